@@ -1,0 +1,220 @@
+/**
+ * Arrows between packages, and between modules, run only downwards.
+ *
+ * `node scripts/arrows.ts` prints what breaks the tables below, as `file:line message`, and fails if anything does.
+ */
+import * as fs from "node:fs"
+import { isBuiltin } from "node:module"
+import * as path from "node:path"
+import { type Import, parse } from "./syntax.ts"
+import { type Package, packages, read, root } from "./workspace.ts"
+
+/** Which of our packages a package may know. */
+const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
+  protocol: [],
+  session: ["protocol"],
+  transport: ["session", "protocol"],
+  testing: ["session", "protocol"],
+  examples: ["protocol", "session", "transport", "testing"],
+  benchmarks: ["protocol", "session", "transport", "testing"]
+}
+
+/** Packages that know nothing but Effect's stable modules, and so run on any platform and change when they choose to. */
+const stableOnly: ReadonlySet<string> = new Set(["protocol", "session"])
+
+/**
+ * Which files of the other public packages may touch an unstable module of Effect: one each where it can be, so that
+ * one file changes when the module does. `/*` stands for all that lies below, in a module's name and in a file's.
+ */
+const adapters: Readonly<Record<string, string>> = {
+  "effect/Stdio": "packages/transport/src/StdioServer.ts",
+  "effect/process/*": "packages/transport/src/StdioClient.ts",
+  "effect/Arbitrary": "packages/testing/src/*",
+  "effect/testing/*": "packages/testing/src/*"
+}
+
+interface Violation {
+  readonly file: string
+  readonly line: number
+  readonly message: string
+}
+
+/** One import, and the module in which it stands. */
+interface Arrow extends Import {
+  readonly from: Package
+  readonly file: string
+}
+
+const covers = (pattern: string, name: string): boolean =>
+  pattern.endsWith("/*") ? `${name}/`.startsWith(pattern.slice(0, -1)) : pattern === name
+
+/** The package that a bare specifier names: `@scope/name` of `@scope/name/module`. */
+const packageOf = (specifier: string): string =>
+  specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/")
+
+const isRelative = (specifier: string): boolean => specifier.startsWith(".")
+
+const byName = new Map(packages.map((one) => [one.manifest.name, one]))
+
+const isKnownTo = (from: Package, to: Package): boolean => arrows[from.folder]?.includes(to.folder) === true
+
+/** The `@stability` that the header of a module of Effect declares: its first doc comment. */
+const stabilityOf = (specifier: string): string | undefined => {
+  const source = path.join(root, "node_modules", "effect", "src", specifier.slice("effect/".length))
+  const file = [`${source}.ts`, path.join(source, "index.ts")].find((candidate) => fs.existsSync(candidate))
+  const header = file === undefined ? undefined : /\/\*\*[\s\S]*?\*\//.exec(fs.readFileSync(file, "utf8"))?.[0]
+  return /@stability (\w+)/.exec(header ?? "")?.[1]
+}
+
+/** What is wrong with an import inside its own package. */
+const relativeFault = ({ file, from, specifier }: Arrow): string | undefined => {
+  if (!path.posix.join(path.posix.dirname(file), specifier).startsWith(`packages/${from.folder}/`)) {
+    return `"${specifier}" leaves the package: import the other package by its name`
+  }
+  return specifier.endsWith(".ts") ? undefined : `"${specifier}" lacks the extension .ts`
+}
+
+/** What is wrong with an import of one of our packages. */
+const workspaceFault = ({ from, specifier }: Arrow, to: Package): string | undefined => {
+  if (from === to) {
+    return `"${specifier}" is the package itself: import its module by a relative path`
+  }
+  if (specifier.split("/").includes("internal")) {
+    return `"${specifier}" is internal to ${to.folder}`
+  }
+  return isKnownTo(from, to) ? undefined : `${from.folder} may not import ${to.folder}`
+}
+
+/** What is wrong with an import of Effect. Private packages are free to use all of it. */
+const effectFault = ({ file, from, specifier }: Arrow): string | undefined => {
+  if (from.manifest.private === true) {
+    return undefined
+  }
+  if (specifier === "effect") {
+    return "the barrel \"effect\" loads all of Effect: import \"effect/<Module>\""
+  }
+  const stability = stabilityOf(specifier)
+  if (stability === "stable") {
+    return undefined
+  }
+  if (stability === undefined) {
+    return `"${specifier}" declares no stability: does it exist?`
+  }
+  if (stableOnly.has(from.folder)) {
+    return `"${specifier}" is ${stability}: ${from.folder} uses only stable modules of Effect`
+  }
+  const row = Object.keys(adapters).find((pattern) => covers(pattern, specifier))
+  const place = row === undefined ? undefined : adapters[row]
+  if (place === undefined) {
+    return `"${specifier}" is ${stability} and no file has been allowed to touch it`
+  }
+  return covers(place, file) ? undefined : `"${specifier}" is ${stability}: only ${place} may touch it`
+}
+
+/** What is wrong with an import of a module of Node, or of a package that is neither Effect nor ours. */
+const foreignFault = ({ from, specifier }: Arrow): string | undefined =>
+  stableOnly.has(from.folder) ? `"${specifier}" is foreign: ${from.folder} knows only effect` : undefined
+
+const faultOf = (arrow: Arrow): string | undefined => {
+  if (isRelative(arrow.specifier)) {
+    return relativeFault(arrow)
+  }
+  const name = packageOf(arrow.specifier)
+  const ours = byName.get(name)
+  if (ours !== undefined) {
+    return workspaceFault(arrow, ours)
+  }
+  return name === "effect" ? effectFault(arrow) : foreignFault(arrow)
+}
+
+const importFaults = (all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> =>
+  all.flatMap((arrow) => {
+    const message = faultOf(arrow)
+    return message === undefined ? [] : [{ file: arrow.file, line: arrow.line, message }]
+  })
+
+/** What a package declares and what it imports are the same. Tests draw on the root's dependencies. */
+const manifestFaults = (one: Package, all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> => {
+  const { dependencies, devDependencies, peerDependencies } = one.manifest
+  const imported = new Map(
+    all.filter(({ from, specifier }) => from === one && !isRelative(specifier) && !isBuiltin(specifier))
+      .map((arrow) => [packageOf(arrow.specifier), arrow])
+  )
+  imported.delete(one.manifest.name)
+
+  const runtime = Object.keys({ ...dependencies, ...peerDependencies })
+  const usable = one.manifest.private === true ? [...runtime, ...Object.keys(devDependencies ?? {})] : runtime
+  const undeclared = Array.from(imported).filter(([name]) => !usable.includes(name)).map(([name, { file, line }]) => ({
+    file,
+    line,
+    message: `${one.manifestFile} does not declare ${name}`
+  }))
+
+  const lines = read(one.manifestFile).split("\n")
+  const lineOf = (name: string) => lines.findIndex((line) => line.includes(`"${name}"`)) + 1
+  const unused = runtime.filter((name) => !imported.has(name)).map((name) => ({
+    file: one.manifestFile,
+    line: lineOf(name),
+    message: `${name} is declared and no module in src imports it`
+  }))
+
+  const upward = Object.keys({ ...dependencies, ...peerDependencies, ...devDependencies }).flatMap((name) => {
+    const to = byName.get(name)
+    return to === undefined || isKnownTo(one, to)
+      ? []
+      : [{ file: one.manifestFile, line: lineOf(name), message: `${one.folder} may not depend on ${to.folder}` }]
+  })
+  return [...undeclared, ...unused, ...upward]
+}
+
+/** A depth-first walk: an import that leads back into the path being walked closes a cycle. Types count as well. */
+const cycles = (all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> => {
+  const relative = all.filter(({ specifier }) => isRelative(specifier))
+  const found: Array<Violation> = []
+  const walked = new Set<string>()
+  const walk = (file: string, trail: ReadonlyArray<string>): void => {
+    walked.add(file)
+    for (const { line, specifier } of relative.filter((arrow) => arrow.file === file)) {
+      const target = path.posix.join(path.posix.dirname(file), specifier)
+      const start = [...trail, file].indexOf(target)
+      if (start >= 0) {
+        const names = [...trail, file].slice(start).concat(target).map((name) => path.posix.basename(name))
+        found.push({ file, line, message: `closes a cycle: ${names.join(" -> ")}` })
+      } else if (!walked.has(target)) {
+        walk(target, [...trail, file])
+      }
+    }
+  }
+  for (const { file } of relative) {
+    if (!walked.has(file)) {
+      walk(file, [])
+    }
+  }
+  return found
+}
+
+const unplaced = packages.filter(({ folder }) => arrows[folder] === undefined).map(({ folder, manifestFile }) => ({
+  file: manifestFile,
+  line: 1,
+  message: `${folder} has no row in the table of arrows`
+}))
+
+const all: ReadonlyArray<Arrow> = packages.flatMap((from) =>
+  from.sources.flatMap((file) => parse(file, read(file)).imports.map((one) => ({ ...one, from, file })))
+)
+const violations = [
+  ...unplaced,
+  ...importFaults(all),
+  ...packages.flatMap((one) => manifestFaults(one, all)),
+  ...cycles(all)
+]
+
+for (const { file, line, message } of violations) {
+  console.log(`${file}:${line} ${message}`)
+}
+if (violations.length > 0) {
+  process.exitCode = 1
+} else {
+  const modules = packages.flatMap(({ sources }) => sources).length
+  console.log(`${all.length} imports in ${modules} modules of ${packages.length} packages run downwards`)
+}

@@ -1,0 +1,120 @@
+/**
+ * What a TypeScript module imports and exports, read from its syntax tree.
+ *
+ * TypeScript 7 ships no JavaScript API, so the parser is the one that Vitest brings along.
+ */
+import { parseAst } from "vitest/node"
+
+/** A name of another module, wherever it stands: `import`, `export ... from`, `import("...")`, as value or as type. */
+export interface Import {
+  readonly specifier: string
+  readonly line: number
+}
+
+/** A declaration that other modules can import, and whether a doc comment stands directly above it. */
+export interface Export {
+  readonly name: string
+  readonly line: number
+  readonly documented: boolean
+}
+
+/** One module, parsed. */
+export interface Module {
+  readonly imports: ReadonlyArray<Import>
+  readonly exports: ReadonlyArray<Export>
+}
+
+// The tree is walked without knowing its some hundred node types: a check asks for the few fields it needs.
+interface Node {
+  readonly type: string
+  readonly start: number
+  readonly end: number
+  readonly [field: string]: unknown
+}
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
+
+const children = (value: unknown): ReadonlyArray<Node> => Array.isArray(value) ? value.filter(isNode) : []
+
+function* descendants(value: unknown): Generator<Node> {
+  if (isNode(value)) {
+    yield value
+  }
+  const inner = isNode(value) ? Object.values(value) : Array.isArray(value) ? value : []
+  for (const child of inner) {
+    yield* descendants(child)
+  }
+}
+
+const stringValue = (literal: unknown): string | undefined =>
+  isNode(literal) && typeof literal["value"] === "string" ? literal["value"] : undefined
+
+const isMetaResolve = (callee: unknown): boolean =>
+  isNode(callee) && callee.type === "MemberExpression" &&
+  isNode(callee["object"]) && callee["object"].type === "MetaProperty" &&
+  isNode(callee["property"]) && callee["property"]["name"] === "resolve"
+
+/** `source` is the field of every form of import; a program started by its resolved path is an import as well. */
+const specifierOf = (node: Node): string | undefined =>
+  node.type === "CallExpression" && isMetaResolve(node["callee"])
+    ? stringValue(children(node["arguments"])[0])
+    : stringValue(node["source"])
+
+/** Whether the text ends in a doc comment that says something. Directives of the linter may follow it. */
+const endsInDocComment = (text: string): boolean => {
+  const above = text.replace(/(?:\n[ \t]*\/\/[^\n]*)+\n[ \t]*$/, "\n")
+  const comment = above.trimEnd()
+  const opening = comment.lastIndexOf("/**")
+  // A blank line cuts a comment off from what follows: the header of a module documents no declaration.
+  const adjacent = above.slice(comment.length).split("\n").length <= 2
+  return adjacent && opening >= 0 && comment.indexOf("*/", opening + 3) === comment.length - 2 &&
+    /\w/.test(comment.slice(opening))
+}
+
+const nameOf = (declaration: Node): string => {
+  const [declarator] = children(declaration["declarations"])
+  const id = (declarator ?? declaration)["id"]
+  return isNode(id) && typeof id["name"] === "string" ? id["name"] : "default"
+}
+
+/** The declarations that one top-level statement exports. */
+const exportedBy = (statement: Node): ReadonlyArray<{ readonly name: string; readonly node: Node }> => {
+  if (isNode(statement["declaration"])) {
+    return [{ name: nameOf(statement["declaration"]), node: statement }]
+  }
+  // What comes out of `internal/`, or is exported apart from its declaration, has only this place to be documented.
+  const from = stringValue(statement["source"])
+  return from === undefined || from.includes("/internal/")
+    ? children(statement["specifiers"]).flatMap((node) => {
+      const exported = node["exported"]
+      return isNode(exported) ? [{ name: String(exported["name"] ?? exported["value"]), node }] : []
+    })
+    : []
+}
+
+/** Reads a module. Throws what the parser says when the text is not TypeScript. */
+export const parse = (file: string, text: string): Module => {
+  const program = parseAst(text, { lang: "ts" }, file)
+  const lineAt = (offset: number) => text.slice(0, offset).split("\n").length
+
+  const imports = Array.from(descendants(program)).flatMap((node) => {
+    const specifier = specifierOf(node)
+    return specifier === undefined ? [] : [{ specifier, line: lineAt(node.start) }]
+  })
+
+  const exports = new Map<string, Export>()
+  for (const statement of children(program.body).filter(({ type }) => type.startsWith("Export"))) {
+    for (const { name, node } of exportedBy(statement)) {
+      // Overloads of a function are one declaration, documented at the first.
+      const key = isFunction(node) ? name : `${name}@${node.start}`
+      if (!exports.has(key)) {
+        exports.set(key, { name, line: lineAt(node.start), documented: endsInDocComment(text.slice(0, node.start)) })
+      }
+    }
+  }
+  return { imports, exports: Array.from(exports.values()) }
+}
+
+const isFunction = ({ declaration }: Node): boolean =>
+  isNode(declaration) && (declaration.type === "FunctionDeclaration" || declaration.type === "TSDeclareFunction")

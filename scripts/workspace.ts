@@ -1,0 +1,47 @@
+/**
+ * The packages of this workspace as they lie on disk, for the checks that walk over all of them.
+ */
+import * as fs from "node:fs"
+import * as path from "node:path"
+
+/** The part of a `package.json` that the checks read. */
+export interface Manifest {
+  readonly name: string
+  readonly private?: boolean
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+}
+
+/** One folder in `packages/`. Paths are relative to the root and use `/` everywhere, so that they print alike. */
+export interface Package {
+  readonly folder: string
+  readonly manifestFile: string
+  readonly manifest: Manifest
+  readonly sources: ReadonlyArray<string>
+}
+
+/** The folder that holds `package.json` and `packages/`. */
+export const root = path.dirname(import.meta.dirname)
+
+/** The text of a file of this workspace. */
+export const read = (file: string): string => fs.readFileSync(path.join(root, file), "utf8")
+
+/** Files that match a glob, sorted: reports keep their order from run to run. */
+export const files = (pattern: string): ReadonlyArray<string> =>
+  fs.globSync(pattern, { cwd: root }).map((file) => file.replaceAll(path.sep, "/")).toSorted()
+
+/** Every package, published or not. */
+export const packages: ReadonlyArray<Package> = files("packages/*/package.json").map((manifestFile) => {
+  const folder = path.posix.basename(path.posix.dirname(manifestFile))
+  // Our own file, kept well-formed by pnpm: the annotation is trusted.
+  const manifest: Manifest = JSON.parse(read(manifestFile))
+  return { folder, manifestFile, manifest, sources: files(`packages/${folder}/src/**/*.ts`) }
+})
+
+/** The packages that users install. */
+export const publicPackages: ReadonlyArray<Package> = packages.filter(({ manifest }) => manifest.private !== true)
+
+/** The modules of a package that users can import: what lies directly in `src/`. */
+export const publicModules = ({ folder, sources }: Package): ReadonlyArray<string> =>
+  sources.filter((file) => path.posix.dirname(file) === `packages/${folder}/src`)

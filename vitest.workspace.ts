@@ -1,0 +1,22 @@
+import * as fs from "node:fs"
+import { defineConfig } from "vitest/config"
+
+// Every package that has tests is one project, named after its folder.
+const packages = fs.readdirSync(new URL("packages", import.meta.url))
+  .filter((name) => fs.existsSync(new URL(`packages/${name}/test`, import.meta.url)))
+
+export default defineConfig({
+  test: {
+    // Tests that start child processes share the cores with the rest of the run.
+    testTimeout: 20_000,
+    projects: packages.map((name) => ({
+      extends: true,
+      test: {
+        name,
+        root: `packages/${name}`,
+        include: ["test/**/*.test.ts"]
+      }
+    })),
+    reporters: ["default", "./scripts/tally.ts"]
+  }
+})
