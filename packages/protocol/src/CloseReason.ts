@@ -1,0 +1,90 @@
+/**
+ * Why a session ended.
+ *
+ * @since 0.1.0
+ */
+
+/**
+ * How a peer that is a child process ended: its exit code or the signal that ended it, and the last lines it wrote to
+ * its standard error.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface ProcessExit {
+  readonly exitCode: number | undefined
+  readonly signal: string | undefined
+  readonly stderr: ReadonlyArray<string>
+}
+
+/**
+ * Why a session ended. The first reason stays: whatever happens while a session closes does not change it.
+ *
+ * - `Requested`: this side closed it, by leaving its scope or by `close`.
+ * - `PeerEnded`: the peer's side of the transport came to its end; for a child process with how it exited.
+ * - `PeerStalled`: the peer took no bytes for the write timeout.
+ * - `TransportFailed`: the transport broke; `cause` is its error.
+ * - `HandshakeFailed`: the two sides did not come to terms.
+ * - `HandshakeTimeout`: the handshake did not finish in time.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type CloseReason =
+  | { readonly _tag: "Requested" }
+  | { readonly _tag: "PeerEnded"; readonly exit: ProcessExit | undefined }
+  | { readonly _tag: "PeerStalled"; readonly afterMillis: number }
+  | { readonly _tag: "TransportFailed"; readonly cause: unknown }
+  | { readonly _tag: "HandshakeFailed"; readonly problem: string }
+  | { readonly _tag: "HandshakeTimeout"; readonly afterMillis: number }
+
+/**
+ * The reason when this side closed the session itself.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const requested: CloseReason = { _tag: "Requested" }
+
+const describeExit = (exit: ProcessExit): string => {
+  const how = exit.signal !== undefined
+    ? `was ended by ${exit.signal}`
+    : exit.exitCode !== undefined
+    ? `exited with code ${exit.exitCode}`
+    : "closed its output"
+  return exit.stderr.length === 0 ? how : `${how}; its last words were:\n${exit.stderr.join("\n")}`
+}
+
+/**
+ * The reason in words a person can act on.
+ *
+ * @example
+ * ```ts
+ * import { CloseReason } from "@effect-mcp/protocol"
+ *
+ * export const words = CloseReason.describe({
+ *   _tag: "PeerEnded",
+ *   exit: { exitCode: 1, signal: undefined, stderr: ["no such file: notes.db"] }
+ * })
+ * // => "the peer exited with code 1; its last words were:\nno such file: notes.db"
+ * ```
+ *
+ * @category formatting
+ * @since 0.1.0
+ */
+export const describe = (reason: CloseReason): string => {
+  switch (reason._tag) {
+    case "Requested":
+      return "closed by this side"
+    case "PeerEnded":
+      return reason.exit === undefined ? "the peer ended the connection" : `the peer ${describeExit(reason.exit)}`
+    case "PeerStalled":
+      return `the peer took no bytes for ${reason.afterMillis} ms`
+    case "TransportFailed":
+      return reason.cause instanceof Error ? reason.cause.message : `the transport failed: ${String(reason.cause)}`
+    case "HandshakeFailed":
+      return `the handshake failed: ${reason.problem}`
+    case "HandshakeTimeout":
+      return `the handshake did not finish within ${reason.afterMillis} ms`
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * JSON-RPC 2.0 as MCP uses it: the four kinds of message, and telling them apart before any schema runs.
+ *
+ * @since 0.1.0
+ */
+import { trust } from "./internal/trust.ts"
+import type { McpError } from "./McpError.ts"
+import { isRequestId, type RequestId } from "./RequestId.ts"
+
+/**
+ * The parameters of a request or notification as they stand on the wire: always by name.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Params {
+  readonly [name: string]: unknown
+}
+
+/**
+ * A message that asks for a response.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Request {
+  readonly jsonrpc: "2.0"
+  readonly id: RequestId
+  readonly method: string
+  readonly params?: Params
+}
+
+/**
+ * A message that asks for none (MSG-11, MSG-12).
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Notification {
+  readonly jsonrpc: "2.0"
+  readonly method: string
+  readonly params?: Params
+}
+
+/**
+ * A response that carries a result.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Success {
+  readonly jsonrpc: "2.0"
+  readonly id: RequestId
+  readonly result: unknown
+}
+
+/**
+ * What went wrong, as it stands on the wire.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface ErrorObject {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+}
+
+/**
+ * A response that carries an error. The id is absent or `null` only when that of the request could not be read
+ * (MSG-09): absent from revision 2025-11-25 on and before negotiation, `null` in older ones.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Failure {
+  readonly jsonrpc: "2.0"
+  readonly id?: RequestId | null
+  readonly error: ErrorObject
+}
+
+/**
+ * Either kind of response.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Response = Success | Failure
+
+/**
+ * Any message.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Message = Request | Notification | Response
+
+/**
+ * JSON that is no JSON-RPC message. `answerable` says whether a receiver may reply with an error at all: whatever looks
+ * like a response, or names no method, is never answered, so that two peers cannot answer each other's errors forever.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Malformed {
+  readonly id: RequestId | undefined
+  readonly answerable: boolean
+  readonly problem: string
+}
+
+/**
+ * What a frame turned out to be.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Classified =
+  | { readonly _tag: "Request"; readonly message: Request }
+  | { readonly _tag: "Notification"; readonly message: Notification }
+  | { readonly _tag: "Response"; readonly message: Response }
+  | { readonly _tag: "Malformed"; readonly malformed: Malformed }
+
+const malformed = (id: RequestId | undefined, answerable: boolean, problem: string): Classified => ({
+  _tag: "Malformed",
+  malformed: { id, answerable, problem }
+})
+
+/** The four members that decide what a frame is, before anything is known of their types. */
+interface Envelope {
+  readonly jsonrpc?: unknown
+  readonly id?: unknown
+  readonly method?: unknown
+  readonly result?: unknown
+  readonly error?: { readonly code?: unknown; readonly message?: unknown } | null
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null
+
+/**
+ * Tells the kinds of message apart by their members, without copying: a classified message is the received object, so
+ * members this library does not know survive (MSG-01, MSG-03, MSG-04, MSG-08).
+ *
+ * @example
+ * ```ts
+ * import { JsonRpc } from "@effect-mcp/protocol"
+ *
+ * export const kind = JsonRpc.classify({ jsonrpc: "2.0", id: 1, method: "ping" })._tag // => "Request"
+ * ```
+ *
+ * @category parsing
+ * @since 0.1.0
+ */
+export const classify = (frame: unknown): Classified => {
+  if (!isObject(frame)) return malformed(undefined, true, "a message is a JSON object")
+  if (Array.isArray(frame)) return malformed(undefined, true, "batches exist only in revision 2025-03-26")
+  const envelope: Envelope = frame
+  const id = isRequestId(envelope.id) ? envelope.id : undefined
+  const carriesResult = "result" in frame
+  const carriesError = "error" in frame
+  if (carriesResult || carriesError || typeof envelope.method !== "string") {
+    return classifyResponse(frame, envelope, id, carriesResult, carriesError)
+  }
+  if (envelope.jsonrpc !== "2.0") return malformed(id, true, "jsonrpc must be \"2.0\"")
+  if (!("id" in frame)) return { _tag: "Notification", message: trust<Notification>(frame) }
+  return id === undefined
+    ? malformed(undefined, true, "an id is a string or a whole number")
+    : { _tag: "Request", message: trust<Request>(frame) }
+}
+
+const classifyResponse = (
+  frame: object,
+  envelope: Envelope,
+  id: RequestId | undefined,
+  carriesResult: boolean,
+  carriesError: boolean
+): Classified => {
+  const never = (problem: string) => malformed(id, false, problem)
+  if ("method" in frame && (carriesResult || carriesError)) {
+    return never("a message is a request or a response, not both")
+  }
+  if (!carriesResult && !carriesError) return never("no method, no result and no error")
+  if (envelope.jsonrpc !== "2.0") return never("jsonrpc must be \"2.0\"")
+  if (carriesResult && carriesError) return never("a response has a result or an error, not both")
+  if (carriesResult) {
+    return id === undefined
+      ? never("a result must carry the id of its request")
+      : { _tag: "Response", message: trust<Success>(frame) }
+  }
+  const error = envelope.error
+  if (!isObject(error) || !Number.isInteger(error.code) || typeof error.message !== "string") {
+    return never("an error has a whole-number code and a message")
+  }
+  return id === undefined && envelope.id !== undefined && envelope.id !== null
+    ? never("an id is a string or a whole number")
+    : { _tag: "Response", message: trust<Failure>(frame) }
+}
+
+/**
+ * A request. Empty params are left out: the wire never carries `params: null`.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const request = (id: RequestId, method: string, params: Params | undefined): Request =>
+  params === undefined ? { jsonrpc: "2.0", id, method } : { jsonrpc: "2.0", id, method, params }
+
+/**
+ * A notification.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const notification = (method: string, params?: Params): Notification =>
+  params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params }
+
+/**
+ * A response with a result.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const success = (id: RequestId, result: unknown): Success => ({ jsonrpc: "2.0", id, result })
+
+/**
+ * A response with an error. Pass `undefined` where the request's id could not be read and the revision wants it absent,
+ * `null` where the revision wants it `null`.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const failure = (id: RequestId | null | undefined, error: McpError): Failure => {
+  const object: ErrorObject = error.data === undefined
+    ? { code: error.code, message: error.message }
+    : { code: error.code, message: error.message, data: error.data }
+  return id === undefined ? { jsonrpc: "2.0", error: object } : { jsonrpc: "2.0", id, error: object }
+}
+
+/**
+ * Is this response an error?
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const isFailure = (response: Response): response is Failure => "error" in response

@@ -1,0 +1,64 @@
+/**
+ * An error that travels: what a handler fails with, and what its peer receives.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import * as ErrorCode from "./ErrorCode.ts"
+
+/**
+ * The error object of a JSON-RPC error response as a typed failure: a whole-number code, a message for people, and
+ * optional data (MSG-10). A handler that fails with it is answered with exactly these three.
+ *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const refused = Effect.fail(McpError.invalidParams("Unknown tool: subtract"))
+ * ```
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class McpError extends Schema.TaggedError<McpError>()("McpError", {
+  code: Schema.Int,
+  message: Schema.String,
+  data: Schema.optionalKey(Schema.Unknown)
+}) {}
+
+const make = (code: number) => (message: string, data?: unknown): McpError =>
+  new McpError(data === undefined ? { code, message } : { code, message, data })
+
+/**
+ * −32600: the request may not be sent now, or is none.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const invalidRequest: (message: string, data?: unknown) => McpError = make(ErrorCode.InvalidRequest)
+
+/**
+ * −32601: the method is not served here.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const methodNotFound = (method: string): McpError =>
+  make(ErrorCode.MethodNotFound)(`Method not found: ${method}`)
+
+/**
+ * −32602: the params do not fit; say in the message which and why.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const invalidParams: (message: string, data?: unknown) => McpError = make(ErrorCode.InvalidParams)
+
+/**
+ * −32603 with a message that gives nothing away: the cause belongs into the log, never to the peer.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const internalError: McpError = make(ErrorCode.InternalError)("Internal error")

@@ -1,0 +1,194 @@
+/**
+ * Tools: what a server lists in `tools/list` and runs in `tools/call`.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { ContentBlock } from "./Content.ts"
+import { Icon } from "./Implementation.ts"
+import { Meta, RequestMeta } from "./Meta.ts"
+
+/**
+ * A JSON Schema that describes an object (TOOL-06). Without `$schema` it is read as draft 2020-12 (MSG-32).
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface ObjectSchema {
+  readonly type: "object"
+  readonly [keyword: string]: unknown
+}
+
+/**
+ * The schema of an {@link ObjectSchema}.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const ObjectSchema: Schema.Codec<ObjectSchema> = Schema.StructWithRest(
+  Schema.Struct({ type: Schema.Literal("object") }),
+  [Schema.Record(Schema.String, Schema.Unknown)]
+)
+
+/**
+ * Hints about how a tool behaves. They are untrusted unless the server is trusted (TOOL-11).
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface ToolAnnotations {
+  readonly title?: string
+  readonly readOnlyHint?: boolean
+  readonly destructiveHint?: boolean
+  readonly idempotentHint?: boolean
+  readonly openWorldHint?: boolean
+}
+
+/**
+ * The schema of {@link ToolAnnotations}.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const ToolAnnotations: Schema.Codec<ToolAnnotations> = Schema.Struct({
+  title: Schema.optionalKey(Schema.String),
+  readOnlyHint: Schema.optionalKey(Schema.Boolean),
+  destructiveHint: Schema.optionalKey(Schema.Boolean),
+  idempotentHint: Schema.optionalKey(Schema.Boolean),
+  openWorldHint: Schema.optionalKey(Schema.Boolean)
+})
+
+/**
+ * A tool as a server lists it.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Tool {
+  readonly name: string
+  readonly inputSchema: ObjectSchema
+  readonly title?: string
+  readonly description?: string
+  readonly outputSchema?: ObjectSchema
+  readonly annotations?: ToolAnnotations
+  readonly execution?: { readonly taskSupport?: "forbidden" | "optional" | "required" }
+  readonly icons?: ReadonlyArray<Icon>
+  readonly _meta?: Meta
+}
+
+/**
+ * The schema of a {@link Tool}.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const Tool: Schema.Codec<Tool> = Schema.Struct({
+  name: Schema.String,
+  inputSchema: ObjectSchema,
+  title: Schema.optionalKey(Schema.String),
+  description: Schema.optionalKey(Schema.String),
+  outputSchema: Schema.optionalKey(ObjectSchema),
+  annotations: Schema.optionalKey(ToolAnnotations),
+  execution: Schema.optionalKey(Schema.Struct({
+    taskSupport: Schema.optionalKey(Schema.Literals(["forbidden", "optional", "required"]))
+  })),
+  icons: Schema.optionalKey(Schema.Array(Icon)),
+  _meta: Schema.optionalKey(Meta)
+})
+
+/**
+ * Which page of the tools to list. Cursors are opaque (PAG-02).
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface ListToolsParams {
+  readonly cursor?: string
+  readonly _meta?: RequestMeta
+}
+
+/**
+ * The schema of {@link ListToolsParams}.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const ListToolsParams: Schema.Codec<ListToolsParams> = Schema.Struct({
+  cursor: Schema.optionalKey(Schema.String),
+  _meta: Schema.optionalKey(RequestMeta)
+})
+
+/**
+ * One page of tools; no `nextCursor` means that it is the last (PAG-03).
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface ListToolsResult {
+  readonly tools: ReadonlyArray<Tool>
+  readonly nextCursor?: string
+  readonly _meta?: Meta
+}
+
+/**
+ * The schema of {@link ListToolsResult}.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const ListToolsResult: Schema.Codec<ListToolsResult> = Schema.Struct({
+  tools: Schema.Array(Tool),
+  nextCursor: Schema.optionalKey(Schema.String),
+  _meta: Schema.optionalKey(Meta)
+})
+
+/**
+ * Which tool to call, and with what.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface CallToolParams {
+  readonly name: string
+  readonly arguments?: { readonly [name: string]: unknown }
+  readonly _meta?: RequestMeta
+}
+
+/**
+ * The schema of {@link CallToolParams}.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const CallToolParams: Schema.Codec<CallToolParams> = Schema.Struct({
+  name: Schema.String,
+  arguments: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  _meta: Schema.optionalKey(RequestMeta)
+})
+
+/**
+ * What a tool answered. `isError` marks a failure of the tool itself, meant for the model to read (TOOL-04);
+ * `structuredContent` fits the tool's output schema if it has one (TOOL-07).
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface CallToolResult {
+  readonly content: ReadonlyArray<ContentBlock>
+  readonly structuredContent?: { readonly [name: string]: unknown }
+  readonly isError?: boolean
+  readonly _meta?: Meta
+}
+
+/**
+ * The schema of {@link CallToolResult}.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const CallToolResult: Schema.Codec<CallToolResult> = Schema.Struct({
+  content: Schema.Array(ContentBlock),
+  structuredContent: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  isError: Schema.optionalKey(Schema.Boolean),
+  _meta: Schema.optionalKey(Meta)
+})
