@@ -1,0 +1,83 @@
+/**
+ * From a request to its result, without a session: no scope, no queue, no reader. A session runs each of its requests
+ * through it in a fiber; a server without sessions can call it directly.
+ *
+ * @since 0.1.0
+ */
+import { type JsonRpc, McpError, type Method, Methods, type Profile, Revision } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type { Handlers, NotificationHandler, NotificationName, RequestHandler, RequestName } from "./Handlers.ts"
+import { trust } from "./internal/trust.ts"
+import { validate } from "./internal/validation.ts"
+import type { RequestContext } from "./RequestContext.ts"
+
+/**
+ * Handlers, ready to be asked by the names that come off the wire.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Dispatch<R> {
+  /**
+   * Serves one request: looks up its method in the table and the peer's revision, checks the params, runs the handler.
+   * Fails with −32601 for a method that is not served and −32602 for params that do not fit, and with whatever
+   * `McpError` the handler fails with.
+   */
+  readonly handle: (
+    request: JsonRpc.Request,
+    profile: Profile.Profile
+  ) => Effect.Effect<unknown, McpError.McpError, R | RequestContext>
+  /** What there is to do about a notification: nothing, with the reason, or something. */
+  readonly notify: (
+    notification: JsonRpc.Notification,
+    profile: Profile.Profile
+  ) => Result.Result<Effect.Effect<void, never, R>, string>
+}
+
+/** The params as they count: absent and `null` are no params. */
+const paramsOf = (message: JsonRpc.Request | JsonRpc.Notification): unknown => message.params ?? {}
+
+/**
+ * Prepares the handlers of what `from` sends.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = <From extends Method.Role, R>(from: From, handlers: Handlers<From, R>): Dispatch<R> => {
+  // Maps, since a record would find `constructor` and `__proto__` under names off the wire.
+  const byName = new Map<string, unknown>(Object.entries({ ...handlers }))
+  // A record's cell for a name holds the handler for that name's row; the lookup by a string cannot show it.
+  const requestHandler = (name: string) =>
+    trust<RequestHandler<RequestName<From> & keyof Methods.Requests, R | RequestContext> | undefined>(byName.get(name))
+  const notificationHandler = (name: string) =>
+    trust<NotificationHandler<NotificationName<From> & keyof Methods.Notifications, R> | undefined>(byName.get(name))
+
+  const isIn = (row: { readonly since: Revision.Revision }, profile: Profile.Profile) =>
+    Revision.isAtLeast(profile.revision, row.since)
+
+  return {
+    handle: (request, profile) => {
+      const row = Methods.findRequest(request.method, from)
+      const handler = row === undefined ? undefined : requestHandler(row.name)
+      if (row === undefined || handler === undefined || !isIn(row, profile)) {
+        return Effect.fail(McpError.methodNotFound(request.method))
+      }
+      const params = validate<unknown>(trust(row.params))(paramsOf(request))
+      return Result.isSuccess(params)
+        // The row's schema has just said that these are the handler's params.
+        ? Effect.suspend(() => handler(trust(params.success)))
+        : Effect.fail(McpError.invalidParams(`Invalid params for ${request.method}: ${params.failure}`))
+    },
+    notify: (notification, profile) => {
+      const row = Methods.findNotification(notification.method, from)
+      if (row === undefined || !isIn(row, profile)) return Result.fail("unknown method")
+      const handler = notificationHandler(row.name)
+      if (handler === undefined) return Result.fail("no handler")
+      const params = validate<unknown>(trust(row.params))(paramsOf(notification))
+      return Result.isSuccess(params)
+        ? Result.succeed(Effect.suspend(() => handler(trust(params.success))))
+        : Result.fail(params.failure)
+    }
+  }
+}

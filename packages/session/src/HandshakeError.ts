@@ -1,0 +1,74 @@
+/**
+ * Why a client did not come to terms with a server.
+ *
+ * @since 0.1.0
+ */
+import { CloseReason, type McpError } from "@effect-mcp/protocol"
+import * as Data from "effect/Data"
+import type { TransportError } from "./TransportError.ts"
+
+/**
+ * The kinds of {@link HandshakeError}.
+ *
+ * - `ConnectFailed`: there was no connection to shake hands over.
+ * - `Refused`: the server answered `initialize` with an error.
+ * - `UnsupportedRevision`: the server chose a revision this client does not speak (INIT-06).
+ * - `InvalidResult`: the server's answer does not fit; `problem` names the first mismatch.
+ * - `Timeout`: no answer came in time.
+ * - `Closed`: the connection ended first; for a child process the reason says how it exited and what it wrote last.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type HandshakeErrorReason =
+  | { readonly _tag: "ConnectFailed"; readonly error: TransportError }
+  | { readonly _tag: "Refused"; readonly error: McpError.McpError }
+  | { readonly _tag: "UnsupportedRevision"; readonly answered: string; readonly supported: ReadonlyArray<string> }
+  | { readonly _tag: "InvalidResult"; readonly problem: string }
+  | { readonly _tag: "Timeout"; readonly afterMillis: number }
+  | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason }
+
+/**
+ * The kind in words.
+ *
+ * @category formatting
+ * @since 0.1.0
+ */
+export const describe = (reason: HandshakeErrorReason): string => {
+  switch (reason._tag) {
+    case "ConnectFailed":
+      return reason.error.message
+    case "Refused":
+      return `the server refused with error ${reason.error.code}: ${reason.error.message}`
+    case "UnsupportedRevision":
+      return `the server chose revision ${reason.answered}, this client speaks ${reason.supported.join(", ")}`
+    case "InvalidResult":
+      return `the server's answer does not fit: ${reason.problem}`
+    case "Timeout":
+      return `the server did not answer within ${reason.afterMillis} ms`
+    case "Closed":
+      return CloseReason.describe(reason.reason)
+  }
+}
+
+/**
+ * The handshake failed; the connection has been closed.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class HandshakeError extends Data.TaggedError("HandshakeError")<{
+  readonly reason: HandshakeErrorReason
+}> {
+  override get message(): string {
+    return `the handshake failed: ${describe(this.reason)}`
+  }
+}
+
+/**
+ * A {@link HandshakeError} of this kind.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = (reason: HandshakeErrorReason): HandshakeError => new HandshakeError({ reason })

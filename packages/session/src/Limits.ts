@@ -1,0 +1,88 @@
+/**
+ * The limits of a session: how long it waits, and how much it holds.
+ *
+ * @since 0.1.0
+ */
+import * as Duration from "effect/Duration"
+
+/**
+ * What may be set; everything has a default.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Options {
+  /** How long a request waits for its response, unless the call says otherwise. Default 60 seconds (TMO-02). */
+  readonly requestDeadline?: Duration.Input
+  /** How long a client waits for the answer to `initialize`. Default 30 seconds. */
+  readonly handshake?: Duration.Input
+  /** How long a server waits for `initialize`; then it closes. Default: for ever, as a child process should. */
+  readonly opening?: Duration.Input
+  /** How long handlers may go on when the session ends. Default 5 seconds. */
+  readonly gracefulClose?: Duration.Input
+  /** How long one message may wait for a peer that takes no bytes; then the session closes as stalled. Default 30 seconds. */
+  readonly write?: Duration.Input
+  /** How many messages may wait to be written before the senders of notifications wait too. Default 1,024. */
+  readonly outgoing?: number
+  /** How many requests of the peer are served at the same time; one more is answered `Overloaded`. Default 256. */
+  readonly incoming?: number
+  /** How many steps of progress are kept for a slow consumer of one request; the oldest makes room. Default 256. */
+  readonly progress?: number
+  /** How many notifications are kept for a slow consumer; the oldest makes room. Default 1,024. */
+  readonly notifications?: number
+  /** How many unreadable or malformed frames are answered per second. Default 10. */
+  readonly malformedReplies?: number
+}
+
+/**
+ * Every limit, with durations in milliseconds; `Infinity` where there is none.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Limits {
+  readonly requestDeadline: number
+  readonly handshake: number
+  readonly opening: number
+  readonly gracefulClose: number
+  readonly write: number
+  readonly outgoing: number
+  readonly incoming: number
+  readonly progress: number
+  readonly notifications: number
+  readonly malformedReplies: number
+}
+
+/**
+ * A duration in milliseconds.
+ *
+ * @category conversions
+ * @since 0.1.0
+ */
+export const toMillis = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
+
+/**
+ * Fills in the defaults.
+ *
+ * @example
+ * ```ts
+ * import { Limits } from "@effect-mcp/session"
+ *
+ * export const deadline = Limits.make({ requestDeadline: "5 seconds" }).requestDeadline // => 5000
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = (options: Options = {}): Limits => ({
+  requestDeadline: toMillis(options.requestDeadline ?? "60 seconds"),
+  handshake: toMillis(options.handshake ?? "30 seconds"),
+  opening: toMillis(options.opening ?? Duration.infinity),
+  gracefulClose: toMillis(options.gracefulClose ?? "5 seconds"),
+  write: toMillis(options.write ?? "30 seconds"),
+  outgoing: options.outgoing ?? 1024,
+  incoming: options.incoming ?? 256,
+  progress: options.progress ?? 256,
+  notifications: options.notifications ?? 1024,
+  malformedReplies: options.malformedReplies ?? 10
+})

@@ -1,0 +1,221 @@
+/**
+ * A transport within one process: for tests, for examples, and for a client and a server that live in one program.
+ *
+ * It comes in two forms. The single-stream form has one stream for everything, as stdio and WebSocket do. The multi-stream
+ * form gives each request of the client a stream of its own and has a standalone stream only if asked for one, as Streamable
+ * HTTP does.
+ *
+ * @since 0.1.0
+ */
+import type { JsonRpc } from "@effect-mcp/protocol"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import * as Pipe from "./internal/Pipe.ts"
+import { type Connection, type Inbound, type Origin, type Outbound, Transport } from "./Transport.ts"
+import * as TransportError from "./TransportError.ts"
+
+/**
+ * How messages cross.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Options {
+  /**
+   * `"json"` (the default) writes and parses every message, so that neither side can see or change the other's objects and
+   * what is not JSON fails as it would on any wire. `"none"` passes the objects themselves, which is faster.
+   */
+  readonly serialization?: "json" | "none"
+}
+
+/**
+ * How messages cross where each request has its own stream.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface MultiStreamOptions extends Options {
+  /**
+   * Open the standalone stream once the handshake is done. Default: no, so what belongs to no request of the client has no
+   * route.
+   */
+  readonly standalone?: boolean
+}
+
+/**
+ * The two ends. Each carries one session.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Pair {
+  readonly client: Transport["Service"]
+  readonly server: Transport["Service"]
+}
+
+/**
+ * The Layer of one end.
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layer = (end: Transport["Service"]): Layer.Layer<Transport> => Layer.succeed(Transport, end)
+
+/** The message as the other side will see it. */
+const copy = (
+  message: JsonRpc.Message,
+  serialization: Options["serialization"]
+): Effect.Effect<Inbound["frame"], TransportError.TransportError> => {
+  if (serialization === "none") return Effect.succeed(Result.succeed(message))
+  try {
+    return Effect.succeed(Result.succeed(JSON.parse(JSON.stringify(message))))
+  } catch (cause) {
+    return Effect.fail(TransportError.make({ _tag: "Unserializable", cause }))
+  }
+}
+
+/** An end that carries one session: the connection is opened once, and closed with the scope it was opened in. */
+const once = (connection: Connection, close: () => void): Transport["Service"] => {
+  let taken = false
+  return {
+    connect: Effect.suspend((): Effect.Effect<Connection, TransportError.TransportError, Scope.Scope> => {
+      if (taken) return Effect.fail(TransportError.make({ _tag: "InUse" }))
+      taken = true
+      return Effect.acquireRelease(Effect.succeed(connection), () => Effect.sync(close))
+    })
+  }
+}
+
+const peerEnded = TransportError.make({ _tag: "PeerEnded", exit: undefined })
+
+/**
+ * A pair with one stream in each direction.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { ClientSession, MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const info = { name: "example", version: "1.0.0" }
+ *
+ * export const program = Effect.gen(function*() {
+ *   const pair = yield* MemoryTransport.make()
+ *   yield* ServerSession.make({
+ *     "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ *   }, { info }).pipe(Effect.provideService(Transport.Transport, pair.server))
+ *   const session = yield* ClientSession.make({ info }).pipe(Effect.provideService(Transport.Transport, pair.client))
+ *   return yield* session.callTool("answer")
+ * }).pipe(Effect.scoped)
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = (options: Options = {}): Effect.Effect<Pair> =>
+  Effect.sync(() => {
+    const toServer = Pipe.make()
+    const toClient = Pipe.make()
+    const end = (incoming: Pipe.Pipe, outgoing: Pipe.Pipe): Transport["Service"] =>
+      once({
+        run: incoming.run,
+        send: ({ message }) =>
+          Effect.suspend(() => {
+            if (outgoing.ended()) return Effect.fail(peerEnded)
+            return Effect.map(copy(message, options.serialization), (frame) => outgoing.put({ frame }))
+          })
+      }, () => {
+        outgoing.end()
+        incoming.end()
+      })
+    return { client: end(toClient, toServer), server: end(toServer, toClient) }
+  })
+
+/** The stream of one request, or the standalone stream: open until its reply, its settlement, or the client's leaving. */
+interface Stream {
+  open: boolean
+  readonly ended: Deferred.Deferred<void>
+}
+
+const openStream = (): Stream => ({ open: true, ended: Deferred.makeUnsafe() })
+
+const endStream = (stream: Stream) => {
+  stream.open = false
+  Deferred.doneUnsafe(stream.ended, Exit.void)
+}
+
+/**
+ * A pair in which each request of the client has a stream of its own.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const makeMultiStream = (options: MultiStreamOptions = {}): Effect.Effect<Pair> =>
+  Effect.sync(() => {
+    const toServer = Pipe.make()
+    const toClient = Pipe.make()
+    const streams = new Map<Origin, Stream>()
+    let standalone: Stream | undefined
+
+    const close = () => {
+      toServer.end()
+      toClient.end()
+      for (const stream of streams.values()) endStream(stream)
+      streams.clear()
+      standalone = undefined
+    }
+
+    const post = (message: JsonRpc.Message, origin: Origin): Effect.Effect<void, TransportError.TransportError> => {
+      if (toServer.ended()) return Effect.fail(peerEnded)
+      return Effect.map(copy(message, options.serialization), (frame) => toServer.put({ frame, origin }))
+    }
+
+    const settle = (origin: Origin) => {
+      const stream = streams.get(origin)
+      streams.delete(origin)
+      // The stream ends behind its last frame, which the client may not have taken yet.
+      if (stream !== undefined) toClient.afterwards(() => endStream(stream))
+    }
+
+    const client = once({
+      run: toClient.run,
+      send: ({ message }) => Effect.suspend(() => post(message, {})),
+      request: (message) =>
+        Effect.suspend(() => {
+          const origin: Origin = {}
+          const stream = openStream()
+          streams.set(origin, stream)
+          return post(message, origin).pipe(
+            Effect.andThen(Deferred.await(stream.ended)),
+            Effect.ensuring(Effect.sync(() => settle(origin)))
+          )
+        }),
+      established: () => {
+        if (options.standalone === true) standalone = openStream()
+      }
+    }, close)
+
+    const server = once({
+      run: toServer.run,
+      send: ({ last, message, via }: Outbound) =>
+        Effect.suspend(() => {
+          if (toClient.ended()) return Effect.fail(peerEnded)
+          const stream = via === undefined ? standalone : streams.get(via)
+          if (stream?.open !== true) {
+            const method = "method" in message ? message.method : undefined
+            return Effect.fail(TransportError.make({ _tag: "NoRoute", method }))
+          }
+          return Effect.map(copy(message, options.serialization), (frame) => {
+            toClient.put({ frame })
+            if (last && via !== undefined) settle(via)
+          })
+        }),
+      settle
+    }, close)
+
+    return { client, server }
+  })

@@ -1,0 +1,68 @@
+/**
+ * What a handler knows of the request it serves, and what it can say while it does.
+ *
+ * @since 0.1.0
+ */
+import type { Logging, Meta, Methods, Profile, Progress, RequestId } from "@effect-mcp/protocol"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type { RequestError } from "./RequestError.ts"
+import type { RequestOptions } from "./RequestOptions.ts"
+
+/**
+ * The request that the running handler serves. The session provides it to every handler; what is sent through it travels
+ * with the request it belongs to, so a handler never names a request id. It is closed with its request: progress and log
+ * messages sent later are dropped, with an event, and requests fail with `ExchangeEnded` (PRG-05).
+ *
+ * @example
+ * ```ts
+ * import { RequestContext } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const countdown = Effect.gen(function*() {
+ *   for (let step = 1; step <= 3; step++) {
+ *     yield* RequestContext.progress({ progress: step, total: 3 })
+ *   }
+ *   yield* RequestContext.log({ level: "info", data: "lift-off" })
+ * })
+ * ```
+ *
+ * @category services
+ * @since 0.1.0
+ */
+export class RequestContext extends Context.Service<RequestContext, {
+  readonly id: RequestId.RequestId
+  readonly method: string
+  readonly meta: Meta.RequestMeta | undefined
+  /** What is known of the client that asks. */
+  readonly profile: Profile.ClientProfile
+  /** Reports a step of progress. Nothing is sent unless the requester asked for progress, or if the value did not grow. */
+  readonly progress: (step: Progress.Progress) => Effect.Effect<void>
+  /** Sends a log message. */
+  readonly log: (message: Omit<Logging.LogMessageParams, "_meta">) => Effect.Effect<void>
+  /** Asks something of the client, on behalf of this request. */
+  readonly request: <Name extends Methods.RequestName<"server">>(
+    name: Name,
+    params: Methods.ParamsOf<Name>,
+    options?: RequestOptions
+  ) => Effect.Effect<Methods.ResultOf<Name>, RequestError>
+}>()("@effect-mcp/session/RequestContext") {}
+
+/**
+ * Reports a step of progress of the request being served (PRG-03, PRG-04).
+ *
+ * @category accessors
+ * @since 0.1.0
+ */
+export const progress = (step: Progress.Progress): Effect.Effect<void, never, RequestContext> =>
+  Effect.flatMap(RequestContext, (context) => context.progress(step))
+
+/**
+ * Sends the client a log message that belongs to the request being served.
+ *
+ * @category accessors
+ * @since 0.1.0
+ */
+export const log = (
+  message: Omit<Logging.LogMessageParams, "_meta">
+): Effect.Effect<void, never, RequestContext> => Effect.flatMap(RequestContext, (context) => context.log(message))

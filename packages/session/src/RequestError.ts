@@ -1,0 +1,93 @@
+/**
+ * Why a request did not bring a result.
+ *
+ * @since 0.1.0
+ */
+import { CloseReason, type McpError } from "@effect-mcp/protocol"
+import * as Data from "effect/Data"
+import type { TransportError } from "./TransportError.ts"
+
+/**
+ * The kinds of {@link RequestError}. Only `ErrorResponse` was said by the peer; the others arose on this side and cannot be
+ * mistaken for it (MSG-27).
+ *
+ * - `ErrorResponse`: the peer answered with an error.
+ * - `Timeout`: no response came within `afterMillis`; the peer was told to cancel.
+ * - `Closed`: the session ended first, or had ended already.
+ * - `InvalidResult`: the result does not fit the method's schema; `problem` names the first mismatch.
+ * - `MissingCapability`: the peer has not declared what this request needs; nothing was sent (INIT-15).
+ * - `NotInRevision`: the negotiated revision does not have this method; nothing was sent (INIT-13).
+ * - `NotAllowed`: this request may not be sent in this state of the session; nothing was sent.
+ * - `SendFailed`: the transport could not carry it.
+ * - `ExchangeEnded`: it was to be sent on behalf of a request that has been answered or cancelled.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type RequestErrorReason =
+  | { readonly _tag: "ErrorResponse"; readonly error: McpError.McpError }
+  | { readonly _tag: "Timeout"; readonly afterMillis: number }
+  | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason }
+  | { readonly _tag: "InvalidResult"; readonly problem: string }
+  | { readonly _tag: "MissingCapability"; readonly capability: string }
+  | { readonly _tag: "NotInRevision"; readonly revision: string; readonly since: string }
+  | { readonly _tag: "NotAllowed"; readonly state: string }
+  | { readonly _tag: "SendFailed"; readonly error: TransportError }
+  | { readonly _tag: "ExchangeEnded" }
+
+const describe = (reason: RequestErrorReason): string => {
+  switch (reason._tag) {
+    case "ErrorResponse":
+      return `the peer answered with error ${reason.error.code}: ${reason.error.message}`
+    case "Timeout":
+      return `no response within ${reason.afterMillis} ms`
+    case "Closed":
+      return `the session ended: ${CloseReason.describe(reason.reason)}`
+    case "InvalidResult":
+      return `the result does not fit: ${reason.problem}`
+    case "MissingCapability":
+      return `the peer has not declared the capability "${reason.capability}"`
+    case "NotInRevision":
+      return `revision ${reason.revision} does not have it; it exists since ${reason.since}`
+    case "NotAllowed":
+      return `it may not be sent while the session is ${reason.state}`
+    case "SendFailed":
+      return reason.error.message
+    case "ExchangeEnded":
+      return "the request it was sent for has already ended"
+  }
+}
+
+/**
+ * A request brought no result. `reason` says why; recover from one kind with `Effect.catchReason`.
+ *
+ * @example
+ * ```ts
+ * import type { ClientSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const patient = (session: ClientSession.ClientSession["Service"]) =>
+ *   session.callTool("count", { to: 3 }, { deadline: "1 second" }).pipe(
+ *     Effect.catchReason("RequestError", "Timeout", (reason) => Effect.succeed(`gave up after ${reason.afterMillis} ms`))
+ *   )
+ * ```
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class RequestError extends Data.TaggedError("RequestError")<{
+  readonly method: string
+  readonly reason: RequestErrorReason
+}> {
+  override get message(): string {
+    return `${this.method}: ${describe(this.reason)}`
+  }
+}
+
+/**
+ * A {@link RequestError} of this kind.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = (method: string, reason: RequestErrorReason): RequestError => new RequestError({ method, reason })

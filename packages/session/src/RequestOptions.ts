@@ -1,0 +1,29 @@
+/**
+ * What may be said about a single request.
+ *
+ * @since 0.1.0
+ */
+import type { Meta, Progress } from "@effect-mcp/protocol"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+
+/**
+ * How long to wait for a response, whom to tell of progress, and what to send along.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface RequestOptions<R = never> {
+  /**
+   * How long to wait; then the request fails with `Timeout` and the peer is told to cancel it (TMO-03, TMO-04). Zero fails
+   * at once and sends nothing, `"Infinity"` waits for ever. Default: the session's.
+   */
+  readonly deadline?: Duration.Input
+  /**
+   * Is given every step of progress, in order and before the result; runs in the caller's fiber. With it the request asks
+   * its receiver for progress.
+   */
+  readonly onProgress?: (step: Progress.Progress) => Effect.Effect<void, never, R>
+  /** Goes into the request's `_meta`. */
+  readonly meta?: Meta.Meta
+}

@@ -1,0 +1,64 @@
+/**
+ * What the sessions of both sides have in common.
+ *
+ * @since 0.1.0
+ */
+import type { CloseReason, Implementation, Revision } from "@effect-mcp/protocol"
+import type * as Effect from "effect/Effect"
+import type * as Stream from "effect/Stream"
+import type * as Limits from "./Limits.ts"
+import type { SessionEvent } from "./SessionEvent.ts"
+
+/**
+ * What may be said about a session of either side.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Options {
+  /** Who this side says it is. */
+  readonly info: Implementation.Implementation
+  /** The revisions this side speaks. Default: all that this library does. */
+  readonly revisions?: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
+  /** How long it waits and how much it holds. */
+  readonly limits?: Limits.Options
+  /** Is told of every event, at once; must not block. What it throws is logged and forgotten. */
+  readonly observe?: (event: SessionEvent) => void
+}
+
+/**
+ * How many requests are in flight: those this side has sent, and those of the peer that it serves.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface InFlight {
+  readonly sent: number
+  readonly served: number
+}
+
+/**
+ * What either side can do with its session.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Session<State> {
+  readonly state: Effect.Effect<State>
+  readonly inFlight: Effect.Effect<InFlight>
+  /** What happens from now on, until the session ends; a reader that lags by more than 1,024 loses the oldest. */
+  readonly events: Stream.Stream<SessionEvent>
+  /** Ends the session, and waits until it has ended. Handlers may finish within the graceful close. */
+  readonly close: Effect.Effect<CloseReason.CloseReason>
+  /** Waits until the session has ended, and says why. */
+  readonly closed: Effect.Effect<CloseReason.CloseReason>
+}
+
+/**
+ * The newest of these revisions.
+ *
+ * @category ordering
+ * @since 0.1.0
+ */
+export const newest = (revisions: ReadonlyArray<Revision.Revision>): Revision.Revision | undefined =>
+  revisions.toSorted().at(-1)

@@ -1,0 +1,21 @@
+/**
+ * The session is no more.
+ *
+ * @since 0.1.0
+ */
+import { CloseReason } from "@effect-mcp/protocol"
+import * as Data from "effect/Data"
+
+/**
+ * What was waited for will not come, since the session has ended; `reason` says why.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class SessionClosed extends Data.TaggedError("SessionClosed")<{
+  readonly reason: CloseReason.CloseReason
+}> {
+  override get message(): string {
+    return `the session has ended: ${CloseReason.describe(this.reason)}`
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * What a session lets you see of itself. Nothing depends on it: events are for logs, tests and curiosity.
+ *
+ * @since 0.1.0
+ */
+import type { CloseReason, JsonRpc, RequestId } from "@effect-mcp/protocol"
+import type * as Cause from "effect/Cause"
+import type { FrameError } from "./Transport.ts"
+import type { TransportError } from "./TransportError.ts"
+
+/**
+ * Why progress was not delivered.
+ *
+ * - `UnknownToken`: no request in flight asked for it, or it has ended.
+ * - `Overflow`: the consumer lags; the oldest undelivered step made room.
+ * - `NotIncreasing`: the value did not grow (PRG-03).
+ * - `ExchangeEnded`: a handler reported after its request had ended (PRG-05).
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" | "ExchangeEnded"
+
+/**
+ * Something that happened in a session.
+ *
+ * - `StateChanged`: the handshake machine moved.
+ * - `BadFrame`: bytes that are no frame; a client skips them, a server answers −32700.
+ * - `Malformed`: JSON that is no message.
+ * - `UnmatchedResponse`: no exchange waits for it. `Late` ones come after a cancellation or a deadline, `Duplicate` ones
+ *   after a first response, `Unknown` ones were never asked for, and `NoId` ones say that the peer could not read one of
+ *   our requests.
+ * - `Refused`: a request was answered with an error before any handler saw it.
+ * - `NotificationIgnored`: a notification had no effect; `problem` says why.
+ * - `CancelIgnored`: a cancellation named no request in flight. `Cancelled`: one did, and its handler was interrupted.
+ * - `ProgressDropped`: a step of progress went nowhere.
+ * - `HandlerFailed`: a handler died; the peer was told no more than "Internal error".
+ * - `SendFailed`: one message could not be sent.
+ * - `Closed`: the session has ended; `unfinished` counts, by method, the handlers that could not be stopped in time.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type SessionEvent =
+  | { readonly _tag: "StateChanged"; readonly from: string; readonly to: string }
+  | { readonly _tag: "BadFrame"; readonly error: FrameError }
+  | { readonly _tag: "Malformed"; readonly problem: string }
+  | {
+    readonly _tag: "UnmatchedResponse"
+    readonly kind: "Late" | "Duplicate" | "Unknown" | "NoId"
+    readonly response: JsonRpc.Response
+  }
+  | { readonly _tag: "Refused"; readonly method: string; readonly id: RequestId.RequestId; readonly code: number }
+  | { readonly _tag: "NotificationIgnored"; readonly method: string; readonly problem: string }
+  | { readonly _tag: "CancelIgnored"; readonly id: RequestId.RequestId | undefined }
+  | {
+    readonly _tag: "Cancelled"
+    readonly method: string
+    readonly id: RequestId.RequestId
+    readonly reason: string | undefined
+  }
+  | { readonly _tag: "ProgressDropped"; readonly reason: ProgressDropReason }
+  | { readonly _tag: "HandlerFailed"; readonly method: string; readonly cause: Cause.Cause<unknown> }
+  | { readonly _tag: "SendFailed"; readonly method: string | undefined; readonly error: TransportError }
+  | {
+    readonly _tag: "Closed"
+    readonly reason: CloseReason.CloseReason
+    readonly unfinished: ReadonlyArray<{ readonly method: string; readonly count: number }>
+  }

@@ -1,0 +1,137 @@
+/**
+ * The port below a session: how frames come and go. One shape serves memory, stdio and WebSocket (one stream for
+ * everything) and Streamable HTTP (a stream per request, and at most one standalone stream) alike. A transport knows
+ * nothing of schemas, states or matching.
+ *
+ * @since 0.1.0
+ */
+import type { CloseReason, JsonRpc, Profile } from "@effect-mcp/protocol"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import type { TransportError } from "./TransportError.ts"
+
+/**
+ * The inbound frame, or stream, that a message belongs to. A transport makes it, knows it again by identity, and gives it
+ * any content it likes; the session carries it and never looks inside.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Origin = object
+
+/**
+ * Bytes that did not become a frame; the frames before and after them are unharmed (law 7).
+ *
+ * - `NotJson`: they are no JSON, or no UTF-8; `text` is their beginning, at most 200 characters.
+ * - `TooLarge`: they are more than `limitBytes`; they were skipped up to the frame's end.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type FrameError =
+  | { readonly _tag: "NotJson"; readonly text: string }
+  | { readonly _tag: "TooLarge"; readonly limitBytes: number }
+
+/**
+ * One inbound frame.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Inbound {
+  readonly frame: Result.Result<unknown, FrameError>
+  /** Absent where the transport has one stream for everything. */
+  readonly origin?: Origin
+}
+
+/**
+ * One outbound message.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Outbound {
+  readonly message: JsonRpc.Message
+  /** The inbound frame it belongs to; absent: it belongs to none, and takes the standalone stream. */
+  readonly via: Origin | undefined
+  /** It is the reply to the request of `via`, after which nothing more belongs to it. */
+  readonly last: boolean
+}
+
+/**
+ * Why the peer's side of a connection came to its end in good order.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface End {
+  /** How the peer exited, if it is a child process of ours. */
+  readonly exit: CloseReason.ProcessExit | undefined
+}
+
+/**
+ * A connection in use by one session. It lives in the scope it was connected in; when that scope closes, the transport
+ * closes by its own ladder and leaves nothing behind.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Connection {
+  /**
+   * Reads until the peer's side ends. Calls `deliver` once per frame, in order within an origin; `deliver` never
+   * suspends and never throws. Run exactly once; frames that came earlier are kept for it. The end of reading is a
+   * half-close: `send` still works until the scope closes.
+   */
+  readonly run: (deliver: (inbound: Inbound) => void) => Effect.Effect<End, TransportError>
+  /**
+   * Hands one message over. It succeeds once the transport has taken the message, suspends while the transport's own
+   * buffer is full, and fails at once with `NoRoute` where no stream may carry it. The session calls it one message at a
+   * time, so that order is kept.
+   */
+  readonly send: (outbound: Outbound) => Effect.Effect<void, TransportError>
+  /** The exchange of this origin ended without a reply: close its stream. Absent where there is one stream. */
+  readonly settle?: (origin: Origin) => void
+  /**
+   * Carries one outgoing request in a stream of its own, for transports that open one per request. It runs until that
+   * stream has ended, and interrupting it gives the stream up; its failure ends this one exchange only. What the stream
+   * brings comes through `run`'s `deliver`. Where it is absent, requests go through `send` like everything else.
+   */
+  readonly request?: (message: JsonRpc.Request) => Effect.Effect<void, TransportError>
+  /** The handshake is done; from now on the transport may say so in its headers. */
+  readonly established?: (profile: Profile.Profile) => void
+}
+
+/**
+ * Where a session gets its connection. The one thing a program swaps to move from memory to a child process to a socket:
+ * `Layer.provide` a different transport, and nothing else changes.
+ *
+ * @example
+ * ```ts
+ * import { ClientSession, MemoryTransport } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const info = { name: "example", version: "1.0.0" }
+ * const program = Effect.gen(function*() {
+ *   const session = yield* ClientSession.ClientSession
+ *   return yield* session.callTool("add", { a: 15, b: 27 })
+ * })
+ *
+ * export const overMemory = (pair: MemoryTransport.Pair) =>
+ *   program.pipe(
+ *     Effect.provide(Layer.provide(ClientSession.layer({ info }), MemoryTransport.layer(pair.client)))
+ *   )
+ * ```
+ *
+ * @category services
+ * @since 0.1.0
+ */
+export class Transport extends Context.Service<Transport, {
+  /**
+   * Opens the connection in the caller's scope. Transports that carry one session only fail with `InUse` the second
+   * time.
+   */
+  readonly connect: Effect.Effect<Connection, TransportError, Scope.Scope>
+}>()("@effect-mcp/session/Transport") {}

@@ -1,0 +1,20 @@
+/**
+ * One Model Context Protocol conversation: the sessions of both sides, and the port below them.
+ *
+ * @since 0.1.0
+ */
+export * as ClientSession from "./ClientSession.ts"
+export * as Dispatch from "./Dispatch.ts"
+export * as Handlers from "./Handlers.ts"
+export * as HandshakeError from "./HandshakeError.ts"
+export * as Limits from "./Limits.ts"
+export * as MemoryTransport from "./MemoryTransport.ts"
+export * as RequestContext from "./RequestContext.ts"
+export * as RequestError from "./RequestError.ts"
+export * as RequestOptions from "./RequestOptions.ts"
+export * as ServerSession from "./ServerSession.ts"
+export * as Session from "./Session.ts"
+export * as SessionClosed from "./SessionClosed.ts"
+export * as SessionEvent from "./SessionEvent.ts"
+export * as Transport from "./Transport.ts"
+export * as TransportError from "./TransportError.ts"

@@ -1,0 +1,244 @@
+import { CloseReason, type Handshake, type Method } from "@effect-mcp/protocol"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Ref from "effect/Ref"
+import * as Scope from "effect/Scope"
+import type { Limits } from "../Limits.ts"
+import type { Session } from "../Session.ts"
+import type { SessionEvent } from "../SessionEvent.ts"
+import { type Connection, type Inbound, Transport } from "../Transport.ts"
+import { TransportError } from "../TransportError.ts"
+import * as Exchanges from "./Exchanges.ts"
+import * as Inflight from "./Inflight.ts"
+import { modifyUnsafe } from "./modify.ts"
+import * as NotificationQueue from "./NotificationQueue.ts"
+import * as Observers from "./Observers.ts"
+import * as Outbox from "./Outbox.ts"
+import * as Timer from "./Timer.ts"
+
+/** How long interrupted handlers may take to clean up after themselves before the session closes without them. */
+const cleanupMillis = 1000
+
+/**
+ * The state of either side.
+ */
+export type State = Handshake.ClientState | Handshake.ServerState
+
+/**
+ * What every part of a session works on: its state, its tables, and its end. One session has one, in one scope.
+ */
+export interface Core<S extends State> {
+  readonly role: Method.Role
+  readonly limits: Limits
+  readonly context: Context.Context<never>
+  readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
+  readonly connection: Connection
+  readonly timer: Timer.Timer
+  readonly exchanges: Exchanges.Exchanges
+  readonly inflight: Inflight.Inflight
+  readonly outbox: Outbox.Outbox
+  readonly notifications: NotificationQueue.NotificationQueue
+  readonly observers: Observers.Observers
+  readonly emit: (event: SessionEvent) => void
+  readonly state: () => S
+  /** Lets an event happen: the handshake machine judges it and moves. */
+  readonly happen: (event: Handshake.Event) => Handshake.Outcome<S>
+  /** Begins to end the session; what is in flight may finish. */
+  readonly end: (
+    event: Handshake.EventOf<"Close" | "TransportEnded" | "Timeout" | "ReceiveInitializeFailure">,
+    options?: { readonly drain: boolean }
+  ) => void
+  /** The connection broke: nothing more can be said. */
+  readonly broken: (error: TransportError) => void
+  /** Begins to read. Called once, when everything that `deliver` needs stands. */
+  readonly read: (deliver: (inbound: Inbound) => void) => void
+  readonly closed: Effect.Effect<CloseReason.CloseReason>
+}
+
+/**
+ * What distinguishes the two sides.
+ */
+export interface Side<S extends State> {
+  readonly role: Method.Role
+  readonly transition: (state: S, event: Handshake.Event) => Handshake.Outcome<S>
+  readonly initial: S
+  readonly firstId: number
+  /** The session begins to end. */
+  readonly onEnd: (reason: CloseReason.CloseReason) => void
+}
+
+const reasonOf = (error: TransportError): CloseReason.CloseReason =>
+  error.reason._tag === "PeerEnded"
+    ? { _tag: "PeerEnded", exit: error.reason.exit }
+    : { _tag: "TransportFailed", cause: error }
+
+/** Waits for something that may never come, but no longer than this. */
+const within = (wait: Effect.Effect<void>, millis: number): Effect.Effect<void> =>
+  Effect.asVoid(Effect.timeoutOption(Effect.interruptible(wait), Duration.millis(millis)))
+
+/**
+ * Connects. Leaving the scope closes the session and waits until it has closed.
+ */
+export const make = Effect.fnUntraced(function*<S extends State>(
+  side: Side<S>,
+  options: {
+    readonly limits: Limits
+    readonly observe: ((event: SessionEvent) => void) | undefined
+  }
+): Effect.fn.Return<Core<S>, TransportError, Transport | Scope.Scope> {
+  const { limits } = options
+  const transport = yield* Transport
+  const context = yield* Effect.context<never>()
+  const clock = yield* Clock.Clock
+  const fork = Effect.runForkWith(context)
+  const connectionScope = yield* Scope.fork(yield* Effect.scope)
+  const connection = yield* Scope.provide(transport.connect, connectionScope)
+
+  const stateRef = Ref.makeUnsafe<S>(side.initial)
+  const closed = Deferred.makeUnsafe<CloseReason.CloseReason>()
+  const observers = Observers.make({
+    observe: options.observe,
+    onThrow: (thrown) => {
+      fork(Effect.logError("a session's observer threw", thrown))
+    }
+  })
+  const exchanges = Exchanges.make(side.firstId)
+  const inflight = Inflight.make(limits.incoming)
+  const notifications = NotificationQueue.make({ fork, capacity: limits.notifications })
+
+  const happen = (event: Handshake.Event) => {
+    const before = Ref.getUnsafe(stateRef)
+    const outcome = modifyUnsafe<S, Handshake.Outcome<S>>(stateRef, (state) => {
+      const outcome = side.transition(state, event)
+      return [outcome, outcome._tag === "Moved" ? outcome.state : state]
+    })
+    if (outcome._tag === "Moved" && outcome.state._tag !== before._tag) {
+      observers.emit({ _tag: "StateChanged", from: before._tag, to: outcome.state._tag })
+    }
+    return outcome
+  }
+
+  const timer = Timer.make({
+    clock,
+    fork,
+    expire: (now) => Math.min(exchanges.expire(now), outbox.expire(now), opening(now))
+  })
+  const openBy = timer.now() + limits.opening
+  const opening = (now: number): number => {
+    if (Ref.getUnsafe(stateRef)._tag !== "Opening") return Number.POSITIVE_INFINITY
+    if (openBy > now) return openBy
+    end({ _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis: limits.opening } }, { drain: false })
+    return Number.POSITIVE_INFINITY
+  }
+
+  const outbox = Outbox.make({
+    connection,
+    fork,
+    timer,
+    capacity: limits.outgoing,
+    writeMillis: limits.write,
+    onStalled: () =>
+      end({ _tag: "TransportEnded", reason: { _tag: "PeerStalled", afterMillis: limits.write } }, { drain: false })
+  })
+
+  const giveUp = () => {
+    inflight.interruptAll()
+    outbox.stop()
+  }
+
+  const end: Core<S>["end"] = (event, { drain } = { drain: true }) => {
+    const outcome = happen(event)
+    if (outcome._tag !== "Moved" || (outcome.does !== "End" && outcome.does !== "Finish")) {
+      // It is ending already; an end without mercy still hurries one that waits.
+      if (!drain && Ref.getUnsafe(stateRef)._tag === "Closing") giveUp()
+      return
+    }
+    exchanges.close(event.reason)
+    side.onEnd(event.reason)
+    if (!drain) giveUp()
+    fork(Effect.uninterruptible(teardown(event.reason)))
+  }
+
+  const teardown = Effect.fnUntraced(function*(reason: CloseReason.CloseReason) {
+    yield* within(inflight.drained, limits.gracefulClose)
+    inflight.interruptAll()
+    yield* within(inflight.drained, cleanupMillis)
+    notifications.stop()
+    yield* within(outbox.flushed, limits.gracefulClose)
+    outbox.stop()
+    timer.stop()
+    if (reader !== undefined) yield* Fiber.interrupt(reader)
+    yield* Scope.close(connectionScope, Exit.void)
+    happen({ _tag: "Drained" })
+    observers.emit({ _tag: "Closed", reason, unfinished: inflight.unfinished() })
+    observers.end()
+    Deferred.doneUnsafe(closed, Exit.succeed(reason))
+  })
+
+  const broken = (error: TransportError) => end({ _tag: "TransportEnded", reason: reasonOf(error) }, { drain: false })
+
+  let reader: Fiber.Fiber<void> | undefined
+  const read = (deliver: (inbound: Inbound) => void) => {
+    // Yields first, so that whoever made the session has it before its first frame is delivered.
+    reader = fork(
+      Effect.matchCause(Effect.andThen(Effect.yieldNow, connection.run(deliver)), {
+        onSuccess: ({ exit }) => end({ _tag: "TransportEnded", reason: { _tag: "PeerEnded", exit } }),
+        onFailure: (cause) => {
+          if (Cause.hasInterruptsOnly(cause)) return
+          const failure = Cause.squash(cause)
+          if (failure instanceof TransportError) broken(failure)
+          else end({ _tag: "TransportEnded", reason: { _tag: "TransportFailed", cause: failure } }, { drain: false })
+        }
+      })
+    )
+  }
+
+  const core: Core<S> = {
+    role: side.role,
+    limits,
+    context,
+    fork,
+    connection,
+    timer,
+    exchanges,
+    inflight,
+    outbox,
+    notifications,
+    observers,
+    emit: observers.emit,
+    state: () => Ref.getUnsafe(stateRef),
+    happen,
+    end,
+    broken,
+    read,
+    closed: Deferred.await(closed)
+  }
+
+  yield* Effect.addFinalizer(() => {
+    end({ _tag: "Close", reason: CloseReason.requested })
+    return core.closed
+  })
+  if (limits.opening !== Number.POSITIVE_INFINITY) timer.watch(openBy)
+
+  return core
+})
+
+/**
+ * What both sides offer of their session.
+ */
+export const session = <S extends State>(core: Core<S>): Session<S> => ({
+  state: Effect.sync(core.state),
+  inFlight: Effect.sync(() => ({ sent: core.exchanges.size(), served: core.inflight.size() })),
+  events: core.observers.events,
+  close: Effect.suspend(() => {
+    core.end({ _tag: "Close", reason: CloseReason.requested })
+    return core.closed
+  }),
+  closed: core.closed
+})

@@ -1,0 +1,153 @@
+import { type CloseReason, JsonRpc, McpError, type RequestId } from "@effect-mcp/protocol"
+import * as Deferred from "effect/Deferred"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as HashMap from "effect/HashMap"
+import * as Option from "effect/Option"
+import * as Ref from "effect/Ref"
+import * as RequestError from "../RequestError.ts"
+import { modifyUnsafe } from "./modify.ts"
+import type { ProgressMailbox } from "./ProgressMailbox.ts"
+
+/**
+ * One request of this side, waiting for its one response.
+ */
+export interface Exchange {
+  readonly id: RequestId.RequestId
+  readonly method: string
+  /** Completed once: by the response, the deadline, a failed write, or the end of the session. */
+  readonly response: Deferred.Deferred<JsonRpc.Success, RequestError.RequestError>
+  readonly progress: ProgressMailbox | undefined
+  /** When it is given up, on the timer's clock; `Infinity` for never. */
+  readonly deadline: number
+  readonly allowedMillis: number
+  /** Sees the response in the very step it arrives in, before anything behind it is read. */
+  readonly onAnswer: ((response: JsonRpc.Response) => void) | undefined
+  /** How it ended, if it has: answered by the peer, given up by the deadline, or ended by this side. */
+  outcome: "Pending" | "Answered" | "Expired" | "Ended"
+  /** The fiber that holds this exchange's own stream, where the transport opens one per request. */
+  stream: Fiber.Fiber<void, unknown> | undefined
+}
+
+/**
+ * The requests of this side that are in flight. Matching is by id, type included: `1` is not `"1"`.
+ */
+export type Table =
+  | { readonly _tag: "Open"; readonly exchanges: HashMap.HashMap<RequestId.RequestId, Exchange> }
+  | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason }
+
+export interface Exchanges {
+  /** Reserves the next id. Once the table is closed it gives the reason instead, so nothing slips in behind the sweep. */
+  readonly open: (options: {
+    readonly method: string
+    readonly progress: ProgressMailbox | undefined
+    readonly deadline: number
+    readonly allowedMillis: number
+    readonly onAnswer: ((response: JsonRpc.Response) => void) | undefined
+  }) => Exchange | CloseReason.CloseReason
+  readonly find: (id: RequestId.RequestId) => Exchange | undefined
+  /** Was this id ever given out? */
+  readonly isPast: (id: RequestId.RequestId) => boolean
+  readonly remove: (exchange: Exchange) => void
+  /** Ends what is due by now, and says when the next one will be. */
+  readonly expire: (now: number) => number
+  /** Ends everything, for good. */
+  readonly close: (reason: CloseReason.CloseReason) => void
+  readonly size: () => number
+}
+
+const complete = (
+  exchange: Exchange,
+  outcome: "Answered" | "Expired" | "Ended",
+  exit: Exit.Exit<JsonRpc.Success, RequestError.RequestError>
+): boolean => {
+  if (exchange.outcome !== "Pending") return false
+  exchange.outcome = outcome
+  // The mailbox first: whoever is woken by the response must find every step of progress before it.
+  exchange.progress?.end()
+  return Deferred.doneUnsafe(exchange.response, exit)
+}
+
+/**
+ * Completes an exchange with the peer's response. The first completion counts; a later one changes nothing and returns
+ * `false`.
+ */
+export const answer = (exchange: Exchange, response: JsonRpc.Response): boolean => {
+  if (exchange.outcome === "Pending") exchange.onAnswer?.(response)
+  return complete(
+    exchange,
+    "Answered",
+    JsonRpc.isFailure(response)
+      ? Exit.fail(RequestError.make(exchange.method, {
+        _tag: "ErrorResponse",
+        error: new McpError.McpError(response.error)
+      }))
+      : Exit.succeed(response)
+  )
+}
+
+/** Completes an exchange with a failure that arose on this side. */
+export const fail = (exchange: Exchange, reason: RequestError.RequestErrorReason): boolean =>
+  complete(
+    exchange,
+    reason._tag === "Timeout" ? "Expired" : "Ended",
+    Exit.fail(RequestError.make(exchange.method, reason))
+  )
+
+/** Was an exchange opened, or is there only the reason why none can be? */
+export const isExchange = (opened: Exchange | CloseReason.CloseReason): opened is Exchange => "response" in opened
+
+export const make = (firstId: number): Exchanges => {
+  const table = Ref.makeUnsafe<Table>({ _tag: "Open", exchanges: HashMap.empty() })
+  let nextId = firstId
+
+  const current = () => {
+    const state = Ref.getUnsafe(table)
+    return state._tag === "Open" ? state.exchanges : HashMap.empty<RequestId.RequestId, Exchange>()
+  }
+
+  return {
+    open: ({ allowedMillis, deadline, method, onAnswer, progress }) =>
+      modifyUnsafe<Table, Exchange | CloseReason.CloseReason>(table, (state) => {
+        if (state._tag === "Closed") return [state.reason, state]
+        const exchange: Exchange = {
+          id: nextId++,
+          method,
+          response: Deferred.makeUnsafe(),
+          progress,
+          deadline,
+          allowedMillis,
+          onAnswer,
+          outcome: "Pending",
+          stream: undefined
+        }
+        return [exchange, { _tag: "Open", exchanges: HashMap.set(state.exchanges, exchange.id, exchange) }]
+      }),
+    find: (id) => Option.getOrUndefined(HashMap.get(current(), id)),
+    isPast: (id) => typeof id === "number" && id >= firstId && id < nextId,
+    remove: (exchange) =>
+      modifyUnsafe<Table, void>(table, (state) =>
+        state._tag === "Closed"
+          ? [undefined, state]
+          : [undefined, { _tag: "Open", exchanges: HashMap.remove(state.exchanges, exchange.id) }]),
+    expire: (now) => {
+      let next = Number.POSITIVE_INFINITY
+      for (const exchange of HashMap.values(current())) {
+        if (exchange.deadline > now) next = Math.min(next, exchange.deadline)
+        else fail(exchange, { _tag: "Timeout", afterMillis: exchange.allowedMillis })
+      }
+      return next
+    },
+    close: (reason) => {
+      const swept = modifyUnsafe<Table, HashMap.HashMap<RequestId.RequestId, Exchange>>(
+        table,
+        (state) =>
+          state._tag === "Closed"
+            ? [HashMap.empty(), state]
+            : [state.exchanges, { _tag: "Closed", reason }]
+      )
+      for (const exchange of HashMap.values(swept)) fail(exchange, { _tag: "Closed", reason })
+    },
+    size: () => HashMap.size(current())
+  }
+}

@@ -1,0 +1,100 @@
+import type { Meta, RequestId } from "@effect-mcp/protocol"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as HashMap from "effect/HashMap"
+import * as Option from "effect/Option"
+import * as Ref from "effect/Ref"
+import type { Origin } from "../Transport.ts"
+import { modifyUnsafe } from "./modify.ts"
+
+/**
+ * One request of the peer, with the fiber of its handler.
+ */
+export interface Served {
+  readonly id: RequestId.RequestId
+  readonly method: string
+  readonly origin: Origin | undefined
+  readonly progressToken: Meta.ProgressToken | undefined
+  /** The highest progress reported so far; the next must be higher. */
+  highest: number
+  /** Its reply is given, or will never be: what its handler still says is dropped. */
+  ended: boolean
+  fiber: Fiber.Fiber<unknown, unknown> | undefined
+}
+
+type Table = HashMap.HashMap<RequestId.RequestId, Served>
+
+/**
+ * The requests of the peer that are being served. The reply, a cancellation and the end of the session each try to claim an
+ * entry, in one step; whoever gets it acts, the others find nothing.
+ */
+export interface Inflight {
+  readonly open: (served: Served) => "Opened" | "Duplicate" | "Full"
+  readonly find: (id: RequestId.RequestId) => Served | undefined
+  /** Takes the entry out, once; its id is free again. */
+  readonly claim: (served: Served) => boolean
+  /** The handler's fiber has ended, whatever came of it. */
+  readonly release: (served: Served) => void
+  /** Claims everything and interrupts the handlers. */
+  readonly interruptAll: () => void
+  /** Waits until no handler's fiber is left. */
+  readonly drained: Effect.Effect<void>
+  /** How many handlers' fibers are left, by method. */
+  readonly unfinished: () => ReadonlyArray<{ readonly method: string; readonly count: number }>
+  readonly size: () => number
+}
+
+/** Stops a handler. One that is just being started has no fiber yet; whoever starts it looks at `ended` next. */
+export const interrupt = (served: Served): void => {
+  served.ended = true
+  served.fiber?.interruptUnsafe()
+}
+
+export const make = (capacity: number): Inflight => {
+  const table = Ref.makeUnsafe<Table>(HashMap.empty())
+  // An entry leaves the table with its reply; its fiber may live on for a moment, or longer if it cannot be interrupted.
+  const running = new Set<Served>()
+  const waiters: Array<Deferred.Deferred<void>> = []
+
+  const claim = (served: Served): boolean =>
+    modifyUnsafe<Table, boolean>(table, (entries) => {
+      const found = Option.getOrUndefined(HashMap.get(entries, served.id))
+      return found === served ? [true, HashMap.remove(entries, served.id)] : [false, entries]
+    })
+
+  return {
+    open: (served) =>
+      modifyUnsafe<Table, "Opened" | "Duplicate" | "Full">(table, (entries) => {
+        if (HashMap.has(entries, served.id)) return ["Duplicate", entries]
+        if (running.size >= capacity) return ["Full", entries]
+        running.add(served)
+        return ["Opened", HashMap.set(entries, served.id, served)]
+      }),
+    find: (id) => Option.getOrUndefined(HashMap.get(Ref.getUnsafe(table), id)),
+    claim,
+    release: (served) => {
+      running.delete(served)
+      if (running.size === 0) { for (const waiter of waiters.splice(0)) Deferred.doneUnsafe(waiter, Exit.void) }
+    },
+    interruptAll: () => {
+      for (const served of Array.from(running)) {
+        claim(served)
+        interrupt(served)
+      }
+    },
+    drained: Effect.suspend(() => {
+      if (running.size === 0) return Effect.void
+      const waiter = Deferred.makeUnsafe<void>()
+      waiters.push(waiter)
+      return Deferred.await(waiter)
+    }),
+    unfinished: () => {
+      const counts = new Map<string, number>()
+      for (const served of running) counts.set(served.method, (counts.get(served.method) ?? 0) + 1)
+      return Array.from(counts, ([method, count]) => ({ method, count }))
+    },
+    size: () => running.size
+  }
+}

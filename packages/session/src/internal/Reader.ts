@@ -1,0 +1,281 @@
+import { ErrorCode, JsonRpc, McpError, Methods, type Profile, Revision } from "@effect-mcp/protocol"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
+import type { Dispatch } from "../Dispatch.ts"
+import { RequestContext } from "../RequestContext.ts"
+import type { Inbound, Origin } from "../Transport.ts"
+import type { Core, State } from "./Core.ts"
+import * as Exchanges from "./Exchanges.ts"
+import * as Inflight from "./Inflight.ts"
+import type { Sender } from "./Sender.ts"
+import { trust } from "./trust.ts"
+import { validate } from "./validation.ts"
+
+/**
+ * What a reader has to know beyond the core.
+ */
+export interface Parts<R> {
+  readonly sender: Sender
+  readonly dispatch: Dispatch<R>
+  /** What is known of the peer, once it is. */
+  readonly profile: () => Profile.Profile | undefined
+  /** Builds what a handler sees of its request. */
+  readonly contextOf: (
+    served: Inflight.Served,
+    request: JsonRpc.Request,
+    profile: Profile.Profile
+  ) => RequestContext["Service"]
+  /** Takes a message that only one side understands; `false` when it is none of that kind. */
+  readonly intercept: (
+    message: JsonRpc.Request | JsonRpc.Notification,
+    origin: Origin | undefined
+  ) => boolean
+}
+
+/**
+ * What comes in. The reader never suspends: responses, cancellations, progress and pings are dealt with on the spot, a
+ * request gets a fiber, a notification a place in the queue. What it completes may run programs of the user's at once, so
+ * every table is changed before anything is woken.
+ */
+export const make = <S extends State, R>(core: Core<S>, parts: Parts<R>): (inbound: Inbound) => void => {
+  const { dispatch, profile, sender } = parts
+  const { connection, emit, exchanges, inflight } = core
+  // The handlers' services were captured with the session's context when it was made.
+  const services = trust<Context.Context<R>>(core.context)
+
+  const settle = (origin: Origin | undefined) => {
+    if (origin !== undefined) connection.settle?.(origin)
+  }
+
+  const refuse = (request: JsonRpc.Request, error: McpError.McpError, origin: Origin | undefined) => {
+    emit({ _tag: "Refused", method: request.method, id: request.id, code: error.code })
+    sender.reply(JsonRpc.failure(request.id, error), origin)
+  }
+
+  // ===================================================================================================================
+  // Frames that are no messages
+  // ===================================================================================================================
+
+  let second = Number.NEGATIVE_INFINITY
+  let repliesThisSecond = 0
+
+  /** Answers what cannot be read, but never so often that two peers could keep each other busy with it. */
+  const complain = (error: McpError.McpError, id: JsonRpc.Request["id"] | undefined, origin: Origin | undefined) => {
+    const now = core.timer.now()
+    if (now - second >= 1000) {
+      second = now
+      repliesThisSecond = 0
+    }
+    if (++repliesThisSecond > core.limits.malformedReplies) return settle(origin)
+    const revision = profile()?.revision
+    const unreadable = revision !== undefined && Revision.envelopes[revision].unreadableId === "null" ? null : undefined
+    sender.reply(JsonRpc.failure(id ?? unreadable, error), origin)
+  }
+
+  const badFrame = (inbound: Inbound & { readonly frame: Result.Failure<unknown, unknown> }) => {
+    const error = trust<Extract<Inbound["frame"], { readonly _tag: "Failure" }>>(inbound.frame).failure
+    emit({ _tag: "BadFrame", error })
+    // A child's stray line on stdout is not for us to answer; a client's is.
+    if (core.role === "client") return settle(inbound.origin)
+    const problem = error._tag === "TooLarge"
+      ? `Message larger than ${error.limitBytes} bytes`
+      : "Parse error"
+    complain(new McpError.McpError({ code: ErrorCode.ParseError, message: problem }), undefined, inbound.origin)
+  }
+
+  const malformed = (found: JsonRpc.Malformed, origin: Origin | undefined) => {
+    emit({ _tag: "Malformed", problem: found.problem })
+    const answer = found.answerable && (core.role === "server" || found.id !== undefined)
+    if (!answer) return settle(origin)
+    complain(McpError.invalidRequest(`Invalid request: ${found.problem}`), found.id, origin)
+  }
+
+  // ===================================================================================================================
+  // Responses
+  // ===================================================================================================================
+
+  const response = (message: JsonRpc.Response) => {
+    const unmatched = (kind: "Late" | "Duplicate" | "Unknown" | "NoId") =>
+      emit({ _tag: "UnmatchedResponse", kind, response: message })
+    const outcome = core.happen({ _tag: "ReceiveResponse" })
+    if (outcome._tag !== "Moved" || outcome.does !== "Match") return unmatched("Unknown")
+    if (message.id === undefined || message.id === null) return unmatched("NoId")
+    const exchange = exchanges.find(message.id)
+    if (exchange === undefined) return unmatched(exchanges.isPast(message.id) ? "Late" : "Unknown")
+    if (!Exchanges.answer(exchange, message)) unmatched("Duplicate")
+  }
+
+  // ===================================================================================================================
+  // Requests
+  // ===================================================================================================================
+
+  const notReady = (state: string) =>
+    McpError.invalidRequest(
+      state === "Closing"
+        ? "The session is closing"
+        : core.role === "server"
+        ? "Server not initialized"
+        : "Client not initialized"
+    )
+
+  const request = (message: JsonRpc.Request, origin: Origin | undefined) => {
+    if (message.method === "ping") {
+      const outcome = core.happen({ _tag: "ReceivePing" })
+      return outcome._tag === "Moved" && outcome.does === "Answer"
+        ? sender.reply(JsonRpc.success(message.id, {}), origin)
+        : refuse(message, notReady(core.state()._tag), origin)
+    }
+    if (parts.intercept(message, origin)) return
+    const outcome = core.happen({ _tag: "ReceiveRequest" })
+    const does = outcome._tag === "Moved" ? outcome.does : "Refuse"
+    if (does === "ReleaseAndDeliver") sender.release()
+    const peer = profile()
+    if ((does !== "Deliver" && does !== "ReleaseAndDeliver") || peer === undefined) {
+      return refuse(message, notReady(core.state()._tag), origin)
+    }
+    serve(message, peer, origin)
+  }
+
+  const serve = (message: JsonRpc.Request, peer: Profile.Profile, origin: Origin | undefined) => {
+    const served: Inflight.Served = {
+      id: message.id,
+      method: message.method,
+      origin,
+      progressToken: progressTokenOf(message.params),
+      highest: Number.NEGATIVE_INFINITY,
+      ended: false,
+      fiber: undefined
+    }
+    switch (inflight.open(served)) {
+      case "Duplicate":
+        return refuse(message, McpError.invalidRequest("A request with this id is in flight"), origin)
+      case "Full":
+        return refuse(
+          message,
+          new McpError.McpError({
+            code: ErrorCode.Overloaded,
+            message: `Overloaded: ${core.limits.incoming} requests are in flight`
+          }),
+          origin
+        )
+      case "Opened": {
+        const fiber = Effect.runForkWith(
+          Context.add(services, RequestContext, parts.contextOf(served, message, peer))
+        )(dispatch.handle(message, peer))
+        served.fiber = fiber
+        // It may have been cancelled by something that it sent itself, before there was a fiber to interrupt.
+        if (served.ended) fiber.interruptUnsafe()
+        fiber.addObserver((exit) => {
+          finish(served, exit)
+          inflight.release(served)
+        })
+      }
+    }
+  }
+
+  const finish = (served: Inflight.Served, exit: Exit.Exit<unknown, McpError.McpError>) => {
+    const claimed = inflight.claim(served)
+    served.ended = true
+    const error = Exit.isFailure(exit) ? answerTo(exit.cause) : undefined
+    if (Exit.isFailure(exit) && error === undefined && !(Cause.hasInterruptsOnly(exit.cause) && !claimed)) {
+      emit({ _tag: "HandlerFailed", method: served.method, cause: exit.cause })
+      core.fork(Effect.logError(`the handler of ${served.method} failed`, exit.cause))
+    }
+    if (!claimed) return
+    sender.reply(
+      Exit.isSuccess(exit)
+        ? JsonRpc.success(served.id, exit.value)
+        : JsonRpc.failure(served.id, error ?? McpError.internalError),
+      served.origin
+    )
+  }
+
+  // ===================================================================================================================
+  // Notifications
+  // ===================================================================================================================
+
+  const notification = (message: JsonRpc.Notification, origin: Origin | undefined) => {
+    switch (message.method) {
+      case "notifications/cancelled":
+        cancelled(message)
+        break
+      case "notifications/progress":
+        progress(message)
+        break
+      default:
+        if (!parts.intercept(message, origin)) deliver(message)
+    }
+    settle(origin)
+  }
+
+  const ignored = (method: string, problem: string) => emit({ _tag: "NotificationIgnored", method, problem })
+
+  const cancelled = (message: JsonRpc.Notification) => {
+    const params = validate(Methods.notifications["notifications/cancelled"].params)(message.params ?? {})
+    if (Result.isFailure(params)) return ignored(message.method, params.failure)
+    const { reason, requestId } = params.success
+    const served = requestId === undefined ? undefined : inflight.find(requestId)
+    if (served === undefined || !inflight.claim(served)) return emit({ _tag: "CancelIgnored", id: requestId })
+    emit({ _tag: "Cancelled", method: served.method, id: served.id, reason })
+    Inflight.interrupt(served)
+    settle(served.origin)
+  }
+
+  const progress = (message: JsonRpc.Notification) => {
+    const params = validate(Methods.notifications["notifications/progress"].params)(message.params ?? {})
+    if (Result.isFailure(params)) return ignored(message.method, params.failure)
+    const exchange = exchanges.find(params.success.progressToken)
+    if (exchange?.progress === undefined || exchange.outcome !== "Pending") {
+      return emit({ _tag: "ProgressDropped", reason: "UnknownToken" })
+    }
+    const taken = exchange.progress.offer(params.success)
+    if (taken !== "Taken") emit({ _tag: "ProgressDropped", reason: taken })
+  }
+
+  const deliver = (message: JsonRpc.Notification) => {
+    const outcome = core.happen({ _tag: "ReceiveNotification" })
+    const peer = profile()
+    if (outcome._tag !== "Moved" || outcome.does !== "Deliver" || peer === undefined) {
+      return ignored(message.method, `not expected while ${core.state()._tag}`)
+    }
+    const handling = dispatch.notify(message, peer)
+    if (Result.isFailure(handling)) return ignored(message.method, handling.failure)
+    const contained = Effect.catchCause(Effect.provideContext(handling.success, services), (cause) => {
+      emit({ _tag: "HandlerFailed", method: message.method, cause })
+      return Effect.logError(`the handler of ${message.method} failed`, cause)
+    })
+    if (!core.notifications.offer(contained)) ignored(message.method, "the handlers lag behind; the oldest was dropped")
+  }
+
+  return (inbound) => {
+    if (Result.isFailure(inbound.frame)) return badFrame({ ...inbound, frame: inbound.frame })
+    const classified = JsonRpc.classify(inbound.frame.success)
+    switch (classified._tag) {
+      case "Request":
+        return request(classified.message, inbound.origin)
+      case "Notification":
+        return notification(classified.message, inbound.origin)
+      case "Response":
+        response(classified.message)
+        return settle(inbound.origin)
+      case "Malformed":
+        return malformed(classified.malformed, inbound.origin)
+    }
+  }
+}
+
+const progressTokenOf = (params: JsonRpc.Params | undefined): string | number | undefined => {
+  const meta = params?.["_meta"]
+  if (typeof meta !== "object" || meta === null || !("progressToken" in meta)) return undefined
+  const token = meta.progressToken
+  return typeof token === "string" || typeof token === "number" ? token : undefined
+}
+
+/** The error a handler chose to answer with, if it chose one. */
+const answerTo = (cause: Cause.Cause<McpError.McpError>): McpError.McpError | undefined => {
+  const found = Cause.findError(cause)
+  return Result.isSuccess(found) ? found.success : undefined
+}

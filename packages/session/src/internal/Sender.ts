@@ -1,0 +1,264 @@
+import { type CloseReason, JsonRpc, McpError, type Method, type Profile, Revision } from "@effect-mcp/protocol"
+import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
+import { toMillis } from "../Limits.ts"
+import * as RequestError from "../RequestError.ts"
+import type { RequestOptions } from "../RequestOptions.ts"
+import type { Origin } from "../Transport.ts"
+import { TransportError } from "../TransportError.ts"
+import type { Core, State } from "./Core.ts"
+import * as Exchanges from "./Exchanges.ts"
+import * as Outbox from "./Outbox.ts"
+import * as ProgressMailbox from "./ProgressMailbox.ts"
+import { validate } from "./validation.ts"
+
+/**
+ * The ways out: requests, notifications and replies.
+ */
+export interface Sender {
+  /** Sends a request and waits for its result. */
+  readonly request: <Params extends object, Result, R = never>(
+    row: Method.RequestMethod<string, Method.Sender, Params, Result>,
+    params: Params,
+    options?: SendOptions<R>
+  ) => Effect.Effect<Result, RequestError.RequestError, R>
+  /** Sends a notification; waits while the outbox is full. */
+  readonly notify: <Params extends object>(
+    row: Method.NotificationMethod<string, Method.Sender, Params>,
+    params: Params,
+    via?: Origin
+  ) => Effect.Effect<void, RequestError.RequestError>
+  /** Answers a request, at once and without waiting. */
+  readonly reply: (response: JsonRpc.Response, via: Origin | undefined) => void
+  /** Lets go the requests that waited until the peer is ready. */
+  readonly release: () => void
+}
+
+/** What a caller says about a request, and the inbound request it is sent for, if any. */
+export interface SendOptions<R> extends RequestOptions<R> {
+  readonly via?: Origin | undefined
+  /** Sees the response in the very step it arrives in. */
+  readonly onAnswer?: (response: JsonRpc.Response) => void
+}
+
+/** What a sender has to know beyond the core. */
+export interface Parties {
+  /** What is known of the peer, once it is. */
+  readonly profile: () => Profile.Profile | undefined
+  /** What this side has declared. */
+  readonly declared: object
+}
+
+type SendEvent = "SendInitialize" | "SendPing" | "SendRequest" | "SendNotification"
+
+const requestEvent = (method: string): SendEvent =>
+  method === "ping" ? "SendPing" : method === "initialize" ? "SendInitialize" : "SendRequest"
+
+/** The transport's error, unless the send was merely interrupted. */
+const errorOf = (exit: Exit.Exit<void, TransportError>): TransportError | undefined => {
+  if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return undefined
+  const failure = Cause.squash(exit.cause)
+  return failure instanceof TransportError
+    ? failure
+    : new TransportError({ reason: { _tag: "WriteFailed", cause: failure } })
+}
+
+/** The params as they go out: with the metadata of this call, and left out where nothing is in them. */
+const outgoing = (
+  params: object,
+  meta: object | undefined,
+  progressToken: number | string | undefined
+): JsonRpc.Params | undefined => {
+  const given: JsonRpc.Params = { ...params }
+  if (meta === undefined && progressToken === undefined) return Object.keys(given).length === 0 ? undefined : given
+  const own = given["_meta"]
+  return {
+    ...given,
+    _meta: {
+      ...(typeof own === "object" ? own : undefined),
+      ...meta,
+      ...(progressToken === undefined ? undefined : { progressToken })
+    }
+  }
+}
+
+export const make = <S extends State>(core: Core<S>, parties: Parties): Sender => {
+  const { connection, exchanges, limits, outbox, timer } = core
+  const held: Array<Outbox.Entry> = []
+
+  /** Whether the state of the session lets this out; if not, why. */
+  const admit = (event: SendEvent): "Send" | "Hold" | RequestError.RequestErrorReason => {
+    // The handshake moved the machine itself before it sent.
+    if (event === "SendInitialize") return "Send"
+    const state = core.state()
+    const outcome = core.happen({ _tag: event })
+    if (outcome._tag === "Moved" && (outcome.does === "Send" || outcome.does === "Hold")) return outcome.does
+    return "reason" in state
+      ? { _tag: "Closed", reason: state.reason }
+      : { _tag: "NotAllowed", state: state._tag }
+  }
+
+  /** What stands against sending this to this peer, if anything does. */
+  const obstacle = (
+    row: { readonly since: Revision.Revision; readonly capability: string | undefined },
+    capabilities: (profile: Profile.Profile) => object
+  ): RequestError.RequestErrorReason | undefined => {
+    const profile = parties.profile()
+    if (profile === undefined) return undefined
+    if (!Revision.isAtLeast(profile.revision, row.since)) {
+      return { _tag: "NotInRevision", revision: profile.revision, since: row.since }
+    }
+    return row.capability === undefined || row.capability in capabilities(profile)
+      ? undefined
+      : { _tag: "MissingCapability", capability: row.capability }
+  }
+
+  const failedToSend = (message: JsonRpc.Message, error: TransportError) => {
+    core.emit({ _tag: "SendFailed", method: "method" in message ? message.method : undefined, error })
+    if (error.reason._tag === "WriteFailed") core.broken(error)
+  }
+
+  const reportFailure = (message: JsonRpc.Message) => (exit: Exit.Exit<void, TransportError>) => {
+    const error = errorOf(exit)
+    if (error !== undefined) failedToSend(message, error)
+  }
+
+  /** The transport took the request, could not, or has ended the stream it opened for it. */
+  const handedOver =
+    (exchange: Exchanges.Exchange, message: JsonRpc.Message) => (exit: Exit.Exit<void, TransportError>): void => {
+      const ended = Exit.isSuccess(exit) && connection.request !== undefined
+      const error = ended ? new TransportError({ reason: { _tag: "ExchangeEnded" } }) : errorOf(exit)
+      if (error === undefined || exchange.outcome !== "Pending") return
+      Exchanges.fail(exchange, { _tag: "SendFailed", error })
+      if (!ended) failedToSend(message, error)
+    }
+
+  /**
+   * The caller no longer waits. Unless the peer has answered, the request is taken back, or, if the peer may have seen it,
+   * cancelled. The handshake is never cancelled (CAN-02).
+   */
+  const abandon = (entry: Outbox.Entry, exchange: Exchanges.Exchange): void => {
+    if (exchange.outcome === "Answered" || exchange.outcome === "Ended") return
+    const expired = exchange.outcome === "Expired"
+    exchange.outcome = expired ? "Expired" : "Ended"
+    if (!outbox.withdraw(entry) && exchange.method !== "initialize") {
+      const reason = expired ? `no response within ${exchange.allowedMillis} ms` : "no longer wanted"
+      const message = JsonRpc.notification("notifications/cancelled", { requestId: exchange.id, reason })
+      outbox.offer(
+        Outbox.entry({ message, via: entry.outbound.via, last: false }, { done: reportFailure(message) })
+      )
+    }
+    exchange.stream?.interruptUnsafe()
+  }
+
+  const send = <R>(
+    method: string,
+    params: object,
+    hold: boolean,
+    allowedMillis: number,
+    options: SendOptions<R> | undefined
+  ): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> =>
+    Effect.uninterruptibleMask((restore) => {
+      const onProgress = options?.onProgress
+      const exchange = exchanges.open({
+        method,
+        progress: onProgress === undefined ? undefined : ProgressMailbox.make(limits.progress),
+        deadline: allowedMillis === Number.POSITIVE_INFINITY ? allowedMillis : timer.now() + allowedMillis,
+        allowedMillis,
+        onAnswer: options?.onAnswer
+      })
+      if (!Exchanges.isExchange(exchange)) return Effect.fail(closedError(method, exchange))
+      const message = JsonRpc.request(
+        exchange.id,
+        method,
+        outgoing(params, options?.meta, onProgress === undefined ? undefined : exchange.id)
+      )
+      const entry = Outbox.entry(
+        { message, via: options?.via, last: false },
+        { exchange, done: handedOver(exchange, message) }
+      )
+      if (hold) held.push(entry)
+      else outbox.offer(entry)
+      timer.watch(exchange.deadline)
+      const response = Deferred.await(exchange.response)
+      const wait = exchange.progress === undefined || onProgress === undefined
+        ? response
+        : Effect.andThen(exchange.progress.drain(onProgress), response)
+      return Effect.onExit(restore(wait), (exit) => {
+        exchanges.remove(exchange)
+        if (Exit.isFailure(exit)) abandon(entry, exchange)
+        return Effect.void
+      })
+    })
+
+  const request: Sender["request"] = (row, params, options) =>
+    Effect.suspend(() => {
+      const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
+      const admission = admit(requestEvent(row.name))
+      if (typeof admission === "object") return fail(admission)
+      const blocked = obstacle(row, (profile) => profile.capabilities)
+      if (blocked !== undefined) return fail(blocked)
+      const allowedMillis = options?.deadline === undefined ? limits.requestDeadline : toMillis(options.deadline)
+      if (allowedMillis <= 0) return fail({ _tag: "Timeout", afterMillis: 0 })
+      return Effect.flatMap(send(row.name, params, admission === "Hold", allowedMillis, options), (success) => {
+        const result = validate(row.result)(success.result)
+        return Result.isSuccess(result)
+          ? Effect.succeed(result.success)
+          : fail({ _tag: "InvalidResult", problem: result.failure })
+      })
+    })
+
+  const notify: Sender["notify"] = (row, params, via) =>
+    Effect.suspend(() => {
+      const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
+      const admission = admit("SendNotification")
+      if (typeof admission === "object") return fail(admission)
+      const blocked = obstacle(row, () => parties.declared)
+      if (blocked !== undefined) return fail(blocked)
+      const message = JsonRpc.notification(row.name, outgoing(params, undefined, undefined))
+      const hadRoom = outbox.hasRoom()
+      const handed = Deferred.makeUnsafe<void, TransportError>()
+      const entry = Outbox.entry({ message, via, last: false }, {
+        done: (exit) => {
+          reportFailure(message)(exit)
+          Deferred.doneUnsafe(handed, exit)
+        }
+      })
+      outbox.offer(entry)
+      if (hadRoom && !Deferred.isDoneUnsafe(handed)) return Effect.void
+      return Deferred.await(handed).pipe(
+        Effect.onInterrupt(() => Effect.sync(() => outbox.withdraw(entry))),
+        Effect.mapError((error) => RequestError.make(row.name, { _tag: "SendFailed", error }))
+      )
+    })
+
+  const reply: Sender["reply"] = (response, via) =>
+    outbox.offer(
+      Outbox.entry({ message: response, via, last: true }, {
+        done: (exit) => {
+          const error = errorOf(exit)
+          if (error === undefined) return
+          failedToSend(response, error)
+          // What cannot be written is replaced by something that can, or the peer would wait for ever.
+          if (error.reason._tag === "Unserializable" && response.id !== undefined) {
+            reply(JsonRpc.failure(response.id, McpError.internalError), via)
+          }
+        }
+      })
+    )
+
+  return {
+    request,
+    notify,
+    reply,
+    release: () => {
+      for (const entry of held.splice(0)) outbox.offer(entry)
+    }
+  }
+}
+
+const closedError = (method: string, reason: CloseReason.CloseReason) =>
+  RequestError.make(method, { _tag: "Closed", reason })

@@ -1,0 +1,29 @@
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { trust } from "./trust.ts"
+
+/**
+ * Checks a value off the wire.
+ */
+export type Validate<A> = (value: unknown) => Result.Result<A, string>
+
+const cache = new WeakMap<object, Validate<unknown>>()
+
+/**
+ * Checks values against a wire schema. It passes the received object on, not a copy: wire schemas have no transformations,
+ * and members this library does not know must survive. A mismatch is one line with a path.
+ */
+export const validate = <A>(schema: Schema.Codec<A>): Validate<A> => {
+  const known = cache.get(schema)
+  if (known !== undefined) return trust<Validate<A>>(known)
+  const decode = Schema.decodeUnknownResult(schema)
+  const made: Validate<A> = (value) => {
+    const decoded = decode(value)
+    // What decodes without a transformation is of the decoded type itself.
+    return Result.isSuccess(decoded)
+      ? Result.succeed(trust<A>(value))
+      : Result.fail(decoded.failure.message.replaceAll(/\s+/g, " "))
+  }
+  cache.set(schema, made)
+  return made
+}
