@@ -39,11 +39,11 @@ import type { Transport } from "./Transport.ts"
  * @category models
  * @since 0.1.0
  */
-export interface Options<H = {}> extends Session.Options {
+export interface Options<H = Handlers.Handlers<"server">> extends Session.Options {
   /** What the client declares that it can do. Default: nothing. */
   readonly capabilities?: Capabilities.ClientCapabilities
   /** What the client does with what the server sends on its own account, for example its log messages. */
-  readonly handlers?: H & Handlers.Only<H, "server">
+  readonly handlers?: H
 }
 
 /**
@@ -156,69 +156,71 @@ const closedWhile = (error: RequestError): HandshakeError.HandshakeErrorReason =
  * @category constructors
  * @since 0.1.0
  */
-export const make = Effect.fnUntraced(function*<const H extends Handlers.Handlers<"server", unknown> = {}>(
-  options: Options<H>
-): Effect.fn.Return<Shape, HandshakeError.HandshakeError, Transport | Scope.Scope | Handlers.ServicesOf<H>> {
-  const limits = Limits.make(options.limits)
-  const revisions = options.revisions ?? Revision.supported
-  const offer = Session.newest(revisions) ?? Revision.latest
-  const capabilities = options.capabilities ?? {}
-  let profile: Profile.ServerProfile | undefined
+export const make = Effect.fnUntraced(
+  function*<const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">>(
+    options: Options<H> & { readonly handlers?: Handlers.Only<H, "server"> }
+  ): Effect.fn.Return<Shape, HandshakeError.HandshakeError, Transport | Scope.Scope | Handlers.ServicesOf<H>> {
+    const limits = Limits.make(options.limits)
+    const revisions = options.revisions ?? Revision.supported
+    const offer = Session.newest(revisions) ?? Revision.latest
+    const capabilities = options.capabilities ?? {}
+    let profile: Profile.ServerProfile | undefined
 
-  const core = yield* Core.make<Handshake.ClientState>({
-    role: "client",
-    transition: Handshake.client.transition,
-    initial: { _tag: "Idle" },
-    firstId: 0,
-    onEnd: () => {}
-  }, { limits, observe: options.observe }).pipe(
-    Effect.mapError((error) => HandshakeError.make({ _tag: "ConnectFailed", error }))
-  )
-  const sender = Sender.make(core, { profile: () => profile, declared: capabilities })
-  const dispatch = Dispatch.make("server", options.handlers ?? {})
-  core.read(Reader.make(core, {
-    sender,
-    dispatch,
-    profile: () => profile,
-    contextOf: ServedContext.make(sender, core.emit),
-    intercept: () => false
-  }))
+    const core = yield* Core.make<Handshake.ClientState>({
+      role: "client",
+      transition: Handshake.client.transition,
+      initial: { _tag: "Idle" },
+      firstId: 0,
+      onEnd: () => {}
+    }, { limits, observe: options.observe }).pipe(
+      Effect.mapError((error) => HandshakeError.make({ _tag: "ConnectFailed", error }))
+    )
+    const sender = Sender.make(core, { profile: () => profile, declared: capabilities })
+    const dispatch = Dispatch.make("server", options.handlers ?? {})
+    core.read(Reader.make(core, {
+      sender,
+      dispatch,
+      profile: () => profile,
+      contextOf: ServedContext.make(sender, core.emit),
+      intercept: () => false
+    }))
 
-  // The answer is judged as it is read, so that what the server sends right behind it finds a session.
-  let verdict: Result.Result<Profile.ServerProfile, HandshakeError.HandshakeErrorReason> | undefined
-  const onAnswer = (response: JsonRpc.Response) => {
-    verdict = judge(response, revisions)
-    if (Result.isFailure(verdict)) return
-    profile = verdict.success
-    core.happen({ _tag: "ReceiveInitializeResult", profile })
-    core.connection.established?.(profile)
-    core.fork(Effect.ignore(sender.notify(Methods.notifications["notifications/initialized"], {})))
+    // The answer is judged as it is read, so that what the server sends right behind it finds a session.
+    let verdict: Result.Result<Profile.ServerProfile, HandshakeError.HandshakeErrorReason> | undefined
+    const onAnswer = (response: JsonRpc.Response) => {
+      verdict = judge(response, revisions)
+      if (Result.isFailure(verdict)) return
+      profile = verdict.success
+      core.happen({ _tag: "ReceiveInitializeResult", profile })
+      core.connection.established?.(profile)
+      core.fork(Effect.ignore(sender.notify(Methods.notifications["notifications/initialized"], {})))
+    }
+
+    core.happen({ _tag: "SendInitialize", offer })
+    const params: Initialize.InitializeParams = { protocolVersion: offer, capabilities, clientInfo: options.info }
+    const answered = yield* Effect.result(
+      sender.request(Methods.requests.initialize, params, { deadline: limits.handshake, onAnswer })
+    )
+    if (verdict !== undefined && Result.isSuccess(verdict)) return shape(core, sender, verdict.success)
+
+    const reason = verdict !== undefined
+      ? verdict.failure
+      : Result.isFailure(answered)
+      ? closedWhile(answered.failure)
+      : { _tag: "InvalidResult" as const, problem: "no answer" }
+    core.end(
+      reason._tag === "Timeout"
+        ? { _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis: reason.afterMillis } }
+        : {
+          _tag: "ReceiveInitializeFailure",
+          reason: { _tag: "HandshakeFailed", problem: HandshakeError.describe(reason) }
+        },
+      { drain: false }
+    )
+    yield* core.closed
+    return yield* HandshakeError.make(reason)
   }
-
-  core.happen({ _tag: "SendInitialize", offer })
-  const params: Initialize.InitializeParams = { protocolVersion: offer, capabilities, clientInfo: options.info }
-  const answered = yield* Effect.result(
-    sender.request(Methods.requests.initialize, params, { deadline: limits.handshake, onAnswer })
-  )
-  if (verdict !== undefined && Result.isSuccess(verdict)) return shape(core, sender, verdict.success)
-
-  const reason = verdict !== undefined
-    ? verdict.failure
-    : Result.isFailure(answered)
-    ? closedWhile(answered.failure)
-    : { _tag: "InvalidResult" as const, problem: "no answer" }
-  core.end(
-    reason._tag === "Timeout"
-      ? { _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis: reason.afterMillis } }
-      : {
-        _tag: "ReceiveInitializeFailure",
-        reason: { _tag: "HandshakeFailed", problem: HandshakeError.describe(reason) }
-      },
-    { drain: false }
-  )
-  yield* core.closed
-  return yield* HandshakeError.make(reason)
-})
+)
 
 const shape = (
   core: Core.Core<Handshake.ClientState>,
@@ -244,9 +246,9 @@ const shape = (
  * @category layers
  * @since 0.1.0
  */
-export const layerOf = <Self, const H extends Handlers.Handlers<"server", unknown> = {}>(
+export const layerOf = <Self, const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">>(
   key: Context.Key<Self, Shape>,
-  options: Options<H>
+  options: Options<H> & { readonly handlers?: Handlers.Only<H, "server"> }
 ): Layer.Layer<Self, HandshakeError.HandshakeError, Transport | Exclude<Handlers.ServicesOf<H>, Scope.Scope>> =>
   Layer.fresh(Layer.effect(key, make(options)))
 
@@ -273,8 +275,8 @@ export const layerOf = <Self, const H extends Handlers.Handlers<"server", unknow
  * @category layers
  * @since 0.1.0
  */
-export const layer = <const H extends Handlers.Handlers<"server", unknown> = {}>(
-  options: Options<H>
+export const layer = <const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">>(
+  options: Options<H> & { readonly handlers?: Handlers.Only<H, "server"> }
 ): Layer.Layer<
   ClientSession,
   HandshakeError.HandshakeError,

@@ -78,7 +78,8 @@ export type Handlers<From extends Method.Role, R = never> =
  */
 export type ServicesOf<H> = Exclude<
   {
-    [Name in keyof H]: H[Name] extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R : never
+    [Name in keyof H]-?: NonNullable<H[Name]> extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R
+      : never
   }[keyof H],
   RequestContext
 >

@@ -1,0 +1,60 @@
+/**
+ * A client that says what it is told to, right or wrong: no handshake, no matching, no checks.
+ *
+ * @since 0.1.0
+ */
+import { JsonRpc } from "@effect-mcp/protocol"
+import { Transport } from "@effect-mcp/session"
+import type { TransportError } from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+
+/**
+ * The client's end of a conversation, message by message.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface RawPeer {
+  /** Sends a message. Requests get a stream of their own where the transport has one per request. */
+  readonly send: (message: JsonRpc.Message) => Effect.Effect<void, TransportError>
+  /** Waits for the next message of the server. */
+  readonly receive: Effect.Effect<JsonRpc.Message>
+  /** Waits for the next response of the server, and skips the rest. */
+  readonly response: Effect.Effect<JsonRpc.Response>
+  /** What has come and was not taken yet. */
+  readonly pending: Effect.Effect<ReadonlyArray<JsonRpc.Message>>
+}
+
+/**
+ * Connects, and says nothing.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make: Effect.Effect<RawPeer, TransportError, Transport.Transport | Scope.Scope> = Effect.gen(function*() {
+  const transport = yield* Transport.Transport
+  const connection = yield* transport.connect
+  const inbox = yield* Queue.unbounded<JsonRpc.Message>()
+  yield* Effect.forkScoped(connection.run(({ frame }) => {
+    if (Result.isFailure(frame)) return
+    const classified = JsonRpc.classify(frame.success)
+    if (classified._tag !== "Malformed") Queue.offerUnsafe(inbox, classified.message)
+  }))
+  const scope = yield* Effect.scope
+  const response: Effect.Effect<JsonRpc.Response> = Effect.flatMap(
+    Queue.take(inbox),
+    (message) => "method" in message ? response : Effect.succeed(message)
+  )
+  return {
+    send: (message) =>
+      connection.request !== undefined && "method" in message && "id" in message
+        ? Effect.asVoid(Effect.forkIn(connection.request(message), scope, { startImmediately: true }))
+        : connection.send({ message, via: undefined, last: false }),
+    receive: Queue.take(inbox),
+    response,
+    pending: Effect.suspend(() => Queue.clear(inbox))
+  }
+})

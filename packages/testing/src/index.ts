@@ -1,0 +1,8 @@
+/**
+ * Instruments for testing sessions and transports.
+ *
+ * @since 0.1.0
+ */
+export * as Census from "./Census.ts"
+export * as LawServer from "./LawServer.ts"
+export * as RawPeer from "./RawPeer.ts"

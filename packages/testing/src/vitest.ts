@@ -1,0 +1,6 @@
+/**
+ * The part of this package that needs Vitest.
+ *
+ * @since 0.1.0
+ */
+export * as TransportLaws from "./TransportLaws.ts"

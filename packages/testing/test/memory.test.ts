@@ -1,0 +1,16 @@
+import { MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
+import { LawServer } from "@effect-mcp/testing"
+import { TransportLaws } from "@effect-mcp/testing/vitest"
+import * as Effect from "effect/Effect"
+
+const serving = (pair: Effect.Effect<MemoryTransport.Pair>) =>
+  Effect.gen(function*() {
+    const { client, server } = yield* pair
+    yield* ServerSession.make(LawServer.make(), LawServer.options).pipe(
+      Effect.provideService(Transport.Transport, server)
+    )
+    return client
+  })
+
+TransportLaws.suite("memory, one stream", { serve: serving(MemoryTransport.make()) })
+TransportLaws.suite("memory, a stream for each request", { serve: serving(MemoryTransport.makeMultiStream()) })
