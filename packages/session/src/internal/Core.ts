@@ -98,7 +98,9 @@ export const make = Effect.fnUntraced(function*<S extends State>(
   const clock = yield* Clock.Clock
   const fork = Effect.runForkWith(context)
   const connectionScope = yield* Scope.fork(yield* Effect.scope)
-  const connection = yield* Scope.provide(transport.connect, connectionScope)
+  const connection = yield* Scope.provide(transport.connect, connectionScope).pipe(
+    Effect.onError((cause) => Scope.close(connectionScope, Exit.failCause(cause)))
+  )
 
   const stateRef = Ref.makeUnsafe<S>(side.initial)
   const closed = Deferred.makeUnsafe<CloseReason.CloseReason>()
@@ -152,11 +154,18 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     outbox.stop()
   }
 
+  /** It is ending already. An end without mercy hurries it, and so does this side's wish after the peer's has been granted. */
+  const hurry = (event: { readonly _tag: string }, drain: boolean) => {
+    const state = Ref.getUnsafe(stateRef)
+    if (state._tag !== "Closing") return
+    if (!drain) giveUp()
+    else if (event._tag === "Close" && state.reason._tag !== "Requested") inflight.interruptAll()
+  }
+
   const end: Core<S>["end"] = (event, { drain } = { drain: true }) => {
     const outcome = happen(event)
     if (outcome._tag !== "Moved" || (outcome.does !== "End" && outcome.does !== "Finish")) {
-      // It is ending already; an end without mercy still hurries one that waits.
-      if (!drain && Ref.getUnsafe(stateRef)._tag === "Closing") giveUp()
+      hurry(event, drain)
       return
     }
     exchanges.close(event.reason)

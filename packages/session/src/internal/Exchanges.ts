@@ -23,8 +23,8 @@ export interface Exchange {
   readonly allowedMillis: number
   /** Sees the response in the very step it arrives in, before anything behind it is read. */
   readonly onAnswer: ((response: JsonRpc.Response) => void) | undefined
-  /** How it ended, if it has: answered by the peer, given up by the deadline, or ended by this side. */
-  outcome: "Pending" | "Answered" | "Expired" | "Ended"
+  /** How it ended, if it has: answered by the peer, given up while the peer may still work on it, or lost. */
+  outcome: "Pending" | "Answered" | "Abandoned" | "Lost"
   /** The fiber that holds this exchange's own stream, where the transport opens one per request. */
   stream: Fiber.Fiber<void, unknown> | undefined
 }
@@ -58,7 +58,7 @@ export interface Exchanges {
 
 const complete = (
   exchange: Exchange,
-  outcome: "Answered" | "Expired" | "Ended",
+  outcome: Exclude<Exchange["outcome"], "Pending">,
   exit: Exit.Exit<JsonRpc.Success, RequestError.RequestError>
 ): boolean => {
   if (exchange.outcome !== "Pending") return false
@@ -86,11 +86,15 @@ export const answer = (exchange: Exchange, response: JsonRpc.Response): boolean 
   )
 }
 
+/** This side gives up, while the peer is there and may be working on it. */
+const isAbandonment = (reason: RequestError.RequestErrorReason): boolean =>
+  reason._tag === "Timeout" || (reason._tag === "Closed" && reason.reason._tag === "Requested")
+
 /** Completes an exchange with a failure that arose on this side. */
 export const fail = (exchange: Exchange, reason: RequestError.RequestErrorReason): boolean =>
   complete(
     exchange,
-    reason._tag === "Timeout" ? "Expired" : "Ended",
+    isAbandonment(reason) ? "Abandoned" : "Lost",
     Exit.fail(RequestError.make(exchange.method, reason))
   )
 

@@ -118,7 +118,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
 
   const failedToSend = (message: JsonRpc.Message, error: TransportError) => {
     core.emit({ _tag: "SendFailed", method: "method" in message ? message.method : undefined, error })
-    if (error.reason._tag === "WriteFailed") core.broken(error)
+    if (error.reason._tag === "WriteFailed" || error.reason._tag === "PeerEnded") core.broken(error)
   }
 
   const reportFailure = (message: JsonRpc.Message) => (exit: Exit.Exit<void, TransportError>) => {
@@ -137,15 +137,18 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
     }
 
   /**
-   * The caller no longer waits. Unless the peer has answered, the request is taken back, or, if the peer may have seen it,
+   * The caller no longer waits. Unless the exchange is over, the request is taken back, or, if the peer may have seen it,
    * cancelled. The handshake is never cancelled (CAN-02).
    */
   const abandon = (entry: Outbox.Entry, exchange: Exchanges.Exchange): void => {
-    if (exchange.outcome === "Answered" || exchange.outcome === "Ended") return
-    const expired = exchange.outcome === "Expired"
-    exchange.outcome = expired ? "Expired" : "Ended"
+    if (exchange.outcome === "Answered" || exchange.outcome === "Lost") return
+    const reason = exchange.outcome === "Pending"
+      ? "no longer wanted"
+      : "reason" in core.state()
+      ? "the session is closing"
+      : `no response within ${exchange.allowedMillis} ms`
+    exchange.outcome = "Abandoned"
     if (!outbox.withdraw(entry) && exchange.method !== "initialize") {
-      const reason = expired ? `no response within ${exchange.allowedMillis} ms` : "no longer wanted"
       const message = JsonRpc.notification("notifications/cancelled", { requestId: exchange.id, reason })
       outbox.offer(
         Outbox.entry({ message, via: entry.outbound.via, last: false }, { done: reportFailure(message) })
