@@ -69,6 +69,11 @@ export interface Outbound {
 export interface End {
   /** How the peer exited, if it is a child process of ours. */
   readonly exit: CloseReason.ProcessExit | undefined
+  /**
+   * Only the peer's sending has ended, and it may still read: a half-close. Handlers then finish and their replies go out;
+   * otherwise nobody is left to reply to, and they are interrupted.
+   */
+  readonly writable: boolean
 }
 
 /**
@@ -81,14 +86,13 @@ export interface End {
 export interface Connection {
   /**
    * Reads until the peer's side ends. Calls `deliver` once per frame, in order within an origin; `deliver` never
-   * suspends and never throws. Run exactly once; frames that came earlier are kept for it. The end of reading is a
-   * half-close: `send` still works until the scope closes.
+   * suspends and never throws. Run exactly once; frames that came earlier are kept for it.
    */
   readonly run: (deliver: (inbound: Inbound) => void) => Effect.Effect<End, TransportError>
   /**
    * Hands one message over. It succeeds once the transport has taken the message, suspends while the transport's own
    * buffer is full, and fails at once with `NoRoute` where no stream may carry it. The session calls it one message at a
-   * time, so that order is kept.
+   * time, so that order is kept. `PeerEnded` and `WriteFailed` end the session, other failures concern this message only.
    */
   readonly send: (outbound: Outbound) => Effect.Effect<void, TransportError>
   /** The exchange of this origin ended without a reply: close its stream. Absent where there is one stream. */

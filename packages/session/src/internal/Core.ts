@@ -197,7 +197,8 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     // Yields first, so that whoever made the session has it before its first frame is delivered.
     reader = fork(
       Effect.matchCause(Effect.andThen(Effect.yieldNow, connection.run(deliver)), {
-        onSuccess: ({ exit }) => end({ _tag: "TransportEnded", reason: { _tag: "PeerEnded", exit } }),
+        onSuccess: ({ exit, writable }) =>
+          end({ _tag: "TransportEnded", reason: { _tag: "PeerEnded", exit } }, { drain: writable }),
         onFailure: (cause) => {
           if (Cause.hasInterruptsOnly(cause)) return
           const failure = Cause.squash(cause)

@@ -34,7 +34,7 @@ export const make = (): Pipe => {
       else receiver(next)
     }
     delivering = false
-    if (ended) Deferred.doneUnsafe(over, Exit.succeed({ exit: undefined }))
+    if (ended) Deferred.doneUnsafe(over, Exit.succeed({ exit: undefined, writable: false }))
   }
 
   return {

@@ -1,0 +1,207 @@
+/**
+ * Newline-delimited JSON over bytes: one message a line, as stdio and every other byte stream carries it (STD-02,
+ * TRN-04). Pure: bytes come in by chunks of any size and frames go out by a callback, so that it serves a pipe, a socket
+ * or a test alike.
+ *
+ * @since 0.1.0
+ */
+import type { FrameError } from "@effect-mcp/session/Transport"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Result from "effect/Result"
+
+/**
+ * The longest line that is read unless an option says otherwise: 4 MiB.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const defaultLimitBytes: number = 4 * 1024 * 1024
+
+/**
+ * Options of {@link decoder}.
+ *
+ * @category options
+ * @since 0.1.0
+ */
+export interface DecoderOptions {
+  /**
+   * The longest line to read, in bytes without its newline. A longer one is skipped up to its newline without being
+   * kept, and is reported once as `TooLarge`. The default is {@link defaultLimitBytes}.
+   */
+  readonly limitBytes?: number | undefined
+}
+
+/**
+ * The reading half of one connection.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Decoder {
+  /**
+   * Takes the next bytes. The chunk may begin and end anywhere, also inside a character; it is not kept, so its memory
+   * may be used again.
+   */
+  readonly push: (chunk: Uint8Array) => void
+  /** The bytes have come to their end: what stands after the last newline is a line like any other. */
+  readonly finish: () => void
+}
+
+const newline = 0x0A
+const carriageReturn = 0x0D
+const byteOrderMark = [0xEF, 0xBB, 0xBF]
+const noBytes = new Uint8Array(0)
+
+/** A buffer that has grown beyond this many bytes for one long line is given back when that line has ended. */
+const retainedBytes = 64 * 1024
+
+/** How much of an unreadable line is shown. A character takes at most four bytes. */
+const shownCharacters = 200
+const shownBytes = 4 * shownCharacters
+
+const isBlank = (line: Uint8Array): boolean => {
+  for (const byte of line) {
+    if (byte !== 0x20 && byte !== 0x09 && byte !== carriageReturn) return false
+  }
+  return true
+}
+
+const startsWithByteOrderMark = (line: Uint8Array): boolean =>
+  byteOrderMark.every((byte, index) => line[index] === byte)
+
+const withoutCarriageReturn = (line: Uint8Array): Uint8Array =>
+  line[line.length - 1] === carriageReturn ? line.subarray(0, -1) : line
+
+const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+const lenient = new TextDecoder("utf-8", { ignoreBOM: true })
+
+/** The beginning of a line that is no JSON, without half a surrogate pair at the cut. */
+const beginning = (line: Uint8Array): string =>
+  lenient.decode(line.subarray(0, shownBytes)).slice(0, shownCharacters).replace(/[\uD800-\uDBFF]$/, "")
+
+const parse = (line: Uint8Array): Result.Result<unknown, FrameError> => {
+  try {
+    return Result.succeed(JSON.parse(strict.decode(line)))
+  } catch {
+    return Result.fail({ _tag: "NotJson", text: beginning(line) })
+  }
+}
+
+/**
+ * A decoder for one connection. It calls `deliver` once per line, in order and before `push` or `finish` returns:
+ *
+ * - with the parsed JSON;
+ * - with `NotJson` for a line that is no JSON or no UTF-8;
+ * - with `TooLarge`, as soon as a line has grown beyond the limit.
+ *
+ * A bad line costs only itself. Lines of white space are passed over, as are a carriage return before the newline and a
+ * byte order mark before the first line. It takes time in proportion to the bytes, however they are cut, and keeps no
+ * more of them than one line within the limit.
+ *
+ * @example
+ * ```ts
+ * import { LineFraming } from "@effect-mcp/transport"
+ *
+ * export const frames: Array<unknown> = []
+ * const decoder = LineFraming.decoder((frame) => frames.push(frame))
+ * decoder.push(new TextEncoder().encode("{\"jsonrpc\":\"2.0\",\"id\":1,"))
+ * decoder.push(new TextEncoder().encode("\"method\":\"ping\"}\nnpm warn deprecated\n"))
+ * decoder.finish()
+ * // => [Result.succeed({ jsonrpc: "2.0", id: 1, method: "ping" }),
+ * //     Result.fail({ _tag: "NotJson", text: "npm warn deprecated" })]
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const decoder = (
+  deliver: (frame: Result.Result<unknown, FrameError>) => void,
+  options?: DecoderOptions
+): Decoder => {
+  const limitBytes = options?.limitBytes ?? defaultLimitBytes
+  // The line that has not ended yet: `length` bytes at the start of `buffer`, unless it is being skipped.
+  let buffer = noBytes
+  let length = 0
+  let skipping = false
+  let atStart = true
+
+  const keep = (bytes: Uint8Array): void => {
+    if (skipping) return
+    const needed = length + bytes.length
+    if (needed > limitBytes) {
+      skipping = true
+      buffer = noBytes
+      deliver(Result.fail({ _tag: "TooLarge", limitBytes }))
+      return
+    }
+    if (needed > buffer.length) {
+      // Doubling keeps the copying in proportion to the bytes, however small the chunks are.
+      const grown = new Uint8Array(Math.min(limitBytes, Math.max(needed, 2 * buffer.length, 1024)))
+      grown.set(buffer.subarray(0, length))
+      buffer = grown
+    }
+    buffer.set(bytes, length)
+    length = needed
+  }
+
+  const read = (line: Uint8Array): void => {
+    const text = withoutCarriageReturn(atStart && startsWithByteOrderMark(line) ? line.subarray(3) : line)
+    if (!isBlank(text)) deliver(parse(text))
+  }
+
+  const end = (): void => {
+    if (!skipping) read(buffer.subarray(0, length))
+    if (buffer.length > retainedBytes) buffer = noBytes
+    length = 0
+    skipping = false
+    atStart = false
+  }
+
+  return {
+    push: (chunk) => {
+      let start = 0
+      for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, start)) {
+        const line = chunk.subarray(start, at)
+        start = at + 1
+        if (length === 0 && !skipping && line.length <= limitBytes) {
+          // The whole line stands in this chunk, as nearly all do: no copy.
+          read(line)
+          atStart = false
+        } else {
+          keep(line)
+          end()
+        }
+      }
+      if (start < chunk.length) keep(chunk.subarray(start))
+    },
+    finish: () => {
+      if (length > 0) end()
+    }
+  }
+}
+
+/**
+ * The line that carries a message, its newline included. JSON escapes every line break inside a string, so the line holds
+ * no other newline (STD-02). What is no JSON (a `bigint`, a cycle, `undefined`) fails with `Unserializable`.
+ *
+ * @example
+ * ```ts
+ * import { LineFraming } from "@effect-mcp/transport"
+ * import * as Result from "effect/Result"
+ *
+ * export const line = Result.getOrThrow(LineFraming.encode({ jsonrpc: "2.0", id: 1, method: "ping" }))
+ * // => "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"
+ * ```
+ *
+ * @category encoding
+ * @since 0.1.0
+ */
+export const encode = (message: unknown): Result.Result<string, TransportError.TransportError> => {
+  try {
+    const json: string | undefined = JSON.stringify(message)
+    if (json !== undefined) return Result.succeed(`${json}\n`)
+    return Result.fail(TransportError.make({ _tag: "Unserializable", cause: new Error("undefined is not JSON") }))
+  } catch (cause) {
+    return Result.fail(TransportError.make({ _tag: "Unserializable", cause }))
+  }
+}

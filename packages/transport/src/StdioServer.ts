@@ -1,0 +1,206 @@
+/**
+ * The server half of stdio: speaks MCP over the standard input and output of this process, as a program that clients start
+ * as their child (STD-01). Nothing but protocol goes to standard output (STD-03).
+ *
+ * @since 0.1.0
+ */
+import * as Transport from "@effect-mcp/session/Transport"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeStdio from "@effect/platform-node/NodeStdio"
+import * as Cause from "effect/Cause"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Runtime from "effect/Runtime"
+import type * as Scope from "effect/Scope"
+import * as Sink from "effect/Sink"
+import * as Stdio from "effect/Stdio"
+import * as Stream from "effect/Stream"
+import type { Writable } from "node:stream"
+import { causeBelow } from "./internal/causeBelow.ts"
+import * as consoleToStderr from "./internal/consoleToStderr.ts"
+import * as LineWriter from "./internal/LineWriter.ts"
+import { atMost, delay } from "./internal/nativeTime.ts"
+import * as LineFraming from "./LineFraming.ts"
+
+/**
+ * Options of {@link make} and {@link layerWith}.
+ *
+ * @category options
+ * @since 0.1.0
+ */
+export interface Options {
+  /** The longest message to read, in bytes. The default is 4 MiB. */
+  readonly messageLimitBytes?: number | undefined
+  /** How long the end of the scope waits for a client that does not read what was sent. The default is 3 seconds. */
+  readonly flushWithin?: Duration.Input | undefined
+}
+
+/**
+ * Options of {@link runMain}.
+ *
+ * @category options
+ * @since 0.1.0
+ */
+export interface RunOptions {
+  /** How long the program may take to end after the first signal. The default is 10 seconds. */
+  readonly endWithin?: Duration.Input | undefined
+}
+
+/** How long the end of the process waits for what others wrote to the standard streams. */
+const lastFlushWithin = "1 second"
+
+const open = Effect.fnUntraced(function*(
+  stdio: Stdio.Stdio,
+  options: Options | undefined
+): Effect.fn.Return<Transport.Connection, never, Scope.Scope> {
+  yield* consoleToStderr.scoped
+  const writer = yield* LineWriter.make({
+    sink: stdio.stdout(),
+    explain: (cause) => Effect.succeed(TransportError.make({ _tag: "WriteFailed", cause: causeBelow(cause) }))
+  })
+  yield* Effect.addFinalizer(() => atMost(writer.close, options?.flushWithin ?? "3 seconds"))
+
+  const run = Effect.fnUntraced(function*(
+    deliver: (inbound: Transport.Inbound) => void
+  ): Effect.fn.Return<Transport.End, TransportError.TransportError> {
+    const decoder = LineFraming.decoder((frame) => deliver({ frame }), { limitBytes: options?.messageLimitBytes })
+    yield* stdio.stdin.pipe(
+      Stream.runForEachArray((chunks) => Effect.sync(() => chunks.forEach(decoder.push))),
+      Effect.mapError((error) => TransportError.make({ _tag: "ReadFailed", cause: causeBelow(error) }))
+    )
+    decoder.finish()
+    return { exit: undefined, writable: true }
+  })
+
+  return { run, send: writer.send }
+})
+
+/**
+ * The transport as a value. It carries one session: the second `connect` fails with `InUse`.
+ *
+ * `run` ends when standard input does; that is a half-close, after which `send` still works. `send` suspends while 1 MiB
+ * waits for a client that does not read, and fails with `WriteFailed` when it has closed its end. While it is connected,
+ * what is written to `console`, and so by Effect's loggers, goes to standard error. The end of the scope writes what was
+ * sent.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = Effect.fnUntraced(function*(
+  options?: Options
+): Effect.fn.Return<Transport.Transport["Service"], never, Stdio.Stdio> {
+  const stdio = yield* Stdio.Stdio
+  let used = false
+  return {
+    connect: Effect.suspend(() => {
+      if (used) return Effect.fail(TransportError.make({ _tag: "InUse" }))
+      used = true
+      return open(stdio, options)
+    })
+  }
+})
+
+/**
+ * The transport as a Layer over the standard streams of any platform.
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layerWith = (options: Options): Layer.Layer<Transport.Transport, never, Stdio.Stdio> =>
+  Layer.effect(Transport.Transport, make(options))
+
+/**
+ * {@link layerWith} with every default.
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layer: Layer.Layer<Transport.Transport, never, Stdio.Stdio> = Layer.effect(Transport.Transport, make())
+
+/** Waits until all that was written has been handed to the operating system, or cannot be. */
+const flushed = (output: Writable): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    if (output.writableLength === 0 || output.destroyed) return resume(Effect.void)
+    // Writes are carried out in order: when the empty one is done, all are.
+    output.write("", () => resume(Effect.void))
+  })
+
+/**
+ * The standard streams of this process, as a server wants them. They differ from `NodeStdio.layer` in two ways: when
+ * reading has ended or was interrupted, standard input is destroyed, so that it does not keep the process alive; and
+ * writing has ended only when all of it has been handed to the operating system.
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layerStdio: Layer.Layer<Stdio.Stdio> = Layer.effect(
+  Stdio.Stdio,
+  Effect.map(Stdio.Stdio, (stdio) => ({
+    ...stdio,
+    stdin: Stream.ensuring(stdio.stdin, Effect.sync(() => process.stdin.destroy())),
+    stdout: (options) => Sink.mapEffect(stdio.stdout(options), () => flushed(process.stdout))
+  }))
+).pipe(Layer.provide(NodeStdio.layer))
+
+/**
+ * The transport as a Layer that needs nothing, on Node.
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layerNode: Layer.Layer<Transport.Transport> = Layer.provide(layer, layerStdio)
+
+const flushAndExit = (code: number): void => {
+  const flush = Effect.all([flushed(process.stdout), flushed(process.stderr)], { concurrency: "unbounded" })
+  Effect.runFork(atMost(flush, lastFlushWithin)).addObserver(() => process.exit(code))
+}
+
+/** A program that was asked to end and ended is a program that succeeded, however it was asked. */
+const exitCode = <A, E>(exit: Exit.Exit<A, E>): number =>
+  Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : Runtime.getErrorExitCode(Cause.squash(exit.cause))
+
+const exitAfter = (duration: Duration.Input): void => {
+  const giveUp = Effect.sync(() => {
+    process.stderr.write("still running long after the signal to end: exiting\n")
+    process.exit(1)
+  })
+  Effect.runFork(Effect.andThen(delay(duration), giveUp))
+}
+
+/**
+ * Runs a server as the whole program of this process.
+ *
+ * - `SIGTERM` and `SIGINT` interrupt it. Success and interruption exit with 0; a failure is logged, and exits with 1 or
+ *   with the error's own `Runtime.errorExitCode`.
+ * - When it has ended the process exits, though standard input may still be open or something else keep it alive.
+ * - 10 seconds after the first signal the process exits with 1, though a finalizer may hang. `endWithin` is that bound.
+ * - From its start on, what is written to `console`, and so by Effect's loggers, goes to standard error.
+ *
+ * @example
+ * ```ts
+ * import { ServerSession } from "@effect-mcp/session"
+ * import { StdioServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = ServerSession.serve({
+ *   "tools/list": () => Effect.succeed({ tools: [{ name: "greet", inputSchema: { type: "object" } }] }),
+ *   "tools/call": () => Effect.succeed({ content: [{ type: "text", text: "Hello" }] })
+ * }, { info: { name: "greeter", version: "1.0.0" } }).pipe(Effect.provide(StdioServer.layerNode))
+ *
+ * // `StdioServer.runMain(program)` is the last line of the program.
+ * export const main = () => StdioServer.runMain(program)
+ * ```
+ *
+ * @category running
+ * @since 0.1.0
+ */
+export const runMain = <A, E>(program: Effect.Effect<A, E>, options?: RunOptions): void => {
+  consoleToStderr.forGood()
+  const onSignal = () => exitAfter(options?.endWithin ?? "10 seconds")
+  process.once("SIGTERM", onSignal)
+  process.once("SIGINT", onSignal)
+  NodeRuntime.runMain(program, { teardown: (exit) => flushAndExit(exitCode(exit)) })
+}

@@ -1,0 +1,228 @@
+import type { Transport } from "@effect-mcp/session"
+import { LineFraming } from "@effect-mcp/transport"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+type Frame = Result.Result<unknown, Transport.FrameError>
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+const decode = (chunks: ReadonlyArray<Uint8Array>, options?: LineFraming.DecoderOptions): ReadonlyArray<Frame> => {
+  const frames: Array<Frame> = []
+  const decoder = LineFraming.decoder((frame) => frames.push(frame), options)
+  for (const chunk of chunks) decoder.push(chunk)
+  decoder.finish()
+  return frames
+}
+
+const notJson = (text: string): Frame => Result.fail({ _tag: "NotJson", text })
+const tooLarge = (limitBytes: number): Frame => Result.fail({ _tag: "TooLarge", limitBytes })
+
+const Character = Schema.Literals(["a", "é", "漢", "😀", "\"", "\\", "\r", " ", "{", "\u2028", "\u0000", "\uFEFF"])
+
+const Line = Schema.Union([
+  Schema.TaggedStruct("Json", { text: Schema.Array(Character), id: Schema.Int }),
+  Schema.TaggedStruct("Junk", { text: Schema.Array(Character) }),
+  Schema.TaggedStruct("Bytes", { bytes: Schema.Array(Schema.Literals([0x80, 0xC3, 0xE6, 0xF0, 0xFF, 0x61])) }),
+  Schema.TaggedStruct("Blank", { text: Schema.Array(Schema.Literals([" ", "\t"])) }),
+  Schema.TaggedStruct("Long", { over: Schema.Literals([-1, 0, 1, 500]) })
+])
+
+const limitBytes = 100
+
+const lineBytes = (line: typeof Line.Type): Uint8Array => {
+  switch (line._tag) {
+    case "Json":
+      return bytesOf(JSON.stringify({ id: line.id, text: line.text.join("") }))
+    case "Junk":
+    case "Blank":
+      return bytesOf(line.text.join(""))
+    case "Bytes":
+      return Uint8Array.from(line.bytes)
+    case "Long":
+      return bytesOf(JSON.stringify("x".repeat(limitBytes - 2 + line.over)))
+  }
+}
+
+const joined = (parts: ReadonlyArray<Uint8Array>): Uint8Array => Uint8Array.from(parts.flatMap((part) => [...part]))
+
+/** What every line means by itself, said as plainly as possible. */
+const meaning = (line: Uint8Array, isFirst: boolean): ReadonlyArray<Frame> => {
+  if (line.length > limitBytes) return [tooLarge(limitBytes)]
+  const marked = isFirst && line[0] === 0xEF && line[1] === 0xBB && line[2] === 0xBF ? line.subarray(3) : line
+  const bare = marked.at(-1) === 0x0D ? marked.subarray(0, -1) : marked
+  if ([...bare].every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0D)) return []
+  try {
+    return [Result.succeed(JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bare)))]
+  } catch {
+    return [notJson(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bare).slice(0, 200))]
+  }
+}
+
+const splitLines = (bytes: Uint8Array): ReadonlyArray<Uint8Array> => {
+  const lines: Array<Uint8Array> = []
+  let start = 0
+  bytes.forEach((byte, index) => {
+    if (byte !== 0x0A) return
+    lines.push(bytes.subarray(start, index))
+    start = index + 1
+  })
+  return start < bytes.length ? [...lines, bytes.subarray(start)] : lines
+}
+
+const cut = (bytes: Uint8Array, sizes: ReadonlyArray<number>): ReadonlyArray<Uint8Array> => {
+  const chunks: Array<Uint8Array> = []
+  let start = 0
+  for (let index = 0; start < bytes.length; index++) {
+    const size = sizes.length === 0 ? bytes.length : sizes[index % sizes.length] ?? 1
+    chunks.push(bytes.slice(start, start + size))
+    start += size
+  }
+  return chunks
+}
+
+describe("decoding", () => {
+  it.effect.prop(
+    "[STD-02] [law 7] any cutting of any lines gives what each line means by itself",
+    {
+      lines: Schema.Array(Schema.Struct({ line: Line, ending: Schema.Literals(["\n", "\r\n"]) })),
+      marked: Schema.Boolean,
+      unfinished: Schema.Union([Schema.Undefined, Line]),
+      sizes: Schema.Array(Schema.Literals([1, 2, 3, 5, 17, 64, 250]))
+    },
+    ({ lines, marked, sizes, unfinished }) =>
+      Effect.sync(() => {
+        const bytes = joined([
+          marked ? Uint8Array.of(0xEF, 0xBB, 0xBF) : new Uint8Array(0),
+          ...lines.flatMap(({ ending, line }) => [lineBytes(line), bytesOf(ending)]),
+          unfinished === undefined ? new Uint8Array(0) : lineBytes(unfinished)
+        ])
+        const expected = splitLines(bytes).flatMap((line, index) => meaning(line, index === 0))
+        assert.deepStrictEqual(decode(cut(bytes, sizes), { limitBytes }), expected)
+      }),
+    { arbitrary: { runs: 1_000 } }
+  )
+
+  it("[STD-02] takes several messages from one chunk and one message from many", () => {
+    const bytes = bytesOf("{\"id\":1}\n{\"id\":2}\n{\"text\":\"漢😀\"}\n")
+    const frames = [Result.succeed({ id: 1 }), Result.succeed({ id: 2 }), Result.succeed({ text: "漢😀" })]
+    assert.deepStrictEqual(decode([bytes]), frames)
+    assert.deepStrictEqual(decode(cut(bytes, [1])), frames)
+  })
+
+  it("[law 7] a bad line costs only itself", () => {
+    const bytes = joined([
+      bytesOf("1\nnpm warn deprecated\n2\n"),
+      Uint8Array.of(0x22, 0xFF, 0x22, 0x0A),
+      bytesOf("3\n{\"half\":\n4\n")
+    ])
+    assert.deepStrictEqual(decode([bytes]), [
+      Result.succeed(1),
+      notJson("npm warn deprecated"),
+      Result.succeed(2),
+      notJson("\"\uFFFD\""),
+      Result.succeed(3),
+      notJson("{\"half\":"),
+      Result.succeed(4)
+    ])
+  })
+
+  it("passes over blank lines, carriage returns and a byte order mark at the start", () => {
+    assert.deepStrictEqual(decode([bytesOf("\uFEFF1\r\n\r\n \t\n\n2\n")]), [Result.succeed(1), Result.succeed(2)])
+    assert.deepStrictEqual(decode([bytesOf("1\n\uFEFF2\n")]), [Result.succeed(1), notJson("\uFEFF2")])
+  })
+
+  it("delivers a last line that is complete and reports one that is not", () => {
+    assert.deepStrictEqual(decode([bytesOf("1\n{\"id\":2}")]), [Result.succeed(1), Result.succeed({ id: 2 })])
+    assert.deepStrictEqual(decode([bytesOf("1\n{\"id\":")]), [Result.succeed(1), notJson("{\"id\":")])
+  })
+
+  it("shows at most 200 characters of an unreadable line, none of them half", () => {
+    assert.deepStrictEqual(decode([bytesOf(`${"x".repeat(1_000)}\n`)]), [notJson("x".repeat(200))])
+    assert.deepStrictEqual(decode([bytesOf(`x${"😀".repeat(500)}\n`)]), [notJson(`x${"😀".repeat(99)}`)])
+  })
+
+  it("reports a line beyond the limit once, as soon as it is, and reads the next", () => {
+    const frames: Array<Frame> = []
+    const decoder = LineFraming.decoder((frame) => frames.push(frame), { limitBytes: 8 })
+    decoder.push(bytesOf("12345678\n123456789"))
+    assert.deepStrictEqual(frames, [Result.succeed(12345678), tooLarge(8)])
+    decoder.push(bytesOf("0".repeat(100)))
+    decoder.push(bytesOf("0\n7\n"))
+    assert.deepStrictEqual(frames, [Result.succeed(12345678), tooLarge(8), Result.succeed(7)])
+  })
+
+  it("reads lines of 4 MiB unless told otherwise", () => {
+    const limit = 4 * 1024 * 1024
+    assert.strictEqual(LineFraming.defaultLimitBytes, limit)
+    const fits = JSON.stringify("x".repeat(limit - 2))
+    assert.deepStrictEqual(decode([bytesOf(`${fits}\n${fits} \n1\n`)]), [
+      Result.succeed("x".repeat(limit - 2)),
+      tooLarge(limit),
+      Result.succeed(1)
+    ])
+  })
+
+  it("does not keep a chunk, whose memory the caller may use again", () => {
+    const frames: Array<Frame> = []
+    const decoder = LineFraming.decoder((frame) => frames.push(frame))
+    const chunk = bytesOf("[1,2")
+    decoder.push(chunk)
+    chunk.fill(0)
+    decoder.push(bytesOf("]\n"))
+    assert.deepStrictEqual(frames, [Result.succeed([1, 2])])
+  })
+
+  it("keeps nothing of a line of 64 MiB", () => {
+    const frames: Array<Frame> = []
+    const decoder = LineFraming.decoder((frame) => frames.push(frame))
+    const chunk = new Uint8Array(64 * 1024).fill(0x78)
+    const before = process.memoryUsage().arrayBuffers
+    let most = 0
+    for (let index = 0; index < 1_024; index++) {
+      decoder.push(chunk)
+      most = Math.max(most, process.memoryUsage().arrayBuffers - before)
+    }
+    decoder.push(bytesOf("\n1\n"))
+    assert.deepStrictEqual(frames, [tooLarge(LineFraming.defaultLimitBytes), Result.succeed(1)])
+    // What a growing buffer leaves to the garbage collector, at most, before the line is given up: 4 + 2 + 1 + … MiB.
+    assert.isBelow(most, 9 * 1024 * 1024)
+  })
+
+  it("takes no more copying for many small chunks than for few large ones", () => {
+    const bytes = bytesOf(`${JSON.stringify("x".repeat(1_000_000))}\n`)
+    const frames = decode(cut(bytes, [7]))
+    assert.strictEqual(frames.length, 1)
+  })
+})
+
+describe("encoding", () => {
+  it.effect.prop(
+    "[STD-02] a line holds no newline but its last, and reads back as it was",
+    { text: Schema.String, more: Schema.Array(Character), id: Schema.Int },
+    ({ id, more, text }) =>
+      Effect.sync(() => {
+        const message = { id: id + 0, text, more: more.join("\n") }
+        const line = Result.getOrThrow(LineFraming.encode(message))
+        assert.strictEqual(line.indexOf("\n"), line.length - 1)
+        assert.deepStrictEqual(decode([bytesOf(line)]), [Result.succeed(message)])
+      }),
+    { arbitrary: { runs: 300 } }
+  )
+
+  it("what is no JSON is a typed failure", () => {
+    const cycle: Array<unknown> = []
+    cycle.push(cycle)
+    const angry = {
+      toJSON: () => {
+        throw new RangeError("no")
+      }
+    }
+    for (const message of [{ value: 1n }, cycle, undefined, angry]) {
+      const encoded = LineFraming.encode(message)
+      assert.isTrue(Result.isFailure(encoded) && encoded.failure.reason._tag === "Unserializable")
+    }
+  })
+})
