@@ -33,6 +33,7 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * - `Refused`: a request was answered with an error before any handler saw it.
  * - `NotificationIgnored`: a notification had no effect; `problem` says why.
  * - `CancelIgnored`: a cancellation named no request in flight. `Cancelled`: one did, and its handler was interrupted.
+ * - `CancelSent`: a request of this side was given up, and the peer was told.
  * - `ProgressDropped`: a step of progress went nowhere.
  * - `HandlerFailed`: a handler died; the peer was told no more than "Internal error".
  * - `SendFailed`: one message could not be sent.
@@ -59,6 +60,7 @@ export type SessionEvent =
     readonly id: RequestId.RequestId
     readonly reason: string | undefined
   }
+  | { readonly _tag: "CancelSent"; readonly method: string; readonly id: RequestId.RequestId; readonly reason: string }
   | { readonly _tag: "ProgressDropped"; readonly reason: ProgressDropReason }
   | { readonly _tag: "HandlerFailed"; readonly method: string; readonly cause: Cause.Cause<unknown> }
   | { readonly _tag: "SendFailed"; readonly method: string | undefined; readonly error: TransportError }

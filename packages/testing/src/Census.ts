@@ -13,7 +13,9 @@ import * as Metric from "effect/Metric"
  * @since 0.1.0
  */
 export interface Census {
-  /** How many are alive now. */
+  /** How many were started so far. */
+  readonly started: () => number
+  /** How many of them are alive now. */
   readonly living: () => number
   /** Runs a program under this census. Every fiber it starts is counted; its own, already started, is not. */
   readonly count: <A, E, R>(program: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -38,9 +40,11 @@ export interface Census {
  * @since 0.1.0
  */
 export const make = (): Census => {
+  let started = 0
   let living = 0
   const metrics: Metric.FiberRuntimeMetricsService = {
     recordFiberStart: () => {
+      started++
       living++
     },
     recordFiberEnd: () => {
@@ -48,6 +52,7 @@ export const make = (): Census => {
     }
   }
   return {
+    started: () => started,
     living: () => living,
     count: (program) => Effect.provideService(program, Metric.FiberRuntimeMetrics, metrics)
   }

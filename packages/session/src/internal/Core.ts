@@ -171,7 +171,10 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     exchanges.close(event.reason)
     side.onEnd(event.reason)
     if (!drain) giveUp()
-    fork(Effect.uninterruptible(teardown(event.reason)))
+    // Told by whoever watches the fiber, not by the fiber: when the end is known, nothing of the session is left.
+    fork(Effect.uninterruptible(teardown(event.reason))).addObserver(() =>
+      Deferred.doneUnsafe(closed, Exit.succeed(event.reason))
+    )
   }
 
   const teardown = Effect.fnUntraced(function*(reason: CloseReason.CloseReason) {
@@ -187,7 +190,6 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     happen({ _tag: "Drained" })
     observers.emit({ _tag: "Closed", reason, unfinished: inflight.unfinished() })
     observers.end()
-    Deferred.doneUnsafe(closed, Exit.succeed(reason))
   })
 
   const broken = (error: TransportError) => end({ _tag: "TransportEnded", reason: reasonOf(error) }, { drain: false })

@@ -153,6 +153,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       outbox.offer(
         Outbox.entry({ message, via: entry.outbound.via, last: false }, { done: reportFailure(message) })
       )
+      core.emit({ _tag: "CancelSent", method: exchange.method, id: exchange.id, reason })
     }
     exchange.stream?.interruptUnsafe()
   }

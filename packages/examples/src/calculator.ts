@@ -1,0 +1,26 @@
+/**
+ * An MCP server that speaks over its standard input and output, run by Node as it stands. Any client can start it, with
+ * the command `node` and the path of this file as its one argument. Or be the client yourself, with three lines:
+ *
+ * ```sh
+ * printf '%s\n' \
+ *   '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"me","version":"1"}}}' \
+ *   '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' \
+ *   '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","arguments":{"a":15,"b":27}}}' \
+ *   | node packages/examples/src/calculator.ts
+ * ```
+ *
+ * It answers all three and exits, since its input has ended. (A client that stays says `notifications/initialized`
+ * behind the first; here, the second counts as saying so.) The tools stand in `tools.ts`.
+ *
+ * The modules are imported one by one, because a client waits for what a server loads before it speaks.
+ */
+import * as ServerSession from "@effect-mcp/session/ServerSession"
+import * as StdioServer from "@effect-mcp/transport/StdioServer"
+import * as Effect from "effect/Effect"
+import * as Tools from "./tools.ts"
+
+ServerSession.serve(Tools.handlers, Tools.options).pipe(
+  Effect.provide(StdioServer.layerNode),
+  StdioServer.runMain
+)

@@ -1,0 +1,60 @@
+/**
+ * The client's session as a Layer. It stands on any transport; what it lets us see is printed, and what the program
+ * wants to look at later is kept.
+ */
+import type { JsonRpc, Logging } from "@effect-mcp/protocol"
+import { ClientSession, Transport } from "@effect-mcp/session"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Queue from "effect/Queue"
+import * as Transcript from "./transcript.ts"
+
+/** What crossed the wire without being the answer to anything. */
+export class Witness extends Context.Service<Witness, {
+  /** What the client has sent, oldest first. */
+  readonly sent: Array<JsonRpc.Message>
+  /** The log messages of the server. */
+  readonly logs: Queue.Queue<Logging.LogMessageParams>
+}>()("@effect-mcp/examples/Witness") {}
+
+const witness = Layer.effect(
+  Witness,
+  Effect.map(Queue.unbounded<Logging.LogMessageParams>(), (logs) => ({ sent: [], logs }))
+)
+
+/** The same transport, with someone watching what goes out. */
+const witnessed = Layer.effect(
+  Transport.Transport,
+  Effect.gen(function*() {
+    const { sent } = yield* Witness
+    const transport = yield* Transport.Transport
+    return {
+      connect: Effect.map(transport.connect, (connection) => ({
+        ...connection,
+        send: (outbound: Transport.Outbound) =>
+          Effect.andThen(
+            Effect.sync(() => {
+              sent.push(outbound.message)
+            }),
+            connection.send(outbound)
+          )
+      }))
+    }
+  })
+)
+
+const session = ClientSession.layer({
+  info: { name: "effect-mcp-demo", version: "0.1.0" },
+  limits: { handshake: "10 seconds", requestDeadline: "10 seconds" },
+  observe: Transcript.event,
+  handlers: {
+    "notifications/message": (message) => Effect.flatMap(Witness, ({ logs }) => Queue.offer(logs, message))
+  }
+})
+
+/** The session, and its witness. */
+export const layer = session.pipe(
+  Layer.provide(witnessed),
+  Layer.provideMerge(witness)
+)

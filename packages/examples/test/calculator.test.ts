@@ -1,0 +1,188 @@
+/** The calculator's process, spoken to by hand. */
+import { JsonRpc, Revision } from "@effect-mcp/protocol"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as fs from "node:fs"
+import * as Child from "./fixtures/child.ts"
+
+const start = Child.program(process.execPath, [Child.calculator])
+
+const lines = (...messages: ReadonlyArray<unknown>): string =>
+  messages.map((message) => `${typeof message === "string" ? message : JSON.stringify(message)}\n`).join("")
+
+const initialize = (protocolVersion: string = Revision.latest) =>
+  JsonRpc.request(0, "initialize", { protocolVersion, capabilities: {}, clientInfo: { name: "hand", version: "1" } })
+
+const call = (id: number, name: string, input: object, meta?: object) =>
+  JsonRpc.request(id, "tools/call", { name, arguments: input, ...(meta === undefined ? undefined : { _meta: meta }) })
+
+interface Spoken {
+  readonly id?: number
+  readonly method?: string
+  readonly params?: { readonly progress: number; readonly progressToken: string }
+  readonly result?: { readonly protocolVersion?: string; readonly content?: unknown; readonly isError?: boolean }
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
+}
+
+/** What stands on standard output. Anything but a JSON-RPC message in a line of its own is a failure. */
+const spoken = (stdout: string): ReadonlyArray<Spoken> =>
+  stdout.split("\n").slice(0, -1).map((line) => {
+    const frame: unknown = JSON.parse(line)
+    assert.notStrictEqual(JsonRpc.classify(frame)._tag, "Malformed", line)
+    // It is a message, and what is in it is for the test to check.
+    return frame as Spoken
+  })
+
+/** Says all of it, ends the input, and waits for the end. */
+const converse = Effect.fnUntraced(function*(...messages: ReadonlyArray<unknown>) {
+  const program = yield* start
+  program.write(lines(...messages))
+  program.end()
+  const run = yield* program.exited
+  return { ...run, answers: spoken(run.stdout) }
+})
+
+const text = (text: string) => [{ type: "text", text }]
+
+describe("calculator.ts", () => {
+  it.live("[STD-08] [STD-10] the three lines that its header shows get three answers, and it exits with 0", () =>
+    Effect.gen(function*() {
+      const header = fs.readFileSync(Child.calculator, "utf8").split("*/")[0] ?? ""
+      const script = header.split("```sh")[1]?.split("```")[0]?.replaceAll(/^ \* ?/gm, "") ?? ""
+      assert.include(script, "printf")
+      const program = yield* Child.program("sh", ["-c", script], {
+        PATH: `${process.execPath}/..:${process.env["PATH"]}`
+      })
+      const { exitCode, stderr, stdout } = yield* program.exited
+      const answers = spoken(stdout)
+      assert.deepStrictEqual(answers.map(({ id }) => id), [0, 1, 2])
+      assert.deepStrictEqual(answers[2]?.result?.content, text("42"))
+      assert.strictEqual(stderr, "")
+      assert.strictEqual(exitCode, 0)
+    }))
+
+  for (const revision of Revision.supported) {
+    it.live(`[INIT-04] [TOOL-05] at ${revision}: agrees to it, and judges arguments by it`, () =>
+      Effect.gen(function*() {
+        const { answers, exitCode } = yield* converse(initialize(revision), call(1, "count", { to: 0, delayMs: 0 }))
+        assert.strictEqual(answers[0]?.result?.protocolVersion, revision)
+        const problem = "Invalid arguments for tool count: Expected a value between 1 and 10000 at [\"to\"]"
+        assert.deepInclude(
+          answers[1],
+          revision === "2025-11-25"
+            ? { result: { content: text(problem), isError: true } }
+            : { error: { code: -32602, message: problem } }
+        )
+        assert.strictEqual(exitCode, 0)
+      }))
+  }
+
+  it.live("[INIT-05] offers its newest revision to a client that wants another", () =>
+    Effect.gen(function*() {
+      const { answers } = yield* converse(initialize("1999-12-31"))
+      assert.strictEqual(answers[0]?.result?.protocolVersion, Revision.latest)
+    }))
+
+  it.live("[INIT-01] refuses what comes before the handshake, and goes on", () =>
+    Effect.gen(function*() {
+      const { answers } = yield* converse(call(7, "add", { a: 1, b: 1 }), initialize(), call(8, "add", { a: 1, b: 1 }))
+      assert.deepStrictEqual(answers[0]?.error, { code: -32600, message: "Server not initialized" })
+      assert.deepStrictEqual(answers[2]?.result?.content, text("2"))
+    }))
+
+  it.live("[STD-03] [law 7] nothing but protocol on standard output, whatever goes wrong", () =>
+    Effect.gen(function*() {
+      const { answers, exitCode, stderr } = yield* converse(
+        initialize(),
+        "this is no JSON",
+        call(1, "crash", {}),
+        JsonRpc.request(2, "no/such/method", undefined),
+        call(3, "subtract", {}),
+        call(4, "add", { a: 15, b: 27 })
+      )
+      const byId = (id: number) => answers.find((answer) => answer.id === id)
+      assert.strictEqual(answers.length, 6)
+      assert.deepStrictEqual(answers.find(({ id }) => id === undefined)?.error, {
+        code: -32700,
+        message: "Parse error"
+      })
+      assert.deepStrictEqual(byId(1)?.error, { code: -32603, message: "Internal error" })
+      assert.strictEqual(byId(2)?.error?.code, -32601)
+      assert.deepStrictEqual(byId(3)?.error, { code: -32602, message: "Unknown tool: subtract" })
+      assert.deepStrictEqual(byId(4)?.result?.content, text("42"))
+      assert.include(stderr, "the abacus has lost a bead")
+      assert.strictEqual(exitCode, 0)
+    }))
+
+  it.live("[PRG-03] [PRG-05] progress is written before the answer, all of it and in order", () =>
+    Effect.gen(function*() {
+      const { answers } = yield* converse(
+        initialize(),
+        call(1, "count", { to: 50, delayMs: 0 }, { progressToken: "t" })
+      )
+      const steps = answers.slice(1, -1)
+      assert.deepStrictEqual(
+        steps.map(({ params }) => params?.progress),
+        Array.from(Array(50), (_, index) => index + 1)
+      )
+      assert.isTrue(steps.every(({ params }) => params?.progressToken === "t"))
+      assert.deepStrictEqual(answers.at(-1)?.result?.content, text("50"))
+    }))
+
+  it.live("[CAN-04] [CAN-07] a cancellation right behind its request is not lost, and the request not answered", () =>
+    Effect.gen(function*() {
+      const { answers, exitCode, stderr } = yield* converse(
+        initialize(),
+        call(1, "count", { to: 10_000, delayMs: 60_000 }),
+        JsonRpc.notification("notifications/cancelled", { requestId: 1, reason: "no time" }),
+        call(2, "add", { a: 15, b: 27 })
+      )
+      assert.deepStrictEqual(answers.map(({ id }) => id), [0, 2])
+      assert.include(stderr, "count was interrupted at 0 of 10000")
+      assert.strictEqual(exitCode, 0)
+    }))
+
+  it.live("the end of its input lets it finish what it has in hand", () =>
+    Effect.gen(function*() {
+      const { answers, exitCode } = yield* converse(initialize(), call(1, "count", { to: 3, delayMs: 100 }))
+      assert.deepStrictEqual(answers[1]?.result?.content, text("3"))
+      assert.strictEqual(exitCode, 0)
+    }))
+
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    it.live(`[STD-07] ${signal} ends it with 0, when it has finished what it has in hand`, () =>
+      Effect.gen(function*() {
+        const program = yield* start
+        program.write(lines(initialize(), call(1, "count", { to: 30, delayMs: 10 }, { progressToken: 1 })))
+        yield* Child.until(() => program.stdout().includes("notifications/progress"))
+        program.kill(signal)
+        const run = yield* program.exited
+        assert.strictEqual(run.exitCode, 0)
+        assert.isNull(run.signal)
+        assert.deepStrictEqual(spoken(run.stdout).at(-1)?.result?.content, text("30"))
+      }))
+  }
+
+  it.live("[STD-07] the end of its input and then SIGTERM interrupt what it has in hand, and end it with 0", () =>
+    Effect.gen(function*() {
+      const program = yield* start
+      program.write(lines(initialize(), call(1, "count", { to: 2, delayMs: 60_000 })))
+      yield* Child.until(() => program.stdout() !== "")
+      program.end()
+      yield* Effect.sleep("100 millis")
+      program.kill("SIGTERM")
+      const run = yield* program.exited
+      assert.strictEqual(run.exitCode, 0)
+      assert.include(run.stderr, "count was interrupted at 0 of 2")
+    }))
+
+  it.live("[STD-07] SIGTERM ends one that nobody has spoken to", () =>
+    Effect.gen(function*() {
+      const program = yield* start
+      // It says nothing before it is asked, so there is no sign to wait for but an answer to nonsense.
+      program.write("?\n")
+      yield* Child.until(() => program.stdout() !== "")
+      program.kill("SIGTERM")
+      assert.deepInclude(yield* program.exited, { exitCode: 0, signal: null })
+    }))
+})

@@ -1,0 +1,40 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Child from "./fixtures/child.ts"
+
+const PATH = process.env["PATH"]
+
+const demo = (env: NodeJS.ProcessEnv) =>
+  Effect.flatMap(
+    Child.program(process.execPath, [Child.file("../../src/demo.ts")], { PATH, ...env }),
+    ({ exited }) => exited
+  )
+
+const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0
+
+const escape = String.fromCharCode(27)
+
+describe("the demonstration", () => {
+  it.live(
+    "gets 42 over all three transports, leaves nothing open, and has colours where they are wanted",
+    () =>
+      Effect.gen(function*() {
+        const [plain, coloured] = yield* Effect.all([demo({ NO_COLOR: "1" }), demo({ FORCE_COLOR: "1" })], {
+          concurrency: 2
+        })
+        assert.strictEqual(plain.exitCode, 0, plain.stdout + plain.stderr)
+        assert.strictEqual(plain.stderr, "")
+        assert.strictEqual(count(plain.stdout, /✓ .*\b42\b/g), 3)
+        assert.strictEqual(count(plain.stdout, /✓ fibers alive 0,/g), 3)
+        assert.strictEqual(count(plain.stdout, /✓ child processes alive 0$/gm), 3)
+        assert.strictEqual(count(plain.stdout, /^ {2}child processes alive 1$/gm), 2)
+        assert.strictEqual(count(plain.stdout, /✓ requests waiting 0, handlers running 0$/gm), 3)
+        assert.strictEqual(count(plain.stdout, /→ notifications\/cancelled/g), 6)
+        assert.strictEqual(count(plain.stdout, /✗/g), 0)
+        assert.notInclude(plain.stdout, escape)
+        assert.strictEqual(coloured.exitCode, 0)
+        assert.include(coloured.stdout, escape)
+      }).pipe(Effect.timeout("60 seconds")),
+    60_000
+  )
+})

@@ -1,0 +1,154 @@
+/** Our client against the official `server-everything`, which is made with version 1 of the official SDK. */
+import { type Logging, Revision, type Tool } from "@effect-mcp/protocol"
+import { ClientSession, type SessionEvent } from "@effect-mcp/session"
+import { assert, describe, it, layer } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Child from "./fixtures/child.ts"
+
+const info = { name: "effect-mcp", version: "0.1.0" }
+
+const textOf = ({ content }: Tool.CallToolResult): string =>
+  content.map((block) => block.type === "text" ? block.text : "").join()
+
+const everything = () => Child.server(Child.everything, "stdio")
+
+const longRunning = "trigger-long-running-operation"
+
+describe("server-everything", () => {
+  for (const revision of Revision.supported) {
+    it.live(`[INIT-04] [STD-07] at ${revision}: shakes hands, lists, calls, and exits when its input ends`, () =>
+      Effect.gen(function*() {
+        const server = everything()
+        const session = yield* Effect.gen(function*() {
+          const session = yield* ClientSession.ClientSession
+          assert.strictEqual(session.profile.revision, revision)
+          assert.strictEqual(session.profile.info.name, "mcp-servers/everything")
+          const { tools } = yield* session.listTools()
+          assert.includeMembers(tools.map(({ name }) => name), ["echo", "get-sum", longRunning])
+          const sum = yield* session.callTool("get-sum", { a: 15, b: 27 })
+          assert.strictEqual(textOf(sum), "The sum of 15 and 27 is 42.")
+          return session
+        }).pipe(
+          Effect.provide(Layer.provide(ClientSession.layer({ info, revisions: [revision] }), server.transport))
+        )
+        assert.deepStrictEqual(yield* session.closed, { _tag: "Requested" })
+        assert.isFalse(Child.isRunning(server.pid()))
+      }))
+  }
+
+  const logs: Array<Logging.LogMessageParams> = []
+  const events: Array<SessionEvent.SessionEvent> = []
+  const server = everything()
+  const session = ClientSession.layer({
+    info,
+    observe: (event) => events.push(event),
+    handlers: { "notifications/message": (message) => Effect.sync(() => logs.push(message)) }
+  }).pipe(Layer.provide(server.transport))
+
+  layer(session, { excludeTestServices: true })("in one session", (it) => {
+    it.effect("[STD-05] [STD-06] what it writes to standard error is no failure", () =>
+      Effect.gen(function*() {
+        const { ping } = yield* ClientSession.ClientSession
+        yield* ping()
+        assert.deepStrictEqual(server.stderr, ["Starting default (STDIO) server..."])
+      }))
+
+    it.effect("a notification that this client does not know is seen and ignored", () =>
+      Effect.gen(function*() {
+        const { ping } = yield* ClientSession.ClientSession
+        const isListChanged = (event: SessionEvent.SessionEvent) =>
+          event._tag === "NotificationIgnored" && event.method === "notifications/tools/list_changed"
+        yield* Child.until(() => events.some(isListChanged))
+        yield* ping()
+      }))
+
+    it.effect("[MSG-08] blocks of every kind come through", () =>
+      Effect.gen(function*() {
+        const { callTool } = yield* ClientSession.ClientSession
+        const kinds = Effect.fnUntraced(function*(name: string, input?: Record<string, unknown>) {
+          const { content } = yield* callTool(name, input)
+          return [...new Set(content.map(({ type }) => type))]
+        })
+        assert.deepStrictEqual(yield* kinds("get-tiny-image"), ["text", "image"])
+        assert.deepStrictEqual(yield* kinds("get-resource-links", { count: 2 }), ["text", "resource_link"])
+        assert.deepStrictEqual(yield* kinds("get-resource-reference"), ["text", "resource"])
+        const { structuredContent } = yield* callTool("get-structured-content", { location: "Chicago" })
+        assert.hasAllKeys(structuredContent, ["temperature", "conditions", "humidity"])
+      }))
+
+    it.effect("[PRG-03] progress comes in order and before the result", () =>
+      Effect.gen(function*() {
+        const { callTool } = yield* ClientSession.ClientSession
+        const heard: Array<unknown> = []
+        const result = yield* callTool(longRunning, { duration: 0.1, steps: 10 }, {
+          onProgress: ({ progress, total }) => Effect.sync(() => heard.push([progress, total]))
+        })
+        assert.match(textOf(result), /^Long running operation completed/)
+        assert.deepStrictEqual(heard, Array.from({ length: 10 }, (_, index) => [index + 1, 10]))
+      }))
+
+    it.effect("[TOOL-03] [TOOL-04] an unknown tool, and arguments that do not fit, are results that say so", () =>
+      Effect.gen(function*() {
+        const { callTool } = yield* ClientSession.ClientSession
+        const unknown = yield* callTool("get-difference")
+        assert.isTrue(unknown.isError)
+        assert.strictEqual(textOf(unknown), "MCP error -32602: Tool get-difference not found")
+        const misfit = yield* callTool("get-sum", { a: "fifteen", b: 27 })
+        assert.isTrue(misfit.isError)
+        assert.match(textOf(misfit), /Invalid arguments for tool get-sum/)
+      }))
+
+    it.effect("[MSG-10] params that do not fit are an error; the code is the server's own idea, and is passed on", () =>
+      Effect.gen(function*() {
+        const { request } = yield* ClientSession.ClientSession
+        const params = { name: "get-sum", arguments: { a: 15, b: 27 }, task: "not a task" }
+        const { reason } = yield* Effect.flip(request("tools/call", params))
+        assert(reason._tag === "ErrorResponse")
+        // JSON-RPC says −32602.
+        assert.strictEqual(reason.error.code, -32603)
+        assert.match(reason.error.message, /expected object, received string/)
+      }))
+
+    it.effect("[CAN-06] [PRG-05] it goes on after a cancellation; what it still says is dropped", () =>
+      Effect.gen(function*() {
+        const { callTool, inFlight, ping } = yield* ClientSession.ClientSession
+        const isUnderWay = yield* Deferred.make<void>()
+        let steps = 0
+        const call = yield* Effect.forkChild(
+          callTool(longRunning, { duration: 0.2, steps: 4 }, {
+            onProgress: () => {
+              steps++
+              return Deferred.succeed(isUnderWay, undefined)
+            }
+          })
+        )
+        yield* Deferred.await(isUnderWay)
+        yield* Fiber.interrupt(call)
+        assert.deepStrictEqual(yield* inFlight, { sent: 0, served: 0 })
+        const isDropped = (event: SessionEvent.SessionEvent) =>
+          event._tag === "ProgressDropped" && event.reason === "UnknownToken"
+        yield* Child.until(() => steps + events.filter(isDropped).length === 4)
+        yield* ping()
+        assert.deepStrictEqual(events.filter(({ _tag }) => _tag === "UnmatchedResponse"), [])
+      }))
+
+    it.effect("[TMO-03] a deadline is kept", () =>
+      Effect.gen(function*() {
+        const { callTool } = yield* ClientSession.ClientSession
+        const { reason } = yield* Effect.flip(callTool(longRunning, { duration: 0.5, steps: 1 }, { deadline: 50 }))
+        assert.deepStrictEqual(reason, { _tag: "Timeout", afterMillis: 50 })
+      }))
+
+    it.effect("[LOG-01] log messages arrive", () =>
+      Effect.gen(function*() {
+        const { callTool } = yield* ClientSession.ClientSession
+        yield* callTool("toggle-simulated-logging")
+        yield* Child.until(() => logs.length > 0)
+        yield* callTool("toggle-simulated-logging")
+        assert.match(String(logs[0]?.data), /message$/)
+      }))
+  })
+})

@@ -1,0 +1,223 @@
+/** Our client against servers made with the official SDKs, each in a child process, at every revision. */
+import { type Logging, Revision, type Tool } from "@effect-mcp/protocol"
+import { ClientSession, type SessionEvent } from "@effect-mcp/session"
+import { assert, describe, it, layer } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Child from "./fixtures/child.ts"
+
+const info = { name: "effect-mcp", version: "0.1.0" }
+
+const textOf = ({ content }: Tool.CallToolResult): string =>
+  content.map((block) => block.type === "text" ? block.text : "").join()
+
+interface Peer {
+  readonly name: string
+  readonly file: string
+  /** How the SDK words the errors of its handlers. */
+  readonly worded: (code: number, message: string) => string
+}
+
+const peers: ReadonlyArray<Peer> = [
+  { name: "official-v1", file: "serverV1.ts", worded: (code, message) => `MCP error ${code}: ${message}` },
+  { name: "official-v2", file: "serverV2.ts", worded: (_, message) => message }
+]
+
+const againstServer = (peer: Peer, revision: Revision.Revision) => {
+  const logs: Array<Logging.LogMessageParams> = []
+  const events: Array<SessionEvent.SessionEvent> = []
+  const startSession = (server: Child.Server) =>
+    ClientSession.layer({
+      info,
+      revisions: [revision],
+      observe: (event) => events.push(event),
+      handlers: { "notifications/message": (message) => Effect.sync(() => logs.push(message)) }
+    }).pipe(Layer.provide(server.transport))
+
+  layer(startSession(Child.server(Child.file(peer.file))), { excludeTestServices: true })((it) => {
+    const aborted = Effect.map(
+      Effect.flatMap(ClientSession.ClientSession, (session) => session.callTool("aborted")),
+      (result) => Number(textOf(result))
+    )
+
+    it.effect("[INIT-02] [INIT-04] [INIT-07] [INIT-08] shakes hands", () =>
+      Effect.gen(function*() {
+        const { profile, state } = yield* ClientSession.ClientSession
+        assert.strictEqual(profile.revision, revision)
+        assert.strictEqual(profile.info.name, peer.name)
+        assert.deepStrictEqual(profile.capabilities, { tools: {}, logging: {} })
+        assert.strictEqual(profile.instructions, "Be kind.")
+        assert.strictEqual((yield* state)._tag, "Operating")
+        assert.deepStrictEqual(events, [
+          { _tag: "StateChanged", from: "Idle", to: "Initializing" },
+          { _tag: "StateChanged", from: "Initializing", to: "Operating" }
+        ])
+      }))
+
+    it.effect("[PING-01] pings", () => Effect.flatMap(ClientSession.ClientSession, (session) => session.ping()))
+
+    it.effect("[PAG-03] lists the tools", () =>
+      Effect.gen(function*() {
+        const { listTools } = yield* ClientSession.ClientSession
+        const { nextCursor, tools } = yield* listTools()
+        assert.isUndefined(nextCursor)
+        assert.deepStrictEqual(
+          tools.map(({ name }) => name),
+          ["add", "count", "fail", "refuse", "crash", "log", "aborted"]
+        )
+        assert.deepStrictEqual(tools[0]?.inputSchema, { type: "object" })
+      }))
+
+    it.effect("[MSG-03] [MSG-07] calls a tool, also many at the same time", () =>
+      Effect.gen(function*() {
+        const { callTool } = yield* ClientSession.ClientSession
+        assert.strictEqual(textOf(yield* callTool("add", { a: 15, b: 27 })), "42")
+        const numbers = Array.from({ length: 100 }, (_, index) => index)
+        const sums = yield* Effect.forEach(numbers, (a) => callTool("add", { a, b: 1 }), { concurrency: "unbounded" })
+        assert.deepStrictEqual(sums.map(textOf), numbers.map((a) => String(a + 1)))
+      }))
+
+    it.effect("[TOOL-04] a failure of the tool is a result", () =>
+      Effect.gen(function*() {
+        const { callTool } = yield* ClientSession.ClientSession
+        const result = yield* callTool("fail", { message: "no beads" })
+        assert.isTrue(result.isError)
+        assert.strictEqual(textOf(result), "no beads")
+      }))
+
+    it.effect("[MSG-10] [MSG-27] an error of the server is an error, with its code, message and data", () =>
+      Effect.gen(function*() {
+        const { callTool } = yield* ClientSession.ClientSession
+        const said = (name: string) =>
+          Effect.map(Effect.flip(callTool(name)), ({ reason }) => {
+            assert(reason._tag === "ErrorResponse")
+            const { code, data, message } = reason.error
+            return { code, data, message }
+          })
+        assert.deepStrictEqual(yield* said("refuse"), {
+          code: -32000,
+          message: peer.worded(-32000, "not today"),
+          data: { retry: "tomorrow" }
+        })
+        assert.deepStrictEqual(yield* said("subtract"), {
+          code: -32602,
+          message: peer.worded(-32602, "Unknown tool: subtract"),
+          data: undefined
+        })
+        // These servers tell what went wrong inside them. We pass on what they say.
+        assert.deepStrictEqual(yield* said("crash"), {
+          code: -32603,
+          message: "the abacus has lost a bead",
+          data: undefined
+        })
+      }))
+
+    it.effect("[PRG-01] [PRG-03] [PRG-04] progress comes in order and before the result", () =>
+      Effect.gen(function*() {
+        const { callTool } = yield* ClientSession.ClientSession
+        const heard: Array<unknown> = []
+        const result = yield* callTool("count", { to: 20, delayMs: 1 }, {
+          onProgress: ({ progress, total }) => Effect.sync(() => heard.push([progress, total]))
+        })
+        heard.push(textOf(result))
+        assert.deepStrictEqual(heard, [...Array.from({ length: 20 }, (_, index) => [index + 1, 20]), "20"])
+      }))
+
+    it.effect("[CAN-01] [CAN-04] interrupting a call aborts its handler, and no answer comes", () =>
+      Effect.gen(function*() {
+        const { callTool, inFlight } = yield* ClientSession.ClientSession
+        const before = yield* aborted
+        const isUnderWay = yield* Deferred.make<void>()
+        const call = yield* Effect.forkChild(
+          callTool("count", { to: 1000, delayMs: 10 }, { onProgress: () => Deferred.succeed(isUnderWay, undefined) })
+        )
+        yield* Deferred.await(isUnderWay)
+        yield* Fiber.interrupt(call)
+        assert.deepStrictEqual(yield* inFlight, { sent: 0, served: 0 })
+        while ((yield* aborted) === before) yield* Effect.sleep("5 millis")
+        assert.strictEqual(yield* aborted, before + 1)
+        assert.deepStrictEqual(events.filter(({ _tag }) => _tag === "UnmatchedResponse"), [])
+      }))
+
+    it.effect("[TMO-03] [TMO-04] a deadline aborts the handler as well", () =>
+      Effect.gen(function*() {
+        const { callTool } = yield* ClientSession.ClientSession
+        const before = yield* aborted
+        const error = yield* Effect.flip(callTool("count", { to: 1, delayMs: 60_000 }, { deadline: "50 millis" }))
+        assert.deepStrictEqual(error.reason, { _tag: "Timeout", afterMillis: 50 })
+        while ((yield* aborted) === before) yield* Effect.sleep("5 millis")
+      }))
+
+    it.effect("[LOG-01] log messages arrive", () =>
+      Effect.gen(function*() {
+        const { callTool } = yield* ClientSession.ClientSession
+        yield* callTool("log", { message: { beads: 3 } })
+        yield* Child.until(() => logs.length > 0)
+        assert.deepStrictEqual(logs, [{ level: "info", data: { beads: 3 } }])
+      }))
+  })
+
+  it.live("[STD-07] closing ends its input; it exits by itself, and nothing is left of it", () =>
+    Effect.gen(function*() {
+      const server = Child.server(Child.file(peer.file))
+      const session = yield* Effect.provide(ClientSession.ClientSession, startSession(server))
+      assert.deepStrictEqual(yield* session.closed, { _tag: "Requested" })
+      assert.deepStrictEqual(server.stderr, ["exited with 0"])
+      assert.isFalse(Child.isRunning(server.pid()))
+      const error = yield* Effect.flip(session.callTool("add", { a: 1, b: 2 }))
+      assert.deepStrictEqual(error.reason, { _tag: "Closed", reason: { _tag: "Requested" } })
+    }))
+}
+
+for (const peer of peers) {
+  for (const revision of Revision.supported) {
+    describe(`a server of ${peer.name} at ${revision}`, () => {
+      againstServer(peer, revision)
+    })
+  }
+}
+
+describe("a server that speaks one old revision", () => {
+  const old: Revision.Revision = "2025-03-26"
+  const server = () => Child.server(Child.file("serverV2.ts"), old)
+
+  it.live("[INIT-03] [INIT-05] [INIT-12] is offered the newest, and met at its own", () =>
+    Effect.gen(function*() {
+      const session = yield* ClientSession.ClientSession
+      assert.strictEqual(session.profile.revision, old)
+      assert.strictEqual(textOf(yield* session.callTool("add", { a: 15, b: 27 })), "42")
+    }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), server().transport))))
+
+  it.live("[INIT-06] [INIT-16] is left by a client that does not speak it", () =>
+    Effect.gen(function*() {
+      const child = server()
+      const error = yield* ClientSession.ClientSession.pipe(
+        Effect.provide(Layer.provide(ClientSession.layer({ info, revisions: ["2025-11-25"] }), child.transport)),
+        Effect.flip
+      )
+      assert.deepStrictEqual(error.reason, {
+        _tag: "UnsupportedRevision",
+        answered: old,
+        supported: ["2025-11-25"]
+      })
+      assert.isFalse(Child.isRunning(child.pid()))
+    }))
+})
+
+describe("a server that does not get to the handshake", () => {
+  it.live("[INIT-16] [STD-05] is told of with its exit code and last words", () =>
+    Effect.gen(function*() {
+      const error = yield* ClientSession.ClientSession.pipe(
+        Effect.provide(
+          Layer.provide(ClientSession.layer({ info }), Child.server(Child.everything, "carrier-pigeon").transport)
+        ),
+        Effect.flip
+      )
+      assert(error.reason._tag === "Closed")
+      assert(error.reason.reason._tag === "PeerEnded")
+      assert.strictEqual(error.reason.reason.exit?.exitCode, 1)
+      assert.include(error.message, "Unknown transport: carrier-pigeon")
+    }))
+})

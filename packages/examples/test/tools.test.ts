@@ -1,0 +1,154 @@
+/** The calculator's tools, over memory. */
+import { Logging, type Progress, Revision, type Tool } from "@effect-mcp/protocol"
+import { ClientSession, MemoryTransport, ServerSession } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/testing/TestClock"
+import * as Tools from "../src/tools.ts"
+
+const info = { name: "effect-mcp", version: "0.1.0" }
+
+const withCalculator = (revision: Revision.Revision = Revision.latest, logs: Array<Logging.LogMessageParams> = []) =>
+  Effect.provide(
+    Layer.unwrap(Effect.map(MemoryTransport.make(), ({ client, server }) =>
+      Layer.merge(
+        Layer.provide(
+          ClientSession.layer({
+            info,
+            revisions: [revision],
+            handlers: { "notifications/message": (message) => Effect.sync(() => logs.push(message)) }
+          }),
+          MemoryTransport.layer(client)
+        ),
+        Layer.provide(ServerSession.layer(Tools.handlers, Tools.options), MemoryTransport.layer(server))
+      )))
+  )
+
+const textOf = ({ content }: Tool.CallToolResult): string =>
+  content.map((block) => block.type === "text" ? block.text : "").join()
+
+describe("tools/list", () => {
+  it.effect("[TOOL-06] [TOOL-10] [MSG-32] says what each tool takes, as JSON Schema", () =>
+    Effect.gen(function*() {
+      const { listTools } = yield* ClientSession.ClientSession
+      const { tools } = yield* listTools()
+      for (const { annotations, description, inputSchema, name } of tools) {
+        assert.match(name, /^[A-Za-z0-9_.-]{1,128}$/)
+        assert.isNotEmpty(description)
+        assert.isFalse(annotations?.openWorldHint)
+        assert.strictEqual(inputSchema.type, "object")
+      }
+      assert.deepStrictEqual(tools.find(({ name }) => name === "count")?.inputSchema, {
+        type: "object",
+        properties: {
+          to: { type: "integer", minimum: 1, maximum: 10_000, description: "The number to count to" },
+          delayMs: {
+            type: "integer",
+            minimum: 0,
+            maximum: 60_000,
+            description: "How long each step takes, in milliseconds"
+          }
+        },
+        required: ["to", "delayMs"],
+        additionalProperties: false
+      })
+      assert.deepStrictEqual(tools.find(({ name }) => name === "crash")?.inputSchema, {
+        type: "object",
+        additionalProperties: false
+      })
+    }).pipe(withCalculator()))
+
+  it.effect("[TOOL-12] is the same each time", () =>
+    Effect.gen(function*() {
+      const { listTools } = yield* ClientSession.ClientSession
+      assert.deepStrictEqual(yield* listTools(), yield* listTools())
+    }).pipe(withCalculator()))
+
+  it.effect("[PAG-03] [PAG-06] has one page; a cursor is none of ours", () =>
+    Effect.gen(function*() {
+      const { listTools } = yield* ClientSession.ClientSession
+      assert.notProperty(yield* listTools(), "nextCursor")
+      const { reason } = yield* Effect.flip(listTools({ cursor: "2" }))
+      assert(reason._tag === "ErrorResponse")
+      assert.strictEqual(reason.error.code, -32602)
+    }).pipe(withCalculator()))
+})
+
+describe("tools/call", () => {
+  it.effect("add", () =>
+    Effect.gen(function*() {
+      const { callTool } = yield* ClientSession.ClientSession
+      assert.strictEqual(textOf(yield* callTool("add", { a: 15, b: 27 })), "42")
+      assert.strictEqual(textOf(yield* callTool("add", { a: 0.5, b: -1 })), "-0.5")
+    }).pipe(withCalculator()))
+
+  it.effect("[PRG-03] [PRG-07] count takes its time, and says how far it is", () =>
+    Effect.gen(function*() {
+      const { callTool } = yield* ClientSession.ClientSession
+      const steps: Array<Progress.Progress> = []
+      const call = yield* Effect.forkChild(callTool("count", { to: 3, delayMs: 20_000 }, {
+        deadline: "Infinity",
+        onProgress: ({ message = "", progress, total = 0 }) =>
+          Effect.sync(() => steps.push({ progress, total, message }))
+      }))
+      yield* TestClock.adjust("59 seconds")
+      assert.deepStrictEqual(steps, [
+        { progress: 1, total: 3, message: "1 of 3" },
+        { progress: 2, total: 3, message: "2 of 3" }
+      ])
+      assert.isUndefined(call.pollUnsafe())
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(textOf(yield* Fiber.join(call)), "3")
+      assert.strictEqual(steps.length, 3)
+    }).pipe(withCalculator()))
+
+  it.effect("[LOG-01] log sends a message of any level", () => {
+    const logs: Array<Logging.LogMessageParams> = []
+    return Effect.gen(function*() {
+      const { callTool } = yield* ClientSession.ClientSession
+      for (const level of Logging.levels) yield* callTool("log", { level, message: `it is ${level}` })
+      assert.deepStrictEqual(
+        logs,
+        Logging.levels.map((level) => ({ level, logger: "calculator", data: `it is ${level}` }))
+      )
+    }).pipe(withCalculator(Revision.latest, logs))
+  })
+
+  const misfits: ReadonlyArray<readonly [name: string, input: Record<string, unknown>, problem: string]> = [
+    ["add", {}, "Missing key at [\"a\"]"],
+    ["add", { a: "1", b: 2 }, "Expected number at [\"a\"]"],
+    ["count", { to: 0, delayMs: 0 }, "Expected a value between 1 and 10000 at [\"to\"]"],
+    ["count", { to: 10_001, delayMs: 0 }, "Expected a value between 1 and 10000 at [\"to\"]"],
+    ["count", { to: 1.5, delayMs: 0 }, "Expected an integer at [\"to\"]"],
+    ["count", { to: 1, delayMs: 60_001 }, "Expected a value between 0 and 60000 at [\"delayMs\"]"],
+    ["fail", { message: 1 }, "Expected string at [\"message\"]"],
+    ["log", { level: "loud", message: "" }, "at [\"level\"]"],
+    ["add", { a: 1, b: 2, c: 3 }, "at [\"c\"]"],
+    ["crash", { really: true }, "at [\"really\"]"]
+  ]
+
+  for (const [name, input, problem] of misfits) {
+    it.effect(`[TOOL-05] ${name} ${JSON.stringify(input)} does not fit`, () =>
+      Effect.gen(function*() {
+        const { callTool } = yield* ClientSession.ClientSession
+        const result = yield* callTool(name, input)
+        assert.isTrue(result.isError)
+        assert.notInclude(textOf(result), "\n")
+        assert.include(textOf(result), `Invalid arguments for tool ${name}: `)
+        assert.include(textOf(result), problem)
+      }).pipe(withCalculator()))
+  }
+
+  for (const revision of Revision.supported.filter((revision) => revision < "2025-11-25")) {
+    it.effect(`[TOOL-05] at ${revision}, arguments that do not fit are a protocol error`, () =>
+      Effect.gen(function*() {
+        const { callTool } = yield* ClientSession.ClientSession
+        const { reason } = yield* Effect.flip(callTool("add", { a: 1 }))
+        assert(reason._tag === "ErrorResponse")
+        assert.strictEqual(reason.error.code, -32602)
+        assert.strictEqual(reason.error.message, "Invalid arguments for tool add: Missing key at [\"b\"]")
+      }).pipe(withCalculator(revision)))
+  }
+})
