@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import * as Formatter from "effect/Formatter"
 
 /**
  * How a peer that is a child process ended: its exit code or the signal that ended it, and the last lines it wrote to
@@ -46,6 +47,9 @@ export type CloseReason =
  */
 export const requested: CloseReason = { _tag: "Requested" }
 
+/** `String` throws for an object without a prototype. */
+const inWords = (cause: unknown): string => typeof cause === "string" ? cause : Formatter.format(cause)
+
 const describeExit = (exit: ProcessExit): string => {
   const how = exit.signal !== undefined
     ? `was ended by ${exit.signal}`
@@ -81,7 +85,7 @@ export const describe = (reason: CloseReason): string => {
     case "PeerStalled":
       return `the peer took no bytes for ${reason.afterMillis} ms`
     case "TransportFailed":
-      return reason.cause instanceof Error ? reason.cause.message : `the transport failed: ${String(reason.cause)}`
+      return reason.cause instanceof Error ? reason.cause.message : `the transport failed: ${inWords(reason.cause)}`
     case "HandshakeFailed":
       return `the handshake failed: ${reason.problem}`
     case "HandshakeTimeout":

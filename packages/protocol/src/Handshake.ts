@@ -248,15 +248,15 @@ export interface ClientTable {
   }
   readonly Initializing: {
     readonly ReceiveInitializeResult: "Operating"
-    readonly ReceiveInitializeFailure: "Closing"
+    readonly ReceiveInitializeFailure: "Closed"
     readonly ReceivePing: "Initializing"
     readonly ReceiveRequest: "Initializing"
     readonly ReceiveNotification: "Initializing"
     readonly ReceiveResponse: "Initializing"
     readonly SendPing: "Initializing"
-    readonly Timeout: "Closing"
-    readonly TransportEnded: "Closing"
-    readonly Close: "Closing"
+    readonly Timeout: "Closed"
+    readonly TransportEnded: "Closed"
+    readonly Close: "Closed"
   }
   readonly Operating: {
     readonly SendPing: "Operating"
@@ -299,14 +299,14 @@ export interface ServerTable {
     readonly ReceiveResponse: "Opening"
     readonly SendPing: "Opening"
     readonly SendRequest: "Opening"
-    readonly Timeout: "Closing"
-    readonly TransportEnded: "Closing"
-    readonly Close: "Closing"
+    readonly Timeout: "Closed"
+    readonly TransportEnded: "Closed"
+    readonly Close: "Closed"
   }
   readonly Initializing: {
     readonly SendInitializeResult: "Negotiated"
-    readonly TransportEnded: "Closing"
-    readonly Close: "Closing"
+    readonly TransportEnded: "Closed"
+    readonly Close: "Closed"
   }
   readonly Negotiated: {
     readonly ReceiveInitialized: "Operating"
@@ -399,15 +399,15 @@ const clientRows: Rows<ClientTable, ClientState> = {
       does: "Establish",
       next: (_, event) => ({ _tag: "Operating", profile: event.profile })
     },
-    ReceiveInitializeFailure: end,
+    ReceiveInitializeFailure: never,
     ReceivePing: stay("Initializing", "Answer"),
     ReceiveRequest: stay("Initializing", "Refuse"),
     ReceiveNotification: stay("Initializing", "Ignore"),
     ReceiveResponse: stay("Initializing", "Match"),
     SendPing: stay("Initializing", "Send"),
-    Timeout: end,
-    TransportEnded: end,
-    Close: end
+    Timeout: never,
+    TransportEnded: never,
+    Close: never
   },
   Operating: {
     SendPing: stay("Operating", "Send"),
@@ -448,9 +448,9 @@ const serverRows: Rows<ServerTable, ServerState> = {
     ReceiveResponse: stay("Opening", "Match"),
     SendPing: stay("Opening", "Send"),
     SendRequest: stay("Opening", "Hold"),
-    Timeout: end,
-    TransportEnded: end,
-    Close: end
+    Timeout: never,
+    TransportEnded: never,
+    Close: never
   },
   Initializing: {
     SendInitializeResult: {
@@ -458,8 +458,8 @@ const serverRows: Rows<ServerTable, ServerState> = {
       does: "Send",
       next: (state) => ({ _tag: "Negotiated", profile: state.profile })
     },
-    TransportEnded: end,
-    Close: end
+    TransportEnded: never,
+    Close: never
   },
   Negotiated: {
     ReceiveInitialized: {

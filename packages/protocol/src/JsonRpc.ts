@@ -157,9 +157,10 @@ export const classify = (frame: unknown): Classified => {
   const id = isRequestId(envelope.id) ? envelope.id : undefined
   const carriesResult = "result" in frame
   const carriesError = "error" in frame
-  if (carriesResult || carriesError || typeof envelope.method !== "string") {
+  if (carriesResult || carriesError || !("method" in frame)) {
     return classifyResponse(frame, envelope, id, carriesResult, carriesError)
   }
+  if (typeof envelope.method !== "string") return malformed(id, true, "a method is a string")
   if (envelope.jsonrpc !== "2.0") return malformed(id, true, "jsonrpc must be \"2.0\"")
   if (!("id" in frame)) return { _tag: "Notification", message: trust<Notification>(frame) }
   return id === undefined
@@ -187,7 +188,7 @@ const classifyResponse = (
       : { _tag: "Response", message: trust<Success>(frame) }
   }
   const error = envelope.error
-  if (!isObject(error) || !Number.isInteger(error.code) || typeof error.message !== "string") {
+  if (!isObject(error) || !Number.isSafeInteger(error.code) || typeof error.message !== "string") {
     return never("an error has a whole-number code and a message")
   }
   return id === undefined && envelope.id !== undefined && envelope.id !== null

@@ -27,8 +27,20 @@ export class McpError extends Schema.TaggedError<McpError>()("McpError", {
   data: Schema.optionalKey(Schema.Unknown)
 }) {}
 
+/**
+ * The error that a peer answered with. Only what an error consists of is taken over, whatever else the peer put beside it.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const received = ({ code, data, message }: {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+}): McpError => new McpError(data === undefined ? { code, message } : { code, message, data })
+
 const make = (code: number) => (message: string, data?: unknown): McpError =>
-  new McpError(data === undefined ? { code, message } : { code, message, data })
+  received({ code, message, data })
 
 /**
  * −32600: the request may not be sent now, or is none.

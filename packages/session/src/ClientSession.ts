@@ -126,7 +126,7 @@ const judge = (
   revisions: ReadonlyArray<Revision.Revision>
 ): Result.Result<Profile.ServerProfile, HandshakeError.HandshakeErrorReason> => {
   if (JsonRpc.isFailure(response)) {
-    return Result.fail({ _tag: "Refused", error: new McpError.McpError(response.error) })
+    return Result.fail({ _tag: "Refused", error: McpError.received(response.error) })
   }
   const answer = validate(Methods.requests.initialize.result)(response.result)
   if (Result.isFailure(answer)) return Result.fail({ _tag: "InvalidResult", problem: answer.failure })

@@ -157,7 +157,7 @@ export const make = Effect.fnUntraced(function*<S extends State>(
   /** It is ending already. An end without mercy hurries it, and so does this side's wish after the peer's has been granted. */
   const hurry = (event: { readonly _tag: string }, drain: boolean) => {
     const state = Ref.getUnsafe(stateRef)
-    if (state._tag !== "Closing") return
+    if (!("reason" in state)) return
     if (!drain) giveUp()
     else if (event._tag === "Close" && state.reason._tag !== "Requested") inflight.interruptAll()
   }

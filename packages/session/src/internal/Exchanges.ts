@@ -80,7 +80,7 @@ export const answer = (exchange: Exchange, response: JsonRpc.Response): boolean 
     JsonRpc.isFailure(response)
       ? Exit.fail(RequestError.make(exchange.method, {
         _tag: "ErrorResponse",
-        error: new McpError.McpError(response.error)
+        error: McpError.received(response.error)
       }))
       : Exit.succeed(response)
   )

@@ -1,0 +1,55 @@
+import { CloseReason } from "@effect-mcp/protocol"
+import { assert, it } from "@effect/vitest"
+
+type Reason = CloseReason.CloseReason
+
+const exit = (part: Partial<CloseReason.ProcessExit>): Reason => ({
+  _tag: "PeerEnded",
+  exit: { exitCode: undefined, signal: undefined, stderr: [], ...part }
+})
+
+const words: ReadonlyArray<readonly [Reason, string]> = [
+  [CloseReason.requested, "closed by this side"],
+  [{ _tag: "PeerEnded", exit: undefined }, "the peer ended the connection"],
+  [exit({}), "the peer closed its output"],
+  [exit({ exitCode: 0 }), "the peer exited with code 0"],
+  [exit({ exitCode: 137, signal: "SIGKILL" }), "the peer was ended by SIGKILL"],
+  [exit({ exitCode: 1, stderr: ["one", "two"] }), "the peer exited with code 1; its last words were:\none\ntwo"],
+  [{ _tag: "PeerStalled", afterMillis: 30_000 }, "the peer took no bytes for 30000 ms"],
+  [{ _tag: "TransportFailed", cause: new Error("socket hang up") }, "socket hang up"],
+  [{ _tag: "TransportFailed", cause: "EPIPE" }, "the transport failed: EPIPE"],
+  [{ _tag: "TransportFailed", cause: undefined }, "the transport failed: undefined"],
+  [{ _tag: "TransportFailed", cause: Symbol("broken") }, "the transport failed: Symbol(broken)"],
+  [{ _tag: "HandshakeFailed", problem: "no common revision" }, "the handshake failed: no common revision"],
+  [{ _tag: "HandshakeTimeout", afterMillis: 1 }, "the handshake did not finish within 1 ms"]
+]
+
+it.each(words.map(([reason, sentence]) => ({ reason, sentence })))(
+  "$reason._tag: $sentence",
+  ({ reason, sentence }) => {
+    assert.strictEqual(CloseReason.describe(reason), sentence)
+  }
+)
+
+it("every kind of reason has its words here", () => {
+  const kinds: { readonly [Tag in Reason["_tag"]]: true } = {
+    Requested: true,
+    PeerEnded: true,
+    PeerStalled: true,
+    TransportFailed: true,
+    HandshakeFailed: true,
+    HandshakeTimeout: true
+  }
+  assert.deepStrictEqual(Array.from(new Set(words.map(([{ _tag }]) => _tag))), Object.keys(kinds))
+})
+
+it("[INIT-16] a failed handshake says what it failed of", () => {
+  assert.include(
+    CloseReason.describe({ _tag: "HandshakeFailed", problem: "the server chose 1999-01-01" }),
+    "1999-01-01"
+  )
+})
+
+it("a cause that has no words does not make the description fail", () => {
+  assert.include(CloseReason.describe({ _tag: "TransportFailed", cause: Object.create(null) }), "the transport failed")
+})

@@ -1,0 +1,56 @@
+import { RequestId } from "@effect-mcp/protocol"
+import { assert, it } from "@effect/vitest"
+import * as HashMap from "effect/HashMap"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { overTheWire } from "./wire.ts"
+
+const isDecoded = Schema.is(RequestId.RequestId)
+
+it.each<RequestId.RequestId>(["", "0", "1", "a b", "__proto__", "\u0000", 0, -0, 1, -1, Number.MAX_SAFE_INTEGER])(
+  "[MSG-03] %j is a request id",
+  (id) => {
+    assert.isTrue(RequestId.isRequestId(id))
+    assert.isTrue(isDecoded(id))
+  }
+)
+
+it.each<unknown>([
+  null,
+  undefined,
+  true,
+  1.5,
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  // A whole number that JSON cannot carry without confusing it with its neighbours.
+  Number.MAX_SAFE_INTEGER + 1,
+  [],
+  ["1"],
+  {},
+  { toString: "1" }
+])("[MSG-03] [MSG-04] %j is no request id", (value) => {
+  assert.isFalse(RequestId.isRequestId(value))
+  assert.isFalse(isDecoded(value))
+})
+
+it.prop("[MSG-03] what the schema generates is a request id on the other side, of the same type", [
+  RequestId.RequestId
+], ([id]) => {
+  const received = overTheWire(id)
+  assert.isTrue(RequestId.isRequestId(received))
+  assert.strictEqual(typeof received, typeof id)
+}, { arbitrary: { runs: 300 } })
+
+it.prop(
+  "[MSG-03] guard and schema agree on every JSON value",
+  [Schema.Unknown],
+  ([value]) => assert.strictEqual(RequestId.isRequestId(value), isDecoded(value)),
+  { arbitrary: { runs: 500 } }
+)
+
+it("[MSG-03] law 3: the ids 1 and \"1\" are two keys of the map that matches responses", () => {
+  const pending = HashMap.make([1, "number"], ["1", "string"])
+  assert.strictEqual(HashMap.size(pending), 2)
+  assert.deepStrictEqual(HashMap.get(pending, 1), Option.some("number"))
+  assert.deepStrictEqual(HashMap.get(pending, "1"), Option.some("string"))
+})

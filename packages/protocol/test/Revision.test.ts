@@ -1,0 +1,45 @@
+import { Revision } from "@effect-mcp/protocol"
+import { assert, it } from "@effect/vitest"
+import * as Schema from "effect/Schema"
+import { inheritedNames } from "./wire.ts"
+
+it("[INIT-03] the latest revision is the last of those supported, which stand in order of their dates", () => {
+  assert.deepStrictEqual([...Revision.supported], Revision.supported.toSorted())
+  assert.strictEqual(Revision.supported.at(-1), Revision.latest)
+  for (const revision of Revision.supported) assert.match(revision, /^\d{4}-\d{2}-\d{2}$/)
+})
+
+it("[INIT-04] every supported revision is recognised, and nothing that merely resembles one", () => {
+  for (const revision of Revision.supported) {
+    assert.isTrue(Revision.isRevision(revision))
+    assert.isFalse(Revision.isRevision(`${revision} `))
+    assert.isFalse(Revision.isRevision(revision.slice(1)))
+  }
+  // 2026-07-28 has no handshake; 2024-10-07 was never published.
+  for (const other of ["2026-07-28", "2024-10-07", "DRAFT-2026-v1", ...inheritedNames]) {
+    assert.isFalse(Revision.isRevision(other))
+  }
+})
+
+it.prop(
+  "[INIT-05] any other string is no revision",
+  [Schema.String],
+  ([text]) => assert.strictEqual(Revision.isRevision(text), Revision.supported.some((revision) => revision === text)),
+  { arbitrary: { runs: 300 } }
+)
+
+it("a revision is at least itself and all before it", () => {
+  for (const [place, revision] of Revision.supported.entries()) {
+    for (const [sincePlace, since] of Revision.supported.entries()) {
+      assert.strictEqual(Revision.isAtLeast(revision, since), place >= sincePlace, `${revision} since ${since}`)
+    }
+  }
+})
+
+it("[MSG-09] an id that could not be read is null before 2025-11-25 and absent from then on", () => {
+  assert.deepStrictEqual(Object.keys(Revision.envelopes), [...Revision.supported])
+  for (const revision of Revision.supported) {
+    const expected = Revision.isAtLeast(revision, "2025-11-25") ? "absent" : "null"
+    assert.strictEqual(Revision.envelopes[revision].unreadableId, expected, revision)
+  }
+})
