@@ -39,8 +39,7 @@ export const received = ({ code, data, message }: {
   readonly data?: unknown
 }): McpError => new McpError(data === undefined ? { code, message } : { code, message, data })
 
-const make = (code: number) => (message: string, data?: unknown): McpError =>
-  received({ code, message, data })
+const make = (code: number) => (message: string, data?: unknown): McpError => received({ code, message, data })
 
 /**
  * −32600: the request may not be sent now, or is none.

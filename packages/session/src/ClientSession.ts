@@ -5,6 +5,7 @@
  */
 import {
   type Capabilities,
+  CloseReason,
   Handshake,
   type Initialize,
   JsonRpc,
@@ -200,7 +201,10 @@ export const make = Effect.fnUntraced(
     const params: Initialize.InitializeParams = { protocolVersion: offer, capabilities, clientInfo: options.info }
     const answered = yield* Effect.result(
       sender.request(Methods.requests.initialize, params, { deadline: limits.handshake, onAnswer })
-    )
+    ).pipe(Effect.onInterrupt(() => {
+      core.end({ _tag: "Close", reason: CloseReason.requested }, { drain: false })
+      return core.closed
+    }))
     if (verdict !== undefined && Result.isSuccess(verdict)) return shape(core, sender, verdict.success)
 
     const reason = verdict !== undefined

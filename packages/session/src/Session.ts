@@ -27,7 +27,8 @@ export interface Options {
 }
 
 /**
- * How many requests are in flight: those this side has sent, and those of the peer that it serves.
+ * How many requests are in flight: those this side has sent, and those of the peer that it serves, until their replies are
+ * on their way.
  *
  * @category models
  * @since 0.1.0

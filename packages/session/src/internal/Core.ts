@@ -79,7 +79,7 @@ const reasonOf = (error: TransportError): CloseReason.CloseReason =>
     : { _tag: "TransportFailed", cause: error }
 
 /** Waits for something that may never come, but no longer than this. */
-const within = (wait: Effect.Effect<void>, millis: number): Effect.Effect<void> =>
+const within = (wait: Effect.Effect<unknown>, millis: number): Effect.Effect<void> =>
   Effect.asVoid(Effect.timeoutOption(Effect.interruptible(wait), Duration.millis(millis)))
 
 /**
@@ -144,9 +144,10 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     fork,
     timer,
     capacity: limits.outgoing,
+    replyCapacity: limits.outgoing + limits.incoming,
     writeMillis: limits.write,
-    onStalled: () =>
-      end({ _tag: "TransportEnded", reason: { _tag: "PeerStalled", afterMillis: limits.write } }, { drain: false })
+    onStalled: (afterMillis) =>
+      end({ _tag: "TransportEnded", reason: { _tag: "PeerStalled", afterMillis } }, { drain: false })
   })
 
   const giveUp = () => {
@@ -177,18 +178,29 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     )
   }
 
+  const handled = Effect.andThen(inflight.drained, notifications.drained)
+
+  const unfinished = () => {
+    const method = notifications.unfinished()
+    return method === undefined ? inflight.unfinished() : [...inflight.unfinished(), { method, count: 1 }]
+  }
+
   const teardown = Effect.fnUntraced(function*(reason: CloseReason.CloseReason) {
-    yield* within(inflight.drained, limits.gracefulClose)
+    const began = timer.now()
+    yield* within(handled, limits.gracefulClose)
     inflight.interruptAll()
-    yield* within(inflight.drained, cleanupMillis)
     notifications.stop()
-    yield* within(outbox.flushed, limits.gracefulClose)
+    yield* within(handled, cleanupMillis)
+    // All of it together takes no more than twice the time that handlers have.
+    const left = 2 * limits.gracefulClose - (timer.now() - began)
+    yield* within(outbox.flushed, Math.max(Math.min(limits.gracefulClose, left), 0))
     outbox.stop()
     timer.stop()
-    if (reader !== undefined) yield* Fiber.interrupt(reader)
+    reader?.interruptUnsafe()
     yield* Scope.close(connectionScope, Exit.void)
+    if (reader !== undefined) yield* within(Fiber.await(reader), cleanupMillis)
     happen({ _tag: "Drained" })
-    observers.emit({ _tag: "Closed", reason, unfinished: inflight.unfinished() })
+    observers.emit({ _tag: "Closed", reason, unfinished: unfinished() })
     observers.end()
   })
 
@@ -202,7 +214,6 @@ export const make = Effect.fnUntraced(function*<S extends State>(
         onSuccess: ({ exit, writable }) =>
           end({ _tag: "TransportEnded", reason: { _tag: "PeerEnded", exit } }, { drain: writable }),
         onFailure: (cause) => {
-          if (Cause.hasInterruptsOnly(cause)) return
           const failure = Cause.squash(cause)
           if (failure instanceof TransportError) broken(failure)
           else end({ _tag: "TransportEnded", reason: { _tag: "TransportFailed", cause: failure } }, { drain: false })

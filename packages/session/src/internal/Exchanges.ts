@@ -25,6 +25,10 @@ export interface Exchange {
   readonly onAnswer: ((response: JsonRpc.Response) => void) | undefined
   /** How it ended, if it has: answered by the peer, given up while the peer may still work on it, or lost. */
   outcome: "Pending" | "Answered" | "Abandoned" | "Lost"
+  /** The transport has been given the request, so that the peer may have seen it. */
+  handed: boolean
+  /** Completed when this side gives the exchange up, and only then; made where somebody may be busy with its progress. */
+  readonly givenUp: Deferred.Deferred<never, RequestError.RequestError> | undefined
   /** The fiber that holds this exchange's own stream, where the transport opens one per request. */
   stream: Fiber.Fiber<void, unknown> | undefined
 }
@@ -46,8 +50,8 @@ export interface Exchanges {
     readonly onAnswer: ((response: JsonRpc.Response) => void) | undefined
   }) => Exchange | CloseReason.CloseReason
   readonly find: (id: RequestId.RequestId) => Exchange | undefined
-  /** Was this id ever given out? */
-  readonly isPast: (id: RequestId.RequestId) => boolean
+  /** What a response to an exchange that is no more must be. */
+  readonly recall: (id: RequestId.RequestId) => "Late" | "Duplicate" | "Unknown"
   readonly remove: (exchange: Exchange) => void
   /** Ends what is due by now, and says when the next one will be. */
   readonly expire: (now: number) => number
@@ -63,6 +67,9 @@ const complete = (
 ): boolean => {
   if (exchange.outcome !== "Pending") return false
   exchange.outcome = outcome
+  if (outcome !== "Answered" && exchange.givenUp !== undefined && Exit.isFailure(exit)) {
+    Deferred.doneUnsafe(exchange.givenUp, Exit.failCause(exit.cause))
+  }
   // The mailbox first: whoever is woken by the response must find every step of progress before it.
   exchange.progress?.end()
   return Deferred.doneUnsafe(exchange.response, exit)
@@ -101,9 +108,14 @@ export const fail = (exchange: Exchange, reason: RequestError.RequestErrorReason
 /** Was an exchange opened, or is there only the reason why none can be? */
 export const isExchange = (opened: Exchange | CloseReason.CloseReason): opened is Exchange => "response" in opened
 
+/** How many of the requests that were given up are remembered. */
+const remembered = 1024
+
 export const make = (firstId: number): Exchanges => {
   const table = Ref.makeUnsafe<Table>({ _tag: "Open", exchanges: HashMap.empty() })
   let nextId = firstId
+  // The newest of the requests that were given up, so that a late response is known from one that comes twice.
+  const abandoned = new Set<RequestId.RequestId>()
 
   const current = () => {
     const state = Ref.getUnsafe(table)
@@ -123,17 +135,25 @@ export const make = (firstId: number): Exchanges => {
           allowedMillis,
           onAnswer,
           outcome: "Pending",
+          handed: false,
+          givenUp: progress === undefined ? undefined : Deferred.makeUnsafe(),
           stream: undefined
         }
         return [exchange, { _tag: "Open", exchanges: HashMap.set(state.exchanges, exchange.id, exchange) }]
       }),
     find: (id) => Option.getOrUndefined(HashMap.get(current(), id)),
-    isPast: (id) => typeof id === "number" && id >= firstId && id < nextId,
-    remove: (exchange) =>
+    recall: (id) =>
+      typeof id !== "number" || id < firstId || id >= nextId ? "Unknown" : abandoned.has(id) ? "Late" : "Duplicate",
+    remove: (exchange) => {
+      if (exchange.outcome === "Abandoned") {
+        abandoned.add(exchange.id)
+        if (abandoned.size > remembered) abandoned.delete(abandoned.values().next().value ?? exchange.id)
+      }
       modifyUnsafe<Table, void>(table, (state) =>
         state._tag === "Closed"
           ? [undefined, state]
-          : [undefined, { _tag: "Open", exchanges: HashMap.remove(state.exchanges, exchange.id) }]),
+          : [undefined, { _tag: "Open", exchanges: HashMap.remove(state.exchanges, exchange.id) }])
+    },
     expire: (now) => {
       let next = Number.POSITIVE_INFINITY
       for (const exchange of HashMap.values(current())) {

@@ -1,4 +1,6 @@
-import type * as Effect from "effect/Effect"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 
 /**
@@ -8,16 +10,28 @@ import type * as Fiber from "effect/Fiber"
  */
 export interface NotificationQueue {
   /** `false` when an older one had to go. */
-  readonly offer: (handling: Effect.Effect<void>) => boolean
+  readonly offer: (notification: Handling) => boolean
+  /** Waits until all are handled. */
+  readonly drained: Effect.Effect<void>
+  /** Starts no more, and interrupts the handler that runs. */
   readonly stop: () => void
+  /** The method whose handler still runs. */
+  readonly unfinished: () => string | undefined
+}
+
+/** What is to be done about one notification. */
+export interface Handling {
+  readonly method: string
+  readonly handle: Effect.Effect<void>
 }
 
 export const make = (options: {
   readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   readonly capacity: number
 }): NotificationQueue => {
-  const waiting: Array<Effect.Effect<void>> = []
-  let current: Fiber.Fiber<void> | undefined
+  const waiting: Array<Handling> = []
+  const waiters: Array<Deferred.Deferred<void>> = []
+  let current: { readonly method: string; readonly fiber: Fiber.Fiber<void> } | undefined
   let pumping = false
 
   const pump = () => {
@@ -26,28 +40,36 @@ export const make = (options: {
     while (current === undefined) {
       const next = waiting.shift()
       if (next === undefined) break
-      const fiber = options.fork(next)
+      const fiber = options.fork(next.handle)
       if (fiber.pollUnsafe() !== undefined) continue
-      current = fiber
+      current = { method: next.method, fiber }
       fiber.addObserver(() => {
         current = undefined
         pump()
       })
     }
     pumping = false
+    if (current === undefined) { for (const waiter of waiters.splice(0)) Deferred.doneUnsafe(waiter, Exit.void) }
   }
 
   return {
-    offer: (handling) => {
+    offer: (notification) => {
       const full = waiting.length >= options.capacity
       if (full) waiting.shift()
-      waiting.push(handling)
+      waiting.push(notification)
       pump()
       return !full
     },
+    drained: Effect.suspend(() => {
+      if (current === undefined && waiting.length === 0) return Effect.void
+      const waiter = Deferred.makeUnsafe<void>()
+      waiters.push(waiter)
+      return Deferred.await(waiter)
+    }),
     stop: () => {
       waiting.length = 0
-      current?.interruptUnsafe()
-    }
+      current?.fiber.interruptUnsafe()
+    },
+    unfinished: () => current?.method
   }
 }

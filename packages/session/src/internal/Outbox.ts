@@ -21,8 +21,8 @@ export interface Entry {
 
 /**
  * What waits to be sent, in order. One message at a time is with the transport; a fiber runs only while the transport
- * makes it wait. Nothing here ever suspends whoever puts a message in: replies, cancellations and pongs are bounded by the
- * requests in flight, requests by the fibers that wait for their responses, and senders of notifications wait for `room`.
+ * makes it wait. Nothing here ever suspends whoever puts a message in: requests are bounded by the fibers that wait for
+ * their responses, senders of notifications wait for room, and a peer that goes on asking but takes no replies has stalled.
  */
 export interface Outbox {
   readonly offer: (entry: Entry) => void
@@ -32,6 +32,8 @@ export interface Outbox {
   readonly hasRoom: () => boolean
   /** Waits until everything offered so far has been handed over or has failed. */
   readonly flushed: Effect.Effect<void>
+  /** The exchange of this stream is over; the stream may end by itself, but not stay for ever. */
+  readonly release: (stream: Fiber.Fiber<unknown, unknown>) => void
   /** Reports a peer that takes no bytes, and says when there will be something to report. */
   readonly expire: (now: number) => number
   /** Gives up whatever is still with the transport. */
@@ -50,16 +52,21 @@ export const make = (options: {
   readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
   readonly timer: Timer
   readonly capacity: number
+  readonly replyCapacity: number
   readonly writeMillis: number
-  readonly onStalled: () => void
+  /** The peer has taken nothing for so long, or takes no replies though it goes on asking. */
+  readonly onStalled: (forMillis: number) => void
 }): Outbox => {
-  const { capacity, connection, fork, onStalled, timer, writeMillis } = options
-  const waiting: Array<Entry> = []
-  const streams = new Set<Fiber.Fiber<void, TransportError.TransportError>>()
+  const { capacity, connection, fork, onStalled, replyCapacity, timer, writeMillis } = options
+  // A Set keeps the order and lets go of one in the middle at no cost.
+  const waiting = new Set<Entry>()
+  // Each until it ends by itself, or until the time it may still take behind its response.
+  const streams = new Map<Fiber.Fiber<unknown, unknown>, number>()
   const idle: Array<Deferred.Deferred<void>> = []
   let sending: { readonly fiber: Fiber.Fiber<void, TransportError.TransportError>; readonly since: number } | undefined
   let pumping = false
   let stopped = false
+  let replies = 0
 
   /** A request with a stream of its own: the stream outlives the hand-over, and the next message does not wait for it. */
   const openStream = (
@@ -68,7 +75,7 @@ export const make = (options: {
   ): void => {
     const fiber = fork(stream)
     if (entry.exchange !== undefined) entry.exchange.stream = fiber
-    streams.add(fiber)
+    streams.set(fiber, Number.POSITIVE_INFINITY)
     fiber.addObserver((exit) => {
       streams.delete(fiber)
       entry.done(exit)
@@ -81,15 +88,24 @@ export const make = (options: {
     pump()
   }
 
+  const next = (): Entry | undefined => {
+    for (const entry of waiting) {
+      waiting.delete(entry)
+      if (entry.outbound.last) replies--
+      return entry
+    }
+    return undefined
+  }
+
   const pump = (): void => {
     // A send that completes at once comes back here by itself; the loop of the first call carries on.
     if (pumping) return
     pumping = true
     while (sending === undefined && !stopped) {
-      const entry = waiting.shift()
+      const entry = next()
       if (entry === undefined) break
-      if (entry.state === "Withdrawn") continue
       entry.state = "Handed"
+      if (entry.exchange !== undefined) entry.exchange.handed = true
       const message = entry.outbound.message
       if (connection.request !== undefined && isRequest(message)) {
         openStream(entry, connection.request(message))
@@ -107,7 +123,7 @@ export const make = (options: {
       fiber.addObserver((exit) => finish(entry, exit))
     }
     pumping = false
-    if (sending === undefined && (stopped || waiting.length === 0)) {
+    if (sending === undefined && (stopped || waiting.size === 0)) {
       for (const waiter of idle.splice(0)) Deferred.doneUnsafe(waiter, Exit.void)
     }
   }
@@ -118,34 +134,51 @@ export const make = (options: {
         entry.done(Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined })))
         return
       }
-      waiting.push(entry)
+      waiting.add(entry)
+      if (entry.outbound.last && ++replies > replyCapacity) {
+        return onStalled(sending === undefined ? 0 : Math.round(timer.now() - sending.since))
+      }
       pump()
     },
     withdraw: (entry) => {
       if (entry.state !== "Waiting") return false
       entry.state = "Withdrawn"
+      waiting.delete(entry)
       return true
     },
-    hasRoom: () => waiting.length < capacity,
+    hasRoom: () => waiting.size < capacity,
     flushed: Effect.suspend(() => {
-      if (stopped || (sending === undefined && waiting.length === 0 && !pumping)) return Effect.void
+      if (stopped || (sending === undefined && waiting.size === 0 && !pumping)) return Effect.void
       const waiter = Deferred.makeUnsafe<void>()
       idle.push(waiter)
       return Deferred.await(waiter)
     }),
+    release: (stream) => {
+      if (!streams.has(stream)) return
+      const until = timer.now() + writeMillis
+      streams.set(stream, until)
+      timer.watch(until)
+    },
     expire: (now) => {
-      if (sending === undefined) return Number.POSITIVE_INFINITY
-      const at = sending.since + writeMillis
-      if (at > now) return at
-      onStalled()
+      const stalled = sending === undefined ? Number.POSITIVE_INFINITY : sending.since + writeMillis
+      let next = stalled
+      for (const [stream, until] of streams) {
+        if (until > now) next = Math.min(next, until)
+        else stream.interruptUnsafe()
+      }
+      if (stalled > now) return next
+      onStalled(writeMillis)
       return Number.POSITIVE_INFINITY
     },
     stop: () => {
       stopped = true
       sending?.fiber.interruptUnsafe()
-      for (const fiber of streams) fiber.interruptUnsafe()
+      for (const fiber of streams.keys()) fiber.interruptUnsafe()
       const gone = Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
-      for (const entry of waiting.splice(0)) if (entry.state === "Waiting") entry.done(gone)
+      for (const entry of waiting) {
+        waiting.delete(entry)
+        entry.done(gone)
+      }
       pump()
     }
   }

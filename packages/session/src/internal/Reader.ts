@@ -104,8 +104,10 @@ export const make = <S extends State, R>(core: Core<S>, parts: Parts<R>): (inbou
     if (outcome._tag !== "Moved" || outcome.does !== "Match") return unmatched("Unknown")
     if (message.id === undefined || message.id === null) return unmatched("NoId")
     const exchange = exchanges.find(message.id)
-    if (exchange === undefined) return unmatched(exchanges.isPast(message.id) ? "Late" : "Unknown")
-    if (!Exchanges.answer(exchange, message)) unmatched("Duplicate")
+    if (exchange === undefined) return unmatched(exchanges.recall(message.id))
+    // It was not sent yet, so this cannot be its response.
+    if (!exchange.handed) return unmatched("Unknown")
+    if (!Exchanges.answer(exchange, message)) unmatched(exchange.outcome === "Answered" ? "Duplicate" : "Late")
   }
 
   // ===================================================================================================================
@@ -170,13 +172,13 @@ export const make = <S extends State, R>(core: Core<S>, parts: Parts<R>): (inbou
         if (served.ended) fiber.interruptUnsafe()
         fiber.addObserver((exit) => {
           finish(served, exit)
-          inflight.release(served)
         })
       }
     }
   }
 
-  const finish = (served: Inflight.Served, exit: Exit.Exit<unknown, McpError.McpError>) => {
+  const finish = (served: Inflight.Served, outcome: Exit.Exit<unknown, McpError.McpError>) => {
+    const exit = Exit.isSuccess(outcome) && !isResult(outcome.value) ? Exit.die(noResult(served.method)) : outcome
     const claimed = inflight.claim(served)
     served.ended = true
     const error = Exit.isFailure(exit) ? answerTo(exit.cause) : undefined
@@ -184,12 +186,14 @@ export const make = <S extends State, R>(core: Core<S>, parts: Parts<R>): (inbou
       emit({ _tag: "HandlerFailed", method: served.method, cause: exit.cause })
       core.fork(Effect.logError(`the handler of ${served.method} failed`, exit.cause))
     }
-    if (!claimed) return
+    if (!claimed) return inflight.release(served)
+    // It counts as in flight until its reply is on its way, so that a peer which takes none cannot go on asking.
     sender.reply(
       Exit.isSuccess(exit)
         ? JsonRpc.success(served.id, exit.value)
         : JsonRpc.failure(served.id, error ?? McpError.internalError),
-      served.origin
+      served.origin,
+      () => inflight.release(served)
     )
   }
 
@@ -247,7 +251,9 @@ export const make = <S extends State, R>(core: Core<S>, parts: Parts<R>): (inbou
       emit({ _tag: "HandlerFailed", method: message.method, cause })
       return Effect.logError(`the handler of ${message.method} failed`, cause)
     })
-    if (!core.notifications.offer(contained)) ignored(message.method, "the handlers lag behind; the oldest was dropped")
+    if (!core.notifications.offer({ method: message.method, handle: contained })) {
+      ignored(message.method, "the handlers lag behind; the oldest was dropped")
+    }
   }
 
   return (inbound) => {
@@ -273,6 +279,10 @@ const progressTokenOf = (params: JsonRpc.Params | undefined): string | number | 
   const token = meta.progressToken
   return typeof token === "string" || typeof token === "number" ? token : undefined
 }
+
+const isResult = (value: unknown): boolean => typeof value === "object" && value !== null
+
+const noResult = (method: string) => new Error(`the handler of ${method} answered with something that is no result`)
 
 /** The error a handler chose to answer with, if it chose one. */
 const answerTo = (cause: Cause.Cause<McpError.McpError>): McpError.McpError | undefined => {

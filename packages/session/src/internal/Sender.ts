@@ -32,7 +32,7 @@ export interface Sender {
     via?: Origin
   ) => Effect.Effect<void, RequestError.RequestError>
   /** Answers a request, at once and without waiting. */
-  readonly reply: (response: JsonRpc.Response, via: Origin | undefined) => void
+  readonly reply: (response: JsonRpc.Response, via: Origin | undefined, handed?: () => void) => void
   /** Lets go the requests that waited until the peer is ready. */
   readonly release: () => void
 }
@@ -52,14 +52,28 @@ export interface Parties {
   readonly declared: object
 }
 
+/** What the gates look at. */
+interface Gate {
+  readonly name: string
+  readonly since: Revision.Revision
+  readonly capability: string | undefined
+}
+
+/** A request that waits until the peer is ready; only then is it known whether it may be sent. */
+interface Held {
+  readonly entry: Outbox.Entry
+  readonly exchange: Exchanges.Exchange
+  readonly row: Gate
+}
+
 type SendEvent = "SendInitialize" | "SendPing" | "SendRequest" | "SendNotification"
 
 const requestEvent = (method: string): SendEvent =>
   method === "ping" ? "SendPing" : method === "initialize" ? "SendInitialize" : "SendRequest"
 
-/** The transport's error, unless the send was merely interrupted. */
+/** What kept a message from being sent, whichever way the send ended. */
 const errorOf = (exit: Exit.Exit<void, TransportError>): TransportError | undefined => {
-  if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return undefined
+  if (Exit.isSuccess(exit)) return undefined
   const failure = Cause.squash(exit.cause)
   return failure instanceof TransportError
     ? failure
@@ -87,7 +101,7 @@ const outgoing = (
 
 export const make = <S extends State>(core: Core<S>, parties: Parties): Sender => {
   const { connection, exchanges, limits, outbox, timer } = core
-  const held: Array<Outbox.Entry> = []
+  const held: Array<Held> = []
 
   /** Whether the state of the session lets this out; if not, why. */
   const admit = (event: SendEvent): "Send" | "Hold" | RequestError.RequestErrorReason => {
@@ -103,7 +117,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
 
   /** What stands against sending this to this peer, if anything does. */
   const obstacle = (
-    row: { readonly since: Revision.Revision; readonly capability: string | undefined },
+    row: Gate,
     capabilities: (profile: Profile.Profile) => object
   ): RequestError.RequestErrorReason | undefined => {
     const profile = parties.profile()
@@ -129,9 +143,10 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
   /** The transport took the request, could not, or has ended the stream it opened for it. */
   const handedOver =
     (exchange: Exchanges.Exchange, message: JsonRpc.Message) => (exit: Exit.Exit<void, TransportError>): void => {
+      if (exchange.outcome !== "Pending") return
       const ended = Exit.isSuccess(exit) && connection.request !== undefined
       const error = ended ? new TransportError({ reason: { _tag: "ExchangeEnded" } }) : errorOf(exit)
-      if (error === undefined || exchange.outcome !== "Pending") return
+      if (error === undefined) return
       Exchanges.fail(exchange, { _tag: "SendFailed", error })
       if (!ended) failedToSend(message, error)
     }
@@ -159,13 +174,14 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
   }
 
   const send = <R>(
-    method: string,
+    row: Gate,
     params: object,
     hold: boolean,
     allowedMillis: number,
     options: SendOptions<R> | undefined
   ): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> =>
     Effect.uninterruptibleMask((restore) => {
+      const method = row.name
       const onProgress = options?.onProgress
       const exchange = exchanges.open({
         method,
@@ -184,16 +200,21 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
         { message, via: options?.via, last: false },
         { exchange, done: handedOver(exchange, message) }
       )
-      if (hold) held.push(entry)
+      if (hold) held.push({ entry, exchange, row })
       else outbox.offer(entry)
       timer.watch(exchange.deadline)
       const response = Deferred.await(exchange.response)
-      const wait = exchange.progress === undefined || onProgress === undefined
+      const wait = exchange.progress === undefined || exchange.givenUp === undefined || onProgress === undefined
         ? response
-        : Effect.andThen(exchange.progress.drain(onProgress), response)
+        // All progress comes before the response, but nobody waits for a sink when there will be none.
+        : Effect.raceFirst(
+          Effect.andThen(exchange.progress.drain(onProgress), response),
+          Deferred.await(exchange.givenUp)
+        )
       return Effect.onExit(restore(wait), (exit) => {
-        exchanges.remove(exchange)
         if (Exit.isFailure(exit)) abandon(entry, exchange)
+        exchanges.remove(exchange)
+        if (exchange.stream !== undefined) outbox.release(exchange.stream)
         return Effect.void
       })
     })
@@ -207,7 +228,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       if (blocked !== undefined) return fail(blocked)
       const allowedMillis = options?.deadline === undefined ? limits.requestDeadline : toMillis(options.deadline)
       if (allowedMillis <= 0) return fail({ _tag: "Timeout", afterMillis: 0 })
-      return Effect.flatMap(send(row.name, params, admission === "Hold", allowedMillis, options), (success) => {
+      return Effect.flatMap(send(row, params, admission === "Hold", allowedMillis, options), (success) => {
         const result = validate(row.result)(success.result)
         return Result.isSuccess(result)
           ? Effect.succeed(result.success)
@@ -228,21 +249,29 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       const entry = Outbox.entry({ message, via, last: false }, {
         done: (exit) => {
           reportFailure(message)(exit)
-          Deferred.doneUnsafe(handed, exit)
+          const error = errorOf(exit)
+          Deferred.doneUnsafe(handed, error === undefined ? Exit.void : Exit.fail(error))
         }
       })
       outbox.offer(entry)
       if (hadRoom && !Deferred.isDoneUnsafe(handed)) return Effect.void
       return Deferred.await(handed).pipe(
         Effect.onInterrupt(() => Effect.sync(() => outbox.withdraw(entry))),
-        Effect.mapError((error) => RequestError.make(row.name, { _tag: "SendFailed", error }))
+        Effect.mapError((error) => {
+          const state = core.state()
+          return RequestError.make(
+            row.name,
+            "reason" in state ? { _tag: "Closed", reason: state.reason } : { _tag: "SendFailed", error }
+          )
+        })
       )
     })
 
-  const reply: Sender["reply"] = (response, via) =>
+  const reply: Sender["reply"] = (response, via, handed) =>
     outbox.offer(
       Outbox.entry({ message: response, via, last: true }, {
         done: (exit) => {
+          handed?.()
           const error = errorOf(exit)
           if (error === undefined) return
           failedToSend(response, error)
@@ -259,7 +288,11 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
     notify,
     reply,
     release: () => {
-      for (const entry of held.splice(0)) outbox.offer(entry)
+      for (const { entry, exchange, row } of held.splice(0)) {
+        const blocked = obstacle(row, (profile) => profile.capabilities)
+        if (blocked !== undefined) Exchanges.fail(exchange, blocked)
+        else if (exchange.outcome === "Pending") outbox.offer(entry)
+      }
     }
   }
 }

@@ -26,7 +26,7 @@ export const make = (
       Effect.suspend(() => {
         if (progressToken === undefined) return Effect.void
         if (served.ended) return Effect.sync(() => emit({ _tag: "ProgressDropped", reason: "ExchangeEnded" }))
-        if (step.progress <= served.highest) {
+        if (!Number.isFinite(step.progress) || step.progress <= served.highest) {
           return Effect.sync(() => emit({ _tag: "ProgressDropped", reason: "NotIncreasing" }))
         }
         served.highest = step.progress

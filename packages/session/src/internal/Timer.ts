@@ -12,6 +12,7 @@ export interface Timer {
   readonly now: () => number
   /** Something is due at this time: be awake by then. */
   readonly watch: (at: number) => void
+  /** Nothing will be due any more. */
   readonly stop: () => void
 }
 
@@ -29,12 +30,17 @@ export const make = (options: {
   let sleeper: Fiber.Fiber<void> | undefined
   // What expires may run programs that watch something new; whoever watched last owns the timer.
   let watches = 0
+  let stopped = false
 
   const wake: Effect.Effect<void> = Effect.suspend(() => {
     const mine = watches
     const time = now()
+    wakeAt = Number.POSITIVE_INFINITY
     const next = expire(time)
-    if (mine !== watches) return Effect.void
+    if (mine !== watches) {
+      watch(next)
+      return Effect.void
+    }
     wakeAt = next
     if (next === Number.POSITIVE_INFINITY) {
       sleeper = undefined
@@ -43,7 +49,7 @@ export const make = (options: {
     return Effect.flatMap(clock.sleep(Duration.millis(Math.max(Math.ceil(next - time), 0))), () => wake)
   })
 
-  const stop = () => {
+  const disarm = () => {
     watches++
     wakeAt = Number.POSITIVE_INFINITY
     const running = sleeper
@@ -51,15 +57,20 @@ export const make = (options: {
     running?.interruptUnsafe()
   }
 
+  const watch = (at: number) => {
+    if (stopped || at >= wakeAt) return
+    disarm()
+    wakeAt = at
+    const time = now()
+    sleeper = fork(Effect.flatMap(clock.sleep(Duration.millis(Math.max(Math.ceil(at - time), 0))), () => wake))
+  }
+
   return {
     now,
-    watch: (at) => {
-      if (at >= wakeAt) return
-      stop()
-      wakeAt = at
-      const time = now()
-      sleeper = fork(Effect.flatMap(clock.sleep(Duration.millis(Math.max(Math.ceil(at - time), 0))), () => wake))
-    },
-    stop
+    watch,
+    stop: () => {
+      stopped = true
+      disarm()
+    }
   }
 }

@@ -1,0 +1,269 @@
+import { ErrorCode, JsonRpc, McpError, Methods, type Profile, Revision } from "@effect-mcp/protocol"
+import { Dispatch, type Handlers, RequestContext } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
+import { info, text } from "./support/sessions.ts"
+
+const profile: Profile.ClientProfile = { revision: Revision.latest, capabilities: {}, info }
+
+/** What a handler sees where there is no session. */
+const context = (request: JsonRpc.Request): RequestContext.RequestContext["Service"] => ({
+  id: request.id,
+  method: request.method,
+  meta: undefined,
+  profile,
+  progress: () => Effect.void,
+  log: () => Effect.void,
+  request: () => Effect.die("nobody to ask")
+})
+
+/** Handlers that need nothing of their own; the record alone would not tell the compiler. */
+const served = (handlers: Handlers.Handlers<"client", RequestContext.RequestContext>) =>
+  Dispatch.make("client", handlers)
+
+const handle = <R>(
+  dispatch: Dispatch.Dispatch<R>,
+  request: JsonRpc.Request
+): Effect.Effect<unknown, McpError.McpError, Exclude<R, RequestContext.RequestContext>> =>
+  Effect.provideService(dispatch.handle(request, profile), RequestContext.RequestContext, context(request))
+
+/** A request as it may come off the wire, whatever its params are. */
+const request = (method: string, params?: unknown): JsonRpc.Request =>
+  params === undefined
+    ? JsonRpc.request(1, method, undefined)
+    : { jsonrpc: "2.0", id: 1, method, params: params as JsonRpc.Params }
+
+const notification = (method: string, params?: unknown): JsonRpc.Notification =>
+  params === undefined
+    ? JsonRpc.notification(method)
+    : { jsonrpc: "2.0", method, params: params as JsonRpc.Params }
+
+const names = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "prototype", "", "tools/call "]
+
+describe("requests without a session", () => {
+  it.effect("are looked up, checked, and handled", () =>
+    Effect.gen(function*() {
+      const dispatch = served({
+        "tools/call": ({ arguments: input, name }) =>
+          Effect.map(RequestContext.RequestContext, ({ id }) => text(`${name} ${JSON.stringify(input)} ${id}`))
+      })
+      const result = yield* handle(dispatch, request("tools/call", { name: "add", arguments: { a: 1 } }))
+      assert.deepStrictEqual(result, text("add {\"a\":1} 1"))
+    }))
+
+  it.effect("the params are the received object", () =>
+    Effect.gen(function*() {
+      let seen: unknown
+      const dispatch = served({
+        "tools/call": (params) => {
+          seen = params
+          return Effect.succeed(text("x"))
+        }
+      })
+      const params = { name: "x", arguments: {}, _meta: { progressToken: 1, more: [1] }, future: true }
+      yield* handle(dispatch, request("tools/call", params))
+      assert.isTrue(seen === params)
+    }))
+
+  for (const params of [undefined, null, {}, { _meta: {} }, { cursor: "x", future: 1 }]) {
+    it.effect(`params of a method that needs none: ${JSON.stringify(params)}`, () =>
+      Effect.gen(function*() {
+        const seen: Array<unknown> = []
+        const dispatch = served({
+          "tools/list": (params) => {
+            seen.push(params)
+            return Effect.succeed({ tools: [] })
+          }
+        })
+        assert.deepStrictEqual(yield* handle(dispatch, request("tools/list", params)), { tools: [] })
+        assert.deepStrictEqual(seen, [params ?? {}])
+      }))
+  }
+
+  for (const params of [[], [1], "x", 1, true, { cursor: 1 }, { cursor: null }, { _meta: 1 }, { _meta: [] }]) {
+    it.effect(`[PAG-06] params that do not fit: ${JSON.stringify(params)}`, () =>
+      Effect.gen(function*() {
+        const dispatch = served({ "tools/list": () => Effect.die("it ran") })
+        const error = yield* Effect.flip(handle(dispatch, request("tools/list", params)))
+        assert.strictEqual(error.code, ErrorCode.InvalidParams)
+        assert.notInclude(error.message, "\n")
+        assert.include(error.message, "tools/list")
+      }))
+  }
+
+  for (
+    const params of [undefined, null, {}, { name: 1 }, { name: "x", arguments: [] }, { name: "x", arguments: null }]
+  ) {
+    it.effect(`[TOOL-05] params of a method that needs some: ${JSON.stringify(params)}`, () =>
+      Effect.gen(function*() {
+        const dispatch = served({ "tools/call": () => Effect.die("it ran") })
+        const error = yield* Effect.flip(handle(dispatch, request("tools/call", params)))
+        assert.strictEqual(error.code, ErrorCode.InvalidParams)
+        // It says where the first mismatch is.
+        assert.match(error.message, /name|arguments/)
+      }))
+  }
+
+  for (
+    const name of [...names, "tools/list", "ping", "initialize", "notifications/initialized", "notifications/message"]
+  ) {
+    it.effect(`no such method: ${JSON.stringify(name)}`, () =>
+      Effect.gen(function*() {
+        const dispatch = served({ "tools/call": () => Effect.die("it ran") })
+        const error = yield* Effect.flip(handle(dispatch, request(name, { name: "x" })))
+        assert.deepStrictEqual([error.code, error.message], [ErrorCode.MethodNotFound, `Method not found: ${name}`])
+      }))
+  }
+
+  it.effect("what is in the record but in no row of the table is never found", () =>
+    Effect.gen(function*() {
+      const handlers: object = Object.fromEntries(
+        ["own/method", ...names].map((name) => [name, () => Effect.die("it ran")])
+      )
+      const dispatch = served(handlers)
+      for (const name of ["own/method", ...names]) {
+        const error = yield* Effect.flip(handle(dispatch, request(name)))
+        assert.strictEqual(error.code, ErrorCode.MethodNotFound, name)
+      }
+      assert.isTrue(Result.isFailure(dispatch.notify(notification("own/method"), profile)))
+    }))
+
+  it.effect("a handler that is inherited, or undefined, is none", () =>
+    Effect.gen(function*() {
+      const inherited: Handlers.Handlers<"client"> = Object.create({ "tools/list": () => Effect.die("it ran") })
+      for (const handlers of [inherited, { "tools/list": undefined } as object]) {
+        const error = yield* Effect.flip(handle(served(handlers), request("tools/list")))
+        assert.strictEqual(error.code, ErrorCode.MethodNotFound)
+      }
+    }))
+
+  it.effect("a row whose sender is the other side is not served", () =>
+    Effect.gen(function*() {
+      const handlers: object = { "tools/call": () => Effect.die("it ran") }
+      const error = yield* Effect.flip(
+        handle(Dispatch.make<"server", never>("server", handlers), request("tools/call", { name: "x" }))
+      )
+      assert.strictEqual(error.code, ErrorCode.MethodNotFound)
+    }))
+
+  it.effect("the record is copied: what is changed later does not count", () =>
+    Effect.gen(function*() {
+      const handlers: { "tools/list"?: () => Effect.Effect<{ readonly tools: [] }> } = {
+        "tools/list": () => Effect.succeed({ tools: [] })
+      }
+      const dispatch = served(handlers)
+      delete handlers["tools/list"]
+      assert.deepStrictEqual(yield* handle(dispatch, request("tools/list")), { tools: [] })
+    }))
+
+  it.effect("every method of the table is served at the revisions that have it, and at no older one", () =>
+    Effect.gen(function*() {
+      for (const row of Object.values(Methods.requests)) {
+        if (row.name === "initialize" || row.name === "ping") continue
+        const dispatch = served(Object.fromEntries([[row.name, () => Effect.succeed("served")]]))
+        for (const revision of Revision.supported) {
+          const params = row.name === "tools/call" ? { name: "x" } : {}
+          const outcome = yield* Effect.result(
+            Effect.provideService(
+              dispatch.handle(request(row.name, params), { ...profile, revision }),
+              RequestContext.RequestContext,
+              context(request(row.name))
+            )
+          )
+          assert.strictEqual(
+            Result.isSuccess(outcome),
+            Revision.isAtLeast(revision, row.since),
+            `${row.name} ${revision}`
+          )
+        }
+      }
+    }))
+
+  it.effect("an McpError of the handler's is its answer; a defect stays one", () =>
+    Effect.gen(function*() {
+      const refusal = new McpError.McpError({ code: 7, message: "no", data: { why: 1 } })
+      const dispatch = served({
+        "tools/call": ({ name }) => {
+          if (name === "throw") throw refusal
+          return name === "fail" ? Effect.fail(refusal) : Effect.die(refusal)
+        }
+      })
+      assert.strictEqual(yield* Effect.flip(handle(dispatch, request("tools/call", { name: "fail" }))), refusal)
+      for (const name of ["throw", "die"]) {
+        const exit = yield* Effect.exit(handle(dispatch, request("tools/call", { name })))
+        assert.isTrue(Exit.hasDies(exit) && !Exit.hasFails(exit), name)
+      }
+    }))
+
+  it.effect("nothing runs before the effect does, and each run is a run of its own", () =>
+    Effect.gen(function*() {
+      let ran = 0
+      const dispatch = served({
+        "tools/list": () => {
+          ran++
+          return Effect.succeed({ tools: [] })
+        }
+      })
+      const effect = handle(dispatch, request("tools/list"))
+      assert.strictEqual(ran, 0)
+      yield* effect
+      yield* effect
+      assert.strictEqual(ran, 2)
+    }))
+
+  it.effect("the services of its handlers are what it needs", () =>
+    Effect.gen(function*() {
+      class Greeting extends Context.Service<Greeting, string>()("test/Greeting") {}
+      const dispatch: Dispatch.Dispatch<Greeting> = Dispatch.make<"client", Greeting>("client", {
+        "tools/call": () => Effect.map(Greeting, text)
+      })
+      const result = yield* Effect.provideService(
+        handle(dispatch, request("tools/call", { name: "x" })),
+        Greeting,
+        Greeting.of("hello")
+      )
+      assert.deepStrictEqual(result, text("hello"))
+    }))
+})
+
+describe("notifications without a session", () => {
+  const heard: Array<unknown> = []
+  const dispatch = Dispatch.make<"server", never>("server", {
+    "notifications/message": ({ data }) => Effect.sync(() => heard.push(data))
+  })
+
+  it.effect("are looked up, checked, and handled when run", () =>
+    Effect.gen(function*() {
+      const found = dispatch.notify(notification("notifications/message", { level: "info", data: 1 }), profile)
+      assert.isTrue(Result.isSuccess(found))
+      assert.deepStrictEqual(heard, [])
+      if (Result.isSuccess(found)) yield* found.success
+      assert.deepStrictEqual(heard, [1])
+    }))
+
+  for (const name of [...names, "tools/call", "notifications/initialized", "notifications/cancelled"]) {
+    it(`nothing is done about ${JSON.stringify(name)}, and it is said why`, () => {
+      const found = dispatch.notify(notification(name, { level: "info", data: 1 }), profile)
+      assert.isTrue(Result.isFailure(found) && found.failure.length > 0)
+    })
+  }
+
+  for (const params of [undefined, null, [], {}, { level: "loud", data: 1 }, { level: "info", data: 1, logger: 1 }]) {
+    it(`[LOG-04] nor about params that do not fit: ${JSON.stringify(params)}`, () => {
+      const found = dispatch.notify(notification("notifications/message", params), profile)
+      assert.isTrue(Result.isFailure(found) && !found.failure.includes("\n"))
+    })
+  }
+
+  it("a message of the side that does not send it is unknown", () => {
+    const handlers: object = { "notifications/message": () => Effect.void }
+    const found = Dispatch.make("client", handlers).notify(
+      notification("notifications/message", { level: "info", data: 1 }),
+      profile
+    )
+    assert.deepStrictEqual(found, Result.fail("unknown method"))
+  })
+})
