@@ -171,6 +171,8 @@ export const make = (options: {
       return Number.POSITIVE_INFINITY
     },
     stop: () => {
+      // Whoever is told that a message was not sent may well end the session again.
+      if (stopped) return
       stopped = true
       sending?.fiber.interruptUnsafe()
       for (const fiber of streams.keys()) fiber.interruptUnsafe()
