@@ -91,7 +91,8 @@ export type ServicesOf<H> = Exclude<
  * @since 0.1.0
  */
 export type Only<H, From extends Method.Role> = {
-  readonly [Name in Exclude<keyof H, RequestName<From> | NotificationName<From>>]: never
+  readonly [Name in Exclude<keyof H, RequestName<From> | NotificationName<From>>]:
+    "is no request or notification that this side can handle"
 }
 
 /**

@@ -38,7 +38,7 @@ export class RequestContext extends Context.Service<RequestContext, {
   readonly profile: Profile.ClientProfile
   /** Reports a step of progress. Nothing is sent unless the requester asked for progress, or if the value did not grow. */
   readonly progress: (step: Progress.Progress) => Effect.Effect<void>
-  /** Sends a log message. */
+  /** Sends a log message. It goes nowhere, with an event, unless the server declares the capability `logging` (LOG-01). */
   readonly log: (message: Omit<Logging.LogMessageParams, "_meta">) => Effect.Effect<void>
   /** Asks something of the client, on behalf of this request. */
   readonly request: <Name extends Methods.RequestName<"server">>(
@@ -58,7 +58,8 @@ export const progress = (step: Progress.Progress): Effect.Effect<void, never, Re
   Effect.flatMap(RequestContext, (context) => context.progress(step))
 
 /**
- * Sends the client a log message that belongs to the request being served.
+ * Sends the client a log message that belongs to the request being served. The server must declare the capability `logging`
+ * (LOG-01).
  *
  * @category accessors
  * @since 0.1.0

@@ -30,11 +30,12 @@ import * as Sender from "./internal/Sender.ts"
 import * as ServedContext from "./internal/ServedContext.ts"
 import { validate } from "./internal/validation.ts"
 import * as Limits from "./Limits.ts"
+import * as MemoryTransport from "./MemoryTransport.ts"
 import type { RequestError } from "./RequestError.ts"
 import type { RequestOptions } from "./RequestOptions.ts"
 import * as Session from "./Session.ts"
 import { SessionClosed } from "./SessionClosed.ts"
-import type { Origin, Transport } from "./Transport.ts"
+import { type Origin, Transport } from "./Transport.ts"
 import type { TransportError } from "./TransportError.ts"
 
 /**
@@ -215,6 +216,68 @@ export const serve = <const H extends Handlers.Handlers<"client", unknown>>(
   TransportError,
   Transport | Exclude<Handlers.ServicesOf<H>, Scope.Scope>
 > => Effect.scoped(Effect.flatMap(make<H>(handlers, options), (session) => session.closed))
+
+/**
+ * Handlers on their own, checked where they are written rather than where they are used.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { ServerSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const handlers = ServerSession.handlers({
+ *   "tools/list": () => Effect.succeed({ tools: [{ name: "greet", inputSchema: { type: "object" } }] }),
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("hello")] })
+ * })
+ *
+ * export const main = ServerSession.serve(handlers, { info: { name: "greeter", version: "1.0.0" } })
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const handlers = <const H extends Handlers.Handlers<"client", unknown>>(
+  handlers: H & Handlers.Only<H, "client">
+): H => handlers
+
+/**
+ * A server in this process, as the transport that leads a client to it. Put it where a `StdioClient` stood, and the same
+ * program talks to these handlers.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { ClientSession, ServerSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const info = { name: "example", version: "1.0.0" }
+ * const server = ServerSession.layerInProcess({
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ * }, { info })
+ *
+ * export const answer = Effect.gen(function*() {
+ *   const session = yield* ClientSession.ClientSession
+ *   return yield* session.callTool("answer")
+ * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), server)))
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layerInProcess = <const H extends Handlers.Handlers<"client", unknown>>(
+  handlers: H & Handlers.Only<H, "client">,
+  options: Options
+): Layer.Layer<Transport, TransportError, Exclude<Exclude<Handlers.ServicesOf<H>, Transport>, Scope.Scope>> =>
+  Layer.fresh(Layer.effect(
+    Transport,
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      yield* make<H>(handlers, options).pipe(Effect.provideService(Transport, pair.server))
+      return pair.client
+    })
+  ))
 
 /**
  * The session as a Layer: it serves while the Layer is there. Every build makes a session of its own.

@@ -1,5 +1,6 @@
 import { ErrorCode, JsonRpc, McpError, type Tool } from "@effect-mcp/protocol"
 import { type ClientSession, MemoryTransport, RequestContext } from "@effect-mcp/session"
+import { Census } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -249,6 +250,27 @@ describe("a full outbox", () => {
         assert.isBelow(link.handed.length - handed, 5000, "replies that were kept")
       }))
   }
+
+  it.effect("law 2: giving up a peer that owes a thousand readings leaves nothing", () =>
+    Effect.gen(function*() {
+      const census = Census.make()
+      const { link, raw, session } = yield* census.count(withRawClient({
+        handlers: tools({ x: Effect.succeed(text("x")) }),
+        server: { capabilities: { logging: {} } }
+      }))
+      yield* introduce(raw)
+      link.stall()
+      for (const data of upTo(1000)) yield* session.log({ level: "info", data })
+      const pings = yield* Effect.forEach(upTo(1000), () => start(Effect.exit(session.ping())))
+      for (const id of upTo(1000)) link.deliver(call(id, "x"))
+      const state = yield* session.state
+      if (state._tag === "Operating") yield* start(session.close)
+      yield* TestClock.adjust("10 seconds")
+      yield* settled
+      assert.strictEqual((yield* session.state)._tag, "Closed")
+      yield* Fiber.joinAll(pings)
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }))
 
   for (const { form, pair } of forms) {
     it.effect(`law 9: two peers that flood each other over links that stall for a while get through (${form})`, () =>

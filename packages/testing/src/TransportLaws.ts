@@ -7,6 +7,7 @@ import { JsonRpc, type Progress, Revision } from "@effect-mcp/protocol"
 import { ClientSession, type Handlers, type SessionEvent, Transport } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -37,10 +38,13 @@ const info = { name: "law-client", version: "1.0.0" }
 const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
   typeof value === "object" && value !== null
 
+/** What was waited for did not come to be so. */
+class NotYet extends Data.TaggedError("NotYet") {}
+
 /** Tries again until something is so, for a second: the other side may be another process. */
-const eventually = <E>(check: Effect.Effect<boolean, E>): Effect.Effect<void, E | Error> =>
+const eventually = <E>(check: Effect.Effect<boolean, E>): Effect.Effect<void, E | NotYet> =>
   Effect.retry(
-    Effect.flatMap(check, (is) => is ? Effect.void : Effect.fail(new Error("it did not come to be so"))),
+    Effect.flatMap(check, (is) => is ? Effect.void : Effect.fail(new NotYet())),
     { schedule: Schedule.spaced("10 millis"), times: 100 }
   )
 

@@ -5,18 +5,13 @@ import * as Schema from "effect/Schema"
  * one shrinks to few.
  */
 export const Command = Schema.Union([
-  Schema.Struct({
-    _tag: Schema.Literal("Call"),
+  Schema.TaggedStruct("Call", {
     tool: Schema.Literals(["echo", "later", "never", "steps", "die", "refuse", "ask", "stubborn"]),
     deadline: Schema.Literals([0, 15, 60_000])
   }),
-  Schema.Struct({
-    _tag: Schema.Literal("Interrupt"),
-    which: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 5 }))
-  }),
-  Schema.Struct({ _tag: Schema.Literal("Advance"), millis: Schema.Literals([1, 10, 100]) }),
-  Schema.Struct({
-    _tag: Schema.Literal("Inject"),
+  Schema.TaggedStruct("Interrupt", { which: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 5 })) }),
+  Schema.TaggedStruct("Advance", { millis: Schema.Literals([1, 10, 100]) }),
+  Schema.TaggedStruct("Inject", {
     at: Schema.Literals(["client", "server"]),
     frame: Schema.Literals([
       "NotJson",
@@ -31,9 +26,9 @@ export const Command = Schema.Union([
       "Initialized"
     ])
   }),
-  Schema.Struct({ _tag: Schema.Literal("ServerPing") }),
-  Schema.Struct({ _tag: Schema.Literal("Log") }),
-  Schema.Struct({ _tag: Schema.Literal("Close"), who: Schema.Literals(["client", "server"]) })
+  Schema.TaggedStruct("ServerPing", {}),
+  Schema.TaggedStruct("Log", {}),
+  Schema.TaggedStruct("Close", { who: Schema.Literals(["client", "server"]) })
 ])
 
 /** One command. */

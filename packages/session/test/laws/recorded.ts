@@ -1,5 +1,5 @@
 import { JsonRpc } from "@effect-mcp/protocol"
-import { Transport } from "@effect-mcp/session"
+import type { Transport } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 

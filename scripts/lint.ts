@@ -1,0 +1,25 @@
+/**
+ * Everything that reads the code without running it. Every check runs, also after one has failed, so that one run shows all
+ * there is to mend.
+ */
+import { spawnSync } from "node:child_process"
+
+const checks = [
+  "oxlint",
+  "dprint check",
+  "effect-tsgo diagnostics --project tsconfig.json --format text",
+  "node scripts/arrows.ts",
+  "node scripts/diagrams.ts --check",
+  "node scripts/documented.ts",
+  "node scripts/doc-examples.ts"
+]
+
+const failed = checks.filter((check) => {
+  console.log(`\n> ${check}`)
+  return spawnSync(check, { shell: true, stdio: "inherit" }).status !== 0
+})
+
+if (failed.length > 0) {
+  console.log(`\nfailed: ${failed.join("; ")}`)
+  process.exitCode = 1
+}
