@@ -96,7 +96,7 @@ export type Response = Success | Failure
 export type Message = Request | Notification | Response
 
 /**
- * JSON that is no JSON-RPC message. `answerable` says whether a receiver may reply with an error at all: whatever looks
+ * JSON that is no JSON-RPC message. `answerable` says whether a receiver may reply with an error at all: an object that looks
  * like a response, or names no method, is never answered, so that two peers cannot answer each other's errors forever.
  *
  * @category models
@@ -152,7 +152,7 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
  */
 export const classify = (frame: unknown): Classified => {
   if (!isObject(frame)) return malformed(undefined, true, "a message is a JSON object")
-  if (Array.isArray(frame)) return malformed(undefined, true, "batches exist only in revision 2025-03-26")
+  if (Array.isArray(frame)) return malformed(undefined, true, "batches are not supported")
   const envelope: Envelope = frame
   const id = isRequestId(envelope.id) ? envelope.id : undefined
   const carriesResult = "result" in frame

@@ -144,6 +144,8 @@ const closedWhile = (error: RequestError): HandshakeError.HandshakeErrorReason =
       return { _tag: "Timeout", afterMillis: error.reason.afterMillis }
     case "Closed":
       return { _tag: "Closed", reason: error.reason.reason }
+    case "SendFailed":
+      return { _tag: "Closed", reason: Core.reasonOf(error.reason.error) }
     default:
       return { _tag: "Closed", reason: { _tag: "TransportFailed", cause: error } }
   }
@@ -192,17 +194,21 @@ export const make = Effect.fnUntraced(
       verdict = judge(response, revisions)
       if (Result.isFailure(verdict)) return
       profile = verdict.success
-      core.happen({ _tag: "ReceiveInitializeResult", profile })
+      const outcome = core.happen({ _tag: "ReceiveInitializeResult", profile })
+      if (outcome._tag !== "Moved" || outcome.does !== "Establish") return
       core.connection.established?.(profile)
       core.fork(Effect.ignore(sender.notify(Methods.notifications["notifications/initialized"], {})))
     }
 
-    core.happen({ _tag: "SendInitialize", offer })
     const params: Initialize.InitializeParams = { protocolVersion: offer, capabilities, clientInfo: options.info }
     const answered = yield* Effect.result(
-      sender.request(Methods.requests.initialize, params, { deadline: limits.handshake, onAnswer })
+      sender.request(Methods.requests.initialize, params, {
+        deadline: limits.handshake,
+        onAnswer,
+        event: { _tag: "SendInitialize", offer }
+      })
     ).pipe(Effect.onInterrupt(() => {
-      core.end({ _tag: "Close", reason: CloseReason.requested }, { drain: false })
+      core.end({ _tag: "Close", reason: CloseReason.requested }, "None")
       return core.closed
     }))
     if (verdict !== undefined && Result.isSuccess(verdict)) return shape(core, sender, verdict.success)
@@ -219,7 +225,7 @@ export const make = Effect.fnUntraced(
           _tag: "ReceiveInitializeFailure",
           reason: { _tag: "HandshakeFailed", problem: HandshakeError.describe(reason) }
         },
-      { drain: false }
+      "None"
     )
     yield* core.closed
     return yield* HandshakeError.make(reason)

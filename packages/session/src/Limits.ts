@@ -26,6 +26,8 @@ export interface Options {
   readonly outgoing?: number
   /** How many requests of the peer are served at the same time; one more is answered `Overloaded`. Default 256. */
   readonly incoming?: number
+  /** How many replies, refusals included, may wait for a peer that goes on asking; then the session closes. Default 16,384. */
+  readonly replies?: number
   /** How many steps of progress are kept for a slow consumer of one request; the oldest makes room. Default 256. */
   readonly progress?: number
   /** How many notifications are kept for a slow consumer; the oldest makes room. Default 1,024. */
@@ -48,6 +50,7 @@ export interface Limits {
   readonly write: number
   readonly outgoing: number
   readonly incoming: number
+  readonly replies: number
   readonly progress: number
   readonly notifications: number
   readonly malformedReplies: number
@@ -82,6 +85,7 @@ export const make = (options: Options = {}): Limits => ({
   write: toMillis(options.write ?? "30 seconds"),
   outgoing: options.outgoing ?? 1024,
   incoming: options.incoming ?? 256,
+  replies: options.replies ?? 16_384,
   progress: options.progress ?? 256,
   notifications: options.notifications ?? 1024,
   malformedReplies: options.malformedReplies ?? 10

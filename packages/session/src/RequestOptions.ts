@@ -20,8 +20,8 @@ export interface RequestOptions<R = never> {
    */
   readonly deadline?: Duration.Input
   /**
-   * Is given every step of progress, in order and before the result; runs in the caller's fiber. With it the request asks
-   * its receiver for progress.
+   * Is given every step of progress, one at a time, in order and before the result, in a fiber that ends with the call. With
+   * it the request asks its receiver for progress.
    */
   readonly onProgress?: (step: Progress.Progress) => Effect.Effect<void, never, R>
   /** Goes into the request's `_meta`. */

@@ -139,17 +139,16 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       return refuse(request, McpError.invalidRequest("The session is initialized already"), origin)
     }
     profile = client
-    // The answer takes its place in the outbox in this same step, ahead of all that is pipelined behind the request; the
-    // machine moves first, since a transport may bring the client's next words before the call returns.
-    core.happen({ _tag: "SendInitializeResult" })
-    core.connection.established?.(client)
     const result: Initialize.InitializeResult = {
       protocolVersion: revision,
       capabilities,
       serverInfo: options.info,
       ...(options.instructions === undefined ? undefined : { instructions: options.instructions })
     }
+    // The machine moves first, since a transport may bring the client's next words before the call returns.
+    core.happen({ _tag: "SendInitializeResult" })
     sender.reply(JsonRpc.success(request.id, result), origin)
+    core.connection.established?.(client)
     Deferred.doneUnsafe(introduced, Exit.succeed(client))
   }
 
@@ -169,7 +168,9 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     profile: () => profile,
     contextOf: ServedContext.make(sender, core.emit),
     intercept: (message, origin) => {
-      if (message.method === "initialize" && "id" in message) initialize(message, origin)
+      // The answer takes its place in the outbox in this same step, ahead of all that is pipelined behind the request, and of
+      // whatever an observer of the new state may say.
+      if (message.method === "initialize" && "id" in message) core.quietly(() => initialize(message, origin))
       else if (message.method === "notifications/initialized" && !("id" in message)) initialized(message)
       else return false
       return true

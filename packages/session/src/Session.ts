@@ -49,7 +49,10 @@ export interface Session<State> {
   readonly inFlight: Effect.Effect<InFlight>
   /** What happens from now on, until the session ends; a reader that lags by more than 1,024 loses the oldest. */
   readonly events: Stream.Stream<SessionEvent>
-  /** Ends the session, and waits until it has ended. Handlers may finish within the graceful close. */
+  /**
+   * Ends the session, and waits until it has ended. Handlers may finish within the graceful close; one that waits for this
+   * waits for itself that long, so it should fork it.
+   */
   readonly close: Effect.Effect<CloseReason.CloseReason>
   /** Waits until the session has ended, and says why. */
   readonly closed: Effect.Effect<CloseReason.CloseReason>

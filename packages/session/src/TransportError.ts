@@ -3,8 +3,9 @@
  *
  * @since 0.1.0
  */
-import type { CloseReason } from "@effect-mcp/protocol"
+import { CloseReason } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
+import * as Formatter from "effect/Formatter"
 
 /**
  * The kinds of {@link TransportError}, each with what a person needs to act.
@@ -30,7 +31,8 @@ export type TransportErrorReason =
   | { readonly _tag: "ExchangeEnded" }
   | { readonly _tag: "PeerEnded"; readonly exit: CloseReason.ProcessExit | undefined }
 
-const words = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
+const words = (cause: unknown): string =>
+  cause instanceof Error ? cause.message : typeof cause === "string" ? cause : Formatter.format(cause)
 
 const describe = (reason: TransportErrorReason): string => {
   switch (reason._tag) {
@@ -49,7 +51,7 @@ const describe = (reason: TransportErrorReason): string => {
     case "ExchangeEnded":
       return "the peer ended the request's stream without a response"
     case "PeerEnded":
-      return "the peer has ended the connection"
+      return CloseReason.describe(reason)
   }
 }
 

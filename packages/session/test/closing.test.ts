@@ -282,6 +282,22 @@ describe("an end on purpose", () => {
       assert.isDefined(close.pollUnsafe())
     }))
 
+  it.effect("law 2: a handler whose reply nobody takes is no handler that cannot be stopped", () =>
+    Effect.gen(function*() {
+      const { link, raw, record, session } = yield* withRawClient({
+        handlers: tools({ x: Effect.succeed(text("x")) }),
+        server: { limits: { gracefulClose: "5 seconds" } }
+      })
+      yield* introduce(raw)
+      link.stall()
+      for (const id of [1, 2]) yield* raw.send(call(id, "x"))
+      const close = yield* start(session.close)
+      yield* TestClock.adjust("10 seconds")
+      yield* settled
+      assert.deepStrictEqual(close.pollUnsafe(), Exit.succeed(requested))
+      assert.deepStrictEqual(closedEvents(record).map(({ unfinished }) => unfinished), [[]])
+    }))
+
   it.effect("with no time to finish, handlers are interrupted at once", () =>
     Effect.gen(function*() {
       const { effect, seen } = traced(Effect.sleep(1))

@@ -258,7 +258,12 @@ const open = Effect.fnUntraced(function*(
         Effect.andThen(output.ended, report),
         Effect.andThen(silence, reportSoFar)
       ).pipe(
-        Effect.mapError((error) => TransportError.make({ _tag: "ReadFailed", cause: causeBelow(error) }))
+        Effect.mapError((error) => TransportError.make({ _tag: "ReadFailed", cause: causeBelow(error) })),
+        // What was taken and cannot be written is nobody's send any more, so that reading has to tell. A child that has
+        // exited is no news here: what it still said is read, and its exit reported.
+        Effect.raceFirst(
+          Effect.catch(writer.failed, (error) => error.reason._tag === "PeerEnded" ? Effect.never : Effect.fail(error))
+        )
       )
       output.finish()
       return { exit, writable: false }

@@ -69,7 +69,9 @@ const open = Effect.fnUntraced(function*(
     const decoder = LineFraming.decoder((frame) => deliver({ frame }), { limitBytes: options?.messageLimitBytes })
     yield* stdio.stdin.pipe(
       Stream.runForEachArray((chunks) => Effect.sync(() => chunks.forEach(decoder.push))),
-      Effect.mapError((error) => TransportError.make({ _tag: "ReadFailed", cause: causeBelow(error) }))
+      Effect.mapError((error) => TransportError.make({ _tag: "ReadFailed", cause: causeBelow(error) })),
+      // What was taken and cannot be written is nobody's send any more, so that reading has to tell.
+      Effect.raceFirst(writer.failed)
     )
     decoder.finish()
     return { exit: undefined, writable: true }

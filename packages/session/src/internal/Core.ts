@@ -25,6 +25,15 @@ import * as Timer from "./Timer.ts"
 /** How long interrupted handlers may take to clean up after themselves before the session closes without them. */
 const cleanupMillis = 1000
 
+/** How much longer than its handlers a session may take to clean up and to write what waits. */
+const beyondMillis = 3000
+
+/**
+ * What an end leaves time for: `Finish` for handlers and their replies; `Listen` for what was told already, since there is
+ * nobody left to reply to; `None` for nothing.
+ */
+export type Mercy = "Finish" | "Listen" | "None"
+
 /**
  * The state of either side.
  */
@@ -49,10 +58,12 @@ export interface Core<S extends State> {
   readonly state: () => S
   /** Lets an event happen: the handshake machine judges it and moves. */
   readonly happen: (event: Handshake.Event) => Handshake.Outcome<S>
+  /** Does something whose changes of state are told only when it is done. */
+  readonly quietly: (action: () => void) => void
   /** Begins to end the session; what is in flight may finish. */
   readonly end: (
     event: Handshake.EventOf<"Close" | "TransportEnded" | "Timeout" | "ReceiveInitializeFailure">,
-    options?: { readonly drain: boolean }
+    mercy?: Mercy
   ) => void
   /** The connection broke: nothing more can be said. */
   readonly broken: (error: TransportError) => void
@@ -73,7 +84,8 @@ export interface Side<S extends State> {
   readonly onEnd: (reason: CloseReason.CloseReason) => void
 }
 
-const reasonOf = (error: TransportError): CloseReason.CloseReason =>
+/** Why a session ends that has met this error. */
+export const reasonOf = (error: TransportError): CloseReason.CloseReason =>
   error.reason._tag === "PeerEnded"
     ? { _tag: "PeerEnded", exit: error.reason.exit }
     : { _tag: "TransportFailed", cause: error }
@@ -114,6 +126,16 @@ export const make = Effect.fnUntraced(function*<S extends State>(
   const inflight = Inflight.make(limits.incoming)
   const notifications = NotificationQueue.make({ fork, capacity: limits.notifications })
 
+  // What an observer does about a change of state must not come before what changed it is on its way.
+  let held: Array<SessionEvent> | undefined
+  const announce = (event: SessionEvent) => held === undefined ? observers.emit(event) : held.push(event)
+  const quietly = (action: () => void) => {
+    const events: Array<SessionEvent> = held = []
+    action()
+    held = undefined
+    events.forEach(observers.emit)
+  }
+
   const happen = (event: Handshake.Event) => {
     const before = Ref.getUnsafe(stateRef)
     const outcome = modifyUnsafe<S, Handshake.Outcome<S>>(stateRef, (state) => {
@@ -121,7 +143,7 @@ export const make = Effect.fnUntraced(function*<S extends State>(
       return [outcome, outcome._tag === "Moved" ? outcome.state : state]
     })
     if (outcome._tag === "Moved" && outcome.state._tag !== before._tag) {
-      observers.emit({ _tag: "StateChanged", from: before._tag, to: outcome.state._tag })
+      announce({ _tag: "StateChanged", from: before._tag, to: outcome.state._tag })
     }
     return outcome
   }
@@ -135,7 +157,7 @@ export const make = Effect.fnUntraced(function*<S extends State>(
   const opening = (now: number): number => {
     if (Ref.getUnsafe(stateRef)._tag !== "Opening") return Number.POSITIVE_INFINITY
     if (openBy > now) return openBy
-    end({ _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis: limits.opening } }, { drain: false })
+    end({ _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis: limits.opening } }, "None")
     return Number.POSITIVE_INFINITY
   }
 
@@ -144,38 +166,42 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     fork,
     timer,
     capacity: limits.outgoing,
-    replyCapacity: limits.outgoing + limits.incoming,
+    replyCapacity: limits.replies,
     writeMillis: limits.write,
-    onStalled: (afterMillis) =>
-      end({ _tag: "TransportEnded", reason: { _tag: "PeerStalled", afterMillis } }, { drain: false })
+    onStalled: () =>
+      end({ _tag: "TransportEnded", reason: { _tag: "PeerStalled", afterMillis: limits.write } }, "None"),
+    onOverflow: (waiting) => end({ _tag: "TransportEnded", reason: { _tag: "RepliesOverflow", waiting } }, "None")
   })
 
-  const giveUp = () => {
+  const giveUp = (mercy: Mercy) => {
     inflight.interruptAll()
+    if (mercy === "None") notifications.stop()
     outbox.stop()
   }
 
   /** It is ending already. An end without mercy hurries it, and so does this side's wish after the peer's has been granted. */
-  const hurry = (event: { readonly _tag: string }, drain: boolean) => {
+  const hurry = (event: { readonly _tag: string }, mercy: Mercy) => {
     const state = Ref.getUnsafe(stateRef)
     if (!("reason" in state)) return
-    if (!drain) giveUp()
-    else if (event._tag === "Close" && state.reason._tag !== "Requested") inflight.interruptAll()
+    if (mercy !== "Finish") return giveUp(mercy)
+    if (event._tag !== "Close" || state.reason._tag === "Requested") return
+    inflight.interruptAll()
+    notifications.stop()
   }
 
-  const end: Core<S>["end"] = (event, { drain } = { drain: true }) => {
+  const end: Core<S>["end"] = (event, mercy = "Finish") => {
     const outcome = happen(event)
     if (outcome._tag !== "Moved" || (outcome.does !== "End" && outcome.does !== "Finish")) {
-      hurry(event, drain)
+      hurry(event, mercy)
       return
     }
     exchanges.close(event.reason)
     side.onEnd(event.reason)
-    if (!drain) giveUp()
     // Told by whoever watches the fiber, not by the fiber: when the end is known, nothing of the session is left.
     fork(Effect.uninterruptible(teardown(event.reason))).addObserver(() =>
       Deferred.doneUnsafe(closed, Exit.succeed(event.reason))
     )
+    if (mercy !== "Finish") giveUp(mercy)
   }
 
   const handled = Effect.andThen(inflight.drained, notifications.drained)
@@ -191,8 +217,8 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     inflight.interruptAll()
     notifications.stop()
     yield* within(handled, cleanupMillis)
-    // All of it together takes no more than twice the time that handlers have.
-    const left = 2 * limits.gracefulClose - (timer.now() - began)
+    // Before the transport's own ladder, all of it together takes no more than three seconds beyond what handlers have.
+    const left = limits.gracefulClose + beyondMillis - (timer.now() - began)
     yield* within(outbox.flushed, Math.max(Math.min(limits.gracefulClose, left), 0))
     outbox.stop()
     timer.stop()
@@ -204,7 +230,7 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     observers.end()
   })
 
-  const broken = (error: TransportError) => end({ _tag: "TransportEnded", reason: reasonOf(error) }, { drain: false })
+  const broken = (error: TransportError) => end({ _tag: "TransportEnded", reason: reasonOf(error) }, "None")
 
   let reader: Fiber.Fiber<void> | undefined
   const read = (deliver: (inbound: Inbound) => void) => {
@@ -212,11 +238,11 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     reader = fork(
       Effect.matchCause(Effect.andThen(Effect.yieldNow, connection.run(deliver)), {
         onSuccess: ({ exit, writable }) =>
-          end({ _tag: "TransportEnded", reason: { _tag: "PeerEnded", exit } }, { drain: writable }),
+          end({ _tag: "TransportEnded", reason: { _tag: "PeerEnded", exit } }, writable ? "Finish" : "Listen"),
         onFailure: (cause) => {
           const failure = Cause.squash(cause)
           if (failure instanceof TransportError) broken(failure)
-          else end({ _tag: "TransportEnded", reason: { _tag: "TransportFailed", cause: failure } }, { drain: false })
+          else end({ _tag: "TransportEnded", reason: { _tag: "TransportFailed", cause: failure } }, "None")
         }
       })
     )
@@ -237,6 +263,7 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     emit: observers.emit,
     state: () => Ref.getUnsafe(stateRef),
     happen,
+    quietly,
     end,
     broken,
     read,

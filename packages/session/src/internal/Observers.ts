@@ -25,6 +25,7 @@ export const make = (options: {
   let ended = false
   return {
     emit: (event) => {
+      if (ended) return
       for (const queue of queues) Queue.offerUnsafe(queue, event)
       if (options.observe === undefined) return
       try {

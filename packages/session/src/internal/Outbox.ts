@@ -22,7 +22,7 @@ export interface Entry {
 /**
  * What waits to be sent, in order. One message at a time is with the transport; a fiber runs only while the transport
  * makes it wait. Nothing here ever suspends whoever puts a message in: requests are bounded by the fibers that wait for
- * their responses, senders of notifications wait for room, and a peer that goes on asking but takes no replies has stalled.
+ * their responses, senders of notifications wait for room, and a peer that goes on asking but takes no replies is given up.
  */
 export interface Outbox {
   readonly offer: (entry: Entry) => void
@@ -54,10 +54,12 @@ export const make = (options: {
   readonly capacity: number
   readonly replyCapacity: number
   readonly writeMillis: number
-  /** The peer has taken nothing for so long, or takes no replies though it goes on asking. */
-  readonly onStalled: (forMillis: number) => void
+  /** The peer has taken nothing for the write timeout. */
+  readonly onStalled: () => void
+  /** More replies wait than may. */
+  readonly onOverflow: (replies: number) => void
 }): Outbox => {
-  const { capacity, connection, fork, onStalled, replyCapacity, timer, writeMillis } = options
+  const { capacity, connection, fork, onOverflow, onStalled, replyCapacity, timer, writeMillis } = options
   // A Set keeps the order and lets go of one in the middle at no cost.
   const waiting = new Set<Entry>()
   // Each until it ends by itself, or until the time it may still take behind its response.
@@ -135,9 +137,7 @@ export const make = (options: {
         return
       }
       waiting.add(entry)
-      if (entry.outbound.last && ++replies > replyCapacity) {
-        return onStalled(sending === undefined ? 0 : Math.round(timer.now() - sending.since))
-      }
+      if (entry.outbound.last && ++replies > replyCapacity) return onOverflow(replies)
       pump()
     },
     withdraw: (entry) => {
@@ -167,7 +167,7 @@ export const make = (options: {
         else stream.interruptUnsafe()
       }
       if (stalled > now) return next
-      onStalled(writeMillis)
+      onStalled()
       return Number.POSITIVE_INFINITY
     },
     stop: () => {

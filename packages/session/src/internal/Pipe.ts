@@ -29,11 +29,14 @@ export const make = (): Pipe => {
   const flush = () => {
     if (delivering || receiver === undefined) return
     delivering = true
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      if (typeof next === "function") next()
-      else receiver(next)
+    try {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        if (typeof next === "function") next()
+        else receiver(next)
+      }
+    } finally {
+      delivering = false
     }
-    delivering = false
     if (ended) Deferred.doneUnsafe(over, Exit.succeed({ exit: undefined, writable: false }))
   }
 

@@ -6,7 +6,7 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import type { Dispatch } from "../Dispatch.ts"
 import { RequestContext } from "../RequestContext.ts"
-import type { Inbound, Origin } from "../Transport.ts"
+import type { FrameError, Inbound, Origin } from "../Transport.ts"
 import type { Core, State } from "./Core.ts"
 import * as Exchanges from "./Exchanges.ts"
 import * as Inflight from "./Inflight.ts"
@@ -75,15 +75,14 @@ export const make = <S extends State, R>(core: Core<S>, parts: Parts<R>): (inbou
     sender.reply(JsonRpc.failure(id ?? unreadable, error), origin)
   }
 
-  const badFrame = (inbound: Inbound & { readonly frame: Result.Failure<unknown, unknown> }) => {
-    const error = trust<Extract<Inbound["frame"], { readonly _tag: "Failure" }>>(inbound.frame).failure
+  const badFrame = (error: FrameError, origin: Origin | undefined) => {
     emit({ _tag: "BadFrame", error })
     // A child's stray line on stdout is not for us to answer; a client's is.
-    if (core.role === "client") return settle(inbound.origin)
+    if (core.role === "client") return settle(origin)
     const problem = error._tag === "TooLarge"
       ? `Message larger than ${error.limitBytes} bytes`
       : "Parse error"
-    complain(new McpError.McpError({ code: ErrorCode.ParseError, message: problem }), undefined, inbound.origin)
+    complain(new McpError.McpError({ code: ErrorCode.ParseError, message: problem }), undefined, origin)
   }
 
   const malformed = (found: JsonRpc.Malformed, origin: Origin | undefined) => {
@@ -125,6 +124,9 @@ export const make = <S extends State, R>(core: Core<S>, parts: Parts<R>): (inbou
 
   const request = (message: JsonRpc.Request, origin: Origin | undefined) => {
     if (message.method === "ping") {
+      if (inflight.find(message.id) !== undefined) return refuse(message, duplicate, origin)
+      const params = validate(Methods.requests.ping.params)(message.params ?? {})
+      if (Result.isFailure(params)) return refuse(message, McpError.invalidParams(params.failure), origin)
       const outcome = core.happen({ _tag: "ReceivePing" })
       return outcome._tag === "Moved" && outcome.does === "Answer"
         ? sender.reply(JsonRpc.success(message.id, {}), origin)
@@ -153,7 +155,7 @@ export const make = <S extends State, R>(core: Core<S>, parts: Parts<R>): (inbou
     }
     switch (inflight.open(served)) {
       case "Duplicate":
-        return refuse(message, McpError.invalidRequest("A request with this id is in flight"), origin)
+        return refuse(message, duplicate, origin)
       case "Full":
         return refuse(
           message,
@@ -257,7 +259,7 @@ export const make = <S extends State, R>(core: Core<S>, parts: Parts<R>): (inbou
   }
 
   return (inbound) => {
-    if (Result.isFailure(inbound.frame)) return badFrame({ ...inbound, frame: inbound.frame })
+    if (Result.isFailure(inbound.frame)) return badFrame(inbound.frame.failure, inbound.origin)
     const classified = JsonRpc.classify(inbound.frame.success)
     switch (classified._tag) {
       case "Request":
@@ -279,6 +281,8 @@ const progressTokenOf = (params: JsonRpc.Params | undefined): string | number | 
   const token = meta.progressToken
   return typeof token === "string" || typeof token === "number" ? token : undefined
 }
+
+const duplicate = McpError.invalidRequest("A request with this id is in flight")
 
 const isResult = (value: unknown): boolean => typeof value === "object" && value !== null
 

@@ -1,4 +1,12 @@
-import { type CloseReason, JsonRpc, McpError, type Method, type Profile, Revision } from "@effect-mcp/protocol"
+import {
+  type CloseReason,
+  type Handshake,
+  JsonRpc,
+  McpError,
+  type Method,
+  type Profile,
+  Revision
+} from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -42,6 +50,8 @@ export interface SendOptions<R> extends RequestOptions<R> {
   readonly via?: Origin | undefined
   /** Sees the response in the very step it arrives in. */
   readonly onAnswer?: (response: JsonRpc.Response) => void
+  /** What sending it is to the handshake, where that is not plainly a request. */
+  readonly event?: Handshake.Event
 }
 
 /** What a sender has to know beyond the core. */
@@ -61,15 +71,13 @@ interface Gate {
 
 /** A request that waits until the peer is ready; only then is it known whether it may be sent. */
 interface Held {
-  readonly entry: Outbox.Entry
   readonly exchange: Exchanges.Exchange
   readonly row: Gate
 }
 
-type SendEvent = "SendInitialize" | "SendPing" | "SendRequest" | "SendNotification"
-
-const requestEvent = (method: string): SendEvent =>
-  method === "ping" ? "SendPing" : method === "initialize" ? "SendInitialize" : "SendRequest"
+const sendPing: Handshake.Event = { _tag: "SendPing" }
+const sendRequest: Handshake.Event = { _tag: "SendRequest" }
+const sendNotification: Handshake.Event = { _tag: "SendNotification" }
 
 /** What kept a message from being sent, whichever way the send ended. */
 const errorOf = (exit: Exit.Exit<void, TransportError>): TransportError | undefined => {
@@ -86,29 +94,22 @@ const outgoing = (
   meta: object | undefined,
   progressToken: number | string | undefined
 ): JsonRpc.Params | undefined => {
-  const given: JsonRpc.Params = { ...params }
-  if (meta === undefined && progressToken === undefined) return Object.keys(given).length === 0 ? undefined : given
-  const own = given["_meta"]
-  return {
-    ...given,
-    _meta: {
-      ...(typeof own === "object" ? own : undefined),
-      ...meta,
-      ...(progressToken === undefined ? undefined : { progressToken })
-    }
-  }
+  const { _meta: own, ...given }: JsonRpc.Params = { ...params }
+  // A token that came from elsewhere, as in what a proxy passes on, could be that of another request of ours (PRG-02).
+  const { progressToken: _, ...rest }: JsonRpc.Params = { ...(typeof own === "object" ? own : undefined), ...meta }
+  if (progressToken !== undefined) return { ...given, _meta: { ...rest, progressToken } }
+  if (own !== undefined || meta !== undefined) return { ...given, _meta: rest }
+  return Object.keys(given).length === 0 ? undefined : given
 }
 
 export const make = <S extends State>(core: Core<S>, parties: Parties): Sender => {
   const { connection, exchanges, limits, outbox, timer } = core
-  const held: Array<Held> = []
+  const held = new Map<Outbox.Entry, Held>()
 
   /** Whether the state of the session lets this out; if not, why. */
-  const admit = (event: SendEvent): "Send" | "Hold" | RequestError.RequestErrorReason => {
-    // The handshake moved the machine itself before it sent.
-    if (event === "SendInitialize") return "Send"
+  const admit = (event: Handshake.Event): "Send" | "Hold" | RequestError.RequestErrorReason => {
     const state = core.state()
-    const outcome = core.happen({ _tag: event })
+    const outcome = core.happen(event)
     if (outcome._tag === "Moved" && (outcome.does === "Send" || outcome.does === "Hold")) return outcome.does
     return "reason" in state
       ? { _tag: "Closed", reason: state.reason }
@@ -144,11 +145,15 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
   const handedOver =
     (exchange: Exchanges.Exchange, message: JsonRpc.Message) => (exit: Exit.Exit<void, TransportError>): void => {
       if (exchange.outcome !== "Pending") return
-      const ended = Exit.isSuccess(exit) && connection.request !== undefined
-      const error = ended ? new TransportError({ reason: { _tag: "ExchangeEnded" } }) : errorOf(exit)
+      const streamed = connection.request !== undefined
+      const error = streamed && Exit.isSuccess(exit)
+        ? new TransportError({ reason: { _tag: "ExchangeEnded" } })
+        : errorOf(exit)
       if (error === undefined) return
       Exchanges.fail(exchange, { _tag: "SendFailed", error })
-      if (!ended) failedToSend(message, error)
+      // A stream of its own that fails is this exchange's trouble alone.
+      if (streamed) core.emit({ _tag: "SendFailed", method: exchange.method, error })
+      else failedToSend(message, error)
     }
 
   /**
@@ -166,9 +171,14 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
     if (!outbox.withdraw(entry) && exchange.method !== "initialize") {
       const message = JsonRpc.notification("notifications/cancelled", { requestId: exchange.id, reason })
       outbox.offer(
-        Outbox.entry({ message, via: entry.outbound.via, last: false }, { done: reportFailure(message) })
+        Outbox.entry({ message, via: entry.outbound.via, last: false }, {
+          done: (exit) => {
+            if (Exit.isSuccess(exit)) {
+              core.emit({ _tag: "CancelSent", method: exchange.method, id: exchange.id, reason })
+            } else reportFailure(message)(exit)
+          }
+        })
       )
-      core.emit({ _tag: "CancelSent", method: exchange.method, id: exchange.id, reason })
     }
     exchange.stream?.interruptUnsafe()
   }
@@ -200,7 +210,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
         { message, via: options?.via, last: false },
         { exchange, done: handedOver(exchange, message) }
       )
-      if (hold) held.push({ entry, exchange, row })
+      if (hold) held.set(entry, { exchange, row })
       else outbox.offer(entry)
       timer.watch(exchange.deadline)
       const response = Deferred.await(exchange.response)
@@ -214,6 +224,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       return Effect.onExit(restore(wait), (exit) => {
         if (Exit.isFailure(exit)) abandon(entry, exchange)
         exchanges.remove(exchange)
+        held.delete(entry)
         if (exchange.stream !== undefined) outbox.release(exchange.stream)
         return Effect.void
       })
@@ -222,7 +233,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
   const request: Sender["request"] = (row, params, options) =>
     Effect.suspend(() => {
       const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
-      const admission = admit(requestEvent(row.name))
+      const admission = admit(options?.event ?? (row.name === "ping" ? sendPing : sendRequest))
       if (typeof admission === "object") return fail(admission)
       const blocked = obstacle(row, (profile) => profile.capabilities)
       if (blocked !== undefined) return fail(blocked)
@@ -239,7 +250,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
   const notify: Sender["notify"] = (row, params, via) =>
     Effect.suspend(() => {
       const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
-      const admission = admit("SendNotification")
+      const admission = admit(sendNotification)
       if (typeof admission === "object") return fail(admission)
       const blocked = obstacle(row, () => parties.declared)
       if (blocked !== undefined) return fail(blocked)
@@ -288,7 +299,8 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
     notify,
     reply,
     release: () => {
-      for (const { entry, exchange, row } of held.splice(0)) {
+      for (const [entry, { exchange, row }] of held) {
+        held.delete(entry)
         const blocked = obstacle(row, (profile) => profile.capabilities)
         if (blocked !== undefined) Exchanges.fail(exchange, blocked)
         else if (exchange.outcome === "Pending") outbox.offer(entry)

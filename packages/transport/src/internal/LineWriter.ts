@@ -5,7 +5,9 @@
 import type { Outbound } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Pull from "effect/Pull"
 import * as Result from "effect/Result"
@@ -24,6 +26,8 @@ export interface LineWriter {
    * written.
    */
   readonly send: (outbound: Outbound) => Effect.Effect<void, TransportError.TransportError>
+  /** Fails when writing does, also for what was taken before. */
+  readonly failed: Effect.Effect<never, TransportError.TransportError>
   /** Takes no more, and waits until all that was taken is written or cannot be. The caller sets the bound. */
   readonly close: Effect.Effect<void>
 }
@@ -75,8 +79,12 @@ export const make = Effect.fnUntraced(function*(
     }
   }
 
+  const failed = Deferred.makeUnsafe<never, TransportError.TransportError>()
+  let closing = false
+
   const end = (reason: TransportError.TransportError): void => {
     ended ??= reason
+    if (!closing) Deferred.doneUnsafe(failed, Exit.fail(ended))
     for (const waiter of waiters) {
       waiters.delete(waiter)
       waiter.resume(Effect.fail(ended))
@@ -133,7 +141,9 @@ export const make = Effect.fnUntraced(function*(
           return Effect.sync(() => waiters.delete(waiter))
         })
       }),
+    failed: Deferred.await(failed),
     close: Effect.suspend(() => {
+      closing = true
       end(closed())
       wakeWriter?.()
       return Effect.asVoid(Fiber.await(writer))
