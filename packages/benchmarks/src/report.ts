@@ -1,0 +1,74 @@
+import { ratio, type Samples, summarize } from "./measure.ts"
+import type * as memory from "./memory.ts"
+import * as startup from "./startup.ts"
+import { format } from "./table.ts"
+
+const compiledName = (peer: string): string => `${peer}, schemas compiled`
+
+const number = (value: number): string => value.toFixed(value < 100 ? 1 : 0)
+
+const cell = (samples: Samples): string => {
+  const { high, low, median } = summarize(samples)
+  return `${number(median)} (${number(low)}–${number(high)})`
+}
+
+interface Row {
+  readonly name: string
+  readonly results: memory.Results
+  readonly peer: string
+}
+
+/** One wire: what a call costs, and how that compares. */
+const wire = (name: memory.Wire, interpreted: memory.Results, compiled: memory.Results): string => {
+  const loads = Object.keys(interpreted[name])
+  const peers = Object.keys(Object.values(interpreted[name])[0] ?? {})
+  const samples = (row: Row, load: string, peer = row.peer): Samples => row.results[name][load]?.[peer] ?? []
+  // The official packages do not use Effect's schemas; compiled or not, they are the same.
+  const rows: ReadonlyArray<Row> = peers.flatMap((peer) => [
+    { name: peer, results: interpreted, peer },
+    ...(peer.startsWith("official") ? [] : [{ name: compiledName(peer), results: compiled, peer }])
+  ])
+  const [ours, ...others] = peers
+  return [
+    format([
+      [`microseconds per call, ${name}`, ...loads],
+      ...rows.map((row) => [row.name, ...loads.map((load) => cell(samples(row, load)))])
+    ]),
+    format([
+      [`ratio of times, ${name}; median of the rounds`, ...loads],
+      ...others.flatMap((other) =>
+        rows.filter(({ peer }) => peer === ours).map((row) => [
+          `${row.name} / ${other}`,
+          ...loads.map((load) => ratio(samples(row, load), samples(row, load, other)).toFixed(2))
+        ])
+      )
+    ])
+  ].join("\n\n")
+}
+
+/** The calls in memory. */
+export const ofMemory = (interpreted: memory.Results, compiled: memory.Results): string =>
+  [
+    "tools/call through both sides in memory; median (middle half)",
+    wire("by reference", interpreted, compiled),
+    wire("json", interpreted, compiled)
+  ].join("\n\n")
+
+/** The start of stdio servers. */
+export const ofStartup = (results: { readonly [name: string]: Samples }): string => {
+  const compared = (name: string, base: string) => [
+    `${name} / ${base}`,
+    ratio(results[name] ?? [], results[base] ?? []).toFixed(2)
+  ]
+  return [
+    "stdio server, from its start to the answer to initialize; median (middle half)",
+    format([
+      ["milliseconds", ""],
+      ...Object.entries(results).map(([name, samples]) => [name, cell(samples)])
+    ]),
+    format([
+      ["ratio of times; median of the rounds", ""],
+      ...startup.comparisons.map(([name, base]) => compared(name, base))
+    ])
+  ].join("\n\n")
+}

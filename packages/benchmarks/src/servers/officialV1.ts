@@ -1,0 +1,12 @@
+import { Server } from "@modelcontextprotocol/sdk/server/index.js"
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
+import { CallToolRequestSchema } from "@modelcontextprotocol/sdk/types.js"
+
+const info = { name: "benchmark", version: "1.0.0" }
+
+const server = new Server(info, { capabilities: { tools: {} } })
+server.setRequestHandler(CallToolRequestSchema, ({ params: { arguments: input } }) => ({
+  content: [{ type: "text", text: String(Number(input?.["a"]) + Number(input?.["b"])) }]
+}))
+
+await server.connect(new StdioServerTransport())

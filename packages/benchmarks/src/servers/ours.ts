@@ -1,0 +1,13 @@
+import { Content } from "@effect-mcp/protocol"
+import { ServerSession } from "@effect-mcp/session"
+import { StdioServer } from "@effect-mcp/transport"
+import * as Effect from "effect/Effect"
+
+const info = { name: "benchmark", version: "1.0.0" }
+
+const program = ServerSession.serve({
+  "tools/call": ({ arguments: input }) =>
+    Effect.succeed({ content: [Content.text(String(Number(input?.["a"]) + Number(input?.["b"])))] })
+}, { info })
+
+StdioServer.runMain(Effect.provide(program, StdioServer.layerNode))

@@ -1,0 +1,72 @@
+import { spawn } from "node:child_process"
+import { alternate, type Contender, millisOf, type Samples } from "./measure.ts"
+import * as servers from "./servers.ts"
+
+const initialize = {
+  jsonrpc: "2.0",
+  id: 0,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "benchmark", version: "1.0.0" } }
+}
+
+/** From the start of the process to its first line. That it then ends by itself is checked, but not counted. */
+const firstLine = (file: string): Promise<{ readonly line: string; readonly millis: number }> =>
+  new Promise((resolve, reject) => {
+    const start = performance.now()
+    // The timeout is for servers that hang.
+    const child = spawn(process.execPath, [file], { stdio: ["pipe", "pipe", "inherit"], timeout: 10_000 })
+    let output = ""
+    let answered: { readonly line: string; readonly millis: number } | undefined
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+      output += chunk
+      const end = output.indexOf("\n")
+      if (end < 0 || answered !== undefined) return
+      answered = { line: output.slice(0, end), millis: performance.now() - start }
+      child.stdin.end()
+    })
+    child.stdin.on("error", reject)
+    child.on("error", reject).on("close", (code) => {
+      if (code === 0 && answered !== undefined) resolve(answered)
+      else reject(new Error(`${file} exited with ${code}, having written ${JSON.stringify(output)}`))
+    })
+    child.stdin.write(`${JSON.stringify(initialize)}\n`)
+  })
+
+const answer = async (file: string): Promise<number> => {
+  const { line, millis } = await firstLine(file)
+  const { id, result } = JSON.parse(line)
+  if (id !== 0 || result.serverInfo.name !== "benchmark") throw new Error(`${file} answered ${line}`)
+  return millis
+}
+
+const exit = (): Promise<void> =>
+  new Promise((resolve, reject) => {
+    spawn(process.execPath, ["-e", "0"], { stdio: "ignore" }).on("error", reject).on("exit", () => resolve())
+  })
+
+/** Nothing can be faster than a Node that does nothing. */
+const floor = "node -e 0, to its exit"
+
+/** Which ratios are worth a line. */
+export const comparisons: ReadonlyArray<readonly [name: string, base: string]> = [
+  ["Effect MCP, built", "official v1"],
+  ["Effect MCP, built", "official v2"],
+  ["Effect MCP, from TypeScript", "official v2, from TypeScript"]
+]
+
+/** The start of stdio servers, in milliseconds. */
+export const measure = async (rounds: number): Promise<{ readonly [name: string]: Samples }> => {
+  servers.build()
+  const server = (name: string, file: string): Contender => ({ name, once: () => answer(file) })
+  const contenders: ReadonlyArray<Contender> = [
+    { name: floor, once: () => millisOf(exit) },
+    server("Effect MCP, built", servers.fromBuild("ours")),
+    server("official v1", servers.fromBuild("officialV1")),
+    server("official v2", servers.fromBuild("officialV2")),
+    server("Effect MCP, from TypeScript", servers.fromSource("ours")),
+    server("official v2, from TypeScript", servers.fromSource("officialV2"))
+  ]
+  // The first start of each reads its files from the disk.
+  await alternate(contenders, 1)
+  return Object.fromEntries(await alternate(contenders, rounds))
+}

@@ -1,0 +1,10 @@
+/** A table for the terminal: the first column to the left, the others to the right. */
+export const format = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)))
+  return rows.map((row) =>
+    row.map((cell, column) => {
+      const width = widths[column] ?? 0
+      return column === 0 ? cell.padEnd(width) : cell.padStart(width)
+    }).join("   ").trimEnd()
+  ).join("\n")
+}
