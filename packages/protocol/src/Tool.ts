@@ -6,6 +6,7 @@
 import * as Schema from "effect/Schema"
 import { ContentBlock } from "./Content.ts"
 import { Icon } from "./Implementation.ts"
+import { trust } from "./internal/trust.ts"
 import { Meta, RequestMeta } from "./Meta.ts"
 
 /**
@@ -25,10 +26,7 @@ export interface ObjectSchema {
  * @category schemas
  * @since 0.1.0
  */
-export const ObjectSchema: Schema.Codec<ObjectSchema> = Schema.StructWithRest(
-  Schema.Struct({ type: Schema.Literal("object") }),
-  [Schema.Record(Schema.String, Schema.Unknown)]
-)
+export const ObjectSchema: Schema.Codec<ObjectSchema> = trust(Schema.Struct({ type: Schema.Literal("object") }))
 
 /**
  * Hints about how a tool behaves. They are untrusted unless the server is trusted (TOOL-11).
@@ -162,7 +160,7 @@ export interface CallToolParams {
  */
 export const CallToolParams: Schema.Codec<CallToolParams> = Schema.Struct({
   name: Schema.String,
-  arguments: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  arguments: Schema.optionalKey(Meta),
   _meta: Schema.optionalKey(RequestMeta)
 })
 
@@ -188,7 +186,7 @@ export interface CallToolResult {
  */
 export const CallToolResult: Schema.Codec<CallToolResult> = Schema.Struct({
   content: Schema.Array(ContentBlock),
-  structuredContent: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  structuredContent: Schema.optionalKey(Meta),
   isError: Schema.optionalKey(Schema.Boolean),
   _meta: Schema.optionalKey(Meta)
 })

@@ -14,6 +14,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
+import { Immediate } from "./internal/Immediate.ts"
 import * as Pipe from "./internal/Pipe.ts"
 import { type Connection, type Inbound, type Origin, type Outbound, Transport } from "./Transport.ts"
 import * as TransportError from "./TransportError.ts"
@@ -69,12 +70,12 @@ export const layer = (end: Transport["Service"]): Layer.Layer<Transport> => Laye
 const copy = (
   message: JsonRpc.Message,
   serialization: Options["serialization"]
-): Effect.Effect<Inbound["frame"], TransportError.TransportError> => {
-  if (serialization === "none") return Effect.succeed(Result.succeed(message))
+): Exit.Exit<Inbound["frame"], TransportError.TransportError> => {
+  if (serialization === "none") return Exit.succeed(Result.succeed(message))
   try {
-    return Effect.succeed(Result.succeed(JSON.parse(JSON.stringify(message))))
+    return Exit.succeed(Result.succeed(JSON.parse(JSON.stringify(message))))
   } catch (cause) {
-    return Effect.fail(TransportError.make({ _tag: "Unserializable", cause }))
+    return Exit.fail(TransportError.make({ _tag: "Unserializable", cause }))
   }
 }
 
@@ -124,9 +125,9 @@ export const make = (options: Options = {}): Effect.Effect<Pair> =>
       once({
         run: incoming.run,
         send: ({ message }) =>
-          Effect.suspend(() => {
-            if (outgoing.ended()) return Effect.fail(peerEnded)
-            return Effect.map(copy(message, options.serialization), (frame) => outgoing.put({ frame }))
+          new Immediate(() => {
+            if (outgoing.ended()) return Exit.fail(peerEnded)
+            return Exit.map(copy(message, options.serialization), (frame) => outgoing.put({ frame }))
           })
       }, () => {
         outgoing.end()

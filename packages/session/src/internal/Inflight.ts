@@ -3,11 +3,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
-import * as HashMap from "effect/HashMap"
-import * as Option from "effect/Option"
-import * as Ref from "effect/Ref"
 import type { Origin } from "../Transport.ts"
-import { modifyUnsafe } from "./modify.ts"
 
 /**
  * One request of the peer, with the fiber of its handler.
@@ -23,8 +19,6 @@ export interface Served {
   ended: boolean
   fiber: Fiber.Fiber<unknown, unknown> | undefined
 }
-
-type Table = HashMap.HashMap<RequestId.RequestId, Served>
 
 /**
  * The requests of the peer that are being served. The reply, a cancellation and the end of the session each try to claim an
@@ -53,26 +47,22 @@ export const interrupt = (served: Served): void => {
 }
 
 export const make = (capacity: number): Inflight => {
-  const table = Ref.makeUnsafe<Table>(HashMap.empty())
+  const table = new Map<RequestId.RequestId, Served>()
   // An entry leaves the table with its reply; its fiber may live on for a moment, or longer if it cannot be interrupted.
   const running = new Set<Served>()
   const waiters: Array<Deferred.Deferred<void>> = []
 
-  const claim = (served: Served): boolean =>
-    modifyUnsafe<Table, boolean>(table, (entries) => {
-      const found = Option.getOrUndefined(HashMap.get(entries, served.id))
-      return found === served ? [true, HashMap.remove(entries, served.id)] : [false, entries]
-    })
+  const claim = (served: Served): boolean => table.get(served.id) === served && table.delete(served.id)
 
   return {
-    open: (served) =>
-      modifyUnsafe<Table, "Opened" | "Duplicate" | "Full">(table, (entries) => {
-        if (HashMap.has(entries, served.id)) return ["Duplicate", entries]
-        if (running.size >= capacity) return ["Full", entries]
-        running.add(served)
-        return ["Opened", HashMap.set(entries, served.id, served)]
-      }),
-    find: (id) => Option.getOrUndefined(HashMap.get(Ref.getUnsafe(table), id)),
+    open: (served) => {
+      if (table.has(served.id)) return "Duplicate"
+      if (running.size >= capacity) return "Full"
+      running.add(served)
+      table.set(served.id, served)
+      return "Opened"
+    },
+    find: (id) => table.get(id),
     claim,
     release: (served) => {
       running.delete(served)

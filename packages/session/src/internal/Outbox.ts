@@ -6,6 +6,7 @@ import type * as Fiber from "effect/Fiber"
 import type { Connection, Outbound } from "../Transport.ts"
 import * as TransportError from "../TransportError.ts"
 import type { Exchange } from "./Exchanges.ts"
+import { Immediate } from "./Immediate.ts"
 import type { Timer } from "./Timer.ts"
 
 /**
@@ -99,33 +100,34 @@ export const make = (options: {
     return undefined
   }
 
-  const pump = (): void => {
+  const hand = (entry: Entry): void => {
+    entry.state = "Handed"
+    if (entry.exchange !== undefined) entry.exchange.handed = true
+    const message = entry.outbound.message
+    if (connection.request !== undefined && isRequest(message)) return openStream(entry, connection.request(message))
+    const send = connection.send(entry.outbound)
+    if (send instanceof Immediate) return entry.done(send.run())
+    const fiber = fork(send)
+    const exit = fiber.pollUnsafe()
+    if (exit !== undefined) return entry.done(exit)
+    const since = timer.now()
+    sending = { fiber, since }
+    timer.watch(since + writeMillis)
+    fiber.addObserver((exit) => finish(entry, exit))
+  }
+
+  /** `first` goes ahead of the queue, which is empty then. */
+  const pump = (first?: Entry): void => {
     // A send that completes at once comes back here by itself; the loop of the first call carries on.
     if (pumping) return
     pumping = true
-    while (sending === undefined && !stopped) {
+    if (first !== undefined) hand(first)
+    while (waiting.size > 0 && sending === undefined && !stopped) {
       const entry = next()
-      if (entry === undefined) break
-      entry.state = "Handed"
-      if (entry.exchange !== undefined) entry.exchange.handed = true
-      const message = entry.outbound.message
-      if (connection.request !== undefined && isRequest(message)) {
-        openStream(entry, connection.request(message))
-        continue
-      }
-      const fiber = fork(connection.send(entry.outbound))
-      const exit = fiber.pollUnsafe()
-      if (exit !== undefined) {
-        entry.done(exit)
-        continue
-      }
-      const since = timer.now()
-      sending = { fiber, since }
-      timer.watch(since + writeMillis)
-      fiber.addObserver((exit) => finish(entry, exit))
+      if (entry !== undefined) hand(entry)
     }
     pumping = false
-    if (sending === undefined && (stopped || waiting.size === 0)) {
+    if (idle.length > 0 && sending === undefined && (stopped || waiting.size === 0)) {
       for (const waiter of idle.splice(0)) Deferred.doneUnsafe(waiter, Exit.void)
     }
   }
@@ -136,6 +138,7 @@ export const make = (options: {
         entry.done(Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined })))
         return
       }
+      if (!pumping && sending === undefined && waiting.size === 0) return pump(entry)
       waiting.add(entry)
       if (entry.outbound.last && ++replies > replyCapacity) return onOverflow(replies)
       pump()

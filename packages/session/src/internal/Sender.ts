@@ -189,10 +189,12 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
     hold: boolean,
     allowedMillis: number,
     options: SendOptions<R> | undefined
-  ): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> =>
-    Effect.uninterruptibleMask((restore) => {
-      const method = row.name
-      const onProgress = options?.onProgress
+  ): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> => {
+    const method = row.name
+    const onProgress = options?.onProgress
+    let opened: { readonly exchange: Exchanges.Exchange; readonly entry: Outbox.Entry } | undefined
+    // Opening the exchange and beginning to wait are one step, which nothing can interrupt.
+    const exchanged = Effect.suspend((): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> => {
       const exchange = exchanges.open({
         method,
         progress: onProgress === undefined ? undefined : ProgressMailbox.make(limits.progress),
@@ -210,25 +212,29 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
         { message, via: options?.via, last: false },
         { exchange, done: handedOver(exchange, message) }
       )
+      opened = { exchange, entry }
       if (hold) held.set(entry, { exchange, row })
       else outbox.offer(entry)
       timer.watch(exchange.deadline)
       const response = Deferred.await(exchange.response)
-      const wait = exchange.progress === undefined || exchange.givenUp === undefined || onProgress === undefined
+      return exchange.progress === undefined || exchange.givenUp === undefined || onProgress === undefined
         ? response
         // All progress comes before the response, but nobody waits for a sink when there will be none.
         : Effect.raceFirst(
           Effect.andThen(exchange.progress.drain(onProgress), response),
           Deferred.await(exchange.givenUp)
         )
-      return Effect.onExit(restore(wait), (exit) => {
-        if (Exit.isFailure(exit)) abandon(entry, exchange)
-        exchanges.remove(exchange)
-        held.delete(entry)
-        if (exchange.stream !== undefined) outbox.release(exchange.stream)
-        return Effect.void
-      })
     })
+    return Effect.onExit(exchanged, (exit) => {
+      if (opened === undefined) return Effect.void
+      const { entry, exchange } = opened
+      if (Exit.isFailure(exit)) abandon(entry, exchange)
+      exchanges.remove(exchange)
+      held.delete(entry)
+      if (exchange.stream !== undefined) outbox.release(exchange.stream)
+      return Effect.void
+    })
+  }
 
   const request: Sender["request"] = (row, params, options) =>
     Effect.suspend(() => {
