@@ -1047,6 +1047,27 @@ describe("two sessions", () => {
       assert.isTrue(two.raw.ended())
     }))
 
+  it.effect("law 10: one constant of a server in this process is a server for each client", () =>
+    Effect.gen(function*() {
+      let made = 0
+      const counting = ServerSession.layerInProcess({
+        "tools/call": () => Effect.sync(() => text(`${++made}`))
+      }, { info })
+      const session = ClientSession.layer({ info })
+      const ask = Effect.gen(function*() {
+        const session = yield* ClientSession.ClientSession
+        return { session, answer: yield* session.callTool("x") }
+      })
+      const seen = yield* Effect.gen(function*() {
+        const outer = yield* ask
+        const inner = yield* Effect.provide(ask, Layer.provide(session, counting))
+        assert.strictEqual((yield* inner.session.state)._tag, "Closed")
+        assert.strictEqual((yield* outer.session.state)._tag, "Operating")
+        return [outer.answer, inner.answer]
+      }).pipe(Effect.provide(Layer.provide(session, counting)))
+      assert.deepStrictEqual(seen, [text("1"), text("2")])
+    }))
+
   it.effect("law 10: also both sides' constants built together, and keyed ones", () =>
     Effect.gen(function*() {
       class Files extends ClientSession.Service<Files>()("test/Files") {}
@@ -1230,6 +1251,20 @@ describe("races", () => {
       assert.deepStrictEqual(seen, ["began", "interrupted"])
       assert.deepStrictEqual(yield* raw.pending, [])
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }))
+
+  it.effect("[PING-01] law 5: a ping with an id in flight is refused, one with params that are none, too", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient({ handlers: tools({ wait: Effect.never }) })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "wait"))
+      yield* raw.send(JsonRpc.request(1, "ping", undefined))
+      assert.strictEqual(codeOf(yield* raw.response), -32600)
+      yield* raw.send(JsonRpc.request(2, "ping", { _meta: 1 }))
+      assert.strictEqual(codeOf(yield* raw.response), -32602)
+      yield* raw.send(JsonRpc.request(3, "ping", { _meta: { progressToken: 1 }, more: 1 }))
+      assert.deepStrictEqual<unknown>(yield* raw.response, JsonRpc.success(3, {}))
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 1 })
     }))
 
   it.effect("[CAN-05] [CAN-09] cancellations that are none, or of the handshake, do nothing", () =>

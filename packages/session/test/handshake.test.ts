@@ -311,6 +311,34 @@ describe("a client's handshake", () => {
       assert.isFalse(raw.ended())
     }))
 
+  it.effect("it fails only when the connection has been closed", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      yield* RawServer.make(pair.server, () => [JsonRpc.failure(0, McpError.invalidRequest("no"))])
+      let released = false
+      const made = yield* Effect.forkChild(
+        Effect.flip(client({
+          connect: Effect.andThen(
+            Effect.addFinalizer(() =>
+              Effect.andThen(
+                Effect.sleep(50),
+                Effect.sync(() => {
+                  released = true
+                })
+              )
+            ),
+            pair.client.connect
+          )
+        })),
+        { startImmediately: true }
+      )
+      yield* TestClock.adjust(49)
+      assert.isUndefined(made.pollUnsafe())
+      yield* TestClock.adjust(1)
+      assert.strictEqual((yield* Fiber.join(made)).reason._tag, "Refused")
+      assert.isTrue(released)
+    }))
+
   it.effect("[CAN-02] interrupting it closes the connection and leaves no fiber", () =>
     Effect.gen(function*() {
       const { census, fiber, link, raw } = yield* attempt(() => [])
@@ -459,6 +487,57 @@ const askForRoots = (
 
 const withRoots = (protocolVersion: string = Revision.latest) =>
   JsonRpc.request(0, "initialize", { protocolVersion, capabilities: { roots: {} }, clientInfo: info })
+
+describe("both sides' transports", () => {
+  it.effect("[INIT-11] are told of what was negotiated, once, before anything else is said under it", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const told: Array<string> = []
+      const telling = (who: string, end: Transport.Transport["Service"]): Transport.Transport["Service"] => ({
+        connect: Effect.map(end.connect, (connection) => ({
+          ...connection,
+          send: (outbound) => {
+            told.push(`${who} ${"method" in outbound.message ? outbound.message.method : "answers"}`)
+            return connection.send(outbound)
+          },
+          established: ({ info, revision }) => {
+            told.push(`${who} knows ${info.name} ${revision}`)
+          }
+        }))
+      })
+      yield* ServerSession.make({}, { info: { name: "s", version: "1" } }).pipe(
+        Effect.provideService(Transport.Transport, telling("server", pair.server))
+      )
+      const session = yield* client(telling("client", pair.client), { revisions: ["2025-06-18"] })
+      yield* session.ping()
+      assert.deepStrictEqual(told.filter((line) => line.startsWith("client")), [
+        "client initialize",
+        "client knows s 2025-06-18",
+        "client notifications/initialized",
+        "client ping"
+      ])
+      assert.deepStrictEqual(told.filter((line) => line.startsWith("server knows")), ["server knows test 2025-06-18"])
+      assert.deepStrictEqual(told.filter((line) => line === "server answers").length, 2)
+    }))
+
+  it.effect("are told nothing where nothing was negotiated", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      yield* RawServer.make(pair.server, () => [
+        JsonRpc.success(0, RawServer.initializeResult({ protocolVersion: "1999-01-01" }))
+      ])
+      let told = 0
+      yield* Effect.flip(client({
+        connect: Effect.map(pair.client.connect, (connection) => ({
+          ...connection,
+          established: () => {
+            told++
+          }
+        }))
+      }))
+      assert.strictEqual(told, 0)
+    }))
+})
 
 describe("a server's handshake", () => {
   for (const { form, pair } of forms) {

@@ -344,6 +344,24 @@ describe("matching", () => {
       ])
     }))
 
+  it.effect("[PRG-05] law 4: progress behind the response goes nowhere, though the response still waits for a sink", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawServer()
+      const seen: Array<number> = []
+      const fiber = yield* start(
+        session.callTool("x", {}, {
+          onProgress: ({ progress }) => Effect.andThen(Effect.sleep(10), Effect.sync(() => seen.push(progress)))
+        })
+      )
+      yield* settled
+      const step = (progress: number) => JsonRpc.notification("notifications/progress", { progressToken: 1, progress })
+      yield* raw.say(step(1), step(2), answered(1), step(3))
+      yield* TestClock.adjust(100)
+      assert.deepStrictEqual(yield* Fiber.join(fiber), text("answer"))
+      assert.deepStrictEqual(seen, [1, 2])
+      assert.deepStrictEqual(record.of("ProgressDropped").map(({ reason }) => reason), ["UnknownToken"])
+    }))
+
   it.effect("[PRG-03] progress that does not grow, or is none, is dropped", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer()

@@ -1,8 +1,9 @@
-import { ErrorCode, JsonRpc, McpError, type Tool } from "@effect-mcp/protocol"
+import { CloseReason, ErrorCode, JsonRpc, McpError, type Tool } from "@effect-mcp/protocol"
 import { type ClientSession, MemoryTransport, RequestContext } from "@effect-mcp/session"
 import { Census } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
@@ -248,6 +249,42 @@ describe("a full outbox", () => {
         link.recover()
         yield* settled
         assert.isBelow(link.handed.length - handed, 5000, "replies that were kept")
+      }))
+  }
+
+  it.effect("law 12: RepliesOverflow: one reply more than may wait ends the session, and says how many did", () =>
+    Effect.gen(function*() {
+      const { link, raw, session } = yield* withRawClient({ server: { limits: { replies: 3 } } })
+      yield* introduce(raw)
+      link.stall()
+      // The first is with the transport, and does not wait.
+      for (const id of upTo(4)) link.deliver(JsonRpc.request(id, "ping", undefined))
+      assert.strictEqual((yield* session.state)._tag, "Operating")
+      link.deliver(JsonRpc.request(5, "ping", undefined))
+      const reason = yield* session.closed
+      assert.deepStrictEqual(reason, { _tag: "RepliesOverflow", waiting: 4 })
+      assert.include(CloseReason.describe(reason), "4 replies")
+      assert.isFalse(link.isOpen())
+    }))
+
+  for (const { form, pair } of forms) {
+    it.effect(`law 12: a peer that asks a lot as soon as it is answered, and takes every reply, is not given up (${form})`, () =>
+      Effect.gen(function*() {
+        const { client, server } = yield* connected({
+          pair,
+          handlers: tools({ later: Effect.as(Effect.sleep(10), text("x")), x: Effect.succeed(text("x")) }),
+          server: { limits: { replies: 8 } }
+        })
+        const asking = yield* start(
+          Effect.andThen(
+            client.callTool("later"),
+            Effect.flatMap(Effect.forEach(upTo(3000), () => start(client.ping())), Fiber.joinAll)
+          )
+        )
+        yield* TestClock.adjust(10)
+        yield* settled
+        yield* Fiber.join(asking)
+        assert.strictEqual((yield* server.state)._tag, "Operating")
       }))
   }
 
@@ -629,6 +666,21 @@ describe("what is not JSON", () => {
         }))
     }
   }
+
+  it.effect("law 1: params that throw when they are read fail their caller, and leave nothing", () =>
+    Effect.gen(function*() {
+      const { client } = yield* connected({ handlers: tools({ x: Effect.succeed(text("x")) }) })
+      const bad = {
+        name: "x",
+        get arguments(): never {
+          throw new Error("no")
+        }
+      }
+      const exit = yield* Effect.exit(client.request("tools/call", bad, { deadline: 1000 }))
+      assert.isTrue(Exit.isFailure(exit))
+      assert.deepStrictEqual(yield* client.inFlight, { sent: 0, served: 0 })
+      assert.deepStrictEqual(yield* client.callTool("x"), text("x"))
+    }))
 
   it.effect("law 5: in the data of an error it is an internal error, too", () =>
     Effect.gen(function*() {

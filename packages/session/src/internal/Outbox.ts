@@ -140,7 +140,9 @@ export const make = (options: {
       }
       if (!pumping && sending === undefined && waiting.size === 0) return pump(entry)
       waiting.add(entry)
-      if (entry.outbound.last && ++replies > replyCapacity) return onOverflow(replies)
+      if (entry.outbound.last) replies++
+      // What is put in while a message is being handed over goes out right behind it, however much it is.
+      if (replies > replyCapacity && sending !== undefined) return onOverflow(replies)
       pump()
     },
     withdraw: (entry) => {

@@ -58,18 +58,18 @@ export const over = (below: Transport.Transport["Service"]): Link => {
     deliverTo(inbound)
   }
 
+  /** What carries a message, as it is: a transport that needs no fiber to send needs none behind this either. */
   const through = (
     message: JsonRpc.Message,
-    effect: Effect.Effect<void, TransportError.TransportError>
-  ): Effect.Effect<void, TransportError.TransportError> =>
-    Effect.suspend(() => {
-      if (failure !== undefined) return Effect.fail(failure)
-      handed.push(message)
-      if (!stalled) return effect
-      const turn = Deferred.makeUnsafe<void>()
-      waiting.push(turn)
-      return Effect.andThen(Deferred.await(turn), effect)
-    })
+    send: () => Effect.Effect<void, TransportError.TransportError>
+  ): Effect.Effect<void, TransportError.TransportError> => {
+    if (failure !== undefined) return Effect.fail(failure)
+    handed.push(message)
+    if (!stalled) return send()
+    const turn = Deferred.makeUnsafe<void>()
+    waiting.push(turn)
+    return Effect.andThen(Deferred.await(turn), Effect.suspend(send))
+  }
 
   const wrap = (connection: Transport.Connection): Transport.Connection => ({
     ...connection,
@@ -78,10 +78,10 @@ export const over = (below: Transport.Transport["Service"]): Link => {
         deliverTo = deliver
         return Effect.raceFirst(connection.run(inject), Deferred.await(readingEnd))
       }),
-    send: (outbound) => through(outbound.message, connection.send(outbound)),
+    send: (outbound) => through(outbound.message, () => connection.send(outbound)),
     ...(connection.request === undefined
       ? undefined
-      : { request: (message: JsonRpc.Request) => through(message, connection.request?.(message) ?? Effect.void) })
+      : { request: (message: JsonRpc.Request) => through(message, () => connection.request?.(message) ?? Effect.void) })
   })
 
   return {

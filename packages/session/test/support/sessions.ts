@@ -18,9 +18,24 @@ import * as RawServer from "./RawServer.ts"
 /** Who both sides say they are. */
 export const info = { name: "test", version: "1.0.0" }
 
-/** The two forms of the in-memory transport; what belongs to no request has a route in both. */
+/** A transport whose sends take a fiber, as most do. */
+const inFibers = (end: Transport.Transport["Service"]): Transport.Transport["Service"] => ({
+  connect: Effect.map(end.connect, (connection) => ({
+    ...connection,
+    send: (outbound) => Effect.suspend(() => connection.send(outbound))
+  }))
+})
+
+/** The forms of the in-memory transport; what belongs to no request has a route in each. */
 export const forms = [
   { form: "one stream", pair: MemoryTransport.make() },
+  {
+    form: "one stream, with fibers",
+    pair: Effect.map(MemoryTransport.make(), ({ client, server }) => ({
+      client: inFibers(client),
+      server: inFibers(server)
+    }))
+  },
   { form: "a stream for each request", pair: MemoryTransport.makeMultiStream({ standalone: true }) }
 ] as const
 

@@ -1,0 +1,154 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import { MemoryTransport, type Transport } from "@effect-mcp/session"
+import { Census } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
+import * as Scope from "effect/Scope"
+import { forms, settled } from "./support/sessions.ts"
+
+const note = (data: unknown) => JsonRpc.notification("note", { data })
+
+const dataOf = (inbound: Transport.Inbound) =>
+  Result.isSuccess(inbound.frame) ? (inbound.frame.success as JsonRpc.Notification).params?.["data"] : undefined
+
+/** Starts an effect, and sees it wait. */
+const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
+
+const plain = (message: JsonRpc.Message): Transport.Outbound => ({ message, via: undefined, last: false })
+
+/** Both ends, connected, each in a scope of its own. */
+const open = Effect.fnUntraced(function*(pair: Effect.Effect<MemoryTransport.Pair>) {
+  const ends = yield* pair
+  const scopes = { client: yield* Scope.make(), server: yield* Scope.make() }
+  const client = yield* Scope.provide(ends.client.connect, scopes.client)
+  const server = yield* Scope.provide(ends.server.connect, scopes.server)
+  client.established?.({ revision: "2025-11-25", capabilities: {}, info: { name: "x", version: "1" } })
+  return { client, server, scopes }
+})
+
+describe("the in-memory transport", () => {
+  for (const { form, pair } of forms) {
+    it.effect(`keeps what comes before anybody reads, in order (${form})`, () =>
+      Effect.gen(function*() {
+        const { client, server } = yield* open(pair)
+        for (const data of [1, 2, 3]) yield* client.send(plain(note(data)))
+        const seen: Array<unknown> = []
+        yield* start(server.run((inbound) => seen.push(dataOf(inbound))))
+        assert.deepStrictEqual(seen, [1, 2, 3])
+        yield* client.send(plain(note(4)))
+        assert.deepStrictEqual(seen, [1, 2, 3, 4])
+      }))
+
+    it.effect(`delivers one frame at a time, in order, though each brings the next (${form})`, () =>
+      Effect.gen(function*() {
+        const { client, server } = yield* open(pair)
+        const seen: Array<unknown> = []
+        const say = (connection: Transport.Connection, data: number) =>
+          Effect.runFork(connection.send(plain(note(data))))
+        yield* start(server.run((inbound) => {
+          const data = Number(dataOf(inbound))
+          seen.push(`server takes ${data}`)
+          if (data < 4) {
+            say(server, data + 1)
+            say(server, data + 2)
+          }
+          seen.push(`server has ${data}`)
+        }))
+        yield* start(client.run((inbound) => {
+          const data = Number(dataOf(inbound))
+          if (data < 3) say(client, data + 10)
+        }))
+        say(client, 1)
+        yield* settled
+        assert.deepStrictEqual(seen, ["server takes 1", "server has 1", "server takes 12", "server has 12"])
+      }))
+
+    it.effect(`ends both ends when one is closed, and says so to who still sends (${form})`, () =>
+      Effect.gen(function*() {
+        for (const side of ["client", "server"] as const) {
+          const census = Census.make()
+          const { client, scopes, server } = yield* open(pair)
+          const reading = yield* census.count(
+            Effect.all([start(client.run(() => {})), start(server.run(() => {}))])
+          )
+          yield* settled
+          yield* Scope.close(scopes[side], Exit.void)
+          assert.deepStrictEqual(yield* Effect.forEach(reading, Fiber.join), [
+            { exit: undefined, writable: false },
+            { exit: undefined, writable: false }
+          ])
+          for (const connection of [client, server]) {
+            const error = yield* Effect.flip(connection.send(plain(note(1))))
+            assert.strictEqual(error.reason._tag, "PeerEnded")
+          }
+          yield* Scope.close(scopes[side === "client" ? "server" : "client"], Exit.void)
+          yield* settled
+          assert.strictEqual(census.living(), 0)
+        }
+      }))
+
+    it.effect(`is an effect: nothing is sent until it runs, and each run sends (${form})`, () =>
+      Effect.gen(function*() {
+        const { client, server } = yield* open(pair)
+        const seen: Array<unknown> = []
+        yield* start(server.run((inbound) => seen.push(dataOf(inbound))))
+        const send = client.send(plain(note(1)))
+        assert.deepStrictEqual(seen, [])
+        yield* send
+        yield* Effect.andThen(send, send)
+        assert.deepStrictEqual(seen, [1, 1, 1])
+        const failing = client.send(plain(note(1n)))
+        assert.strictEqual((yield* Effect.flip(failing)).reason._tag, "Unserializable")
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(Effect.tap(failing, () => Effect.die("went on")))))
+      }))
+  }
+
+  it.effect("neither side sees or changes the other's objects, unless told to pass them on", () =>
+    Effect.gen(function*() {
+      for (const serialization of ["json", "none"] as const) {
+        const { client, server } = yield* open(MemoryTransport.make({ serialization }))
+        const seen: Array<unknown> = []
+        yield* start(server.run(({ frame }) => seen.push(Result.getOrUndefined(frame))))
+        const message = note({ a: [1] })
+        yield* client.send(plain(message))
+        assert.deepStrictEqual<unknown>(seen, [message])
+        assert.strictEqual(seen[0] === message, serialization === "none")
+      }
+    }))
+
+  it.effect("a stream for each request: it ends behind its reply, when it is settled, or when it is left", () =>
+    Effect.gen(function*() {
+      const { client, server } = yield* open(MemoryTransport.makeMultiStream())
+      const origins: Array<Transport.Origin> = []
+      const answers: Array<unknown> = []
+      yield* start(server.run(({ origin }) => origin !== undefined && origins.push(origin)))
+      yield* start(client.run(({ frame }) => answers.push(Result.getOrUndefined(frame))))
+      const { request } = client
+      assert.isDefined(request)
+      const ask = (id: number) => start(request(JsonRpc.request(id, "x", undefined)))
+      const [replied, settledOne, left] = [yield* ask(1), yield* ask(2), yield* ask(3)]
+      assert.strictEqual(new Set(origins).size, 3)
+      const via = (index: number) => {
+        const origin = origins[index]
+        assert.isDefined(origin)
+        return origin
+      }
+      yield* server.send({ message: note("first"), via: via(0), last: false })
+      assert.isUndefined(replied.pollUnsafe())
+      yield* server.send({ message: JsonRpc.success(1, {}), via: via(0), last: true })
+      yield* Fiber.join(replied)
+      assert.deepStrictEqual<unknown>(answers, [note("first"), JsonRpc.success(1, {})])
+      server.settle?.(via(1))
+      yield* Fiber.join(settledOne)
+      yield* Fiber.interrupt(left)
+      for (const index of [0, 1, 2]) {
+        const error = yield* Effect.flip(server.send({ message: note("late"), via: via(index), last: false }))
+        assert.deepStrictEqual(error.reason, { _tag: "NoRoute", method: "note" })
+      }
+      const error = yield* Effect.flip(server.send(plain(note("nowhere"))))
+      assert.strictEqual(error.reason._tag, "NoRoute")
+    }))
+})
