@@ -159,7 +159,7 @@ const methods = (): string => {
       `\`${name}\``,
       kind,
       senders[from] ?? plain(from),
-      capability === undefined ? "" : `\`${plain(capability)}\``,
+      capability === undefined ? "" : `\`${capability.split(".").map(plain).join(".")}\``,
       since
     ])
   )

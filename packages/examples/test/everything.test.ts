@@ -1,5 +1,5 @@
 /** Our client against the official `server-everything`, which is made with version 1 of the official SDK. */
-import { type Logging, Revision, type Tool } from "@effect-mcp/protocol"
+import { type Logging, Meta, Method, Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession, type SessionEvent } from "@effect-mcp/session"
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -103,9 +103,10 @@ describe("server-everything", () => {
 
     it.effect("[MSG-10] params that do not fit are an error; the code is the server's own idea, and is passed on", () =>
       Effect.gen(function*() {
-        const { request } = yield* ClientSession.ClientSession
+        const { extension } = yield* ClientSession.ClientSession
+        const call = Method.request("tools/call", { from: "client", params: Meta.Meta, result: Meta.EmptyResult })
         const params = { name: "get-sum", arguments: { a: 15, b: 27 }, task: "not a task" }
-        const { reason } = yield* Effect.flip(request("tools/call", params))
+        const { reason } = yield* Effect.flip(extension(call, params))
         assert(reason._tag === "ErrorResponse")
         // JSON-RPC says −32602.
         assert.strictEqual(reason.error.code, -32603)

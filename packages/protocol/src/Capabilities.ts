@@ -3,7 +3,9 @@
  *
  * @since 0.1.0
  */
+import * as Equal from "effect/Equal"
 import * as Schema from "effect/Schema"
+import { isAtLeast, type Revision } from "./Revision.ts"
 
 /**
  * A capability that says no more than that it is there.
@@ -42,6 +44,62 @@ export interface Listed {
 export const Listed: Schema.Codec<Listed> = Schema.Struct({ listChanged: Schema.optionalKey(Schema.Boolean) })
 
 /**
+ * Which requests to a client may become tasks, and what else it offers about them (TSK-01).
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface ClientTasks {
+  readonly list?: Declared
+  readonly cancel?: Declared
+  readonly requests?: {
+    readonly sampling?: { readonly createMessage?: Declared }
+    readonly elicitation?: { readonly create?: Declared }
+  }
+}
+
+/**
+ * The schema of {@link ClientTasks}.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const ClientTasks: Schema.Codec<ClientTasks> = Schema.Struct({
+  list: Schema.optionalKey(Declared),
+  cancel: Schema.optionalKey(Declared),
+  requests: Schema.optionalKey(Schema.Struct({
+    sampling: Schema.optionalKey(Schema.Struct({ createMessage: Schema.optionalKey(Declared) })),
+    elicitation: Schema.optionalKey(Schema.Struct({ create: Schema.optionalKey(Declared) }))
+  }))
+})
+
+/**
+ * Which requests to a server may become tasks, and what else it offers about them (TSK-01).
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface ServerTasks {
+  readonly list?: Declared
+  readonly cancel?: Declared
+  readonly requests?: { readonly tools?: { readonly call?: Declared } }
+}
+
+/**
+ * The schema of {@link ServerTasks}.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const ServerTasks: Schema.Codec<ServerTasks> = Schema.Struct({
+  list: Schema.optionalKey(Declared),
+  cancel: Schema.optionalKey(Declared),
+  requests: Schema.optionalKey(Schema.Struct({
+    tools: Schema.optionalKey(Schema.Struct({ call: Schema.optionalKey(Declared) }))
+  }))
+})
+
+/**
  * What a client can do for a server.
  *
  * @category models
@@ -52,7 +110,7 @@ export interface ClientCapabilities {
   readonly roots?: Listed
   readonly sampling?: { readonly context?: Declared; readonly tools?: Declared }
   readonly elicitation?: { readonly form?: Declared; readonly url?: Declared }
-  readonly tasks?: Declared
+  readonly tasks?: ClientTasks
 }
 
 /**
@@ -72,7 +130,7 @@ export const ClientCapabilities: Schema.Codec<ClientCapabilities> = Schema.Struc
     form: Schema.optionalKey(Declared),
     url: Schema.optionalKey(Declared)
   })),
-  tasks: Schema.optionalKey(Declared)
+  tasks: Schema.optionalKey(ClientTasks)
 })
 
 /**
@@ -88,7 +146,7 @@ export interface ServerCapabilities {
   readonly prompts?: Listed
   readonly resources?: Listed & { readonly subscribe?: boolean }
   readonly tools?: Listed
-  readonly tasks?: Declared
+  readonly tasks?: ServerTasks
 }
 
 /**
@@ -107,21 +165,115 @@ export const ServerCapabilities: Schema.Codec<ServerCapabilities> = Schema.Struc
     subscribe: Schema.optionalKey(Schema.Boolean)
   })),
   tools: Schema.optionalKey(Listed),
-  tasks: Schema.optionalKey(Declared)
+  tasks: Schema.optionalKey(ServerTasks)
 })
 
 /**
- * The capability of a server that a client's request needs.
+ * The name of a capability, of either side, with a dot before what it comes with.
  *
  * @category models
  * @since 0.1.0
  */
-export type ServerCapability = keyof ServerCapabilities
+export type Path =
+  | "completions"
+  | "elicitation"
+  | "elicitation.form"
+  | "elicitation.url"
+  | "logging"
+  | "prompts"
+  | "prompts.listChanged"
+  | "resources"
+  | "resources.listChanged"
+  | "resources.subscribe"
+  | "roots"
+  | "roots.listChanged"
+  | "sampling"
+  | "sampling.context"
+  | "sampling.tools"
+  | "tasks"
+  | "tasks.cancel"
+  | "tasks.list"
+  | "tools"
+  | "tools.listChanged"
+
+/** A capability older revisions have no word for; what it stands for exists there all the same. */
+const introduced: { readonly [P in Path]?: Revision } = { completions: "2025-03-26" }
+
+const isMembers = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === "object" && value !== null
 
 /**
- * The capability of a client that a server's request needs.
+ * Is this capability among those declared? An `elicitation` that names no mode stands for `form` (ELI-02).
  *
- * @category models
+ * @example
+ * ```ts
+ * import { Capabilities } from "@effect-mcp/protocol"
+ *
+ * export const answers = [
+ *   Capabilities.declares({ resources: { subscribe: true } }, "resources.subscribe"),
+ *   Capabilities.declares({ resources: {} }, "resources.subscribe")
+ * ] // => [true, false]
+ * ```
+ *
+ * @category guards
  * @since 0.1.0
  */
-export type ClientCapability = keyof ClientCapabilities
+export const declares = (declared: ClientCapabilities | ServerCapabilities, path: Path): boolean => {
+  if (path === "elicitation.form") {
+    const elicitation = "elicitation" in declared ? declared.elicitation : undefined
+    return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
+  }
+  let value: unknown = declared
+  for (const name of path.split(".")) value = isMembers(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  return value !== undefined && value !== null && value !== false
+}
+
+/**
+ * Is it a matter of this capability, in this revision, whether something may be sent?
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const isKnownTo = (path: Path, revision: Revision): boolean => {
+  const since = introduced[path]
+  return since === undefined || isAtLeast(revision, since)
+}
+
+/**
+ * Does what is declared cover what is required? Every part that is required must be there; what is not required is not
+ * looked at; experimental capabilities must be equal by value, and of tasks the requests that may become one are compared.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const covers = (declared: ClientCapabilities, required: ClientCapabilities): boolean => {
+  const { experimental, roots, sampling, tasks } = required
+  if (roots !== undefined && !coversFlags(declared.roots, roots)) return false
+  if (sampling !== undefined && !coversNames(declared.sampling, sampling)) return false
+  if (required.elicitation !== undefined && declared.elicitation === undefined) return false
+  if (experimental !== undefined) {
+    for (const [name, value] of Object.entries(experimental)) {
+      if (!Equal.equals(declared.experimental?.[name], value)) return false
+    }
+  }
+  return tasks === undefined || coversTasks(declared.tasks, tasks)
+}
+
+/**
+ * Does what is declared of tasks cover what is required of them? Only the requests that may become a task are compared.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const coversTasks = (declared: ClientTasks | undefined, required: ClientTasks): boolean => {
+  if (declared === undefined) return false
+  const { elicitation, sampling } = required.requests ?? {}
+  return (elicitation?.create === undefined || declared.requests?.elicitation?.create !== undefined) &&
+    (sampling?.createMessage === undefined || declared.requests?.sampling?.createMessage !== undefined)
+}
+
+const coversNames = (declared: object | undefined, required: object): boolean =>
+  declared !== undefined && Object.keys(required).every((name) => Object.hasOwn(declared, name))
+
+const coversFlags = (declared: Listed | undefined, required: Listed): boolean =>
+  declared !== undefined && (required.listChanged !== true || declared.listChanged === true)

@@ -52,3 +52,20 @@ export const InternalError = -32603
  * @since 0.1.0
  */
 export const Overloaded = -32010
+
+/**
+ * The resource does not exist, in the revisions that open with a handshake (RES-05).
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const ResourceNotFound = -32002
+
+/**
+ * The request can be tried again once the user has visited the pages that the error's data lists, in revision 2025-11-25
+ * (ELI-14).
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const UrlElicitationRequired = -32042

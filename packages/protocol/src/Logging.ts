@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import { Meta } from "./Meta.ts"
+import { Meta, RequestMeta } from "./Meta.ts"
 
 /**
  * The severities, mildest first, as syslog names them.
@@ -54,4 +54,34 @@ export const LogMessageParams: Schema.Codec<LogMessageParams> = Schema.Struct({
   data: Schema.Unknown,
   logger: Schema.optionalKey(Schema.String),
   _meta: Schema.optionalKey(Meta)
+})
+
+/**
+ * Is a message of this level to be sent where `threshold` is the mildest that is wanted (LOG-02)?
+ *
+ * @category ordering
+ * @since 0.1.0
+ */
+export const isAtLeast = (level: Level, threshold: Level): boolean => levels.indexOf(level) >= levels.indexOf(threshold)
+
+/**
+ * The mildest level that a client wants to hear of (LOG-02).
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface SetLevelParams {
+  readonly level: Level
+  readonly _meta?: RequestMeta
+}
+
+/**
+ * The schema of {@link SetLevelParams}.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const SetLevelParams: Schema.Codec<SetLevelParams> = Schema.Struct({
+  level: Level,
+  _meta: Schema.optionalKey(RequestMeta)
 })

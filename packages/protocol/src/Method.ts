@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import type * as Schema from "effect/Schema"
-import type { ClientCapability, ServerCapability } from "./Capabilities.ts"
+import type { Path } from "./Capabilities.ts"
 import type { Revision } from "./Revision.ts"
 
 /**
@@ -44,7 +44,7 @@ export interface Row<out Name extends string, out From extends Sender, Params> {
   /** The schema of its params; absent params count as `{}`. */
   readonly params: Schema.Codec<Params>
   /** The capability without which it may not be sent: the receiver's for a request, the sender's for a notification. */
-  readonly capability: ServerCapability | ClientCapability | undefined
+  readonly capability: Path | undefined
   /** The first revision that has it. */
   readonly since: Revision
 }
@@ -81,7 +81,7 @@ export interface NotificationMethod<out Name extends string, out From extends Se
  * @since 0.1.0
  */
 export interface Defaults {
-  readonly capability?: ServerCapability | ClientCapability
+  readonly capability?: Path
   readonly since?: Revision
 }
 

@@ -5,12 +5,26 @@
  * @since 0.1.0
  */
 import { CancelledParams } from "./Cancelled.ts"
+import { CompleteParams, CompleteResult } from "./Completion.ts"
+import { ElicitationCompleteParams, ElicitParams, ElicitResult } from "./Elicitation.ts"
 import { InitializeParams, InitializeResult } from "./Initialize.ts"
-import { LogMessageParams } from "./Logging.ts"
+import { LogMessageParams, SetLevelParams } from "./Logging.ts"
 import { EmptyResult, NotificationParams, RequestParams } from "./Meta.ts"
 import { notification, type NotificationMethod, request, type RequestMethod, type Role, type Sender } from "./Method.ts"
+import { ListParams } from "./Pagination.ts"
 import { ProgressParams } from "./Progress.ts"
-import { CallToolParams, CallToolResult, ListToolsParams, ListToolsResult } from "./Tool.ts"
+import { GetPromptParams, GetPromptResult, ListPromptsResult } from "./Prompt.ts"
+import {
+  ListResourcesResult,
+  ListResourceTemplatesResult,
+  ReadResourceResult,
+  ResourceParams,
+  ResourceUpdatedParams
+} from "./Resource.ts"
+import { ListRootsResult } from "./Roots.ts"
+import { CreateMessageParams, CreateMessageResult } from "./Sampling.ts"
+import { ListTasksResult, TaskParams, TaskPayload, TaskResult } from "./Task.ts"
+import { CallToolParams, CallToolResult, ListToolsResult } from "./Tool.ts"
 
 /**
  * The methods that are answered.
@@ -21,8 +35,34 @@ import { CallToolParams, CallToolResult, ListToolsParams, ListToolsResult } from
 export interface Requests {
   readonly "initialize": RequestMethod<"initialize", "client", InitializeParams, InitializeResult>
   readonly "ping": RequestMethod<"ping", "either", RequestParams, EmptyResult>
-  readonly "tools/list": RequestMethod<"tools/list", "client", ListToolsParams, ListToolsResult>
+  readonly "tools/list": RequestMethod<"tools/list", "client", ListParams, ListToolsResult>
   readonly "tools/call": RequestMethod<"tools/call", "client", CallToolParams, CallToolResult>
+  readonly "resources/list": RequestMethod<"resources/list", "client", ListParams, ListResourcesResult>
+  readonly "resources/templates/list": RequestMethod<
+    "resources/templates/list",
+    "client",
+    ListParams,
+    ListResourceTemplatesResult
+  >
+  readonly "resources/read": RequestMethod<"resources/read", "client", ResourceParams, ReadResourceResult>
+  readonly "resources/subscribe": RequestMethod<"resources/subscribe", "client", ResourceParams, EmptyResult>
+  readonly "resources/unsubscribe": RequestMethod<"resources/unsubscribe", "client", ResourceParams, EmptyResult>
+  readonly "prompts/list": RequestMethod<"prompts/list", "client", ListParams, ListPromptsResult>
+  readonly "prompts/get": RequestMethod<"prompts/get", "client", GetPromptParams, GetPromptResult>
+  readonly "completion/complete": RequestMethod<"completion/complete", "client", CompleteParams, CompleteResult>
+  readonly "logging/setLevel": RequestMethod<"logging/setLevel", "client", SetLevelParams, EmptyResult>
+  readonly "sampling/createMessage": RequestMethod<
+    "sampling/createMessage",
+    "server",
+    CreateMessageParams,
+    CreateMessageResult
+  >
+  readonly "elicitation/create": RequestMethod<"elicitation/create", "server", ElicitParams, ElicitResult>
+  readonly "roots/list": RequestMethod<"roots/list", "server", RequestParams, ListRootsResult>
+  readonly "tasks/get": RequestMethod<"tasks/get", "either", TaskParams, TaskResult>
+  readonly "tasks/result": RequestMethod<"tasks/result", "either", TaskParams, TaskPayload>
+  readonly "tasks/list": RequestMethod<"tasks/list", "either", ListParams, ListTasksResult>
+  readonly "tasks/cancel": RequestMethod<"tasks/cancel", "either", TaskParams, TaskResult>
 }
 
 /**
@@ -35,7 +75,38 @@ export interface Notifications {
   readonly "notifications/initialized": NotificationMethod<"notifications/initialized", "client", NotificationParams>
   readonly "notifications/cancelled": NotificationMethod<"notifications/cancelled", "either", CancelledParams>
   readonly "notifications/progress": NotificationMethod<"notifications/progress", "either", ProgressParams>
+  readonly "notifications/roots/list_changed": NotificationMethod<
+    "notifications/roots/list_changed",
+    "client",
+    NotificationParams
+  >
   readonly "notifications/message": NotificationMethod<"notifications/message", "server", LogMessageParams>
+  readonly "notifications/resources/updated": NotificationMethod<
+    "notifications/resources/updated",
+    "server",
+    ResourceUpdatedParams
+  >
+  readonly "notifications/resources/list_changed": NotificationMethod<
+    "notifications/resources/list_changed",
+    "server",
+    NotificationParams
+  >
+  readonly "notifications/tools/list_changed": NotificationMethod<
+    "notifications/tools/list_changed",
+    "server",
+    NotificationParams
+  >
+  readonly "notifications/prompts/list_changed": NotificationMethod<
+    "notifications/prompts/list_changed",
+    "server",
+    NotificationParams
+  >
+  readonly "notifications/elicitation/complete": NotificationMethod<
+    "notifications/elicitation/complete",
+    "server",
+    ElicitationCompleteParams
+  >
+  readonly "notifications/tasks/status": NotificationMethod<"notifications/tasks/status", "either", TaskResult>
 }
 
 /**
@@ -56,7 +127,7 @@ export const requests: Requests = {
   "ping": request("ping", { from: "either", params: RequestParams, result: EmptyResult }),
   "tools/list": request("tools/list", {
     from: "client",
-    params: ListToolsParams,
+    params: ListParams,
     result: ListToolsResult,
     capability: "tools"
   }),
@@ -65,6 +136,107 @@ export const requests: Requests = {
     params: CallToolParams,
     result: CallToolResult,
     capability: "tools"
+  }),
+  "resources/list": request("resources/list", {
+    from: "client",
+    params: ListParams,
+    result: ListResourcesResult,
+    capability: "resources"
+  }),
+  "resources/templates/list": request("resources/templates/list", {
+    from: "client",
+    params: ListParams,
+    result: ListResourceTemplatesResult,
+    capability: "resources"
+  }),
+  "resources/read": request("resources/read", {
+    from: "client",
+    params: ResourceParams,
+    result: ReadResourceResult,
+    capability: "resources"
+  }),
+  "resources/subscribe": request("resources/subscribe", {
+    from: "client",
+    params: ResourceParams,
+    result: EmptyResult,
+    capability: "resources.subscribe"
+  }),
+  "resources/unsubscribe": request("resources/unsubscribe", {
+    from: "client",
+    params: ResourceParams,
+    result: EmptyResult,
+    capability: "resources.subscribe"
+  }),
+  "prompts/list": request("prompts/list", {
+    from: "client",
+    params: ListParams,
+    result: ListPromptsResult,
+    capability: "prompts"
+  }),
+  "prompts/get": request("prompts/get", {
+    from: "client",
+    params: GetPromptParams,
+    result: GetPromptResult,
+    capability: "prompts"
+  }),
+  "completion/complete": request("completion/complete", {
+    from: "client",
+    params: CompleteParams,
+    result: CompleteResult,
+    capability: "completions"
+  }),
+  "logging/setLevel": request("logging/setLevel", {
+    from: "client",
+    params: SetLevelParams,
+    result: EmptyResult,
+    capability: "logging"
+  }),
+  "sampling/createMessage": request("sampling/createMessage", {
+    from: "server",
+    params: CreateMessageParams,
+    result: CreateMessageResult,
+    capability: "sampling"
+  }),
+  "elicitation/create": request("elicitation/create", {
+    from: "server",
+    params: ElicitParams,
+    result: ElicitResult,
+    capability: "elicitation",
+    since: "2025-06-18"
+  }),
+  "roots/list": request("roots/list", {
+    from: "server",
+    params: RequestParams,
+    result: ListRootsResult,
+    capability: "roots"
+  }),
+  "tasks/get": request("tasks/get", {
+    from: "either",
+    params: TaskParams,
+    result: TaskResult,
+    capability: "tasks",
+    since: "2025-11-25"
+  }),
+  "tasks/result": request("tasks/result", {
+    from: "either",
+    params: TaskParams,
+    result: TaskPayload,
+    capability: "tasks",
+    since: "2025-11-25"
+  }),
+  "tasks/list": request("tasks/list", {
+    from: "either",
+    params: ListParams,
+    result: ListTasksResult,
+    capability: "tasks.list",
+    since: "2025-11-25"
+  }),
+  "tasks/cancel": request("tasks/cancel", {
+    from: "either",
+    params: TaskParams,
+    result: TaskResult,
+    capability: "tasks.cancel",
+    since: "2025-11-25"
   })
 }
 
@@ -81,10 +253,46 @@ export const notifications: Notifications = {
   }),
   "notifications/cancelled": notification("notifications/cancelled", { from: "either", params: CancelledParams }),
   "notifications/progress": notification("notifications/progress", { from: "either", params: ProgressParams }),
+  "notifications/roots/list_changed": notification("notifications/roots/list_changed", {
+    from: "client",
+    params: NotificationParams,
+    capability: "roots.listChanged"
+  }),
   "notifications/message": notification("notifications/message", {
     from: "server",
     params: LogMessageParams,
     capability: "logging"
+  }),
+  "notifications/resources/updated": notification("notifications/resources/updated", {
+    from: "server",
+    params: ResourceUpdatedParams,
+    capability: "resources.subscribe"
+  }),
+  "notifications/resources/list_changed": notification("notifications/resources/list_changed", {
+    from: "server",
+    params: NotificationParams,
+    capability: "resources.listChanged"
+  }),
+  "notifications/tools/list_changed": notification("notifications/tools/list_changed", {
+    from: "server",
+    params: NotificationParams,
+    capability: "tools.listChanged"
+  }),
+  "notifications/prompts/list_changed": notification("notifications/prompts/list_changed", {
+    from: "server",
+    params: NotificationParams,
+    capability: "prompts.listChanged"
+  }),
+  "notifications/elicitation/complete": notification("notifications/elicitation/complete", {
+    from: "server",
+    params: ElicitationCompleteParams,
+    since: "2025-11-25"
+  }),
+  "notifications/tasks/status": notification("notifications/tasks/status", {
+    from: "either",
+    params: TaskResult,
+    capability: "tasks",
+    since: "2025-11-25"
   })
 }
 

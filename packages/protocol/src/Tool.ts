@@ -8,6 +8,7 @@ import { ContentBlock } from "./Content.ts"
 import { Icon } from "./Implementation.ts"
 import { trust } from "./internal/trust.ts"
 import { Meta, RequestMeta } from "./Meta.ts"
+import { TaskMetadata } from "./Task.ts"
 
 /**
  * A JSON Schema that describes an object (TOOL-06). Without `$schema` it is read as draft 2020-12 (MSG-32).
@@ -95,28 +96,6 @@ export const Tool: Schema.Codec<Tool> = Schema.Struct({
 })
 
 /**
- * Which page of the tools to list. Cursors are opaque (PAG-02).
- *
- * @category models
- * @since 0.1.0
- */
-export interface ListToolsParams {
-  readonly cursor?: string
-  readonly _meta?: RequestMeta
-}
-
-/**
- * The schema of {@link ListToolsParams}.
- *
- * @category schemas
- * @since 0.1.0
- */
-export const ListToolsParams: Schema.Codec<ListToolsParams> = Schema.Struct({
-  cursor: Schema.optionalKey(Schema.String),
-  _meta: Schema.optionalKey(RequestMeta)
-})
-
-/**
  * One page of tools; no `nextCursor` means that it is the last (PAG-03).
  *
  * @category models
@@ -149,6 +128,7 @@ export const ListToolsResult: Schema.Codec<ListToolsResult> = Schema.Struct({
 export interface CallToolParams {
   readonly name: string
   readonly arguments?: { readonly [name: string]: unknown }
+  readonly task?: TaskMetadata
   readonly _meta?: RequestMeta
 }
 
@@ -161,6 +141,7 @@ export interface CallToolParams {
 export const CallToolParams: Schema.Codec<CallToolParams> = Schema.Struct({
   name: Schema.String,
   arguments: Schema.optionalKey(Meta),
+  task: Schema.optionalKey(TaskMetadata),
   _meta: Schema.optionalKey(RequestMeta)
 })
 

@@ -23,3 +23,8 @@ it("[MSG-22] [MSG-23] [MSG-25] our own code lies where implementations may choos
   // Resource not found in older revisions, and what the official SDK calls a closed connection and a timeout.
   assert.notInclude([-32002, -32000, -32001], ErrorCode.Overloaded)
 })
+
+it("[RES-05] [ELI-14] the codes with a meaning of their own are those of the specification", () => {
+  assert.strictEqual(ErrorCode.ResourceNotFound, -32002)
+  assert.strictEqual(ErrorCode.UrlElicitationRequired, -32042)
+})

@@ -13,7 +13,12 @@ type Variants<Union extends { readonly _tag: string }> = { readonly [Tag in Unio
 
 const info = { name: "peer", version: "1" }
 const clientProfile: Profile.ClientProfile = { revision: Revision.latest, capabilities: {}, info }
-const serverProfile: Profile.ServerProfile = { ...clientProfile, instructions: undefined }
+const serverProfile: Profile.ServerProfile = {
+  revision: Revision.latest,
+  capabilities: {},
+  info,
+  instructions: undefined
+}
 
 const ending = {
   Closing: { _tag: "Closing", reason: { _tag: "HandshakeFailed", problem: "the first reason" } },

@@ -1,4 +1,13 @@
-import { Capabilities, type Initialize, Method, Methods, Revision, type Tool } from "@effect-mcp/protocol"
+import {
+  Capabilities,
+  type Elicitation,
+  type Initialize,
+  Method,
+  Methods,
+  Revision,
+  type Task,
+  type Tool
+} from "@effect-mcp/protocol"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { inheritedNames } from "./wire.ts"
@@ -11,8 +20,25 @@ const rows: ReadonlyArray<readonly [string, Methods.AnyRequest | Methods.AnyNoti
   ...notifications
 ]
 
-/** The schema of a capability that is there and says no more. */
-const declares = (capabilities: Schema.Codec<unknown>, name: string) => Schema.is(capabilities)({ [name]: {} })
+/** The methods that the first revision did not have. */
+const later: ReadonlyMap<string, Revision.Revision> = new Map([
+  ["elicitation/create", "2025-06-18"],
+  ["notifications/elicitation/complete", "2025-11-25"],
+  ["tasks/get", "2025-11-25"],
+  ["tasks/result", "2025-11-25"],
+  ["tasks/list", "2025-11-25"],
+  ["tasks/cancel", "2025-11-25"],
+  ["notifications/tasks/status", "2025-11-25"]
+])
+
+/** What declares a capability: an object in an object for every name of its path, with a flag or an object at the end. */
+const declaring = (path: string, end: unknown): unknown =>
+  path.split(".").reduceRight<unknown>((inner, name) => ({ [name]: inner }), end)
+
+/** Is there a capability by that name? Then it takes a flag or an object, and nothing else. */
+const exists = (codec: Schema.Codec<unknown>, path: string): boolean =>
+  (Schema.is(codec)(declaring(path, {})) || Schema.is(codec)(declaring(path, true))) &&
+  !Schema.is(codec)(declaring(path, "yes"))
 
 describe.each(rows)("%s", (key, row) => {
   it("bears the name it is found under", () => assert.strictEqual(row.name, key))
@@ -26,18 +52,19 @@ describe.each(rows)("%s", (key, row) => {
     assert.isTrue(Revision.isRevision(row.since))
   })
 
-  it("[INIT-15] needs a capability of the side that serves it, or of the one that tells", () => {
+  it("[INIT-15] needs a capability that exists, of the side that serves it, or of the one that tells", () => {
     if (row.capability === undefined) return
-    const holder = row.from === "either"
-      ? undefined
-      : row.kind === "request"
-      ? Method.peerOf(row.from)
-      : row.from
-    const capabilities = holder === "client" ? Capabilities.ClientCapabilities : Capabilities.ServerCapabilities
-    assert.isDefined(holder, "a method that either side sends cannot need a capability of one side")
-    // A capability by that name exists: it takes an object, and nothing that is none.
-    assert.isTrue(declares(capabilities, row.capability))
-    assert.isFalse(Schema.is(capabilities)({ [row.capability]: "yes" }))
+    const senders = roles.filter((role) => Methods.findRequest(key, role) ?? Methods.findNotification(key, role))
+    assert.isNotEmpty(senders)
+    for (const sender of senders) {
+      const holder = row.kind === "request" ? Method.peerOf(sender) : sender
+      const { [holder]: codec } = { client: Capabilities.ClientCapabilities, server: Capabilities.ServerCapabilities }
+      assert.isTrue(exists(codec, row.capability), `${row.capability} of the ${holder}`)
+    }
+  })
+
+  it("exists since the revision that has it first", () => {
+    assert.strictEqual(row.since, later.get(key) ?? "2024-11-05")
   })
 
   it.each(roles)("is found by its name when sent by the %s, if that side may send it", (role) => {
@@ -87,21 +114,97 @@ it("ping, cancellation and progress go both ways and need no capability", () => 
   }
 })
 
-it("[TOOL-01] [LOG-01] tools and log messages need the server's capability", () => {
-  assert.strictEqual(Methods.requests["tools/list"].capability, "tools")
-  assert.strictEqual(Methods.requests["tools/call"].capability, "tools")
-  assert.strictEqual(Methods.notifications["notifications/message"].capability, "logging")
+const needs: ReadonlyArray<readonly [ids: string, Capabilities.Path, ReadonlyArray<string>]> = [
+  ["[TOOL-01]", "tools", ["tools/list", "tools/call"]],
+  ["[TOOL-02]", "tools.listChanged", ["notifications/tools/list_changed"]],
+  ["[RES-01]", "resources", ["resources/list", "resources/templates/list", "resources/read"]],
+  ["[RES-01] [RES-03] [RES-04]", "resources.subscribe", [
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "notifications/resources/updated"
+  ]],
+  ["[RES-02]", "resources.listChanged", ["notifications/resources/list_changed"]],
+  ["[PRM-01]", "prompts", ["prompts/list", "prompts/get"]],
+  ["[PRM-02]", "prompts.listChanged", ["notifications/prompts/list_changed"]],
+  ["[CMP-01]", "completions", ["completion/complete"]],
+  ["[LOG-01]", "logging", ["logging/setLevel", "notifications/message"]],
+  ["[SMP-01]", "sampling", ["sampling/createMessage"]],
+  ["[ELI-01]", "elicitation", ["elicitation/create"]],
+  ["[ROOT-01]", "roots", ["roots/list"]],
+  ["[ROOT-02]", "roots.listChanged", ["notifications/roots/list_changed"]],
+  ["[TSK-01]", "tasks", ["tasks/get", "tasks/result", "notifications/tasks/status"]],
+  ["[TSK-01]", "tasks.list", ["tasks/list"]],
+  ["[TSK-01]", "tasks.cancel", ["tasks/cancel"]]
+]
+
+it.each(needs)("%s %s is needed for exactly %j", (_, path, names) => {
+  assert.sameMembers(rows.filter(([, row]) => row.capability === path).map(([key]) => key), [...names])
+})
+
+it("what the handshake, the liveness and the end of requests take needs no capability", () => {
+  assert.sameMembers(rows.filter(([, row]) => row.capability === undefined).map(([key]) => key), [
+    "initialize",
+    "ping",
+    "notifications/initialized",
+    "notifications/cancelled",
+    "notifications/progress",
+    // Only a client that was asked by page hears of it.
+    "notifications/elicitation/complete"
+  ])
+})
+
+it("each side sends what is its own, and either what is common", () => {
+  const sent = (role: Method.Role) => rows.filter(([, row]) => row.from === role).map(([key]) => key)
+  assert.sameMembers(sent("server"), [
+    "sampling/createMessage",
+    "elicitation/create",
+    "roots/list",
+    "notifications/message",
+    "notifications/resources/updated",
+    "notifications/resources/list_changed",
+    "notifications/tools/list_changed",
+    "notifications/prompts/list_changed",
+    "notifications/elicitation/complete"
+  ])
+  assert.sameMembers(sent("client"), [
+    "initialize",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "logging/setLevel",
+    "notifications/initialized",
+    "notifications/roots/list_changed"
+  ])
 })
 
 it("the types derived from the table are those of its rows", () => {
-  expectTypeOf<Methods.RequestName<"server">>().toEqualTypeOf<"ping">()
-  expectTypeOf<Methods.RequestName<"client">>().toEqualTypeOf<"initialize" | "ping" | "tools/call" | "tools/list">()
+  type Tasks = "tasks/get" | "tasks/result" | "tasks/list" | "tasks/cancel"
+  expectTypeOf<Methods.RequestName<"server">>().toEqualTypeOf<
+    "ping" | "sampling/createMessage" | "elicitation/create" | "roots/list" | Tasks
+  >()
+  expectTypeOf<Methods.RequestName<"client">>().toEqualTypeOf<
+    Exclude<keyof Methods.Requests, "sampling/createMessage" | "elicitation/create" | "roots/list">
+  >()
   expectTypeOf<Methods.NotificationName<"client">>().toEqualTypeOf<
-    "notifications/cancelled" | "notifications/initialized" | "notifications/progress"
+    | "notifications/cancelled"
+    | "notifications/initialized"
+    | "notifications/progress"
+    | "notifications/roots/list_changed"
+    | "notifications/tasks/status"
   >()
   expectTypeOf<Methods.NotificationName<"server">>().toEqualTypeOf<
-    "notifications/cancelled" | "notifications/message" | "notifications/progress"
+    Exclude<keyof Methods.Notifications, "notifications/initialized" | "notifications/roots/list_changed">
   >()
   expectTypeOf<Methods.ParamsOf<"initialize">>().toEqualTypeOf<Initialize.InitializeParams>()
   expectTypeOf<Methods.ResultOf<"tools/call">>().toEqualTypeOf<Tool.CallToolResult>()
+  expectTypeOf<Methods.ParamsOf<"elicitation/create">>().toEqualTypeOf<Elicitation.ElicitParams>()
+  expectTypeOf<Methods.ResultOf<"tasks/get">>().toEqualTypeOf<Task.TaskResult>()
+  expectTypeOf<Methods.NotificationParamsOf<"notifications/tasks/status">>().toEqualTypeOf<Task.TaskResult>()
 })

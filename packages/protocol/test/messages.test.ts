@@ -1,23 +1,42 @@
-import { Cancelled, Initialize, Logging, Meta, Methods, Progress, Revision, Tool } from "@effect-mcp/protocol"
+import {
+  Cancelled,
+  Completion,
+  Elicitation,
+  Initialize,
+  Logging,
+  Meta,
+  Pagination,
+  Progress,
+  Prompt,
+  Resource,
+  Revision,
+  Roots,
+  Sampling,
+  Task,
+  Tool
+} from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
+import { parts } from "./table.ts"
 import { notObjects, overTheWire } from "./wire.ts"
 
-/** Every schema of the method table, under the name of what it describes. */
+/** Every schema of the method table, under the name of what it describes, and the one that stands beside it. */
 const codecs: ReadonlyArray<readonly [string, Schema.Codec<unknown>]> = [
-  ...Object.values<Methods.AnyRequest>({ ...Methods.requests }).flatMap((
-    { name, params, result }
-  ): ReadonlyArray<readonly [string, Schema.Codec<unknown>]> => [
-    [`params of ${name}`, params],
-    [`result of ${name}`, result]
-  ]),
-  ...Object.values<Methods.AnyNotification>({ ...Methods.notifications }).map((
-    { name, params }
-  ): readonly [string, Schema.Codec<unknown>] => [`params of ${name}`, params])
+  ...parts.map(({ codec, label }) => [label, codec] as const),
+  ["result of a request that became a task", Task.CreateTaskResult]
 ]
 
 const info = { name: "peer", version: "1" }
 const tool = { name: "add", inputSchema: { type: "object" } }
+const text = { type: "text", text: "" }
+const page = { mode: "url", message: "Sign in", url: "https://example.com", elicitationId: "1" }
+const task = {
+  taskId: "1",
+  status: "working",
+  createdAt: "2025-11-25T10:30:00Z",
+  lastUpdatedAt: "2025-11-25T10:30:00Z",
+  ttl: null
+}
 
 /** What each schema asks for at the least. */
 const minimal: ReadonlyMap<Schema.Codec<unknown>, object> = new Map<Schema.Codec<unknown>, object>([
@@ -26,13 +45,38 @@ const minimal: ReadonlyMap<Schema.Codec<unknown>, object> = new Map<Schema.Codec
   [Meta.RequestParams, {}],
   [Meta.NotificationParams, {}],
   [Meta.EmptyResult, {}],
-  [Tool.ListToolsParams, {}],
+  [Pagination.ListParams, {}],
   [Tool.ListToolsResult, { tools: [] }],
   [Tool.CallToolParams, { name: "add" }],
   [Tool.CallToolResult, { content: [] }],
   [Logging.LogMessageParams, { level: "info", data: null }],
   [Progress.ProgressParams, { progressToken: 0, progress: 0 }],
-  [Cancelled.CancelledParams, {}]
+  [Cancelled.CancelledParams, {}],
+  [Resource.ResourceParams, { uri: "file:///a" }],
+  [Resource.ResourceUpdatedParams, { uri: "file:///a" }],
+  [Resource.ListResourcesResult, { resources: [] }],
+  [Resource.ListResourceTemplatesResult, { resourceTemplates: [] }],
+  [Resource.ReadResourceResult, { contents: [] }],
+  [Prompt.ListPromptsResult, { prompts: [] }],
+  [Prompt.GetPromptParams, { name: "review" }],
+  [Prompt.GetPromptResult, { messages: [] }],
+  [Completion.CompleteParams, {
+    ref: { type: "ref/prompt", name: "review" },
+    argument: { name: "language", value: "" }
+  }],
+  [Completion.CompleteResult, { completion: { values: [] } }],
+  [Logging.SetLevelParams, { level: "info" }],
+  [Sampling.CreateMessageParams, { messages: [], maxTokens: 1 }],
+  [Sampling.CreateMessageResult, { role: "assistant", content: text, model: "m" }],
+  [Elicitation.ElicitParams, { message: "", requestedSchema: { type: "object", properties: {} } }],
+  [Elicitation.ElicitResult, { action: "decline" }],
+  [Elicitation.ElicitationCompleteParams, { elicitationId: "1" }],
+  [Roots.ListRootsResult, { roots: [] }],
+  [Task.TaskParams, { taskId: "1" }],
+  [Task.TaskResult, task],
+  [Task.TaskPayload, {}],
+  [Task.ListTasksResult, { tasks: [] }],
+  [Task.CreateTaskResult, { task }]
 ])
 
 describe.each(codecs)("%s", (_, codec) => {
@@ -42,7 +86,7 @@ describe.each(codecs)("%s", (_, codec) => {
   it.prop("[MSG-01] what is sent is understood on the other side, and nothing of it is lost", [codec], ([sent]) => {
     const received = overTheWire(sent)
     assert.deepStrictEqual(decode(received), received)
-  }, { arbitrary: { runs: 150 } })
+  }, { arbitrary: { runs: 60 } })
 
   it.prop("[MSG-01] members that are not known are no reason to refuse a message", [codec], ([sent]) => {
     assert.isTrue(isFit({ ...Object(overTheWire(sent)), "acme.example/extra": { deep: [null] } }))
@@ -90,6 +134,12 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { capabilities: { sampling: [] } },
     { capabilities: { elicitation: { form: true } } },
     { capabilities: { experimental: { acme: true } } },
+    { capabilities: { sampling: { tools: true } } },
+    { capabilities: { sampling: { context: "yes" } } },
+    { capabilities: { tasks: true } },
+    { capabilities: { tasks: { list: true } } },
+    { capabilities: { tasks: { requests: { sampling: { createMessage: true } } } } },
+    { capabilities: { tasks: { requests: { elicitation: true } } } },
     { clientInfo: undefined },
     { clientInfo: "peer" },
     { clientInfo: { name: "peer" } },
@@ -107,6 +157,10 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { capabilities: { tools: { listChanged: 1 } } },
     { capabilities: { resources: { subscribe: "yes" } } },
     { capabilities: { logging: true } },
+    { capabilities: { completions: true } },
+    { capabilities: { prompts: { listChanged: "yes" } } },
+    { capabilities: { tasks: { cancel: true } } },
+    { capabilities: { tasks: { requests: { tools: { call: true } } } } },
     { serverInfo: undefined },
     { serverInfo: { name: "peer" } },
     { instructions: null },
@@ -143,7 +197,7 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { reason: null },
     { reason: 1 }
   ]],
-  ["a request for a page is refused", Tool.ListToolsParams, [
+  ["[PAG-02] a request for a page is refused", Pagination.ListParams, [
     { cursor: null },
     { cursor: 2 },
     { cursor: { page: 2 } }
@@ -176,7 +230,10 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { name: 1 },
     { arguments: null },
     { arguments: [] },
-    { arguments: "{}" }
+    { arguments: "{}" },
+    { task: null },
+    { task: true },
+    { task: { ttl: "60000" } }
   ]],
   ["the result of a tool is refused", Tool.CallToolResult, [
     { content: undefined },
@@ -211,6 +268,191 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { data: undefined },
     { logger: null },
     { logger: 1 }
+  ]],
+  ["[LOG-04] a request for a level is refused", Logging.SetLevelParams, [
+    { level: undefined },
+    { level: null },
+    { level: "warn" },
+    { level: "" },
+    { level: 4 }
+  ]],
+  ["[RES-08] the name of a resource is refused", Resource.ResourceParams, [
+    { uri: undefined },
+    { uri: null },
+    { uri: 1 },
+    { uri: ["file:///a"] }
+  ]],
+  ["[RES-08] news of a resource is refused", Resource.ResourceUpdatedParams, [
+    { uri: undefined },
+    { uri: null },
+    { uri: 1 }
+  ]],
+  ["[RES-08] a list of resources is refused", Resource.ListResourcesResult, [
+    { resources: undefined },
+    { resources: {} },
+    { resources: [{ name: "a" }] },
+    { resources: [{ uri: "file:///a" }] },
+    { resources: [{ uri: "file:///a", name: "a", size: "1 kB" }] },
+    { resources: [{ uri: "file:///a", name: "a", mimeType: null }] },
+    { resources: [{ uri: "file:///a", name: "a", annotations: { audience: "user" } }] },
+    { nextCursor: 2 }
+  ]],
+  ["a list of resource templates is refused", Resource.ListResourceTemplatesResult, [
+    { resourceTemplates: undefined },
+    { resourceTemplates: [{ name: "a", uri: "file:///a" }] },
+    { resourceTemplates: [{ uriTemplate: "file:///{path}" }] },
+    { resourceTemplates: [{ uriTemplate: "file:///{path}", name: "a", icons: [{ src: 1 }] }] }
+  ]],
+  ["[RES-08] what was read is refused", Resource.ReadResourceResult, [
+    { contents: undefined },
+    { contents: {} },
+    { contents: [{ uri: "file:///a" }] },
+    { contents: [{ text: "" }] },
+    { contents: [{ uri: "file:///a", text: 1 }] },
+    { contents: [{ uri: "file:///a", blob: [0, 1] }] },
+    { contents: [{ uri: "file:///a", text: "", mimeType: 1 }] }
+  ]],
+  ["a list of prompts is refused", Prompt.ListPromptsResult, [
+    { prompts: undefined },
+    { prompts: [{}] },
+    { prompts: [{ name: "review", arguments: {} }] },
+    { prompts: [{ name: "review", arguments: [{}] }] },
+    { prompts: [{ name: "review", arguments: [{ name: "language", required: "yes" }] }] }
+  ]],
+  ["[PRM-03] [PRM-04] a request for a prompt is refused", Prompt.GetPromptParams, [
+    { name: undefined },
+    { name: 1 },
+    { arguments: [] },
+    { arguments: { language: 1 } },
+    { arguments: { language: null } }
+  ]],
+  ["[PRM-05] a prompt is refused", Prompt.GetPromptResult, [
+    { messages: undefined },
+    { messages: [{ role: "user" }] },
+    { messages: [{ role: "system", content: text }] },
+    { messages: [{ role: "user", content: [text] }] },
+    { messages: [{ role: "user", content: { type: "image", data: "" } }] },
+    { messages: [{ role: "user", content: { type: "tool_use", id: "1", name: "add", input: {} } }] },
+    { description: null }
+  ]],
+  ["[CMP-03] [CMP-04] a request for completion is refused", Completion.CompleteParams, [
+    { ref: undefined },
+    { ref: {} },
+    { ref: { type: "ref/prompt" } },
+    { ref: { type: "ref/resource", name: "review" } },
+    { ref: { type: "ref/tool", name: "add" } },
+    { argument: undefined },
+    { argument: { name: "language" } },
+    { argument: { name: "language", value: 1 } },
+    { context: { arguments: { language: 1 } } },
+    { context: null }
+  ]],
+  ["[CMP-02] a completion is refused", Completion.CompleteResult, [
+    { completion: undefined },
+    { completion: {} },
+    { completion: { values: "a" } },
+    { completion: { values: [1] } },
+    { completion: { values: Array.from({ length: 101 }, String) } },
+    { completion: { values: [], total: "many" } },
+    { completion: { values: [], hasMore: 1 } }
+  ]],
+  ["a request for a message is refused", Sampling.CreateMessageParams, [
+    { messages: undefined },
+    { messages: {} },
+    { messages: [{ role: "user" }] },
+    { messages: [{ role: "system", content: text }] },
+    { messages: [{ role: "user", content: "text" }] },
+    { messages: [{ role: "user", content: { type: "resource_link", uri: "file:///a", name: "a" } }] },
+    { messages: [{ role: "user", content: [text, { type: "tool_use", id: "1", name: "add" }] }] },
+    { messages: [{ role: "user", content: { type: "tool_result", content: [] } }] },
+    { messages: [{ role: "user", content: { type: "tool_result", toolUseId: "1", content: [{ type: "tool_use" }] } }] },
+    { maxTokens: undefined },
+    { maxTokens: "many" },
+    { includeContext: "everything" },
+    { modelPreferences: { hints: ["claude"] } },
+    { modelPreferences: { costPriority: "high" } },
+    { stopSequences: "stop" },
+    { metadata: [] },
+    { tools: [{ name: "add" }] },
+    { toolChoice: "auto" },
+    { toolChoice: { mode: "any" } },
+    { task: { ttl: null } }
+  ]],
+  ["the message of a model is refused", Sampling.CreateMessageResult, [
+    { role: undefined },
+    { role: "model" },
+    { content: undefined },
+    { content: [{}] },
+    { content: { type: "resource", resource: { uri: "file:///a", text: "" } } },
+    { model: undefined },
+    { stopReason: null }
+  ]],
+  ["[ELI-10] a question is refused", Elicitation.ElicitParams, [
+    { message: undefined },
+    { requestedSchema: undefined },
+    { requestedSchema: { type: "object" } },
+    { requestedSchema: { type: "array", properties: {} } },
+    { requestedSchema: { type: "object", properties: { name: { type: "object", properties: {} } } } },
+    { requestedSchema: { type: "object", properties: { name: { type: "string", format: "hostname" } } } },
+    { requestedSchema: { type: "object", properties: { name: { type: "number", minimum: "0" } } } },
+    { requestedSchema: { type: "object", properties: { name: { type: "boolean", default: "yes" } } } },
+    { requestedSchema: { type: "object", properties: { name: { type: "array", items: { type: "string" } } } } },
+    { requestedSchema: { type: "object", properties: {}, required: "name" } },
+    { mode: "url" },
+    { ...page, url: undefined },
+    { ...page, elicitationId: undefined },
+    { ...page, mode: "page" }
+  ]],
+  ["[ELI-09] the answer of a user is refused", Elicitation.ElicitResult, [
+    { action: undefined },
+    { action: "yes" },
+    { content: [] },
+    { content: { name: null } },
+    { content: { name: {} } },
+    { content: { names: [1] } }
+  ]],
+  ["[ELI-12] news of a question is refused", Elicitation.ElicitationCompleteParams, [
+    { elicitationId: undefined },
+    { elicitationId: null },
+    { elicitationId: 1 }
+  ]],
+  ["[ROOT-03] a list of roots is refused", Roots.ListRootsResult, [
+    { roots: undefined },
+    { roots: {} },
+    { roots: [{}] },
+    { roots: [{ uri: "https://example.com" }] },
+    { roots: [{ uri: "/home" }] },
+    { roots: [{ uri: "file:/home" }] },
+    { roots: [{ uri: "file:///home", name: 1 }] }
+  ]],
+  ["[TSK-07] the name of a task is refused", Task.TaskParams, [
+    { taskId: undefined },
+    { taskId: null },
+    { taskId: 1 }
+  ]],
+  ["[TSK-09] [TSK-10] [TSK-11] a task is refused", Task.TaskResult, [
+    { taskId: undefined },
+    { taskId: 1 },
+    { status: undefined },
+    { status: "submitted" },
+    { status: "Working" },
+    { createdAt: undefined },
+    { lastUpdatedAt: undefined },
+    { lastUpdatedAt: 0 },
+    { ttl: undefined },
+    { ttl: "60000" },
+    { pollInterval: null }
+  ]],
+  ["[TSK-22] a list of tasks is refused", Task.ListTasksResult, [
+    { tasks: undefined },
+    { tasks: [{}] },
+    { tasks: [{ ...task, ttl: undefined }] },
+    { nextCursor: 2 }
+  ]],
+  ["[TSK-14] the answer to a request that became a task is refused", Task.CreateTaskResult, [
+    { task: undefined },
+    { task: {} },
+    { task: { ...task, status: "done" } }
   ]]
 ]
 
@@ -243,8 +485,48 @@ it("[CAN-05] [CAN-09] a cancellation may leave out the id, from which nothing fo
 })
 
 it("[PAG-02] [PAG-04] an empty cursor is a cursor", () => {
-  assert.isTrue(Schema.is(Tool.ListToolsParams)({ cursor: "" }))
+  assert.isTrue(Schema.is(Pagination.ListParams)({ cursor: "" }))
   assert.isTrue(Schema.is(Tool.ListToolsResult)({ tools: [], nextCursor: "" }))
+})
+
+it("[CMP-02] a completion may hold a hundred values", () => {
+  const values = Array.from({ length: Completion.maximumValues }, String)
+  assert.isTrue(Schema.is(Completion.CompleteResult)({ completion: { values, total: 1000, hasMore: true } }))
+})
+
+it("[TSK-15] what a task has come to may be any result", () => {
+  for (const result of [{}, { content: [text] }, { role: "user", _meta: {} }, { "": null }]) {
+    assert.isTrue(Schema.is(Task.TaskPayload)(result))
+  }
+})
+
+describe("[ELI-04] [ELI-10] a question is either of its kinds", () => {
+  const fields: ReadonlyArray<readonly [string, object]> = [
+    ["text", { type: "string", minLength: 1, maxLength: 9, format: "email", default: "" }],
+    ["number", { type: "number", minimum: 0, maximum: 1, default: 0.5 }],
+    ["whole number", { type: "integer", title: "Age", description: "in years" }],
+    ["yes or no", { type: "boolean", default: false }],
+    ["choice", { type: "string", enum: ["a", "b"], default: "a" }],
+    ["choice with names beside it", { type: "string", enum: ["a"], enumNames: ["A"] }],
+    ["titled choice", { type: "string", oneOf: [{ const: "a", title: "A" }] }],
+    ["choices", { type: "array", minItems: 1, items: { type: "string", enum: ["a"] }, default: ["a"] }],
+    ["titled choices", { type: "array", maxItems: 2, items: { anyOf: [{ const: "a", title: "A" }] } }]
+  ]
+
+  it.each(fields)("a form with a field for a %s", (_, field) => {
+    const requestedSchema = { type: "object", properties: { field }, required: ["field"] }
+    for (const mode of [{}, { mode: "form" }]) {
+      const params = { ...mode, message: "", requestedSchema }
+      assert.isTrue(Schema.is(Elicitation.FormParams)(params))
+      // Nothing of the field is lost to a kind that resembles it.
+      assert.deepStrictEqual<unknown>(Schema.decodeUnknownSync(Elicitation.ElicitParams)(params), params)
+    }
+  })
+
+  it("a page", () => {
+    assert.deepStrictEqual<unknown>(Schema.decodeUnknownSync(Elicitation.ElicitParams)(page), page)
+    assert.isFalse(Schema.is(Elicitation.FormParams)(page))
+  })
 })
 
 it("data of a log message may be any JSON value, null and false included", () => {

@@ -14,3 +14,16 @@ export const inheritedNames: ReadonlyArray<string> = [
   "valueOf",
   ""
 ]
+
+/** Is this an object, neither null nor a list? */
+export const isMembers = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** The same value, frozen all through: to alter it throws. */
+export const frozen = <A>(value: A): A => {
+  if (typeof value === "object" && value !== null) {
+    for (const inner of Object.values(value)) frozen(inner)
+    Object.freeze(value)
+  }
+  return value
+}

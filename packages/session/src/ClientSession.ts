@@ -4,14 +4,21 @@
  * @since 0.1.0
  */
 import {
-  type Capabilities,
+  Capabilities,
   CloseReason,
+  type Completion,
+  Differences,
   Handshake,
   type Initialize,
   JsonRpc,
+  type Logging,
   McpError,
+  type Method,
   Methods,
+  type Pagination,
   type Profile,
+  type Prompt,
+  type Resource,
   Revision,
   type Tool
 } from "@effect-mcp/protocol"
@@ -20,13 +27,17 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
+import { CallbackContext } from "./CallbackContext.ts"
 import * as Dispatch from "./Dispatch.ts"
-import type * as Handlers from "./Handlers.ts"
+import * as Handlers from "./Handlers.ts"
 import * as HandshakeError from "./HandshakeError.ts"
 import * as Core from "./internal/Core.ts"
+import * as Paging from "./internal/Paging.ts"
 import * as Reader from "./internal/Reader.ts"
 import * as Sender from "./internal/Sender.ts"
 import * as ServedContext from "./internal/ServedContext.ts"
+import { trust } from "./internal/trust.ts"
 import { validate } from "./internal/validation.ts"
 import * as Limits from "./Limits.ts"
 import type { RequestError } from "./RequestError.ts"
@@ -41,9 +52,16 @@ import type { Transport } from "./Transport.ts"
  * @since 0.1.0
  */
 export interface Options<H = Handlers.Handlers<"server">> extends Session.Options {
-  /** What the client declares that it can do. Default: nothing. */
+  /**
+   * What the client declares beyond what its handlers show, for example `roots: { listChanged: true }` or
+   * `elicitation: { form: {}, url: {} }`.
+   */
   readonly capabilities?: Capabilities.ClientCapabilities
-  /** What the client does with what the server sends on its own account, for example its log messages. */
+  /**
+   * What the client does with what the server sends: its requests (`sampling/createMessage`, `elicitation/create`,
+   * `roots/list`), which are declared as capabilities, and its notifications. Handlers of requests run with a
+   * `CallbackContext`.
+   */
   readonly handlers?: H
 }
 
@@ -64,13 +82,21 @@ export interface Shape extends Session.Session<Handshake.ClientState> {
     params: Methods.ParamsOf<Name>,
     options?: RequestOptions<R>
   ) => Effect.Effect<Methods.ResultOf<Name>, RequestError, R>
+  /** Sends a request of a method that is not in the table, by a row of your own. */
+  readonly extension: <Params extends object, Result, R = never>(
+    row: Method.RequestMethod<string, "client" | "either", Params, Result>,
+    params: Params,
+    options?: RequestOptions<R>
+  ) => Effect.Effect<Result, RequestError, R>
   /** Asks whether the server is there (PING-01). */
   readonly ping: <R = never>(options?: RequestOptions<R>) => Effect.Effect<void, RequestError, R>
   /** Lists one page of the server's tools. */
   readonly listTools: <R = never>(
-    params?: Tool.ListToolsParams,
+    params?: Pagination.ListParams,
     options?: RequestOptions<R>
   ) => Effect.Effect<Tool.ListToolsResult, RequestError, R>
+  /** All of the server's tools, page by page as they are wanted. A cursor that comes twice fails as `InvalidResult`. */
+  readonly tools: Stream.Stream<Tool.Tool, RequestError>
   /**
    * Calls a tool. A failure of the tool itself is a result with `isError`; a failure of the call is a `RequestError`.
    */
@@ -79,6 +105,67 @@ export interface Shape extends Session.Session<Handshake.ClientState> {
     input?: { readonly [name: string]: unknown },
     options?: RequestOptions<R>
   ) => Effect.Effect<Tool.CallToolResult, RequestError, R>
+  /** Lists one page of the server's resources. */
+  readonly listResources: <R = never>(
+    params?: Pagination.ListParams,
+    options?: RequestOptions<R>
+  ) => Effect.Effect<Resource.ListResourcesResult, RequestError, R>
+  /** All of the server's resources. */
+  readonly resources: Stream.Stream<Resource.Resource, RequestError>
+  /** Lists one page of the server's resource templates. */
+  readonly listResourceTemplates: <R = never>(
+    params?: Pagination.ListParams,
+    options?: RequestOptions<R>
+  ) => Effect.Effect<Resource.ListResourceTemplatesResult, RequestError, R>
+  /** All of the server's resource templates. */
+  readonly resourceTemplates: Stream.Stream<Resource.ResourceTemplate, RequestError>
+  /** Reads a resource. */
+  readonly readResource: <R = never>(
+    uri: string,
+    options?: RequestOptions<R>
+  ) => Effect.Effect<Resource.ReadResourceResult, RequestError, R>
+  /** Asks to be told when a resource changes; what comes is in `notifications("notifications/resources/updated")`. */
+  readonly subscribeResource: <R = never>(
+    uri: string,
+    options?: RequestOptions<R>
+  ) => Effect.Effect<void, RequestError, R>
+  /** Takes that back. */
+  readonly unsubscribeResource: <R = never>(
+    uri: string,
+    options?: RequestOptions<R>
+  ) => Effect.Effect<void, RequestError, R>
+  /** Lists one page of the server's prompts. */
+  readonly listPrompts: <R = never>(
+    params?: Pagination.ListParams,
+    options?: RequestOptions<R>
+  ) => Effect.Effect<Prompt.ListPromptsResult, RequestError, R>
+  /** All of the server's prompts. */
+  readonly prompts: Stream.Stream<Prompt.Prompt, RequestError>
+  /** Gets a prompt, filled in. */
+  readonly getPrompt: <R = never>(
+    name: string,
+    input?: { readonly [name: string]: string },
+    options?: RequestOptions<R>
+  ) => Effect.Effect<Prompt.GetPromptResult, RequestError, R>
+  /** Asks what may come next in an argument of a prompt or a resource template. */
+  readonly complete: <R = never>(
+    params: Completion.CompleteParams,
+    options?: RequestOptions<R>
+  ) => Effect.Effect<Completion.CompleteResult, RequestError, R>
+  /** Says which log messages are wanted: this level and what is more severe. */
+  readonly setLogLevel: <R = never>(
+    level: Logging.Level,
+    options?: RequestOptions<R>
+  ) => Effect.Effect<void, RequestError, R>
+  /** Says that the roots have changed. Needs the capability `roots.listChanged` to be declared (ROOT-02). */
+  readonly rootsListChanged: Effect.Effect<void, RequestError>
+  /**
+   * The server's notifications of one kind, from now on and until the session ends; a follower that lags by more than 1,024
+   * loses the oldest. What a handler is given is in the stream, too.
+   */
+  readonly notifications: <Name extends Handlers.NotificationName<"server">>(
+    name: Name
+  ) => Stream.Stream<Methods.NotificationParamsOf<Name>>
 }
 
 /**
@@ -131,11 +218,14 @@ const judge = (
   }
   const answer = validate(Methods.requests.initialize.result)(response.result)
   if (Result.isFailure(answer)) return Result.fail({ _tag: "InvalidResult", problem: answer.failure })
-  const { capabilities, instructions, protocolVersion, serverInfo } = answer.success
+  const { instructions, protocolVersion, serverInfo } = answer.success
   const revision = revisions.find((revision) => revision === protocolVersion)
-  return revision === undefined
-    ? Result.fail({ _tag: "UnsupportedRevision", answered: protocolVersion, supported: revisions })
-    : Result.succeed({ revision, capabilities, info: serverInfo, instructions })
+  if (revision === undefined) {
+    return Result.fail({ _tag: "UnsupportedRevision", answered: protocolVersion, supported: revisions })
+  }
+  // What a revision has no word for was not declared in it, whatever stands there.
+  const { capabilities } = Differences.project("initialize", "result", revision, answer.success)
+  return Result.succeed({ revision, capabilities, info: serverInfo, instructions })
 }
 
 const closedWhile = (error: RequestError): HandshakeError.HandshakeErrorReason => {
@@ -166,7 +256,11 @@ export const make = Effect.fnUntraced(
     const limits = Limits.make(options.limits)
     const revisions = options.revisions ?? Revision.supported
     const offer = Session.newest(revisions) ?? Revision.latest
-    const capabilities = options.capabilities ?? {}
+    const handlers: Handlers.Handlers<"server", unknown> = options.handlers ?? {}
+    const capabilities: Capabilities.ClientCapabilities = {
+      ...Handlers.clientCapabilities(handlers),
+      ...options.capabilities
+    }
     let profile: Profile.ServerProfile | undefined
 
     const core = yield* Core.make<Handshake.ClientState>({
@@ -179,12 +273,15 @@ export const make = Effect.fnUntraced(
       Effect.mapError((error) => HandshakeError.make({ _tag: "ConnectFailed", error }))
     )
     const sender = Sender.make(core, { profile: () => profile, declared: capabilities })
-    const dispatch = Dispatch.make("server", options.handlers ?? {})
+    const dispatch = Dispatch.make("server", withModes(handlers, capabilities))
+    const servedContext = ServedContext.make(sender, core.emit)
     core.read(Reader.make(core, {
       sender,
       dispatch,
       profile: () => profile,
-      contextOf: ServedContext.make(sender, core.emit),
+      contextOf: (served, request, profile) =>
+        // The services of the handlers were captured with the session's context when it was made.
+        trust(Context.add(core.context, CallbackContext, { ...servedContext(served, request), profile })),
       intercept: () => false
     }))
 
@@ -232,20 +329,82 @@ export const make = Effect.fnUntraced(
   }
 )
 
+/** A question in a mode that was not declared is refused as the specification wants it (ELI-05). */
+const withModes = (
+  handlers: Handlers.Handlers<"server", unknown>,
+  capabilities: Capabilities.ClientCapabilities
+): Handlers.Handlers<"server", unknown> => {
+  const elicit = handlers["elicitation/create"]
+  if (elicit === undefined) return handlers
+  return {
+    ...handlers,
+    "elicitation/create": (params) =>
+      Capabilities.declares(capabilities, params.mode === "url" ? "elicitation.url" : "elicitation.form")
+        ? elicit(params)
+        : Effect.fail(McpError.invalidParams(`Elicitation by ${params.mode ?? "form"} is not supported`))
+  }
+}
+
 const shape = (
   core: Core.Core<Handshake.ClientState>,
   sender: Sender.Sender,
   profile: Profile.ServerProfile
 ): Shape => {
-  const { requests } = Methods
+  const { notifications, requests } = Methods
+  const listTools: Shape["listTools"] = (params, options) =>
+    sender.request(requests["tools/list"], params ?? {}, options)
+  const listResources: Shape["listResources"] = (params, options) =>
+    sender.request(requests["resources/list"], params ?? {}, options)
+  const listResourceTemplates: Shape["listResourceTemplates"] = (params, options) =>
+    sender.request(requests["resources/templates/list"], params ?? {}, options)
+  const listPrompts: Shape["listPrompts"] = (params, options) =>
+    sender.request(requests["prompts/list"], params ?? {}, options)
+  const at = (cursor: string | undefined) => cursor === undefined ? {} : { cursor }
+
   return {
     profile,
     ...Core.session(core),
     request: (name, params, options) => sender.request(requests[name], params, options),
+    extension: (row, params, options) => sender.request(row, params, options),
     ping: (options) => Effect.asVoid(sender.request(requests.ping, {}, options)),
-    listTools: (params, options) => sender.request(requests["tools/list"], params ?? {}, options),
+    listTools,
+    tools: Paging.stream(
+      "tools/list",
+      (cursor) => Effect.map(listTools(at(cursor)), ({ nextCursor, tools }) => ({ items: tools, nextCursor }))
+    ),
     callTool: (name, input, options) =>
-      sender.request(requests["tools/call"], input === undefined ? { name } : { name, arguments: input }, options)
+      sender.request(requests["tools/call"], input === undefined ? { name } : { name, arguments: input }, options),
+    listResources,
+    resources: Paging.stream(
+      "resources/list",
+      (cursor) =>
+        Effect.map(listResources(at(cursor)), ({ nextCursor, resources }) => ({ items: resources, nextCursor }))
+    ),
+    listResourceTemplates,
+    resourceTemplates: Paging.stream(
+      "resources/templates/list",
+      (cursor) =>
+        Effect.map(listResourceTemplates(at(cursor)), ({ nextCursor, resourceTemplates }) => ({
+          items: resourceTemplates,
+          nextCursor
+        }))
+    ),
+    readResource: (uri, options) => sender.request(requests["resources/read"], { uri }, options),
+    subscribeResource: (uri, options) =>
+      Effect.asVoid(sender.request(requests["resources/subscribe"], { uri }, options)),
+    unsubscribeResource: (uri, options) =>
+      Effect.asVoid(sender.request(requests["resources/unsubscribe"], { uri }, options)),
+    listPrompts,
+    prompts: Paging.stream(
+      "prompts/list",
+      (cursor) => Effect.map(listPrompts(at(cursor)), ({ nextCursor, prompts }) => ({ items: prompts, nextCursor }))
+    ),
+    getPrompt: (name, input, options) =>
+      sender.request(requests["prompts/get"], input === undefined ? { name } : { name, arguments: input }, options),
+    complete: (params, options) => sender.request(requests["completion/complete"], params, options),
+    setLogLevel: (level, options) => Effect.asVoid(sender.request(requests["logging/setLevel"], { level }, options)),
+    rootsListChanged: sender.notify(notifications["notifications/roots/list_changed"], {}),
+    notifications: (name) => core.subscriptions.follow(name)
   }
 }
 

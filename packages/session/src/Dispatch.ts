@@ -10,7 +10,6 @@ import * as Result from "effect/Result"
 import type { Handlers, NotificationHandler, NotificationName, RequestHandler, RequestName } from "./Handlers.ts"
 import { trust } from "./internal/trust.ts"
 import { validate } from "./internal/validation.ts"
-import type { RequestContext } from "./RequestContext.ts"
 
 /**
  * Handlers, ready to be asked by the names that come off the wire.
@@ -27,12 +26,15 @@ export interface Dispatch<R> {
   readonly handle: (
     request: JsonRpc.Request,
     profile: Profile.Profile
-  ) => Effect.Effect<unknown, McpError.McpError, R | RequestContext>
-  /** What there is to do about a notification: nothing, with the reason, or something. */
+  ) => Effect.Effect<unknown, McpError.McpError, R>
+  /**
+   * What there is to do about a notification: fails with the reason if it is none that this peer may send, and succeeds with
+   * what its handler does, or `undefined` where it has none.
+   */
   readonly notify: (
     notification: JsonRpc.Notification,
     profile: Profile.Profile
-  ) => Result.Result<Effect.Effect<void, never, R>, string>
+  ) => Result.Result<Effect.Effect<void, never, R> | undefined, string>
 }
 
 /** The params as they count: absent and `null` are no params. */
@@ -49,7 +51,7 @@ export const make = <From extends Method.Role, R>(from: From, handlers: Handlers
   const byName = new Map<string, unknown>(Object.entries({ ...handlers }))
   // A record's cell for a name holds the handler for that name's row; the lookup by a string cannot show it.
   const requestHandler = (name: string) =>
-    trust<RequestHandler<RequestName<From> & keyof Methods.Requests, R | RequestContext> | undefined>(byName.get(name))
+    trust<RequestHandler<RequestName<From> & keyof Methods.Requests, R> | undefined>(byName.get(name))
   const notificationHandler = (name: string) =>
     trust<NotificationHandler<NotificationName<From> & keyof Methods.Notifications, R> | undefined>(byName.get(name))
 
@@ -73,11 +75,11 @@ export const make = <From extends Method.Role, R>(from: From, handlers: Handlers
       const row = Methods.findNotification(notification.method, from)
       if (row === undefined || !isIn(row, profile)) return Result.fail("unknown method")
       const handler = notificationHandler(row.name)
-      if (handler === undefined) return Result.fail("no handler")
       const params = validate<unknown>(trust(row.params))(paramsOf(notification))
-      return Result.isSuccess(params)
-        ? Result.succeed(Effect.suspend(() => handler(trust(params.success))))
-        : Result.fail(params.failure)
+      if (Result.isFailure(params)) return Result.fail(params.failure)
+      return Result.succeed(
+        handler === undefined ? undefined : Effect.suspend(() => handler(trust(params.success)))
+      )
     }
   }
 }

@@ -5,6 +5,7 @@
  */
 import type { Capabilities, McpError, Method, Methods } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
+import type { CallbackContext } from "./CallbackContext.ts"
 import type { RequestContext } from "./RequestContext.ts"
 
 /**
@@ -81,7 +82,7 @@ export type ServicesOf<H> = Exclude<
     [Name in keyof H]-?: NonNullable<H[Name]> extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R
       : never
   }[keyof H],
-  RequestContext
+  RequestContext | CallbackContext
 >
 
 /**
@@ -101,5 +102,29 @@ export type Only<H, From extends Method.Role> = {
  * @category derivations
  * @since 0.1.0
  */
-export const serverCapabilities = (handlers: Handlers<"client", unknown>): Capabilities.ServerCapabilities =>
-  handlers["tools/list"] !== undefined || handlers["tools/call"] !== undefined ? { tools: {} } : {}
+export const serverCapabilities = (handlers: Handlers<"client", unknown>): Capabilities.ServerCapabilities => {
+  const handles = (...names: ReadonlyArray<keyof Handlers<"client">>) =>
+    names.some((name) => handlers[name] !== undefined)
+  return {
+    ...(handles("tools/list", "tools/call") ? { tools: {} } : undefined),
+    ...(handles("prompts/list", "prompts/get") ? { prompts: {} } : undefined),
+    ...(handles("resources/list", "resources/read", "resources/templates/list", "resources/subscribe")
+      ? { resources: handles("resources/subscribe") ? { subscribe: true } : {} }
+      : undefined),
+    ...(handles("completion/complete") ? { completions: {} } : undefined),
+    ...(handles("logging/setLevel") ? { logging: {} } : undefined)
+  }
+}
+
+/**
+ * The capabilities that a client's handlers amount to. Elicitation stands for forms; declare `url` beside it where pages to
+ * visit are understood, too.
+ *
+ * @category derivations
+ * @since 0.1.0
+ */
+export const clientCapabilities = (handlers: Handlers<"server", unknown>): Capabilities.ClientCapabilities => ({
+  ...(handlers["sampling/createMessage"] !== undefined ? { sampling: {} } : undefined),
+  ...(handlers["elicitation/create"] !== undefined ? { elicitation: {} } : undefined),
+  ...(handlers["roots/list"] !== undefined ? { roots: {} } : undefined)
+})

@@ -3,7 +3,17 @@
  *
  * @since 0.1.0
  */
-import type { Logging, Meta, Methods, Profile, Progress, RequestId } from "@effect-mcp/protocol"
+import type {
+  Elicitation,
+  Logging,
+  Meta,
+  Methods,
+  Profile,
+  Progress,
+  RequestId,
+  Roots,
+  Sampling
+} from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { RequestError } from "./RequestError.ts"
@@ -38,7 +48,10 @@ export class RequestContext extends Context.Service<RequestContext, {
   readonly profile: Profile.ClientProfile
   /** Reports a step of progress. Nothing is sent unless the requester asked for progress, or if the value did not grow. */
   readonly progress: (step: Progress.Progress) => Effect.Effect<void>
-  /** Sends a log message. It goes nowhere, with an event, unless the server declares the capability `logging` (LOG-01). */
+  /**
+   * Sends a log message, unless it is milder than what the client wants to hear of (LOG-02). It goes nowhere, with an event,
+   * unless the server declares the capability `logging` (LOG-01).
+   */
   readonly log: (message: Omit<Logging.LogMessageParams, "_meta">) => Effect.Effect<void>
   /** Asks something of the client, on behalf of this request. */
   readonly request: <Name extends Methods.RequestName<"server">>(
@@ -46,6 +59,18 @@ export class RequestContext extends Context.Service<RequestContext, {
     params: Methods.ParamsOf<Name>,
     options?: RequestOptions
   ) => Effect.Effect<Methods.ResultOf<Name>, RequestError>
+  /** Asks the client's model for a message; checks first what the client has declared, and that uses of tools match. */
+  readonly createMessage: (
+    params: Sampling.CreateMessageParams,
+    options?: RequestOptions
+  ) => Effect.Effect<Sampling.CreateMessageResult, RequestError>
+  /** Asks the client's user, by a form or by a page to visit. */
+  readonly elicit: (
+    params: Elicitation.ElicitParams,
+    options?: RequestOptions
+  ) => Effect.Effect<Elicitation.ElicitResult, RequestError>
+  /** Asks where the client lets the server work. */
+  readonly listRoots: (options?: RequestOptions) => Effect.Effect<Roots.ListRootsResult, RequestError>
 }>()("@effect-mcp/session/RequestContext") {}
 
 /**
@@ -67,3 +92,38 @@ export const progress = (step: Progress.Progress): Effect.Effect<void, never, Re
 export const log = (
   message: Omit<Logging.LogMessageParams, "_meta">
 ): Effect.Effect<void, never, RequestContext> => Effect.flatMap(RequestContext, (context) => context.log(message))
+
+/**
+ * Asks the client's model for a message, on behalf of the request being served.
+ *
+ * @category accessors
+ * @since 0.1.0
+ */
+export const createMessage = (
+  params: Sampling.CreateMessageParams,
+  options?: RequestOptions
+): Effect.Effect<Sampling.CreateMessageResult, RequestError, RequestContext> =>
+  Effect.flatMap(RequestContext, (context) => context.createMessage(params, options))
+
+/**
+ * Asks the client's user, on behalf of the request being served.
+ *
+ * @category accessors
+ * @since 0.1.0
+ */
+export const elicit = (
+  params: Elicitation.ElicitParams,
+  options?: RequestOptions
+): Effect.Effect<Elicitation.ElicitResult, RequestError, RequestContext> =>
+  Effect.flatMap(RequestContext, (context) => context.elicit(params, options))
+
+/**
+ * Asks where the client lets the server work, on behalf of the request being served.
+ *
+ * @category accessors
+ * @since 0.1.0
+ */
+export const listRoots = (
+  options?: RequestOptions
+): Effect.Effect<Roots.ListRootsResult, RequestError, RequestContext> =>
+  Effect.flatMap(RequestContext, (context) => context.listRoots(options))

@@ -15,6 +15,7 @@ import type { TransportError } from "./TransportError.ts"
  * - `Timeout`: no response came within `afterMillis`; the peer was told to cancel.
  * - `Closed`: the session ended first, or had ended already.
  * - `InvalidResult`: the result does not fit the method's schema; `problem` names the first mismatch.
+ * - `InvalidParams`: the params break a rule that no schema can say; nothing was sent.
  * - `MissingCapability`: the peer has not declared what this request needs; nothing was sent (INIT-15).
  * - `NotInRevision`: the negotiated revision does not have this method; nothing was sent (INIT-13).
  * - `NotAllowed`: this request may not be sent in this state of the session; nothing was sent.
@@ -29,6 +30,7 @@ export type RequestErrorReason =
   | { readonly _tag: "Timeout"; readonly afterMillis: number }
   | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason }
   | { readonly _tag: "InvalidResult"; readonly problem: string }
+  | { readonly _tag: "InvalidParams"; readonly problem: string }
   | { readonly _tag: "MissingCapability"; readonly capability: string }
   | { readonly _tag: "NotInRevision"; readonly revision: string; readonly since: string }
   | { readonly _tag: "NotAllowed"; readonly state: string }
@@ -45,6 +47,8 @@ const describe = (reason: RequestErrorReason): string => {
       return `the session ended: ${CloseReason.describe(reason.reason)}`
     case "InvalidResult":
       return `the result does not fit: ${reason.problem}`
+    case "InvalidParams":
+      return reason.problem
     case "MissingCapability":
       return `the peer has not declared the capability "${reason.capability}"`
     case "NotInRevision":

@@ -4,16 +4,24 @@
  * @since 0.1.0
  */
 import {
-  type Capabilities,
+  Capabilities,
   type CloseReason,
+  Differences,
+  type Elicitation,
   Handshake,
   type Initialize,
   JsonRpc,
-  type Logging,
+  Logging,
   McpError,
+  type Meta,
   Methods,
   type Profile,
-  Revision
+  type Progress,
+  type RequestId,
+  Revision,
+  type Roots,
+  type Sampling,
+  Task
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -22,16 +30,22 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
 import * as Dispatch from "./Dispatch.ts"
 import * as Handlers from "./Handlers.ts"
+import * as Asking from "./internal/Asking.ts"
 import * as Core from "./internal/Core.ts"
+import type * as Inflight from "./internal/Inflight.ts"
 import * as Reader from "./internal/Reader.ts"
 import * as Sender from "./internal/Sender.ts"
 import * as ServedContext from "./internal/ServedContext.ts"
+import { trust } from "./internal/trust.ts"
 import { validate } from "./internal/validation.ts"
 import * as Limits from "./Limits.ts"
 import * as MemoryTransport from "./MemoryTransport.ts"
+import { RequestContext } from "./RequestContext.ts"
 import type { RequestError } from "./RequestError.ts"
+import * as RequestErrors from "./RequestError.ts"
 import type { RequestOptions } from "./RequestOptions.ts"
 import * as Session from "./Session.ts"
 import { SessionClosed } from "./SessionClosed.ts"
@@ -57,6 +71,38 @@ export interface Options extends Session.Options {
 }
 
 /**
+ * What may be said about a message of the server: which of the client's requests it belongs to. Without one it takes the
+ * standalone stream, where the transport has such. Inside a handler use `RequestContext`, which knows.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Related {
+  readonly relatedRequestId?: RequestId.RequestId
+}
+
+/**
+ * What may be said about a question of the server.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface AskOptions<R = never> extends RequestOptions<R>, Related {}
+
+/**
+ * What may be said about a request that is built but not sent.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface BuildOptions {
+  /** The task it belongs to: it goes into `_meta`, and the id is a text that names the task. */
+  readonly relatedTaskId?: string
+  /** What makes a task of it. */
+  readonly task?: Task.TaskMetadata
+}
+
+/**
  * A session that reads. Its client may not have introduced itself yet.
  *
  * @category models
@@ -66,18 +112,91 @@ export interface Shape extends Session.Session<Handshake.ServerState> {
   /** Waits until the client has introduced itself, and says what is known of it. */
   readonly profile: Effect.Effect<Profile.ClientProfile, SessionClosed>
   /**
+   * Has the client declared all of this? Each part that is asked for must be there, experimental ones equal by value; what is
+   * not asked for does not matter. `false` before the client has introduced itself.
+   */
+  readonly hasCapability: (required: Capabilities.ClientCapabilities) => Effect.Effect<boolean>
+  /**
    * Sends any request a server may send, and waits for its result. Until the client is ready, requests other than ping are
    * held (INIT-10).
    */
   readonly request: <Name extends Methods.RequestName<"server">, R = never>(
     name: Name,
     params: Methods.ParamsOf<Name>,
-    options?: RequestOptions<R>
+    options?: AskOptions<R>
   ) => Effect.Effect<Methods.ResultOf<Name>, RequestError, R>
   /** Asks whether the client is there (PING-01). */
-  readonly ping: <R = never>(options?: RequestOptions<R>) => Effect.Effect<void, RequestError, R>
-  /** Sends a log message that belongs to no request. Needs the capability `logging` (LOG-01). */
-  readonly log: (message: Omit<Logging.LogMessageParams, "_meta">) => Effect.Effect<void, RequestError>
+  readonly ping: <R = never>(options?: AskOptions<R>) => Effect.Effect<void, RequestError, R>
+  /**
+   * Asks the client's model for a message. Tools and a choice among them need the client's `sampling.tools` (SMP-02), and
+   * uses of tools must match their results (SMP-03, SMP-04).
+   */
+  readonly createMessage: <R = never>(
+    params: Sampling.CreateMessageParams,
+    options?: AskOptions<R>
+  ) => Effect.Effect<Sampling.CreateMessageResult, RequestError, R>
+  /** Asks where the client lets the server work. */
+  readonly listRoots: <R = never>(options?: AskOptions<R>) => Effect.Effect<Roots.ListRootsResult, RequestError, R>
+  /** Asks the client's user by a form. */
+  readonly elicitForm: <R = never>(
+    message: string,
+    form: Elicitation.Form,
+    options?: AskOptions<R>
+  ) => Effect.Effect<Elicitation.ElicitResult, RequestError, R>
+  /** Asks the client's user to visit a page (ELI-10). */
+  readonly elicitUrl: <R = never>(
+    message: string,
+    page: { readonly url: string; readonly elicitationId: string },
+    options?: AskOptions<R>
+  ) => Effect.Effect<Elicitation.ElicitResult, RequestError, R>
+  /**
+   * Asks by a form.
+   *
+   * @deprecated since it is named like both kinds: use `elicitForm`.
+   */
+  readonly elicit: Shape["elicitForm"]
+  /** Says that a page has been dealt with, so that what waited for it may be tried again (ELI-12). */
+  readonly elicitationComplete: (elicitationId: string, options?: Related) => Effect.Effect<void, RequestError>
+  /**
+   * Sends a log message, unless it is milder than what the client wants to hear of (LOG-02). Needs the capability `logging`
+   * (LOG-01).
+   */
+  readonly log: (
+    message: Omit<Logging.LogMessageParams, "_meta">,
+    options?: Related
+  ) => Effect.Effect<void, RequestError>
+  /** Reports a step of progress of the request that brought this token. Inside a handler, `RequestContext` does it. */
+  readonly progress: (
+    token: Meta.ProgressToken,
+    step: Progress.Progress,
+    options?: Related
+  ) => Effect.Effect<void, RequestError>
+  /** Says that a resource has changed, to a client that subscribed to it (RES-03). */
+  readonly resourceUpdated: (uri: string) => Effect.Effect<void, RequestError>
+  /** Says that the list has changed. Needs the capability `resources.listChanged`. */
+  readonly resourceListChanged: Effect.Effect<void, RequestError>
+  /** Says that the list has changed. Needs the capability `tools.listChanged` (TOOL-02). */
+  readonly toolListChanged: Effect.Effect<void, RequestError>
+  /** Says that the list has changed. Needs the capability `prompts.listChanged` (PRM-02). */
+  readonly promptListChanged: Effect.Effect<void, RequestError>
+  /** The client's notifications of one kind, from now on and until the session ends. */
+  readonly notifications: <Name extends Handlers.NotificationName<"client">>(
+    name: Name
+  ) => Stream.Stream<Methods.NotificationParamsOf<Name>>
+  /** Everything the client sends, as it came, from now on; for looking on, since it is dealt with all the same. */
+  readonly messages: Stream.Stream<JsonRpc.Message>
+  /** Sends a message as it is: no gate, no matching. Its response, if it is a request, will be reported as unmatched. */
+  readonly send: (message: JsonRpc.Message, options?: Related) => Effect.Effect<void, RequestError>
+  /** Builds the request that `createMessage` would send, with an id of its own, and does not send it. */
+  readonly buildCreateMessage: (params: Sampling.CreateMessageParams, options?: BuildOptions) => JsonRpc.Request
+  /** Builds the request that `elicitForm` would send, and does not send it. */
+  readonly buildElicitForm: (message: string, form: Elicitation.Form, options?: BuildOptions) => JsonRpc.Request
+  /** Builds the request that `elicitUrl` would send, and does not send it. */
+  readonly buildElicitUrl: (
+    message: string,
+    page: { readonly url: string; readonly elicitationId: string },
+    options?: BuildOptions
+  ) => JsonRpc.Request
 }
 
 /**
@@ -131,8 +250,10 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
         : McpError.invalidRequest("The session is initialized already")
       return refuse(request, error, origin)
     }
-    const { capabilities: declared, clientInfo, protocolVersion } = params.success
+    const { clientInfo, protocolVersion } = params.success
     const revision = revisions.find((revision) => revision === protocolVersion) ?? fallback
+    // What a revision has no word for was not declared in it, whatever stands there.
+    const declared = Differences.project("initialize", "params", revision, params.success).capabilities
     const client: Profile.ClientProfile = { revision, capabilities: declared, info: clientInfo }
     const outcome = core.happen({ _tag: "ReceiveInitialize", profile: client })
     if (outcome._tag !== "Moved" || outcome.does !== "Answer") {
@@ -162,11 +283,56 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     })
   }
 
+  const asking = Asking.make(sender, () => profile)
+  const servedContext = ServedContext.make(sender, core.emit)
+  const { notifications, requests } = Methods
+
+  let threshold: Logging.Level = "debug"
+  const setLevel = (level: Logging.Level) => {
+    threshold = level
+  }
+
+  const log = (message: Omit<Logging.LogMessageParams, "_meta">, via: Origin | undefined) =>
+    Effect.suspend(() =>
+      Logging.isAtLeast(message.level, threshold)
+        ? sender.notify(notifications["notifications/message"], message, via)
+        : Effect.void
+    )
+
+  const contextOf = (
+    served: Inflight.Served,
+    request: JsonRpc.Request,
+    profile: Profile.ClientProfile
+  ): RequestContext["Service"] => {
+    const via = served.origin
+    /** Nothing is asked on behalf of a request that has ended. */
+    const asked = <A, R>(method: string, ask: Effect.Effect<A, RequestError, R>): Effect.Effect<A, RequestError, R> =>
+      Effect.suspend(() => served.ended ? Effect.fail(RequestErrors.make(method, { _tag: "ExchangeEnded" })) : ask)
+    return {
+      ...servedContext(served, request),
+      profile,
+      log: (message) =>
+        Effect.suspend(() => {
+          const dropped = (problem: string) =>
+            core.emit({ _tag: "NotificationIgnored", method: "notifications/message", problem })
+          if (served.ended) return Effect.sync(() => dropped("its request has ended"))
+          return Effect.catch(log(message, via), (error) => Effect.sync(() => dropped(error.message)))
+        }),
+      request: (name, params, options) => asked(name, sender.request(requests[name], params, { ...options, via })),
+      createMessage: (params, options) =>
+        asked("sampling/createMessage", asking.createMessage(params, { ...options, via })),
+      elicit: (params, options) => asked("elicitation/create", asking.elicit(params, { ...options, via })),
+      listRoots: (options) => asked("roots/list", sender.request(requests["roots/list"], {}, { ...options, via }))
+    }
+  }
+
   core.read(Reader.make(core, {
     sender,
-    dispatch: Dispatch.make("client", handlers),
+    dispatch: Dispatch.make("client", withLevel(handlers, capabilities, setLevel)),
     profile: () => profile,
-    contextOf: ServedContext.make(sender, core.emit),
+    contextOf: (served, request, profile) =>
+      // The services of the handlers were captured with the session's context when it was made.
+      trust(Context.add(core.context, RequestContext, contextOf(served, request, profile))),
     intercept: (message, origin) => {
       // The answer takes its place in the outbox in this same step, ahead of all that is pipelined behind the request, and of
       // whatever an observer of the new state may say.
@@ -177,16 +343,102 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     }
   }))
 
-  const { notifications, requests } = Methods
+  /** The stream of the request that a message belongs to. */
+  const related = <A, R>(
+    method: string,
+    options: Related | undefined,
+    use: (via: Origin | undefined) => Effect.Effect<A, RequestError, R>
+  ): Effect.Effect<A, RequestError, R> =>
+    Effect.suspend(() => {
+      const id = options?.relatedRequestId
+      if (id === undefined) return use(undefined)
+      const served = core.inflight.find(id)
+      return served === undefined
+        ? Effect.fail(RequestErrors.make(method, { _tag: "ExchangeEnded" }))
+        : use(served.origin)
+    })
+
+  const ask = <Name extends Methods.RequestName<"server">, R>(
+    name: Name,
+    params: Methods.ParamsOf<Name>,
+    options: AskOptions<R> | undefined
+  ): Effect.Effect<Methods.ResultOf<Name>, RequestError, R> =>
+    related(name, options, (via) => sender.request(requests[name], params, { ...options, via }))
+
+  const tell = <Name extends Methods.NotificationName<"server">>(
+    name: Name,
+    params: Methods.NotificationParamsOf<Name>,
+    options?: Related
+  ) => related(name, options, (via) => sender.notify(notifications[name], params, via))
+
+  const elicitForm: Shape["elicitForm"] = (message, form, options) =>
+    related(
+      "elicitation/create",
+      options,
+      (via) => asking.elicit({ message, requestedSchema: form }, { ...options, via })
+    )
+
+  const build = (method: string, params: object, options: BuildOptions = {}): JsonRpc.Request => {
+    const { relatedTaskId, task } = options
+    const number = core.exchanges.mint()
+    const id = relatedTaskId === undefined ? number : `task-${relatedTaskId}-${number}`
+    return JsonRpc.request(id, method, {
+      ...params,
+      ...(task === undefined ? undefined : { task }),
+      ...(relatedTaskId === undefined ? undefined : { _meta: { [Task.relatedTaskKey]: { taskId: relatedTaskId } } })
+    })
+  }
+
   const session: Shape = {
     ...Core.session(core),
     profile: Deferred.await(introduced),
-    request: (name, params, options) => sender.request(requests[name], params, options),
-    ping: (options) => Effect.asVoid(sender.request(requests.ping, {}, options)),
-    log: (message) => sender.notify(notifications["notifications/message"], message)
+    hasCapability: (required) =>
+      Effect.sync(() => profile !== undefined && Capabilities.covers(profile.capabilities, required)),
+    request: ask,
+    ping: (options) => Effect.asVoid(ask("ping", {}, options)),
+    createMessage: (params, options) =>
+      related("sampling/createMessage", options, (via) => asking.createMessage(params, { ...options, via })),
+    listRoots: (options) => ask("roots/list", {}, options),
+    elicitForm,
+    elicit: elicitForm,
+    elicitUrl: (message, page, options) =>
+      related(
+        "elicitation/create",
+        options,
+        (via) => asking.elicit({ mode: "url", message, ...page }, { ...options, via })
+      ),
+    elicitationComplete: (elicitationId, options) =>
+      tell("notifications/elicitation/complete", { elicitationId }, options),
+    log: (message, options) => related("notifications/message", options, (via) => log(message, via)),
+    progress: (progressToken, step, options) => tell("notifications/progress", { ...step, progressToken }, options),
+    resourceUpdated: (uri) => tell("notifications/resources/updated", { uri }),
+    resourceListChanged: tell("notifications/resources/list_changed", {}),
+    toolListChanged: tell("notifications/tools/list_changed", {}),
+    promptListChanged: tell("notifications/prompts/list_changed", {}),
+    notifications: (name) => core.subscriptions.follow(name),
+    messages: core.subscriptions.follow(Reader.everything),
+    send: (message, options) => related("send", options, (via) => sender.send(message, via)),
+    buildCreateMessage: (params, options) => build("sampling/createMessage", params, options),
+    buildElicitForm: (message, form, options) =>
+      build("elicitation/create", { message, requestedSchema: form }, options),
+    buildElicitUrl: (message, page, options) => build("elicitation/create", { mode: "url", message, ...page }, options)
   }
   return session
 })
+
+/** A server that logs lets its client say which messages it wants; its own handler, if it has one, is asked first. */
+const withLevel = (
+  handlers: Handlers.Handlers<"client", unknown>,
+  capabilities: Capabilities.ServerCapabilities,
+  setLevel: (level: Logging.Level) => void
+): Handlers.Handlers<"client", unknown> => {
+  if (capabilities.logging === undefined) return handlers
+  const own = handlers["logging/setLevel"] ?? (() => Effect.succeed({}))
+  return {
+    ...handlers,
+    "logging/setLevel": (params) => Effect.tap(own(params), () => Effect.sync(() => setLevel(params.level)))
+  }
+}
 
 /**
  * Serves one client, from beginning to end: the main program of a server that runs as a child process.

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+export * as CallbackContext from "./CallbackContext.ts"
 export * as ClientSession from "./ClientSession.ts"
 export * as Dispatch from "./Dispatch.ts"
 export * as Handlers from "./Handlers.ts"

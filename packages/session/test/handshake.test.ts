@@ -1,11 +1,10 @@
-import { ErrorCode, JsonRpc, McpError, Method, Methods, RequestId, Revision } from "@effect-mcp/protocol"
-import { type ClientSession, MemoryTransport, type RequestError, ServerSession, Transport } from "@effect-mcp/session"
+import { ErrorCode, JsonRpc, McpError, RequestId, Revision } from "@effect-mcp/protocol"
+import { type ClientSession, MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
 import { Census } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import * as Link from "./support/Link.ts"
@@ -465,25 +464,10 @@ describe("a client's handshake", () => {
     }))
 })
 
-/**
- * The method table has no request yet that a server may send, other than ping, which is never held. Until it has, this row
- * stands in for one.
- */
-const rootsList = Method.request("roots/list", {
-  from: "server",
-  params: Methods.requests.ping.params,
-  result: Schema.Struct({ roots: Schema.Array(Schema.String) }),
-  capability: "roots"
-})
+const askForRoots = (session: ServerSession.Shape, options?: { readonly deadline?: number }) =>
+  session.listRoots(options)
 
-const askForRoots = (
-  session: ServerSession.Shape,
-  options?: { readonly deadline?: number }
-): Effect.Effect<unknown, RequestError.RequestError> => {
-  if (!("roots/list" in Methods.requests)) Object.assign(Methods.requests, { "roots/list": rootsList })
-  // The name is not one of the table's, see above.
-  return session.request("roots/list" as "ping", {}, options)
-}
+const root = (name: string) => ({ roots: [{ uri: `file:///${name}` }] })
 
 const withRoots = (protocolVersion: string = Revision.latest) =>
   JsonRpc.request(0, "initialize", { protocolVersion, capabilities: { roots: {} }, clientInfo: info })
@@ -695,11 +679,9 @@ describe("a server's handshake", () => {
       yield* raw.send(initialized)
       assert.deepStrictEqual(yield* raw.receive, { jsonrpc: "2.0", id: 1, method: "roots/list" })
       assert.deepStrictEqual(yield* raw.receive, { jsonrpc: "2.0", id: 2, method: "roots/list" })
-      yield* raw.send(JsonRpc.success(2, { roots: ["two"] }))
-      yield* raw.send(JsonRpc.success(1, { roots: ["one"] }))
-      assert.deepStrictEqual([yield* Fiber.join(early), yield* Fiber.join(later)], [{ roots: ["one"] }, {
-        roots: ["two"]
-      }])
+      yield* raw.send(JsonRpc.success(2, root("two")))
+      yield* raw.send(JsonRpc.success(1, root("one")))
+      assert.deepStrictEqual([yield* Fiber.join(early), yield* Fiber.join(later)], [root("one"), root("two")])
     }))
 
   it.effect("[INIT-10] requests are released by a first request, ahead of its reply", () =>
@@ -763,14 +745,14 @@ describe("a server's handshake", () => {
       const held = yield* Effect.forkChild(askForRoots(session), { startImmediately: true })
       yield* raw.send(withRoots())
       yield* raw.response
-      yield* raw.send(JsonRpc.success(1, { roots: ["guessed"] }))
+      yield* raw.send(JsonRpc.success(1, root("guessed")))
       yield* settled
       assert.isUndefined(held.pollUnsafe(), "a guess became the answer")
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Unknown"])
       yield* raw.send(initialized)
       assert.deepStrictEqual(names(yield* raw.pending), ["roots/list"])
-      yield* raw.send(JsonRpc.success(1, { roots: ["given"] }))
-      assert.deepStrictEqual(yield* Fiber.join(held), { roots: ["given"] })
+      yield* raw.send(JsonRpc.success(1, root("given")))
+      assert.deepStrictEqual(yield* Fiber.join(held), root("given"))
     }))
 
   it.effect("[INIT-15] [ROOT-01] a held request that the client turns out not to support is never sent", () =>

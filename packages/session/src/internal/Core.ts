@@ -20,6 +20,7 @@ import { modifyUnsafe } from "./modify.ts"
 import * as NotificationQueue from "./NotificationQueue.ts"
 import * as Observers from "./Observers.ts"
 import * as Outbox from "./Outbox.ts"
+import * as Subscriptions from "./Subscriptions.ts"
 import * as Timer from "./Timer.ts"
 
 /** How long interrupted handlers may take to clean up after themselves before the session closes without them. */
@@ -54,6 +55,7 @@ export interface Core<S extends State> {
   readonly outbox: Outbox.Outbox
   readonly notifications: NotificationQueue.NotificationQueue
   readonly observers: Observers.Observers
+  readonly subscriptions: Subscriptions.Subscriptions
   readonly emit: (event: SessionEvent) => void
   readonly state: () => S
   /** Lets an event happen: the handshake machine judges it and moves. */
@@ -122,6 +124,7 @@ export const make = Effect.fnUntraced(function*<S extends State>(
       fork(Effect.logError("a session's observer threw", thrown))
     }
   })
+  const subscriptions = Subscriptions.make()
   const exchanges = Exchanges.make(side.firstId)
   const inflight = Inflight.make(limits.incoming)
   const notifications = NotificationQueue.make({ fork, capacity: limits.notifications })
@@ -228,6 +231,7 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     happen({ _tag: "Drained" })
     observers.emit({ _tag: "Closed", reason, unfinished: unfinished() })
     observers.end()
+    subscriptions.end()
   })
 
   const broken = (error: TransportError) => end({ _tag: "TransportEnded", reason: reasonOf(error) }, "None")
@@ -260,6 +264,7 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     outbox,
     notifications,
     observers,
+    subscriptions,
     emit: observers.emit,
     state: () => Ref.getUnsafe(stateRef),
     happen,

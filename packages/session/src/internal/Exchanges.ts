@@ -49,6 +49,8 @@ export interface Exchanges {
     readonly allowedMillis: number
     readonly onAnswer: ((response: JsonRpc.Response) => void) | undefined
   }) => Exchange | CloseReason.CloseReason
+  /** Gives out an id without opening anything. */
+  readonly mint: () => number
   readonly find: (id: RequestId.RequestId) => Exchange | undefined
   /** What a response to an exchange that is no more must be. */
   readonly recall: (id: RequestId.RequestId) => "Late" | "Duplicate" | "Unknown"
@@ -141,6 +143,7 @@ export const make = (firstId: number): Exchanges => {
         }
         return [exchange, { _tag: "Open", exchanges: HashMap.set(state.exchanges, exchange.id, exchange) }]
       }),
+    mint: () => nextId++,
     find: (id) => Option.getOrUndefined(HashMap.get(current(), id)),
     recall: (id) =>
       typeof id !== "number" || id < firstId || id >= nextId ? "Unknown" : abandoned.has(id) ? "Late" : "Duplicate",

@@ -1,11 +1,10 @@
-import { ErrorCode, JsonRpc, McpError, Methods, type Profile, Revision } from "@effect-mcp/protocol"
+import { Differences, ErrorCode, JsonRpc, McpError, Methods, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import type { Dispatch } from "../Dispatch.ts"
-import { RequestContext } from "../RequestContext.ts"
 import type { FrameError, Inbound, Origin } from "../Transport.ts"
 import type { Core, State } from "./Core.ts"
 import * as Exchanges from "./Exchanges.ts"
@@ -14,20 +13,19 @@ import type { Sender } from "./Sender.ts"
 import { trust } from "./trust.ts"
 import { validate } from "./validation.ts"
 
+/** The name under which everything that comes in is published. */
+export const everything = "*"
+
 /**
  * What a reader has to know beyond the core.
  */
-export interface Parts<R> {
+export interface Parts<P extends Profile.Profile, R> {
   readonly sender: Sender
   readonly dispatch: Dispatch<R>
   /** What is known of the peer, once it is. */
-  readonly profile: () => Profile.Profile | undefined
-  /** Builds what a handler sees of its request. */
-  readonly contextOf: (
-    served: Inflight.Served,
-    request: JsonRpc.Request,
-    profile: Profile.Profile
-  ) => RequestContext["Service"]
+  readonly profile: () => P | undefined
+  /** Adds to the session's services what a handler sees of its request. */
+  readonly contextOf: (served: Inflight.Served, request: JsonRpc.Request, profile: P) => Context.Context<R>
   /** Takes a message that only one side understands; `false` when it is none of that kind. */
   readonly intercept: (
     message: JsonRpc.Request | JsonRpc.Notification,
@@ -40,9 +38,12 @@ export interface Parts<R> {
  * request gets a fiber, a notification a place in the queue. What it completes may run programs of the user's at once, so
  * every table is changed before anything is woken.
  */
-export const make = <S extends State, R>(core: Core<S>, parts: Parts<R>): (inbound: Inbound) => void => {
+export const make = <S extends State, P extends Profile.Profile, R>(
+  core: Core<S>,
+  parts: Parts<P, R>
+): (inbound: Inbound) => void => {
   const { dispatch, profile, sender } = parts
-  const { connection, emit, exchanges, inflight } = core
+  const { connection, emit, exchanges, inflight, subscriptions } = core
   // The handlers' services were captured with the session's context when it was made.
   const services = trust<Context.Context<R>>(core.context)
 
@@ -143,7 +144,7 @@ export const make = <S extends State, R>(core: Core<S>, parts: Parts<R>): (inbou
     serve(message, peer, origin)
   }
 
-  const serve = (message: JsonRpc.Request, peer: Profile.Profile, origin: Origin | undefined) => {
+  const serve = (message: JsonRpc.Request, peer: P, origin: Origin | undefined) => {
     const served: Inflight.Served = {
       id: message.id,
       method: message.method,
@@ -166,20 +167,22 @@ export const make = <S extends State, R>(core: Core<S>, parts: Parts<R>): (inbou
           origin
         )
       case "Opened": {
-        const fiber = Effect.runForkWith(
-          Context.add(services, RequestContext, parts.contextOf(served, message, peer))
-        )(dispatch.handle(message, peer))
+        const fiber = Effect.runForkWith(parts.contextOf(served, message, peer))(dispatch.handle(message, peer))
         served.fiber = fiber
         // It may have been cancelled by something that it sent itself, before there was a fiber to interrupt.
         if (served.ended) fiber.interruptUnsafe()
         fiber.addObserver((exit) => {
-          finish(served, exit)
+          finish(served, exit, peer.revision)
         })
       }
     }
   }
 
-  const finish = (served: Inflight.Served, outcome: Exit.Exit<unknown, McpError.McpError>) => {
+  const finish = (
+    served: Inflight.Served,
+    outcome: Exit.Exit<unknown, McpError.McpError>,
+    revision: Revision.Revision
+  ) => {
     const exit = Exit.isSuccess(outcome) && !isResult(outcome.value) ? Exit.die(noResult(served.method)) : outcome
     const claimed = inflight.claim(served)
     served.ended = true
@@ -192,7 +195,7 @@ export const make = <S extends State, R>(core: Core<S>, parts: Parts<R>): (inbou
     // It counts as in flight until its reply is on its way, so that a peer which takes none cannot go on asking.
     sender.reply(
       Exit.isSuccess(exit)
-        ? JsonRpc.success(served.id, exit.value)
+        ? JsonRpc.success(served.id, Differences.project(served.method, "result", revision, exit.value))
         : JsonRpc.failure(served.id, error ?? McpError.internalError),
       served.origin,
       () => inflight.release(served)
@@ -249,6 +252,11 @@ export const make = <S extends State, R>(core: Core<S>, parts: Parts<R>): (inbou
     }
     const handling = dispatch.notify(message, peer)
     if (Result.isFailure(handling)) return ignored(message.method, handling.failure)
+    const followed = subscriptions.publish(message.method, message.params ?? {})
+    if (handling.success === undefined) {
+      if (!followed) ignored(message.method, "no handler")
+      return
+    }
     const contained = Effect.catchCause(Effect.provideContext(handling.success, services), (cause) => {
       emit({ _tag: "HandlerFailed", method: message.method, cause })
       return Effect.logError(`the handler of ${message.method} failed`, cause)
@@ -261,6 +269,7 @@ export const make = <S extends State, R>(core: Core<S>, parts: Parts<R>): (inbou
   return (inbound) => {
     if (Result.isFailure(inbound.frame)) return badFrame(inbound.frame.failure, inbound.origin)
     const classified = JsonRpc.classify(inbound.frame.success)
+    if (classified._tag !== "Malformed") subscriptions.publish(everything, classified.message)
     switch (classified._tag) {
       case "Request":
         return request(classified.message, inbound.origin)

@@ -1,5 +1,7 @@
 import {
+  Capabilities,
   type CloseReason,
+  Differences,
   type Handshake,
   JsonRpc,
   McpError,
@@ -39,6 +41,8 @@ export interface Sender {
     params: Params,
     via?: Origin
   ) => Effect.Effect<void, RequestError.RequestError>
+  /** Sends a message as it is; waits while the outbox is full. */
+  readonly send: (message: JsonRpc.Message, via?: Origin) => Effect.Effect<void, RequestError.RequestError>
   /** Answers a request, at once and without waiting. */
   readonly reply: (response: JsonRpc.Response, via: Origin | undefined, handed?: () => void) => void
   /** Lets go the requests that waited until the peer is ready. */
@@ -54,19 +58,21 @@ export interface SendOptions<R> extends RequestOptions<R> {
   readonly event?: Handshake.Event
 }
 
+type Declared = Capabilities.ClientCapabilities | Capabilities.ServerCapabilities
+
 /** What a sender has to know beyond the core. */
 export interface Parties {
   /** What is known of the peer, once it is. */
   readonly profile: () => Profile.Profile | undefined
   /** What this side has declared. */
-  readonly declared: object
+  readonly declared: Declared
 }
 
 /** What the gates look at. */
 interface Gate {
   readonly name: string
   readonly since: Revision.Revision
-  readonly capability: string | undefined
+  readonly capability: Capabilities.Path | undefined
 }
 
 /** A request that waits until the peer is ready; only then is it known whether it may be sent. */
@@ -116,19 +122,27 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       : { _tag: "NotAllowed", state: state._tag }
   }
 
+  /** The params as this peer's revision has them. */
+  const fitting = (method: string, params: object): object => {
+    const profile = parties.profile()
+    return profile === undefined ? params : Differences.project(method, "params", profile.revision, params)
+  }
+
   /** What stands against sending this to this peer, if anything does. */
   const obstacle = (
     row: Gate,
-    capabilities: (profile: Profile.Profile) => object
+    capabilities: (profile: Profile.Profile) => Declared
   ): RequestError.RequestErrorReason | undefined => {
     const profile = parties.profile()
     if (profile === undefined) return undefined
     if (!Revision.isAtLeast(profile.revision, row.since)) {
       return { _tag: "NotInRevision", revision: profile.revision, since: row.since }
     }
-    return row.capability === undefined || row.capability in capabilities(profile)
+    const { capability } = row
+    return capability === undefined || !Capabilities.isKnownTo(capability, profile.revision) ||
+        Capabilities.declares(capabilities(profile), capability)
       ? undefined
-      : { _tag: "MissingCapability", capability: row.capability }
+      : { _tag: "MissingCapability", capability }
   }
 
   const failedToSend = (message: JsonRpc.Message, error: TransportError) => {
@@ -195,6 +209,8 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
     let opened: { readonly exchange: Exchanges.Exchange; readonly entry: Outbox.Entry } | undefined
     // Opening the exchange and beginning to wait are one step, which nothing can interrupt.
     const exchanged = Effect.suspend((): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> => {
+      // Read before anything is opened, since reading them may throw.
+      const given = fitting(method, { ...params })
       const exchange = exchanges.open({
         method,
         progress: onProgress === undefined ? undefined : ProgressMailbox.make(limits.progress),
@@ -206,7 +222,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       const message = JsonRpc.request(
         exchange.id,
         method,
-        outgoing(params, options?.meta, onProgress === undefined ? undefined : exchange.id)
+        outgoing(given, options?.meta, onProgress === undefined ? undefined : exchange.id)
       )
       const entry = Outbox.entry(
         { message, via: options?.via, last: false },
@@ -253,14 +269,9 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       })
     })
 
-  const notify: Sender["notify"] = (row, params, via) =>
+  /** Hands a message that expects no response to the outbox, and waits until it is sent or there is room for others. */
+  const post = (name: string, message: JsonRpc.Message, via: Origin | undefined) =>
     Effect.suspend(() => {
-      const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
-      const admission = admit(sendNotification)
-      if (typeof admission === "object") return fail(admission)
-      const blocked = obstacle(row, () => parties.declared)
-      if (blocked !== undefined) return fail(blocked)
-      const message = JsonRpc.notification(row.name, outgoing(params, undefined, undefined))
       const hadRoom = outbox.hasRoom()
       const handed = Deferred.makeUnsafe<void, TransportError>()
       const entry = Outbox.entry({ message, via, last: false }, {
@@ -277,11 +288,22 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
         Effect.mapError((error) => {
           const state = core.state()
           return RequestError.make(
-            row.name,
+            name,
             "reason" in state ? { _tag: "Closed", reason: state.reason } : { _tag: "SendFailed", error }
           )
         })
       )
+    })
+
+  const notify: Sender["notify"] = (row, params, via) =>
+    Effect.suspend(() => {
+      const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
+      const admission = admit(sendNotification)
+      if (typeof admission === "object") return fail(admission)
+      const blocked = obstacle(row, () => parties.declared)
+      if (blocked !== undefined) return fail(blocked)
+      const message = JsonRpc.notification(row.name, outgoing(fitting(row.name, params), undefined, undefined))
+      return post(row.name, message, via)
     })
 
   const reply: Sender["reply"] = (response, via, handed) =>
@@ -303,6 +325,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
   return {
     request,
     notify,
+    send: (message, via) => post("method" in message ? message.method : "a response", message, via),
     reply,
     release: () => {
       for (const [entry, { exchange, row }] of held) {

@@ -1,0 +1,311 @@
+/**
+ * What a message loses on its way to a peer that speaks an older revision. The canonical form of every message is that of the
+ * newest revision which has it; an older revision is a list of named differences to it. Nothing is reordered: fields a
+ * revision does not have are dropped, and content it does not have becomes text. What has no such form is left as it is, so
+ * that a peer refuses it instead of reading something else in it: a question by page, and a field of several choices.
+ *
+ * @since 0.1.0
+ */
+import { trust } from "./internal/trust.ts"
+import type { Notifications, Requests } from "./Methods.ts"
+import { isAtLeast, type Revision } from "./Revision.ts"
+
+/** Makes a value fit a revision. `undefined` stands for "it fits as it is", so that what is the same costs nothing. */
+type Projection = ((value: unknown) => unknown) | undefined
+
+/** A projection for each revision. */
+type Difference = (revision: Revision) => Projection
+
+type Members = { readonly [name: string]: unknown }
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** The same without some of its members; the value itself if it has none of them. */
+const without = (value: Members, unwanted: ReadonlySet<string>): Members => {
+  const names = Object.keys(value)
+  return names.some((name) => unwanted.has(name))
+    ? Object.fromEntries(names.filter((name) => !unwanted.has(name)).map((name) => [name, value[name]]))
+    : value
+}
+
+/** What comes of a value in revisions older than this one. */
+const before = (introduced: Revision, become: (value: unknown) => unknown): Difference => (revision) =>
+  isAtLeast(revision, introduced) ? undefined : become
+
+/** Members that came later than the object they are in. */
+const since = (introduced: { readonly [name: string]: Revision }): Difference => (revision) => {
+  const unknown = new Set(Object.keys(introduced).filter((name) => !isAtLeast(revision, introduced[name] ?? revision)))
+  return unknown.size === 0 ? undefined : (value) => isMembers(value) ? without(value, unknown) : value
+}
+
+/** The difference of a member. */
+const member = (name: string, inner: Difference): Difference => (revision) => {
+  const project = inner(revision)
+  if (project === undefined) return undefined
+  return (value) => {
+    if (!isMembers(value) || !(name in value)) return value
+    const projected = project(value[name])
+    return projected === value[name] ? value : { ...value, [name]: projected }
+  }
+}
+
+/** The difference of every element, or of the one value where there is no list. */
+const each = (inner: Difference): Difference => (revision) => {
+  const project = inner(revision)
+  if (project === undefined) return undefined
+  return (value) => {
+    if (!Array.isArray(value)) return project(value)
+    const projected = value.map((element) => project(element))
+    return projected.some((element, index) => element !== value[index]) ? projected : value
+  }
+}
+
+/** The difference of every member, whatever its name. */
+const values = (inner: Difference): Difference => (revision) => {
+  const project = inner(revision)
+  if (project === undefined) return undefined
+  return (value) => {
+    if (!isMembers(value)) return value
+    const entries = Object.entries(value).map(([name, element]) => [name, project(element)] as const)
+    return entries.some(([name, projected]) => projected !== value[name]) ? Object.fromEntries(entries) : value
+  }
+}
+
+/** The difference of objects of one kind among others. */
+const where = (isKind: (value: Members) => boolean, inner: Difference): Difference => (revision) => {
+  const project = inner(revision)
+  return project === undefined ? undefined : (value) => isMembers(value) && isKind(value) ? project(value) : value
+}
+
+/** One difference after the other. */
+const all = (...differences: ReadonlyArray<Difference>): Difference => (revision) => {
+  const projections = differences.flatMap((difference) => difference(revision) ?? [])
+  if (projections.length === 0) return undefined
+  return (value) => projections.reduce((projected, project) => project(projected), value)
+}
+
+/** A value in JSON. What JSON cannot say is said to be missing: it must not fail a message it has no part in. */
+const json = (value: unknown): string => {
+  try {
+    return JSON.stringify(value) ?? "[no JSON]"
+  } catch {
+    return "[no JSON]"
+  }
+}
+
+/** What a piece of content says where only text can stand. */
+const wordsOf = (piece: unknown): string => {
+  if (!isMembers(piece)) return ""
+  const { content, input, isError, mimeType, name, resource, structuredContent, text, type, uri } = piece
+  switch (type) {
+    case "text":
+      return String(text)
+    case "resource_link":
+      return `${String(name)}: ${String(uri)}`
+    case "resource":
+      return isMembers(resource) ? String(resource["text"] ?? `[resource, ${String(resource["uri"])}]`) : ""
+    case "tool_use":
+      return `[tool use, ${String(name)}: ${json(input)}]`
+    case "tool_result": {
+      const said = Array.isArray(content) ? content.map(wordsOf) : []
+      const structured = said.length === 0 && structuredContent !== undefined ? [json(structuredContent)] : []
+      return [isError === true ? "[tool result, error]" : "[tool result]", ...said, ...structured].join("\n")
+    }
+    default:
+      return `[${String(type)}, ${String(mimeType)}]`
+  }
+}
+
+const text = (words: string) => ({ type: "text", text: words })
+
+/** Kinds of content that become text where a revision does not have them; for whom they are meant stays. */
+const degrade = (introduced: Revision, ...kinds: ReadonlyArray<string>): Difference =>
+  where(
+    ({ type }) => typeof type === "string" && kinds.includes(type),
+    before(introduced, (piece) => {
+      const { annotations } = isMembers(piece) ? piece : {}
+      return annotations === undefined ? text(wordsOf(piece)) : { ...text(wordsOf(piece)), annotations }
+    })
+  )
+
+const annotations = since({ lastModified: "2025-06-18" })
+const annotated = all(since({ _meta: "2025-06-18" }), member("annotations", annotations))
+
+const implementation = since({
+  title: "2025-06-18",
+  description: "2025-11-25",
+  websiteUrl: "2025-11-25",
+  icons: "2025-11-25"
+})
+
+const content = all(
+  degrade("2025-03-26", "audio"),
+  degrade("2025-06-18", "resource_link"),
+  degrade("2025-11-25", "tool_use", "tool_result"),
+  since({ icons: "2025-11-25" }),
+  annotated,
+  member("resource", since({ _meta: "2025-06-18" }))
+)
+
+/** A result that is nothing but structured says the same in text where there is no structured content (TOOL-09). */
+const structured = before("2025-06-18", (result) => {
+  if (!isMembers(result)) return result
+  const { content, structuredContent } = result
+  return structuredContent !== undefined && Array.isArray(content) && content.length === 0
+    ? { ...result, content: [text(json(structuredContent))] }
+    : result
+})
+
+const tool = since({
+  title: "2025-06-18",
+  outputSchema: "2025-06-18",
+  _meta: "2025-06-18",
+  annotations: "2025-03-26",
+  icons: "2025-11-25",
+  execution: "2025-11-25"
+})
+const resource = all(since({ title: "2025-06-18", icons: "2025-11-25" }), annotated)
+const prompt = all(
+  since({ title: "2025-06-18", _meta: "2025-06-18", icons: "2025-11-25" }),
+  member("arguments", each(since({ title: "2025-06-18" })))
+)
+
+/** Without the modes, an elicitation stands for the form: a client that does no forms must not seem to (ELI-02). */
+const pagesOnly = before("2025-11-25", (capabilities) => {
+  const { elicitation } = isMembers(capabilities) ? capabilities : {}
+  return isMembers(capabilities) && isMembers(elicitation) && elicitation["url"] !== undefined &&
+      elicitation["form"] === undefined
+    ? without(capabilities, new Set(["elicitation"]))
+    : capabilities
+})
+
+const clientCapabilities = all(
+  pagesOnly,
+  since({ elicitation: "2025-06-18", tasks: "2025-11-25" }),
+  member("sampling", since({ context: "2025-11-25", tools: "2025-11-25" })),
+  member("elicitation", since({ form: "2025-11-25", url: "2025-11-25" }))
+)
+const serverCapabilities = since({ completions: "2025-03-26", tasks: "2025-11-25" })
+
+const task = since({ task: "2025-11-25" })
+
+type Several = Members & { readonly content: ReadonlyArray<unknown> }
+
+const isSeveral = (message: unknown): message is Several => isMembers(message) && Array.isArray(message["content"])
+
+/** A message of several pieces is several messages where a message has one piece. */
+const split = before(
+  "2025-11-25",
+  (messages) =>
+    Array.isArray(messages) && messages.some(isSeveral)
+      ? messages.flatMap((message) =>
+        isSeveral(message) ? message.content.map((content) => ({ ...message, content })) : [message]
+      )
+      : messages
+)
+
+/** The answer of a model cannot be split: several pieces are said in one text. */
+const joined = before(
+  "2025-11-25",
+  (content) =>
+    !Array.isArray(content) ? content : content.length === 1 ? content[0] : text(content.map(wordsOf).join("\n"))
+)
+
+/** A form has neither titled choices nor defaults, but for a yes or no, which always had one. */
+const field = where(
+  ({ type }) => type === "string" || type === "number" || type === "integer",
+  all(
+    before("2025-11-25", (choice) => {
+      const { oneOf } = isMembers(choice) ? choice : {}
+      if (!isMembers(choice) || !Array.isArray(oneOf)) return choice
+      const named = oneOf.filter(isMembers)
+      return {
+        ...without(choice, new Set(["oneOf"])),
+        enum: named.map((value) => value["const"]),
+        enumNames: named.map((value) => value["title"])
+      }
+    }),
+    since({ default: "2025-11-25" })
+  )
+)
+
+const form = where(
+  ({ mode }) => mode !== "url",
+  all(
+    since({ mode: "2025-11-25" }),
+    task,
+    member("requestedSchema", all(since({ $schema: "2025-11-25" }), member("properties", values(field))))
+  )
+)
+
+interface Parts {
+  readonly params?: Difference
+  readonly result?: Difference
+}
+
+const differences: { readonly [Name in keyof Requests | keyof Notifications]?: Parts } = {
+  "initialize": {
+    params: all(member("clientInfo", implementation), member("capabilities", clientCapabilities)),
+    result: all(member("serverInfo", implementation), member("capabilities", serverCapabilities))
+  },
+  "tools/list": { result: member("tools", each(tool)) },
+  "tools/call": {
+    params: task,
+    result: all(structured, since({ structuredContent: "2025-06-18" }), member("content", each(content)))
+  },
+  "resources/list": { result: member("resources", each(resource)) },
+  "resources/templates/list": { result: member("resourceTemplates", each(resource)) },
+  "resources/read": { result: member("contents", each(since({ _meta: "2025-06-18" }))) },
+  "prompts/list": { result: member("prompts", each(prompt)) },
+  "prompts/get": { result: member("messages", each(member("content", content))) },
+  "completion/complete": {
+    params: all(since({ context: "2025-06-18" }), member("ref", since({ title: "2025-06-18" })))
+  },
+  "sampling/createMessage": {
+    params: all(
+      since({ tools: "2025-11-25", toolChoice: "2025-11-25" }),
+      task,
+      member("messages", all(split, each(all(since({ _meta: "2025-11-25" }), member("content", each(content))))))
+    ),
+    // The `_meta` of any result is as old as results are.
+    result: member("content", all(each(content), joined))
+  },
+  "elicitation/create": { params: form },
+  "roots/list": { result: member("roots", each(since({ _meta: "2025-06-18" }))) },
+  "notifications/progress": { params: since({ message: "2025-03-26" }) }
+}
+
+// A Map, since the name of an extension's method may be any.
+const byMethod: ReadonlyMap<string, Parts> = new Map(Object.entries(differences))
+const compiled = new Map<string, Projection>()
+
+/**
+ * Makes the params or the result of a method fit a revision. What fits already is returned as it is; whatever changes is
+ * copied, never altered.
+ *
+ * @example
+ * ```ts
+ * import { Differences } from "@effect-mcp/protocol"
+ *
+ * const result = { content: [{ type: "text" as const, text: "42" }], structuredContent: { sum: 42 } }
+ *
+ * export const older = Differences.project("tools/call", "result", "2025-03-26", result)
+ * // => { content: [{ type: "text", text: "42" }] }
+ * ```
+ *
+ * @category projections
+ * @since 0.1.0
+ */
+export const project = <A>(
+  method: string,
+  part: "params" | "result",
+  revision: Revision,
+  value: A
+): A => {
+  const key = `${method} ${part} ${revision}`
+  if (!compiled.has(key)) compiled.set(key, byMethod.get(method)?.[part]?.(revision))
+  const projection = compiled.get(key)
+  // A projection only drops optional members and says the same in the words of an older revision.
+  return projection === undefined ? value : trust<A>(projection(value))
+}

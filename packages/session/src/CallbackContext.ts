@@ -1,0 +1,43 @@
+/**
+ * What a client's handler knows of the server's request it serves.
+ *
+ * @since 0.1.0
+ */
+import type { Meta, Profile, Progress, RequestId } from "@effect-mcp/protocol"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+
+/**
+ * The request of the server that the running handler of the client serves. It is closed with its request, as the server's
+ * `RequestContext` is.
+ *
+ * @example
+ * ```ts
+ * import { CallbackContext } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * // Show who is asking before you let a user answer (ELI-16).
+ * export const asker = Effect.map(CallbackContext.CallbackContext, (context) => context.profile.info.name)
+ * ```
+ *
+ * @category services
+ * @since 0.1.0
+ */
+export class CallbackContext extends Context.Service<CallbackContext, {
+  readonly id: RequestId.RequestId
+  readonly method: string
+  readonly meta: Meta.RequestMeta | undefined
+  /** What is known of the server that asks. */
+  readonly profile: Profile.ServerProfile
+  /** Reports a step of progress. Nothing is sent unless the server asked for progress, or if the value did not grow. */
+  readonly progress: (step: Progress.Progress) => Effect.Effect<void>
+}>()("@effect-mcp/session/CallbackContext") {}
+
+/**
+ * Reports a step of progress of the server's request (PRG-03).
+ *
+ * @category accessors
+ * @since 0.1.0
+ */
+export const progress = (step: Progress.Progress): Effect.Effect<void, never, CallbackContext> =>
+  Effect.flatMap(CallbackContext, (context) => context.progress(step))

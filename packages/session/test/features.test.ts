@@ -1,0 +1,370 @@
+import { Content, Elicitation, McpError, Meta, Method, Revision, type Sampling } from "@effect-mcp/protocol"
+import {
+  CallbackContext,
+  ClientSession,
+  type Handlers,
+  MemoryTransport,
+  RequestContext,
+  ServerSession,
+  Transport
+} from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { forms, info, settled, text } from "./support/sessions.ts"
+
+const form: Elicitation.Form = { type: "object", properties: { name: { type: "string" } }, required: ["name"] }
+
+const serverHandlers = ServerSession.handlers({
+  "tools/list": ({ cursor }) =>
+    Effect.succeed({
+      tools: [{ name: cursor ?? "first", title: "A tool", inputSchema: { type: "object" } }],
+      ...(cursor === undefined ? { nextCursor: "second" } : cursor === "second" ? { nextCursor: "" } : undefined)
+    }),
+  "tools/call": Effect.fnUntraced(function*({ arguments: input, name }) {
+    const refused = Effect.mapError((error: { readonly message: string }) => McpError.invalidRequest(error.message))
+    switch (name) {
+      case "sample": {
+        const params: Sampling.CreateMessageParams = {
+          messages: [{ role: "user", content: Content.text("hi") }],
+          maxTokens: 10
+        }
+        const result = yield* refused(RequestContext.createMessage(params))
+        return text(JSON.stringify(result.content))
+      }
+      case "ask":
+        return text(JSON.stringify(
+          yield* refused(RequestContext.elicit({ message: "Who are you?", requestedSchema: form }))
+        ))
+      case "visit":
+        return yield* Elicitation.urlRequired([
+          { mode: "url", message: "Sign in", url: "https://example.com", elicitationId: "1" }
+        ])
+      case "roots":
+        return text(JSON.stringify((yield* refused(RequestContext.listRoots())).roots))
+      case "log":
+        yield* RequestContext.log({ level: "debug", data: "fine" })
+        yield* RequestContext.log({ level: "error", data: "broken" })
+        return text("logged")
+      default:
+        return { ...text(name), structuredContent: { ...input } }
+    }
+  }),
+  "resources/list": ({ cursor }) => Effect.succeed({ resources: [], nextCursor: cursor ?? "again" }),
+  "resources/templates/list": () =>
+    Effect.succeed({ resourceTemplates: [{ uriTemplate: "file:///{path}", name: "f" }] }),
+  "resources/read": ({ uri }) => Effect.succeed({ contents: [{ uri, text: "contents" }] }),
+  "resources/subscribe": () => Effect.succeed({}),
+  "resources/unsubscribe": () => Effect.succeed({}),
+  "prompts/list": () => Effect.succeed({ prompts: [{ name: "greet" }] }),
+  "prompts/get": ({ arguments: input, name }) =>
+    Effect.succeed({ messages: [{ role: "user", content: Content.text(`${name} ${input?.["who"]}`) }] }),
+  "completion/complete": ({ argument }) => Effect.succeed({ completion: { values: [`${argument.value}!`] } })
+})
+
+const clientHandlers: Handlers.Handlers<"server", CallbackContext.CallbackContext> = {
+  "sampling/createMessage": ({ messages }) =>
+    Effect.as(CallbackContext.progress({ progress: 1 }), {
+      role: "assistant" as const,
+      content: Content.text(`${messages.length} message`),
+      model: "m"
+    }),
+  "elicitation/create": () => Effect.succeed({ action: "accept", content: { name: "Ada" } }),
+  "roots/list": () => Effect.succeed({ roots: [{ uri: "file:///home" }] })
+}
+
+const capabilities = {
+  logging: {},
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { subscribe: true, listChanged: true }
+}
+
+const connect = Effect.fnUntraced(function*(options: {
+  readonly pair?: Effect.Effect<MemoryTransport.Pair>
+  readonly client?: Partial<ClientSession.Options<Handlers.Handlers<"server", CallbackContext.CallbackContext>>>
+} = {}) {
+  const pair = yield* options.pair ?? MemoryTransport.make()
+  const server = yield* ServerSession.make(serverHandlers, { info, capabilities }).pipe(
+    Effect.provideService(Transport.Transport, pair.server)
+  )
+  const client = yield* ClientSession.make({ info, handlers: clientHandlers, ...options.client }).pipe(
+    Effect.provideService(Transport.Transport, pair.client)
+  )
+  yield* settled
+  return { client, server }
+})
+
+const first = <A>(stream: Stream.Stream<A>, count = 1) =>
+  Effect.forkChild(Stream.runCollect(Stream.take(stream, count)))
+
+const wordsOf = ({ content }: { readonly content: ReadonlyArray<Content.ContentBlock> }) =>
+  content.flatMap((block) => block.type === "text" ? [block.text] : [])
+
+for (const { form: name, pair } of forms) {
+  describe(`all a client may ask (${name})`, () => {
+    it.effect("[TOOL-01] [RES-01] [PRM-01] [CMP-01] [LOG-01] what has a handler is declared", () =>
+      Effect.gen(function*() {
+        const { client, server } = yield* connect({ pair })
+        assert.deepStrictEqual(client.profile.capabilities, { ...capabilities, completions: {} })
+        const profile = yield* server.profile
+        assert.deepStrictEqual(profile.capabilities, { sampling: {}, elicitation: {}, roots: {} })
+      }).pipe(Effect.scoped))
+
+    it.effect("[RES-03] resources: templates, reading, subscribing, and being told", () =>
+      Effect.gen(function*() {
+        const { client, server } = yield* connect({ pair })
+        const templates = yield* Stream.runCollect(client.resourceTemplates)
+        assert.deepStrictEqual(templates.map(({ name }) => name), ["f"])
+        assert.deepStrictEqual((yield* client.readResource("file:///x")).contents, [{
+          uri: "file:///x",
+          text: "contents"
+        }])
+        const told = yield* first(client.notifications("notifications/resources/updated"))
+        yield* settled
+        yield* client.subscribeResource("file:///x")
+        yield* server.resourceUpdated("file:///x")
+        assert.deepStrictEqual(yield* Fiber.join(told), [{ uri: "file:///x" }])
+        yield* client.unsubscribeResource("file:///x")
+      }).pipe(Effect.scoped))
+
+    it.effect("prompts and completions", () =>
+      Effect.gen(function*() {
+        const { client } = yield* connect({ pair })
+        assert.deepStrictEqual((yield* Stream.runCollect(client.prompts)).map(({ name }) => name), ["greet"])
+        const { messages } = yield* client.getPrompt("greet", { who: "Ada" })
+        assert.deepStrictEqual(messages.map(({ content }) => content), [Content.text("greet Ada")])
+        const { completion } = yield* client.complete({
+          ref: { type: "ref/prompt", name: "greet" },
+          argument: { name: "who", value: "A" }
+        })
+        assert.deepStrictEqual(completion.values, ["A!"])
+      }).pipe(Effect.scoped))
+
+    it.effect("[PAG-03] [PAG-04] pages follow one another, an empty cursor included", () =>
+      Effect.gen(function*() {
+        const { client } = yield* connect({ pair })
+        assert.deepStrictEqual((yield* Stream.runCollect(client.tools)).map(({ name }) => name), [
+          "first",
+          "second",
+          ""
+        ])
+      }).pipe(Effect.scoped))
+
+    it.effect("[PAG-02] a cursor that comes twice ends the list", () =>
+      Effect.gen(function*() {
+        const { client } = yield* connect({ pair })
+        const error = yield* Effect.flip(Stream.runCollect(client.resources))
+        assert.deepStrictEqual(error.reason, { _tag: "InvalidResult", problem: "the cursor \"again\" came twice" })
+      }).pipe(Effect.scoped))
+
+    it.effect("[LOG-02] milder messages than the client wants are not sent", () =>
+      Effect.gen(function*() {
+        const { client, server } = yield* connect({ pair })
+        const logged = yield* first(client.notifications("notifications/message"), 3)
+        yield* settled
+        yield* client.callTool("log")
+        yield* client.setLogLevel("warning")
+        yield* client.callTool("log")
+        yield* server.log({ level: "info", data: "not this" })
+        assert.deepStrictEqual((yield* Fiber.join(logged)).map(({ data }) => data), ["fine", "broken", "broken"])
+      }).pipe(Effect.scoped))
+
+    it.effect("[TOOL-02] [RES-02] [PRM-02] lists that change", () =>
+      Effect.gen(function*() {
+        const { client, server } = yield* connect({ pair })
+        const told = yield* Effect.forEach(
+          [
+            "notifications/tools/list_changed",
+            "notifications/resources/list_changed",
+            "notifications/prompts/list_changed"
+          ] as const,
+          (name) => first(client.notifications(name))
+        )
+        yield* settled
+        yield* server.toolListChanged
+        yield* server.resourceListChanged
+        yield* server.promptListChanged
+        assert.deepStrictEqual(yield* Effect.forEach(told, Fiber.join), [[{}], [{}], [{}]])
+      }).pipe(Effect.scoped))
+
+    it.effect("a method of one's own", () =>
+      Effect.gen(function*() {
+        const { client } = yield* connect({ pair })
+        const row = Method.request("acme/echo", { from: "client", params: Meta.Meta, result: Meta.EmptyResult })
+        const { reason } = yield* Effect.flip(client.extension(row, { any: "thing" }))
+        assert.strictEqual(reason._tag === "ErrorResponse" ? reason.error.code : reason._tag, -32601)
+      }).pipe(Effect.scoped))
+  })
+
+  describe(`all a server may ask (${name})`, () => {
+    it.effect("[SMP-01] [ELI-01] [ROOT-01] from inside a handler", () =>
+      Effect.gen(function*() {
+        const { client } = yield* connect({ pair })
+        assert.deepStrictEqual(wordsOf(yield* client.callTool("sample")), [
+          JSON.stringify(Content.text("1 message"))
+        ])
+        assert.deepStrictEqual(wordsOf(yield* client.callTool("ask")), [
+          JSON.stringify({ action: "accept", content: { name: "Ada" } })
+        ])
+        assert.deepStrictEqual(wordsOf(yield* client.callTool("roots")), [JSON.stringify([{ uri: "file:///home" }])])
+      }).pipe(Effect.scoped))
+
+    it.effect("and outside of any", () =>
+      Effect.gen(function*() {
+        const { server } = yield* connect({ pair })
+        assert.strictEqual((yield* server.elicitForm("Who?", form)).action, "accept")
+        assert.strictEqual((yield* server.elicit("Who?", form)).action, "accept")
+        assert.deepStrictEqual((yield* server.listRoots()).roots, [{ uri: "file:///home" }])
+        yield* server.ping()
+      }).pipe(Effect.scoped))
+
+    it.effect("[SMP-02] [SMP-09] [ELI-03] what the client has not declared is not asked", () =>
+      Effect.gen(function*() {
+        const { server } = yield* connect({ pair })
+        const missing = (effect: Effect.Effect<unknown, { readonly reason: unknown }>) =>
+          Effect.map(Effect.flip(effect), ({ reason }) => reason)
+        const messages = [{ role: "user" as const, content: Content.text("hi") }]
+        assert.deepStrictEqual(yield* missing(server.createMessage({ messages, maxTokens: 1, tools: [] })), {
+          _tag: "MissingCapability",
+          capability: "sampling.tools"
+        })
+        assert.deepStrictEqual(
+          yield* missing(server.createMessage({ messages, maxTokens: 1, includeContext: "allServers" })),
+          { _tag: "MissingCapability", capability: "sampling.context" }
+        )
+        assert.deepStrictEqual(
+          yield* missing(server.elicitUrl("Visit", { url: "https://example.com", elicitationId: "1" })),
+          { _tag: "MissingCapability", capability: "elicitation.url" }
+        )
+      }).pipe(Effect.scoped))
+
+    it.effect("[SMP-03] [SMP-04] uses of tools must match their results", () =>
+      Effect.gen(function*() {
+        const { server } = yield* connect({ pair })
+        const { reason } = yield* Effect.flip(server.createMessage({
+          messages: [{ role: "user", content: { type: "tool_result", toolUseId: "1", content: [] } }],
+          maxTokens: 1
+        }))
+        assert.strictEqual(reason._tag, "InvalidParams")
+      }).pipe(Effect.scoped))
+
+    it.effect("[ELI-05] a client that understands no pages says so", () =>
+      Effect.gen(function*() {
+        const { server } = yield* connect({ pair })
+        const params = { mode: "url" as const, message: "Visit", url: "https://example.com", elicitationId: "1" }
+        const { reason } = yield* Effect.flip(server.request("elicitation/create", params))
+        assert.strictEqual(reason._tag === "ErrorResponse" ? reason.error.code : reason._tag, -32602)
+      }).pipe(Effect.scoped))
+
+    it.effect("[ELI-10] [ELI-12] [ELI-14] pages to visit", () =>
+      Effect.gen(function*() {
+        const { client, server } = yield* connect({
+          pair,
+          client: { capabilities: { elicitation: { form: {}, url: {} } } }
+        })
+        assert.strictEqual(
+          (yield* server.elicitUrl("Visit", { url: "https://example.com", elicitationId: "1" })).action,
+          "accept"
+        )
+        const told = yield* first(client.notifications("notifications/elicitation/complete"))
+        yield* settled
+        yield* server.elicitationComplete("1")
+        assert.deepStrictEqual(yield* Fiber.join(told), [{ elicitationId: "1" }])
+        const { reason } = yield* Effect.flip(client.callTool("visit"))
+        assert.deepStrictEqual(
+          reason._tag === "ErrorResponse" ? Elicitation.requiredUrls(reason.error)?.map(({ url }) => url) : reason,
+          ["https://example.com"]
+        )
+      }).pipe(Effect.scoped))
+
+    it.effect("[ROOT-02] roots that change", () =>
+      Effect.gen(function*() {
+        const { client, server } = yield* connect({ pair, client: { capabilities: { roots: { listChanged: true } } } })
+        const told = yield* first(server.notifications("notifications/roots/list_changed"))
+        yield* settled
+        yield* client.rootsListChanged
+        assert.deepStrictEqual(yield* Fiber.join(told), [{}])
+      }).pipe(Effect.scoped))
+  })
+}
+
+describe("what the seeds have besides", () => {
+  it.effect("capabilities are checked part by part, experimental ones by value", () =>
+    Effect.gen(function*() {
+      const { server } = yield* connect({
+        client: { capabilities: { experimental: { acme: { level: 2 } }, roots: { listChanged: true } } }
+      })
+      assert.isTrue(yield* server.hasCapability({}))
+      assert.isTrue(yield* server.hasCapability({ roots: { listChanged: true }, sampling: {} }))
+      assert.isTrue(yield* server.hasCapability({ experimental: { acme: { level: 2 } } }))
+      assert.isFalse(yield* server.hasCapability({ experimental: { acme: { level: 3 } } }))
+      assert.isFalse(yield* server.hasCapability({ sampling: { tools: {} } }))
+    }).pipe(Effect.scoped))
+
+  it.effect("requests are built and not sent, with ids of their own", () =>
+    Effect.gen(function*() {
+      const { server } = yield* connect()
+      const built = server.buildElicitForm("Who?", form, { relatedTaskId: "t", task: { ttl: 1 } })
+      assert.strictEqual(built.method, "elicitation/create")
+      assert.match(String(built.id), /^task-t-\d+$/)
+      assert.deepStrictEqual(built.params?.["_meta"], { "io.modelcontextprotocol/related-task": { taskId: "t" } })
+      assert.deepStrictEqual(built.params?.["task"], { ttl: 1 })
+      const other = server.buildElicitUrl("Visit", { url: "https://example.com", elicitationId: "1" })
+      const another = server.buildCreateMessage({ messages: [], maxTokens: 1 })
+      assert.strictEqual(new Set([built.id, other.id, another.id]).size, 3)
+      assert.deepStrictEqual(yield* server.inFlight, { sent: 0, served: 0 })
+    }).pipe(Effect.scoped))
+
+  it.effect("a message can be sent as it is, and all that comes can be followed", () =>
+    Effect.gen(function*() {
+      const { client, server } = yield* connect()
+      const seen = yield* first(server.messages)
+      yield* settled
+      yield* client.ping()
+      assert.deepStrictEqual((yield* Fiber.join(seen)).map((message) => "method" in message && message.method), [
+        "ping"
+      ])
+      const told = yield* first(client.notifications("notifications/message"))
+      yield* settled
+      yield* server.send({ jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: 1 } })
+      assert.deepStrictEqual(yield* Fiber.join(told), [{ level: "info", data: 1 }])
+    }).pipe(Effect.scoped))
+
+  it.effect("a related request that has ended has no stream any more", () =>
+    Effect.gen(function*() {
+      const { server } = yield* connect()
+      const { reason } = yield* Effect.flip(server.log({ level: "info", data: 1 }, { relatedRequestId: 99 }))
+      assert.deepStrictEqual(reason, { _tag: "ExchangeEnded" })
+    }).pipe(Effect.scoped))
+})
+
+describe("each revision has what it has", () => {
+  for (const revision of Revision.supported) {
+    it.effect(`[INIT-13] ${revision}`, () =>
+      Effect.gen(function*() {
+        const { client, server } = yield* connect({ client: { revisions: [revision] } })
+        const isAtLeast = (since: Revision.Revision) => Revision.isAtLeast(revision, since)
+        const { tools } = yield* client.listTools()
+        assert.strictEqual(tools[0]?.title !== undefined, isAtLeast("2025-06-18"))
+        const { structuredContent } = yield* client.callTool("echo", { a: 1 })
+        assert.deepStrictEqual(structuredContent, isAtLeast("2025-06-18") ? { a: 1 } : undefined)
+        const asked = yield* Effect.result(server.elicitForm("Who?", form))
+        assert.strictEqual(asked._tag === "Success", isAtLeast("2025-06-18"))
+        if (asked._tag === "Failure") assert.strictEqual(asked.failure.reason._tag, "NotInRevision")
+        assert.strictEqual((yield* server.profile).revision, revision)
+        // Completion has no capability in the oldest revision, and is there all the same.
+        const completed = yield* client.complete({
+          ref: { type: "ref/prompt", name: "greet" },
+          argument: { name: "who", value: "A" }
+        })
+        assert.strictEqual(completed.completion.values.length, 1)
+      }).pipe(Effect.scoped))
+  }
+
+  it("every revision is supported by both sides", () => {
+    assert.isTrue(Schema.is(Schema.Literals(Revision.supported))(Revision.latest))
+  })
+})
