@@ -18,9 +18,13 @@ export interface Exchange {
   /** Completed once: by the response, the deadline, a failed write, or the end of the session. */
   readonly response: Deferred.Deferred<JsonRpc.Success, RequestError.RequestError>
   readonly progress: ProgressMailbox | undefined
-  /** When it is given up, on the timer's clock; `Infinity` for never. */
-  readonly deadline: number
+  /** When it was opened, on the timer's clock. */
+  readonly openedAt: number
+  /** When it is given up, on the same clock; `Infinity` for never. */
+  deadline: number
   readonly allowedMillis: number
+  /** When it is given up whatever its progress, if progress puts the deadline off; `undefined` if it does not. */
+  readonly extendsTo: number | undefined
   /** Sees the response in the very step it arrives in, before anything behind it is read. */
   readonly onAnswer: ((response: JsonRpc.Response) => void) | undefined
   /** How it ended, if it has: answered by the peer, given up while the peer may still work on it, or lost. */
@@ -45,8 +49,10 @@ export interface Exchanges {
   readonly open: (options: {
     readonly method: string
     readonly progress: ProgressMailbox | undefined
+    readonly openedAt: number
     readonly deadline: number
     readonly allowedMillis: number
+    readonly extendsTo: number | undefined
     readonly onAnswer: ((response: JsonRpc.Response) => void) | undefined
   }) => Exchange | CloseReason.CloseReason
   /** Gives out an id without opening anything. */
@@ -99,6 +105,9 @@ export const answer = (exchange: Exchange, response: JsonRpc.Response): boolean 
 const isAbandonment = (reason: RequestError.RequestErrorReason): boolean =>
   reason._tag === "Timeout" || (reason._tag === "Closed" && reason.reason._tag === "Requested")
 
+/** How long an exchange was allowed to take, as it turned out: in milliseconds, to the microsecond. */
+export const waited = ({ deadline, openedAt }: Exchange): number => Math.round((deadline - openedAt) * 1000) / 1000
+
 /** Completes an exchange with a failure that arose on this side. */
 export const fail = (exchange: Exchange, reason: RequestError.RequestErrorReason): boolean =>
   complete(
@@ -125,7 +134,7 @@ export const make = (firstId: number): Exchanges => {
   }
 
   return {
-    open: ({ allowedMillis, deadline, method, onAnswer, progress }) =>
+    open: ({ allowedMillis, deadline, extendsTo, method, onAnswer, openedAt, progress }) =>
       modifyUnsafe<Table, Exchange | CloseReason.CloseReason>(table, (state) => {
         if (state._tag === "Closed") return [state.reason, state]
         const exchange: Exchange = {
@@ -134,7 +143,9 @@ export const make = (firstId: number): Exchanges => {
           response: Deferred.makeUnsafe(),
           progress,
           deadline,
+          openedAt,
           allowedMillis,
+          extendsTo,
           onAnswer,
           outcome: "Pending",
           handed: false,
@@ -161,7 +172,7 @@ export const make = (firstId: number): Exchanges => {
       let next = Number.POSITIVE_INFINITY
       for (const exchange of HashMap.values(current())) {
         if (exchange.deadline > now) next = Math.min(next, exchange.deadline)
-        else fail(exchange, { _tag: "Timeout", afterMillis: exchange.allowedMillis })
+        else fail(exchange, { _tag: "Timeout", afterMillis: waited(exchange) })
       }
       return next
     },

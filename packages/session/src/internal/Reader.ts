@@ -241,6 +241,9 @@ export const make = <S extends State, P extends Profile.Profile, R>(
       return emit({ _tag: "ProgressDropped", reason: "UnknownToken" })
     }
     const taken = exchange.progress.offer(params.success)
+    if (exchange.extendsTo !== undefined && taken !== "NotIncreasing") {
+      exchange.deadline = Math.min(core.timer.now() + exchange.allowedMillis, exchange.extendsTo)
+    }
     if (taken !== "Taken") emit({ _tag: "ProgressDropped", reason: taken })
   }
 

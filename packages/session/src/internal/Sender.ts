@@ -180,7 +180,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       ? "no longer wanted"
       : "reason" in core.state()
       ? "the session is closing"
-      : `no response within ${exchange.allowedMillis} ms`
+      : `no response within ${Exchanges.waited(exchange)} ms`
     exchange.outcome = "Abandoned"
     if (!outbox.withdraw(entry) && exchange.method !== "initialize") {
       const message = JsonRpc.notification("notifications/cancelled", { requestId: exchange.id, reason })
@@ -211,11 +211,15 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
     const exchanged = Effect.suspend((): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> => {
       // Read before anything is opened, since reading them may throw.
       const given = fitting(method, { ...params })
+      const now = timer.now()
+      const total = options?.maxTotal === undefined ? Number.POSITIVE_INFINITY : now + toMillis(options.maxTotal)
       const exchange = exchanges.open({
         method,
         progress: onProgress === undefined ? undefined : ProgressMailbox.make(limits.progress),
-        deadline: allowedMillis === Number.POSITIVE_INFINITY ? allowedMillis : timer.now() + allowedMillis,
+        openedAt: now,
+        deadline: Math.min(now + allowedMillis, total),
         allowedMillis,
+        extendsTo: options?.extendOnProgress === true ? total : undefined,
         onAnswer: options?.onAnswer
       })
       if (!Exchanges.isExchange(exchange)) return Effect.fail(closedError(method, exchange))

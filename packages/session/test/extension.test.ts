@@ -1,0 +1,92 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+import { settled, text, withRawServer } from "./support/sessions.ts"
+
+const step = (progress: number) => JsonRpc.notification("notifications/progress", { progressToken: 1, progress })
+
+const onProgress = () => Effect.void
+
+/** A call whose reason for failing is looked at, begun in virtual time. */
+const begin = (effect: Effect.Effect<unknown, { readonly reason: unknown }>) =>
+  Effect.forkChild(Effect.map(Effect.flip(effect), ({ reason }) => reason), { startImmediately: true })
+
+describe("deadlines that progress puts off", () => {
+  it.effect("[TMO-05] every step starts the deadline anew", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer()
+      const calling = yield* Effect.forkChild(
+        session.callTool("x", {}, { deadline: 100, extendOnProgress: true, onProgress }),
+        { startImmediately: true }
+      )
+      for (let progress = 1; progress <= 5; progress++) {
+        yield* TestClock.adjust(90)
+        yield* raw.say(step(progress))
+      }
+      yield* TestClock.adjust(90)
+      yield* raw.say(JsonRpc.success(1, text("done")))
+      assert.deepStrictEqual(yield* Fiber.join(calling), text("done"))
+    }))
+
+  it.effect("[TMO-05] when steps stop coming it ends", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer()
+      const calling = yield* begin(session.callTool("x", {}, { deadline: 100, extendOnProgress: true, onProgress }))
+      yield* TestClock.adjust(50)
+      yield* raw.say(step(1))
+      yield* TestClock.adjust(99)
+      assert.isUndefined(calling.pollUnsafe())
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(yield* Fiber.join(calling), { _tag: "Timeout", afterMillis: 150 })
+    }))
+
+  it.effect("[PRG-03] a step that does not grow puts nothing off", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer()
+      const calling = yield* begin(session.callTool("x", {}, { deadline: 100, extendOnProgress: true, onProgress }))
+      yield* raw.say(step(1))
+      yield* TestClock.adjust(50)
+      yield* raw.say(step(1))
+      yield* TestClock.adjust(50)
+      assert.deepStrictEqual(yield* Fiber.join(calling), { _tag: "Timeout", afterMillis: 100 })
+    }))
+
+  it.effect("without being asked to, progress puts nothing off", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer()
+      const calling = yield* begin(session.callTool("x", {}, { deadline: 100, onProgress }))
+      yield* TestClock.adjust(50)
+      yield* raw.say(step(1))
+      yield* TestClock.adjust(50)
+      assert.deepStrictEqual(yield* Fiber.join(calling), { _tag: "Timeout", afterMillis: 100 })
+    }))
+
+  it.effect("[TMO-06] the total is kept whatever the progress", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer()
+      const calling = yield* begin(
+        session.callTool("x", {}, { deadline: 100, extendOnProgress: true, maxTotal: 250, onProgress })
+      )
+      for (let progress = 1; progress <= 4; progress++) {
+        yield* TestClock.adjust(60)
+        yield* raw.say(step(progress))
+      }
+      yield* TestClock.adjust(10)
+      assert.deepStrictEqual(yield* Fiber.join(calling), { _tag: "Timeout", afterMillis: 250 })
+      yield* settled
+      const cancelled = raw.received.flatMap((message) =>
+        "method" in message && message.method === "notifications/cancelled" ? [message.params] : []
+      )
+      assert.deepStrictEqual(cancelled, [{ requestId: 1, reason: "no response within 250 ms" }])
+    }))
+
+  it.effect("[TMO-06] the total is kept without any progress, too", () =>
+    Effect.gen(function*() {
+      const { session } = yield* withRawServer()
+      const calling = yield* begin(session.callTool("x", {}, { deadline: "Infinity", maxTotal: 250 }))
+      yield* TestClock.adjust(250)
+      assert.deepStrictEqual(yield* Fiber.join(calling), { _tag: "Timeout", afterMillis: 250 })
+    }))
+})
