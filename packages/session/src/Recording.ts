@@ -1,0 +1,141 @@
+/**
+ * Writing down what crosses a transport: who, when, what. A recording is a transport around a transport; the session above it
+ * and the wire below it notice nothing.
+ *
+ * @since 0.1.0
+ */
+import type { JsonRpc } from "@effect-mcp/protocol"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import type * as Stream from "effect/Stream"
+import * as Subscriptions from "./internal/Subscriptions.ts"
+import { type Connection, type FrameError, type Inbound, Transport } from "./Transport.ts"
+
+/**
+ * One frame that passed. `at` is milliseconds since 1970 by the program's `Clock`. A frame that was `Received` but could not be
+ * read stands there with its error.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Entry =
+  | { readonly _tag: "Sent"; readonly at: number; readonly message: JsonRpc.Message }
+  | { readonly _tag: "Received"; readonly at: number; readonly frame: unknown }
+  | { readonly _tag: "Unreadable"; readonly at: number; readonly error: FrameError }
+
+/**
+ * A transport that is being recorded, and what was.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Recording {
+  /** Put it where the recorded transport stood. */
+  readonly transport: Transport["Service"]
+  /** What passes from now on; a reader that lags by more than 1,024 loses the oldest. */
+  readonly entries: Stream.Stream<Entry>
+}
+
+const recorded = (
+  transport: Transport["Service"],
+  clock: Clock.Clock,
+  record: (entry: Entry) => void
+): Transport["Service"] => {
+  const sent = (message: JsonRpc.Message) =>
+    Effect.sync(() => record({ _tag: "Sent", at: clock.currentTimeMillisUnsafe(), message }))
+  const received = ({ frame }: Inbound) => {
+    const at = clock.currentTimeMillisUnsafe()
+    record(
+      Result.isSuccess(frame)
+        ? { _tag: "Received", at, frame: frame.success }
+        : { _tag: "Unreadable", at, error: frame.failure }
+    )
+  }
+  return {
+    connect: Effect.map(transport.connect, (connection): Connection => {
+      const { request } = connection
+      return {
+        ...connection,
+        run: (deliver) =>
+          connection.run((inbound) => {
+            received(inbound)
+            deliver(inbound)
+          }),
+        send: (outbound) => Effect.andThen(sent(outbound.message), connection.send(outbound)),
+        ...(request === undefined ? undefined : {
+          request: (message: JsonRpc.Request) => Effect.andThen(sent(message), request(message))
+        })
+      }
+    })
+  }
+}
+
+/**
+ * Records a transport for whoever reads `entries`.
+ *
+ * @example
+ * ```ts
+ * import { MemoryTransport, Recording } from "@effect-mcp/session"
+ * import * as Console from "effect/Console"
+ * import * as Effect from "effect/Effect"
+ * import * as Stream from "effect/Stream"
+ *
+ * export const watched = Effect.gen(function*() {
+ *   const pair = yield* MemoryTransport.make()
+ *   const { entries, transport } = yield* Recording.make(pair.client)
+ *   yield* Effect.forkScoped(Stream.runForEach(entries, (entry) => Console.error(Recording.toJsonLine(entry))))
+ *   return transport
+ * })
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = (transport: Transport["Service"]): Effect.Effect<Recording> =>
+  Effect.map(Clock.Clock, (clock) => {
+    const subscriptions = Subscriptions.make()
+    return {
+      transport: recorded(transport, clock, (entry) => subscriptions.publish("entries", entry)),
+      entries: subscriptions.follow<Entry>("entries")
+    }
+  })
+
+/**
+ * Records the transport below, entry by entry and at once. `record` must not throw.
+ *
+ * @example
+ * ```ts
+ * import { Recording, type Transport } from "@effect-mcp/session"
+ * import * as Layer from "effect/Layer"
+ *
+ * const lines: Array<string> = []
+ * export const kept = (transport: Layer.Layer<Transport.Transport>) =>
+ *   Layer.provide(Recording.layer((entry) => lines.push(Recording.toJsonLine(entry))), transport)
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layer = (record: (entry: Entry) => void): Layer.Layer<Transport, never, Transport> =>
+  Layer.effect(
+    Transport,
+    Effect.gen(function*() {
+      return recorded(yield* Transport, yield* Clock.Clock, record)
+    })
+  )
+
+/**
+ * The entry as one line of JSON, without the newline. What is not JSON is written as `null`.
+ *
+ * @category formatting
+ * @since 0.1.0
+ */
+export const toJsonLine = (entry: Entry): string => {
+  try {
+    return JSON.stringify(entry)
+  } catch {
+    return JSON.stringify({ ...entry, message: null, frame: null })
+  }
+}

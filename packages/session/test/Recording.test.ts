@@ -1,0 +1,62 @@
+import { MemoryTransport, Recording, Transport } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as Link from "./support/Link.ts"
+import { client, forms, server, settled, text, tools } from "./support/sessions.ts"
+
+const methodOf = (entry: Recording.Entry): string => {
+  const frame = entry._tag === "Sent" ? entry.message : entry._tag === "Received" ? entry.frame : entry.error
+  return typeof frame === "object" && frame !== null && "method" in frame ? String(frame.method) : "a response"
+}
+
+describe("a recording", () => {
+  for (const { form, pair } of forms) {
+    it.effect(`has who, when and what, in order (${form})`, () =>
+      Effect.gen(function*() {
+        const ends = yield* pair
+        const { entries, transport } = yield* Recording.make(ends.client)
+        const recorded = yield* Effect.forkChild(Stream.runCollect(Stream.take(entries, 5)))
+        yield* settled
+        yield* server(ends.server, tools({ x: Effect.succeed(text("x")) }))
+        const session = yield* client(transport)
+        yield* TestClock.adjust(1500)
+        yield* session.callTool("x")
+        const seen = yield* Fiber.join(recorded)
+        assert.deepStrictEqual(seen.map((entry) => [entry._tag, entry.at, methodOf(entry)]), [
+          ["Sent", 0, "initialize"],
+          ["Received", 0, "a response"],
+          ["Sent", 0, "notifications/initialized"],
+          ["Sent", 1500, "tools/call"],
+          ["Received", 1500, "a response"]
+        ])
+      }).pipe(Effect.scoped))
+  }
+
+  it.effect("as lines of JSON, unreadable frames included, through a Layer", () =>
+    Effect.gen(function*() {
+      const lines: Array<string> = []
+      const pair = yield* MemoryTransport.make()
+      const link = Link.over(pair.client)
+      yield* server(pair.server, {})
+      const context = yield* Layer.build(
+        Layer.provide(
+          Recording.layer((entry) => lines.push(Recording.toJsonLine(entry))),
+          MemoryTransport.layer(link.transport)
+        )
+      )
+      yield* Effect.gen(function*() {
+        yield* client(yield* Transport.Transport)
+        link.deliverBad({ _tag: "NotJson", text: "{" })
+      }).pipe(Effect.provideContext(context))
+      assert.deepStrictEqual(lines.map((line) => JSON.parse(line)._tag), ["Sent", "Received", "Sent", "Unreadable"])
+    }).pipe(Effect.scoped))
+
+  it("a message that is no JSON does not keep the others from being written", () => {
+    const line = Recording.toJsonLine({ _tag: "Received", at: 1, frame: { value: 1n } })
+    assert.deepStrictEqual(JSON.parse(line), { _tag: "Received", at: 1, message: null, frame: null })
+  })
+})
