@@ -16,9 +16,11 @@ const run = (cwd: string, command: string, args: ReadonlyArray<string>): void =>
   }
 }
 
-// The versions that the tests ran with.
+// The versions that the tests ran with; the optional peers, too, since every entry is imported.
 const { devDependencies }: Manifest = JSON.parse(read("package.json"))
-const peers = ["effect", "@effect/platform-node"].map((name) => `${name}@${devDependencies?.[name] ?? "latest"}`)
+const peers = ["effect", "@effect/platform-node", "@effect/vitest", "vitest"].map((name) =>
+  `${name}@${devDependencies?.[name] ?? "latest"}`
+)
 
 const importAll = `
   for (const entry of process.argv.slice(1)) {
