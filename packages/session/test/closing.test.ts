@@ -876,6 +876,25 @@ describe("a broken transport", () => {
     }))
 })
 
+describe("a transport that never stops reading", () => {
+  it.effect("law 2: does not hold the close", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const raw = yield* RawServer.make(pair.server, RawServer.shakesHands())
+      const session = yield* client({
+        connect: Effect.map(pair.client.connect, (connection) => ({
+          ...connection,
+          run: (deliver) => Effect.uninterruptible(Effect.andThen(connection.run(deliver), Effect.never))
+        }))
+      })
+      const close = yield* start(session.close)
+      yield* TestClock.adjust("10 seconds")
+      yield* settled
+      assert.deepStrictEqual(close.pollUnsafe(), Exit.succeed(requested))
+      assert.isTrue(raw.ended())
+    }))
+})
+
 describe("a peer that takes no bytes", () => {
   for (const { form, pair } of forms) {
     it.effect(`[PING-03] PeerStalled: after 30 seconds of one message (${form})`, () =>

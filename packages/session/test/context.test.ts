@@ -438,6 +438,19 @@ describe("asking the client", () => {
 })
 
 describe("streams that outlive their response", () => {
+  it.effect("[CAN-04] law 2: a stream whose caller has left is given up at once, though the peer leaves it open", () =>
+    Effect.gen(function*() {
+      const census = Census.make()
+      const { raw, session } = yield* census.count(withRawServer({ pair: MemoryTransport.makeMultiStream() }))
+      yield* TestClock.adjust("30 seconds")
+      yield* settled
+      const idle = census.living()
+      yield* Fiber.interrupt(yield* start(session.callTool("x", {}, { deadline: "Infinity" })))
+      yield* settled
+      assert.strictEqual(census.living(), idle)
+      assert.deepStrictEqual(names(raw.received).slice(2), ["tools/call", "notifications/cancelled"])
+    }))
+
   it.effect("[SHS-09] law 2: a stream that the peer leaves open behind its response is given up", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.makeMultiStream()

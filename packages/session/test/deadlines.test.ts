@@ -116,6 +116,16 @@ describe("deadlines", () => {
       }))
   }
 
+  for (const maxTotal of [0, -1]) {
+    it.effect(`[TMO-06] a total of ${maxTotal} fails at once and sends nothing, as a deadline does`, () =>
+      Effect.gen(function*() {
+        const { raw, session } = yield* withRawServer()
+        const error = yield* Effect.flip(session.callTool("x", {}, { maxTotal }))
+        assert.deepStrictEqual(error.reason, timeout(0))
+        assert.deepStrictEqual(names(raw.received), ["initialize", "notifications/initialized"])
+      }))
+  }
+
   it.effect("[TMO-02] a server's requests have deadlines, too", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ server: { limits: { requestDeadline: 100 } } })

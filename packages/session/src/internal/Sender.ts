@@ -264,7 +264,8 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       const blocked = obstacle(row, (profile) => profile.capabilities)
       if (blocked !== undefined) return fail(blocked)
       const allowedMillis = options?.deadline === undefined ? limits.requestDeadline : toMillis(options.deadline)
-      if (allowedMillis <= 0) return fail({ _tag: "Timeout", afterMillis: 0 })
+      const totalMillis = options?.maxTotal === undefined ? Number.POSITIVE_INFINITY : toMillis(options.maxTotal)
+      if (Math.min(allowedMillis, totalMillis) <= 0) return fail({ _tag: "Timeout", afterMillis: 0 })
       return Effect.flatMap(send(row, params, admission === "Hold", allowedMillis, options), (success) => {
         const result = validate(row.result)(success.result)
         return Result.isSuccess(result)
