@@ -162,6 +162,8 @@ export type ClientState =
 /**
  * The states of a server's session. `Negotiated` and `Operating` differ in one thing: until the client has said that it is
  * ready, by `notifications/initialized` or by a first ordinary request, the server asks nothing of it but ping (INIT-10).
+ * `Sessionless` is the one state of a server that keeps no sessions: whoever asks is answered, nobody is remembered, and nobody
+ * can be asked.
  *
  * @category models
  * @since 0.1.0
@@ -171,6 +173,7 @@ export type ServerState =
   | { readonly _tag: "Initializing"; readonly profile: ClientProfile }
   | { readonly _tag: "Negotiated"; readonly profile: ClientProfile }
   | { readonly _tag: "Operating"; readonly profile: ClientProfile }
+  | { readonly _tag: "Sessionless" }
   | Closing
   | Closed
 
@@ -529,6 +532,49 @@ export interface StrictServerTable extends Omit<ServerTable, "Negotiated"> {
   readonly Negotiated: Omit<ServerTable["Negotiated"], "ReceiveRequest"> & { readonly ReceiveRequest: "Negotiated" }
 }
 
+/**
+ * The legal pairs of a server without sessions. It has operated from the start; an `initialize` is answered all the same, and
+ * changes nothing for whoever asks next.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface SessionlessServerTable {
+  readonly Sessionless: {
+    readonly ReceiveInitialize: "Sessionless"
+    readonly ReceiveInvalidInitialize: "Sessionless"
+    readonly ReceiveInitialized: "Sessionless"
+    readonly ReceivePing: "Sessionless"
+    readonly ReceiveRequest: "Sessionless"
+    readonly ReceiveNotification: "Sessionless"
+    readonly ReceiveResponse: "Sessionless"
+    readonly SendInitializeResult: "Sessionless"
+    readonly SendNotification: "Sessionless"
+    readonly TransportEnded: "Closing"
+    readonly Close: "Closing"
+  }
+  readonly Closing: ServerTable["Closing"]
+  readonly Closed: {}
+}
+
+const sessionlessServerRows: Rows<SessionlessServerTable, ServerState> = {
+  Sessionless: {
+    ReceiveInitialize: stay("Sessionless", "Answer"),
+    ReceiveInvalidInitialize: stay("Sessionless", "RefuseParams"),
+    ReceiveInitialized: stay("Sessionless", "Ignore"),
+    ReceivePing: stay("Sessionless", "Answer"),
+    ReceiveRequest: stay("Sessionless", "Deliver"),
+    ReceiveNotification: stay("Sessionless", "Deliver"),
+    ReceiveResponse: stay("Sessionless", "Match"),
+    SendInitializeResult: stay("Sessionless", "Send"),
+    SendNotification: stay("Sessionless", "Send"),
+    TransportEnded: end,
+    Close: end
+  },
+  Closing: serverRows.Closing,
+  Closed: {}
+}
+
 // =====================================================================================================================
 // The machine
 // =====================================================================================================================
@@ -627,3 +673,22 @@ export const server: Machine<ServerTable, ServerState> = machine<ServerTable, Se
 export const strictServer: Machine<StrictServerTable, ServerState> = machine<StrictServerTable, ServerState>(
   strictServerRows
 )
+
+/**
+ * A server without sessions: every request stands for itself, and server-initiated requests have nobody to go to.
+ *
+ * @example
+ * ```ts
+ * import { Handshake } from "@effect-mcp/protocol"
+ *
+ * export const outcome = Handshake.sessionlessServer.transition({ _tag: "Sessionless" }, { _tag: "SendPing" })._tag
+ * // => "LocalViolation"
+ * ```
+ *
+ * @category machines
+ * @since 0.1.0
+ */
+export const sessionlessServer: Machine<SessionlessServerTable, ServerState> = machine<
+  SessionlessServerTable,
+  ServerState
+>(sessionlessServerRows)

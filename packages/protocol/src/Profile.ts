@@ -16,7 +16,8 @@ import type { Revision } from "./Revision.ts"
 export interface ClientProfile {
   readonly revision: Revision
   readonly capabilities: ClientCapabilities
-  readonly info: Implementation
+  /** Who the client says it is; unknown to a server that keeps no sessions. */
+  readonly info: Implementation | undefined
 }
 
 /**

@@ -40,6 +40,7 @@ import * as ServedContext from "./internal/ServedContext.ts"
 import { trust } from "./internal/trust.ts"
 import { validate } from "./internal/validation.ts"
 import * as Limits from "./Limits.ts"
+import type { Middleware } from "./Middleware.ts"
 import type { RequestError } from "./RequestError.ts"
 import type { RequestOptions } from "./RequestOptions.ts"
 import * as Session from "./Session.ts"
@@ -51,7 +52,7 @@ import type { Transport } from "./Transport.ts"
  * @category models
  * @since 0.1.0
  */
-export interface Options<H = Handlers.Handlers<"server">> extends Session.Options {
+export interface Options<H = Handlers.Handlers<"server">, R = never> extends Session.Options {
   /**
    * What the client declares beyond what its handlers show, for example `roots: { listChanged: true }` or
    * `elicitation: { form: {}, url: {} }`.
@@ -63,6 +64,8 @@ export interface Options<H = Handlers.Handlers<"server">> extends Session.Option
    * `CallbackContext`.
    */
   readonly handlers?: H
+  /** What requests pass on their way to their handlers, and out to the server. */
+  readonly middleware?: Middleware<R | CallbackContext | Scope.Scope, R>
 }
 
 /**
@@ -250,9 +253,9 @@ const closedWhile = (error: RequestError): HandshakeError.HandshakeErrorReason =
  * @since 0.1.0
  */
 export const make = Effect.fnUntraced(
-  function*<const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">>(
-    options: Options<H> & { readonly handlers?: Handlers.Only<H, "server"> }
-  ): Effect.fn.Return<Shape, HandshakeError.HandshakeError, Transport | Scope.Scope | Handlers.ServicesOf<H>> {
+  function*<const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">, R = never>(
+    options: Options<H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
+  ): Effect.fn.Return<Shape, HandshakeError.HandshakeError, Transport | Scope.Scope | Handlers.ServicesOf<H> | R> {
     const limits = Limits.make(options.limits)
     const revisions = options.revisions ?? Revision.supported
     const offer = Session.newest(revisions) ?? Revision.latest
@@ -272,8 +275,12 @@ export const make = Effect.fnUntraced(
     }, { limits, observe: options.observe }).pipe(
       Effect.mapError((error) => HandshakeError.make({ _tag: "ConnectFailed", error }))
     )
-    const sender = Sender.make(core, { profile: () => profile, declared: capabilities })
-    const dispatch = Dispatch.make("server", withModes(handlers, capabilities))
+    const sender = Sender.make(core, {
+      profile: () => profile,
+      declared: capabilities,
+      middleware: options.middleware?.outbound
+    })
+    const dispatch = Dispatch.make("server", withModes(handlers, capabilities), options.middleware?.inbound)
     const servedContext = ServedContext.make(sender, core.emit)
     core.read(Reader.make(core, {
       sender,
@@ -415,10 +422,18 @@ const shape = (
  * @category layers
  * @since 0.1.0
  */
-export const layerOf = <Self, const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">>(
+export const layerOf = <
+  Self,
+  const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
+  R = never
+>(
   key: Context.Key<Self, Shape>,
-  options: Options<H> & { readonly handlers?: Handlers.Only<H, "server"> }
-): Layer.Layer<Self, HandshakeError.HandshakeError, Transport | Exclude<Handlers.ServicesOf<H>, Scope.Scope>> =>
+  options: Options<H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
+): Layer.Layer<
+  Self,
+  HandshakeError.HandshakeError,
+  Transport | Handlers.ServicesOf<H> | Exclude<R, Scope.Scope>
+> =>
   Layer.fresh(Layer.effect(key, make(options)))
 
 /**
@@ -444,10 +459,13 @@ export const layerOf = <Self, const H extends Handlers.Handlers<"server", unknow
  * @category layers
  * @since 0.1.0
  */
-export const layer = <const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">>(
-  options: Options<H> & { readonly handlers?: Handlers.Only<H, "server"> }
+export const layer = <
+  const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
+  R = never
+>(
+  options: Options<H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
 ): Layer.Layer<
   ClientSession,
   HandshakeError.HandshakeError,
-  Transport | Exclude<Handlers.ServicesOf<H>, Scope.Scope>
+  Transport | Handlers.ServicesOf<H> | Exclude<R, Scope.Scope>
 > => layerOf(ClientSession, options)

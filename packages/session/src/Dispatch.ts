@@ -7,9 +7,17 @@
 import { type JsonRpc, McpError, type Method, Methods, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type { Handlers, NotificationHandler, NotificationName, RequestHandler, RequestName } from "./Handlers.ts"
+import type {
+  ContextOf,
+  Handlers,
+  NotificationHandler,
+  NotificationName,
+  RequestHandler,
+  RequestName
+} from "./Handlers.ts"
 import { trust } from "./internal/trust.ts"
 import { validate } from "./internal/validation.ts"
+import type { Inbound } from "./Middleware.ts"
 
 /**
  * Handlers, ready to be asked by the names that come off the wire.
@@ -19,8 +27,8 @@ import { validate } from "./internal/validation.ts"
  */
 export interface Dispatch<R> {
   /**
-   * Serves one request: looks up its method in the table and the peer's revision, checks the params, runs the handler.
-   * Fails with −32601 for a method that is not served and −32602 for params that do not fit, and with whatever
+   * Serves one request: looks up its method in the table and the peer's revision, checks the params, runs the handler behind
+   * the middleware. Fails with −32601 for a method that is not served and −32602 for params that do not fit, and with whatever
    * `McpError` the handler fails with.
    */
   readonly handle: (
@@ -41,12 +49,17 @@ export interface Dispatch<R> {
 const paramsOf = (message: JsonRpc.Request | JsonRpc.Notification): unknown => message.params ?? {}
 
 /**
- * Prepares the handlers of what `from` sends.
+ * Prepares the handlers of what `from` sends, and the middleware that stands before those of requests.
  *
  * @category constructors
  * @since 0.1.0
  */
-export const make = <From extends Method.Role, R>(from: From, handlers: Handlers<From, R>): Dispatch<R> => {
+export const make = <From extends Method.Role, const H extends Handlers<From, unknown>, Services = never>(
+  from: From,
+  handlers: H,
+  middleware?: Inbound<Services>
+): Dispatch<ContextOf<H> | Services> => {
+  type R = ContextOf<H> | Services
   // Maps, since a record would find `constructor` and `__proto__` under names off the wire.
   const byName = new Map<string, unknown>(Object.entries({ ...handlers }))
   // A record's cell for a name holds the handler for that name's row; the lookup by a string cannot show it.
@@ -65,11 +78,17 @@ export const make = <From extends Method.Role, R>(from: From, handlers: Handlers
       if (row === undefined || handler === undefined || !isIn(row, profile)) {
         return Effect.fail(McpError.methodNotFound(request.method))
       }
-      const params = validate<unknown>(trust(row.params))(paramsOf(request))
-      return Result.isSuccess(params)
-        // The row's schema has just said that these are the handler's params.
-        ? Effect.suspend(() => handler(trust(params.success)))
-        : Effect.fail(McpError.invalidParams(`Invalid params for ${request.method}: ${params.failure}`))
+      const checked = validate<unknown>(trust(row.params))(paramsOf(request))
+      if (Result.isFailure(checked)) {
+        return Effect.fail(McpError.invalidParams(`Invalid params for ${request.method}: ${checked.failure}`))
+      }
+      // The row's schema has just said that these are the handler's params.
+      const params = trust<Parameters<typeof handler>[0]>(checked.success)
+      return middleware === undefined
+        ? Effect.suspend(() => handler(params))
+        : Effect.suspend(() =>
+          middleware({ method: row.name, id: request.id, params, profile }, (passed) => handler(passed.params))
+        )
     },
     notify: (notification, profile) => {
       const row = Methods.findNotification(notification.method, from)

@@ -5,6 +5,7 @@
  */
 import type { Capabilities, McpError, Method, Methods } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import type { CallbackContext } from "./CallbackContext.ts"
 import type { RequestContext } from "./RequestContext.ts"
 
@@ -72,18 +73,32 @@ export type Handlers<From extends Method.Role, R = never> =
   & { readonly [Name in NotificationName<From>]?: NotificationHandler<Name, R> }
 
 /**
+ * The services that a record of handlers runs with.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type ContextOf<H> = {
+  [Name in keyof H]-?: NonNullable<H[Name]> extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R
+    : never
+}[keyof H]
+
+/**
+ * What the session provides to handlers, by itself and for each request: who asks, and a scope that closes when the handler has
+ * ended.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Provided = RequestContext | CallbackContext | Scope.Scope
+
+/**
  * The services that a record of handlers needs, those the session provides left out.
  *
  * @category models
  * @since 0.1.0
  */
-export type ServicesOf<H> = Exclude<
-  {
-    [Name in keyof H]-?: NonNullable<H[Name]> extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R
-      : never
-  }[keyof H],
-  RequestContext | CallbackContext
->
+export type ServicesOf<H> = Exclude<ContextOf<H>, Provided>
 
 /**
  * Makes a handler for something that is not in the method table a type error.

@@ -19,6 +19,7 @@ import type { TransportError } from "./TransportError.ts"
  * - `MissingCapability`: the peer has not declared what this request needs; nothing was sent (INIT-15).
  * - `NotInRevision`: the negotiated revision does not have this method; nothing was sent (INIT-13).
  * - `NotAllowed`: this request may not be sent in this state of the session; nothing was sent.
+ * - `StatelessModeNotSupported`: a server without sessions cannot ask its client anything, ping included; nothing was sent.
  * - `SendFailed`: the transport could not carry it.
  * - `ExchangeEnded`: it was to be sent on behalf of a request that has been answered or cancelled.
  *
@@ -34,6 +35,7 @@ export type RequestErrorReason =
   | { readonly _tag: "MissingCapability"; readonly capability: string }
   | { readonly _tag: "NotInRevision"; readonly revision: string; readonly since: string }
   | { readonly _tag: "NotAllowed"; readonly state: string }
+  | { readonly _tag: "StatelessModeNotSupported" }
   | { readonly _tag: "SendFailed"; readonly error: TransportError }
   | { readonly _tag: "ExchangeEnded" }
 
@@ -55,6 +57,8 @@ const describe = (reason: RequestErrorReason): string => {
       return `revision ${reason.revision} does not have it; it exists since ${reason.since}`
     case "NotAllowed":
       return `it may not be sent while the session is ${reason.state}`
+    case "StatelessModeNotSupported":
+      return "a server without sessions cannot ask its client anything; serve the client in a session instead"
     case "SendFailed":
       return reason.error.message
     case "ExchangeEnded":

@@ -33,7 +33,6 @@ import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import * as Dispatch from "./Dispatch.ts"
 import * as Handlers from "./Handlers.ts"
-import * as Asking from "./internal/Asking.ts"
 import * as Core from "./internal/Core.ts"
 import type * as Inflight from "./internal/Inflight.ts"
 import * as Reader from "./internal/Reader.ts"
@@ -43,6 +42,7 @@ import { trust } from "./internal/trust.ts"
 import { validate } from "./internal/validation.ts"
 import * as Limits from "./Limits.ts"
 import * as MemoryTransport from "./MemoryTransport.ts"
+import type { Middleware } from "./Middleware.ts"
 import { RequestContext } from "./RequestContext.ts"
 import type { RequestError } from "./RequestError.ts"
 import * as RequestErrors from "./RequestError.ts"
@@ -58,7 +58,7 @@ import type { TransportError } from "./TransportError.ts"
  * @category models
  * @since 0.1.0
  */
-export interface Options extends Session.Options {
+export interface Options<R = never> extends Session.Options {
   /** How a model should use this server, in its own words. */
   readonly instructions?: string
   /** What the server declares beyond what its handlers show, for example `logging`. */
@@ -68,6 +68,14 @@ export interface Options extends Session.Options {
    * since over some transports it may overtake the notification.
    */
   readonly requireInitialized?: boolean
+  /**
+   * Serve without a session: from the first message on, with nothing known of whoever asks, and each request for itself. What
+   * it is taken to be in has to be said, since no handshake says it. `initialize` is answered and changes nothing; requests of
+   * the server, ping included, fail with `StatelessModeNotSupported`. Default: a session, which begins with a handshake.
+   */
+  readonly sessionless?: { readonly revision: Revision.Revision }
+  /** What requests pass on their way to their handlers, and out to the client. */
+  readonly middleware?: Middleware<R | RequestContext | Scope.Scope, R>
 }
 
 /**
@@ -207,6 +215,13 @@ export interface Shape extends Session.Session<Handshake.ServerState> {
  */
 export class ServerSession extends Context.Service<ServerSession, Shape>()("@effect-mcp/session/ServerSession") {}
 
+const machineOf = (options: Options<unknown>) =>
+  options.sessionless !== undefined
+    ? Handshake.sessionlessServer
+    : options.requireInitialized
+    ? Handshake.strictServer
+    : Handshake.server
+
 /**
  * Connects and begins to serve; returns at once, before any client has spoken. Each request runs its handler in a fiber of
  * its own, with a `RequestContext`. Leaving the scope closes the session.
@@ -214,10 +229,10 @@ export class ServerSession extends Context.Service<ServerSession, Shape>()("@eff
  * @category constructors
  * @since 0.1.0
  */
-export const make = Effect.fnUntraced(function*<const H extends Handlers.Handlers<"client", unknown>>(
+export const make = Effect.fnUntraced(function*<const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
-  options: Options
-): Effect.fn.Return<Shape, TransportError, Transport | Scope.Scope | Handlers.ServicesOf<H>> {
+  options: Options<R>
+): Effect.fn.Return<Shape, TransportError, Transport | Scope.Scope | Handlers.ServicesOf<H> | R> {
   const revisions = options.revisions ?? Revision.supported
   const fallback = Session.newest(revisions) ?? Revision.latest
   const capabilities: Capabilities.ServerCapabilities = {
@@ -225,16 +240,25 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     ...options.capabilities
   }
   const introduced = Deferred.makeUnsafe<Profile.ClientProfile, SessionClosed>()
+  const { sessionless } = options
   let profile: Profile.ClientProfile | undefined
+  if (sessionless !== undefined) {
+    profile = { revision: sessionless.revision, capabilities: {}, info: undefined }
+    Deferred.doneUnsafe(introduced, Exit.succeed(profile))
+  }
 
   const core = yield* Core.make<Handshake.ServerState>({
     role: "server",
-    transition: (options.requireInitialized ? Handshake.strictServer : Handshake.server).transition,
-    initial: { _tag: "Opening" },
+    transition: machineOf(options).transition,
+    initial: sessionless === undefined ? { _tag: "Opening" } : { _tag: "Sessionless" },
     firstId: 1,
     onEnd: (reason) => Deferred.doneUnsafe(introduced, Exit.fail(new SessionClosed({ reason })))
   }, { limits: Limits.make(options.limits), observe: options.observe })
-  const sender = Sender.make(core, { profile: () => profile, declared: capabilities })
+  const sender = Sender.make(core, {
+    profile: () => profile,
+    declared: capabilities,
+    middleware: options.middleware?.outbound
+  })
 
   const refuse = (request: JsonRpc.Request, error: McpError.McpError, origin: Origin | undefined) => {
     core.emit({ _tag: "Refused", method: request.method, id: request.id, code: error.code })
@@ -259,7 +283,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     if (outcome._tag !== "Moved" || outcome.does !== "Answer") {
       return refuse(request, McpError.invalidRequest("The session is initialized already"), origin)
     }
-    profile = client
+    if (sessionless === undefined) profile = client
     const result: Initialize.InitializeResult = {
       protocolVersion: revision,
       capabilities,
@@ -269,6 +293,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     // The machine moves first, since a transport may bring the client's next words before the call returns.
     core.happen({ _tag: "SendInitializeResult" })
     sender.reply(JsonRpc.success(request.id, result), origin)
+    if (sessionless !== undefined) return
     core.connection.established?.(client)
     Deferred.doneUnsafe(introduced, Exit.succeed(client))
   }
@@ -283,7 +308,6 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     })
   }
 
-  const asking = Asking.make(sender, () => profile)
   const servedContext = ServedContext.make(sender, core.emit)
   const { notifications, requests } = Methods
 
@@ -306,8 +330,12 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   ): RequestContext["Service"] => {
     const via = served.origin
     /** Nothing is asked on behalf of a request that has ended. */
-    const asked = <A, R>(method: string, ask: Effect.Effect<A, RequestError, R>): Effect.Effect<A, RequestError, R> =>
-      Effect.suspend(() => served.ended ? Effect.fail(RequestErrors.make(method, { _tag: "ExchangeEnded" })) : ask)
+    const onBehalf: RequestContext["Service"]["request"] = (name, params, options) =>
+      Effect.suspend(() =>
+        served.ended
+          ? Effect.fail(RequestErrors.make(name, { _tag: "ExchangeEnded" }))
+          : sender.request(requests[name], params, { ...options, via })
+      )
     return {
       ...servedContext(served, request),
       profile,
@@ -318,17 +346,16 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
           if (served.ended) return Effect.sync(() => dropped("its request has ended"))
           return Effect.catch(log(message, via), (error) => Effect.sync(() => dropped(error.message)))
         }),
-      request: (name, params, options) => asked(name, sender.request(requests[name], params, { ...options, via })),
-      createMessage: (params, options) =>
-        asked("sampling/createMessage", asking.createMessage(params, { ...options, via })),
-      elicit: (params, options) => asked("elicitation/create", asking.elicit(params, { ...options, via })),
-      listRoots: (options) => asked("roots/list", sender.request(requests["roots/list"], {}, { ...options, via }))
+      request: onBehalf,
+      createMessage: (params, options) => onBehalf("sampling/createMessage", params, options),
+      elicit: (params, options) => onBehalf("elicitation/create", params, options),
+      listRoots: (options) => onBehalf("roots/list", {}, options)
     }
   }
 
   core.read(Reader.make(core, {
     sender,
-    dispatch: Dispatch.make("client", withLevel(handlers, capabilities, setLevel)),
+    dispatch: Dispatch.make("client", withLevel(handlers, capabilities, setLevel), options.middleware?.inbound),
     profile: () => profile,
     contextOf: (served, request, profile) =>
       // The services of the handlers were captured with the session's context when it was made.
@@ -372,11 +399,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   ) => related(name, options, (via) => sender.notify(notifications[name], params, via))
 
   const elicitForm: Shape["elicitForm"] = (message, form, options) =>
-    related(
-      "elicitation/create",
-      options,
-      (via) => asking.elicit({ message, requestedSchema: form }, { ...options, via })
-    )
+    ask("elicitation/create", { message, requestedSchema: form }, options)
 
   const build = (method: string, params: object, options: BuildOptions = {}): JsonRpc.Request => {
     const { relatedTaskId, task } = options
@@ -396,17 +419,11 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       Effect.sync(() => profile !== undefined && Capabilities.covers(profile.capabilities, required)),
     request: ask,
     ping: (options) => Effect.asVoid(ask("ping", {}, options)),
-    createMessage: (params, options) =>
-      related("sampling/createMessage", options, (via) => asking.createMessage(params, { ...options, via })),
+    createMessage: (params, options) => ask("sampling/createMessage", params, options),
     listRoots: (options) => ask("roots/list", {}, options),
     elicitForm,
     elicit: elicitForm,
-    elicitUrl: (message, page, options) =>
-      related(
-        "elicitation/create",
-        options,
-        (via) => asking.elicit({ mode: "url", message, ...page }, { ...options, via })
-      ),
+    elicitUrl: (message, page, options) => ask("elicitation/create", { mode: "url", message, ...page }, options),
     elicitationComplete: (elicitationId, options) =>
       tell("notifications/elicitation/complete", { elicitationId }, options),
     log: (message, options) => related("notifications/message", options, (via) => log(message, via)),
@@ -461,14 +478,14 @@ const withLevel = (
  * @category constructors
  * @since 0.1.0
  */
-export const serve = <const H extends Handlers.Handlers<"client", unknown>>(
+export const serve = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
-  options: Options
+  options: Options<R>
 ): Effect.Effect<
   CloseReason.CloseReason,
   TransportError,
-  Transport | Exclude<Handlers.ServicesOf<H>, Scope.Scope>
-> => Effect.scoped(Effect.flatMap(make<H>(handlers, options), (session) => session.closed))
+  Transport | Handlers.ServicesOf<H> | Exclude<R, Scope.Scope>
+> => Effect.scoped(Effect.flatMap(make<H, R>(handlers, options), (session) => session.closed))
 
 /**
  * Handlers on their own, checked where they are written rather than where they are used.
@@ -519,15 +536,15 @@ export const handlers = <const H extends Handlers.Handlers<"client", unknown>>(
  * @category layers
  * @since 0.1.0
  */
-export const layerInProcess = <const H extends Handlers.Handlers<"client", unknown>>(
+export const layerInProcess = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
-  options: Options
-): Layer.Layer<Transport, TransportError, Exclude<Exclude<Handlers.ServicesOf<H>, Transport>, Scope.Scope>> =>
+  options: Options<R>
+): Layer.Layer<Transport, TransportError, Exclude<Exclude<Handlers.ServicesOf<H> | R, Transport>, Scope.Scope>> =>
   Layer.fresh(Layer.effect(
     Transport,
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      yield* make<H>(handlers, options).pipe(Effect.provideService(Transport, pair.server))
+      yield* make<H, R>(handlers, options).pipe(Effect.provideService(Transport, pair.server))
       return pair.client
     })
   ))
@@ -538,8 +555,8 @@ export const layerInProcess = <const H extends Handlers.Handlers<"client", unkno
  * @category layers
  * @since 0.1.0
  */
-export const layer = <const H extends Handlers.Handlers<"client", unknown>>(
+export const layer = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
-  options: Options
-): Layer.Layer<ServerSession, TransportError, Transport | Exclude<Handlers.ServicesOf<H>, Scope.Scope>> =>
-  Layer.fresh(Layer.effect(ServerSession, make<H>(handlers, options)))
+  options: Options<R>
+): Layer.Layer<ServerSession, TransportError, Transport | Handlers.ServicesOf<H> | Exclude<R, Scope.Scope>> =>
+  Layer.fresh(Layer.effect(ServerSession, make<H, R>(handlers, options)))

@@ -23,7 +23,6 @@ const context = (request: JsonRpc.Request): RequestContext.RequestContext["Servi
   listRoots: () => Effect.die("nobody to ask")
 })
 
-/** Handlers that need nothing of their own; the record alone would not tell the compiler. */
 const served = (handlers: Handlers.Handlers<"client", RequestContext.RequestContext>) =>
   Dispatch.make("client", handlers)
 
@@ -157,7 +156,7 @@ describe("requests without a session", () => {
     Effect.gen(function*() {
       const handlers: object = { "tools/call": () => Effect.die("it ran") }
       const error = yield* Effect.flip(
-        handle(Dispatch.make<"server", never>("server", handlers), request("tools/call", { name: "x" }))
+        handle(Dispatch.make("server", handlers), request("tools/call", { name: "x" }))
       )
       assert.strictEqual(error.code, ErrorCode.MethodNotFound)
     }))
@@ -230,7 +229,7 @@ describe("requests without a session", () => {
   it.effect("the services of its handlers are what it needs", () =>
     Effect.gen(function*() {
       class Greeting extends Context.Service<Greeting, string>()("test/Greeting") {}
-      const dispatch: Dispatch.Dispatch<Greeting> = Dispatch.make<"client", Greeting>("client", {
+      const dispatch: Dispatch.Dispatch<Greeting> = Dispatch.make("client", {
         "tools/call": () => Effect.map(Greeting, text)
       })
       const result = yield* Effect.provideService(
@@ -244,7 +243,7 @@ describe("requests without a session", () => {
 
 describe("notifications without a session", () => {
   const heard: Array<unknown> = []
-  const dispatch = Dispatch.make<"server", never>("server", {
+  const dispatch = Dispatch.make("server", {
     "notifications/message": ({ data }) => Effect.sync(() => heard.push(data))
   })
 

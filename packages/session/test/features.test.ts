@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { forms, info, settled, text } from "./support/sessions.ts"
+import { codeOf, forms, info, settled, text } from "./support/sessions.ts"
 
 const form: Elicitation.Form = { type: "object", properties: { name: { type: "string" } }, required: ["name"] }
 
@@ -255,8 +255,13 @@ for (const { form: name, pair } of forms) {
       Effect.gen(function*() {
         const { server } = yield* connect({ pair })
         const params = { mode: "url" as const, message: "Visit", url: "https://example.com", elicitationId: "1" }
-        const { reason } = yield* Effect.flip(server.request("elicitation/create", params))
-        assert.strictEqual(reason._tag === "ErrorResponse" ? reason.error.code : reason._tag, -32602)
+        const asked = yield* Effect.flip(server.request("elicitation/create", params))
+        assert.strictEqual(asked.reason._tag, "MissingCapability")
+        // A server that does not look at what its client has declared.
+        const answer = yield* first(server.messages)
+        yield* settled
+        yield* server.send(server.buildElicitUrl("Visit", { url: params.url, elicitationId: "1" }))
+        assert.deepStrictEqual((yield* Fiber.join(answer)).map(codeOf), [-32602])
       }).pipe(Effect.scoped))
 
     it.effect("[ELI-10] [ELI-12] [ELI-14] pages to visit", () =>

@@ -1,4 +1,4 @@
-import { CloseReason, type Handshake, type Method } from "@effect-mcp/protocol"
+import { CloseReason, type Handshake, type Method, type Revision } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
@@ -7,9 +7,11 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Metric from "effect/Metric"
 import * as Ref from "effect/Ref"
 import * as Scope from "effect/Scope"
 import type { Limits } from "../Limits.ts"
+import * as Metrics from "../Metrics.ts"
 import type { Session } from "../Session.ts"
 import type { SessionEvent } from "../SessionEvent.ts"
 import { type Connection, type Inbound, Transport } from "../Transport.ts"
@@ -92,6 +94,10 @@ export const reasonOf = (error: TransportError): CloseReason.CloseReason =>
     ? { _tag: "PeerEnded", exit: error.reason.exit }
     : { _tag: "TransportFailed", cause: error }
 
+/** What the two sides have agreed on, once they have. */
+const revisionOf = (state: State): Revision.Revision | undefined =>
+  "profile" in state ? state.profile.revision : undefined
+
 /** Waits for something that may never come, but no longer than this. */
 const within = (wait: Effect.Effect<unknown>, millis: number): Effect.Effect<void> =>
   Effect.asVoid(Effect.timeoutOption(Effect.interruptible(wait), Duration.millis(millis)))
@@ -156,7 +162,8 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     fork,
     expire: (now) => Math.min(exchanges.expire(now), outbox.expire(now), opening(now))
   })
-  const openBy = timer.now() + limits.opening
+  const connectedAt = timer.now()
+  const openBy = connectedAt + limits.opening
   const opening = (now: number): number => {
     if (Ref.getUnsafe(stateRef)._tag !== "Opening") return Number.POSITIVE_INFINITY
     if (openBy > now) return openBy
@@ -193,6 +200,7 @@ export const make = Effect.fnUntraced(function*<S extends State>(
   }
 
   const end: Core<S>["end"] = (event, mercy = "Finish") => {
+    const before = Ref.getUnsafe(stateRef)
     const outcome = happen(event)
     if (outcome._tag !== "Moved" || (outcome.does !== "End" && outcome.does !== "Finish")) {
       hurry(event, mercy)
@@ -201,7 +209,7 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     exchanges.close(event.reason)
     side.onEnd(event.reason)
     // Told by whoever watches the fiber, not by the fiber: when the end is known, nothing of the session is left.
-    fork(Effect.uninterruptible(teardown(event.reason))).addObserver(() =>
+    fork(Effect.uninterruptible(teardown(event.reason, revisionOf(before)))).addObserver(() =>
       Deferred.doneUnsafe(closed, Exit.succeed(event.reason))
     )
     if (mercy !== "Finish") giveUp(mercy)
@@ -214,7 +222,10 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     return method === undefined ? inflight.unfinished() : [...inflight.unfinished(), { method, count: 1 }]
   }
 
-  const teardown = Effect.fnUntraced(function*(reason: CloseReason.CloseReason) {
+  const teardown = Effect.fnUntraced(function*(
+    reason: CloseReason.CloseReason,
+    revision: Revision.Revision | undefined
+  ) {
     const began = timer.now()
     yield* within(handled, limits.gracefulClose)
     inflight.interruptAll()
@@ -229,6 +240,11 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     yield* Scope.close(connectionScope, Exit.void)
     if (reader !== undefined) yield* within(Fiber.await(reader), cleanupMillis)
     happen({ _tag: "Drained" })
+    const duration = Metrics.sessionDuration[side.role]
+    yield* Metric.update(
+      Metric.withAttributes(duration, Metrics.sessionAttributes(reason, revision)),
+      (timer.now() - connectedAt) / 1000
+    )
     observers.emit({ _tag: "Closed", reason, unfinished: unfinished() })
     observers.end()
     subscriptions.end()

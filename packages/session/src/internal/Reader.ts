@@ -167,7 +167,9 @@ export const make = <S extends State, P extends Profile.Profile, R>(
           origin
         )
       case "Opened": {
-        const fiber = Effect.runForkWith(parts.contextOf(served, message, peer))(dispatch.handle(message, peer))
+        // What a handler acquires lives as long as its request, not as long as the session.
+        const handled = Effect.scoped(dispatch.handle(message, peer))
+        const fiber = Effect.runForkWith(parts.contextOf(served, message, peer))(handled)
         served.fiber = fiber
         // It may have been cancelled by something that it sent itself, before there was a fiber to interrupt.
         if (served.ended) fiber.interruptUnsafe()

@@ -7,14 +7,17 @@ import {
   McpError,
   type Method,
   type Profile,
+  type RequestId,
   Revision
 } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import { toMillis } from "../Limits.ts"
+import type * as Middleware from "../Middleware.ts"
 import * as RequestError from "../RequestError.ts"
 import type { RequestOptions } from "../RequestOptions.ts"
 import type { Origin } from "../Transport.ts"
@@ -23,6 +26,8 @@ import type { Core, State } from "./Core.ts"
 import * as Exchanges from "./Exchanges.ts"
 import * as Outbox from "./Outbox.ts"
 import * as ProgressMailbox from "./ProgressMailbox.ts"
+import * as Rules from "./Rules.ts"
+import { trust } from "./trust.ts"
 import { validate } from "./validation.ts"
 
 /**
@@ -56,6 +61,8 @@ export interface SendOptions<R> extends RequestOptions<R> {
   readonly onAnswer?: (response: JsonRpc.Response) => void
   /** What sending it is to the handshake, where that is not plainly a request. */
   readonly event?: Handshake.Event
+  /** Is told the id of the exchange that it opens. */
+  readonly onOpen?: ((id: RequestId.RequestId) => void) | undefined
 }
 
 type Declared = Capabilities.ClientCapabilities | Capabilities.ServerCapabilities
@@ -66,6 +73,8 @@ export interface Parties {
   readonly profile: () => Profile.Profile | undefined
   /** What this side has declared. */
   readonly declared: Declared
+  /** What every request but `initialize` goes through. */
+  readonly middleware: Middleware.Outbound<unknown> | undefined
 }
 
 /** What the gates look at. */
@@ -75,10 +84,10 @@ interface Gate {
   readonly capability: Capabilities.Path | undefined
 }
 
-/** A request that waits until the peer is ready; only then is it known whether it may be sent. */
+/** A request that waits until the peer is ready; only then is it known whether, and in which form, it may be sent. */
 interface Held {
-  readonly exchange: Exchanges.Exchange
-  readonly row: Gate
+  readonly obstacle: () => RequestError.RequestErrorReason | undefined
+  readonly enter: () => void
 }
 
 const sendPing: Handshake.Event = { _tag: "SendPing" }
@@ -110,15 +119,16 @@ const outgoing = (
 
 export const make = <S extends State>(core: Core<S>, parties: Parties): Sender => {
   const { connection, exchanges, limits, outbox, timer } = core
-  const held = new Map<Outbox.Entry, Held>()
+  const held = new Map<Exchanges.Exchange, Held>()
 
   /** Whether the state of the session lets this out; if not, why. */
   const admit = (event: Handshake.Event): "Send" | "Hold" | RequestError.RequestErrorReason => {
     const state = core.state()
     const outcome = core.happen(event)
     if (outcome._tag === "Moved" && (outcome.does === "Send" || outcome.does === "Hold")) return outcome.does
-    return "reason" in state
-      ? { _tag: "Closed", reason: state.reason }
+    if ("reason" in state) return { _tag: "Closed", reason: state.reason }
+    return state._tag === "Sessionless"
+      ? { _tag: "StatelessModeNotSupported" }
       : { _tag: "NotAllowed", state: state._tag }
   }
 
@@ -144,6 +154,10 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       ? undefined
       : { _tag: "MissingCapability", capability }
   }
+
+  /** What stands against asking this of this peer. */
+  const refusal = (row: Gate, params: object): RequestError.RequestErrorReason | undefined =>
+    obstacle(row, (profile) => profile.capabilities) ?? Rules.find(row.name)?.(params, parties.profile())
 
   const failedToSend = (message: JsonRpc.Message, error: TransportError) => {
     core.emit({ _tag: "SendFailed", method: "method" in message ? message.method : undefined, error })
@@ -174,7 +188,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
    * The caller no longer waits. Unless the exchange is over, the request is taken back, or, if the peer may have seen it,
    * cancelled. The handshake is never cancelled (CAN-02).
    */
-  const abandon = (entry: Outbox.Entry, exchange: Exchanges.Exchange): void => {
+  const abandon = (entry: Outbox.Entry | undefined, exchange: Exchanges.Exchange): void => {
     if (exchange.outcome === "Answered" || exchange.outcome === "Lost") return
     const reason = exchange.outcome === "Pending"
       ? "no longer wanted"
@@ -182,7 +196,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       ? "the session is closing"
       : `no response within ${Exchanges.waited(exchange)} ms`
     exchange.outcome = "Abandoned"
-    if (!outbox.withdraw(entry) && exchange.method !== "initialize") {
+    if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== "initialize") {
       const message = JsonRpc.notification("notifications/cancelled", { requestId: exchange.id, reason })
       outbox.offer(
         Outbox.entry({ message, via: entry.outbound.via, last: false }, {
@@ -206,7 +220,8 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
   ): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> => {
     const method = row.name
     const onProgress = options?.onProgress
-    let opened: { readonly exchange: Exchanges.Exchange; readonly entry: Outbox.Entry } | undefined
+    let opened: Exchanges.Exchange | undefined
+    let entry: Outbox.Entry | undefined
     // Opening the exchange and beginning to wait are one step, which nothing can interrupt.
     const exchanged = Effect.suspend((): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> => {
       // Read before anything is opened, since reading them may throw.
@@ -223,18 +238,24 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
         onAnswer: options?.onAnswer
       })
       if (!Exchanges.isExchange(exchange)) return Effect.fail(closedError(method, exchange))
-      const message = JsonRpc.request(
-        exchange.id,
-        method,
-        outgoing(given, options?.meta, onProgress === undefined ? undefined : exchange.id)
-      )
-      const entry = Outbox.entry(
-        { message, via: options?.via, last: false },
-        { exchange, done: handedOver(exchange, message) }
-      )
-      opened = { exchange, entry }
-      if (hold) held.set(entry, { exchange, row })
-      else outbox.offer(entry)
+      opened = exchange
+      options?.onOpen?.(exchange.id)
+      const enter = (fit: object) => {
+        const token = onProgress === undefined ? undefined : exchange.id
+        const message = JsonRpc.request(exchange.id, method, outgoing(fit, options?.meta, token))
+        entry = Outbox.entry(
+          { message, via: options?.via, last: false },
+          { exchange, done: handedOver(exchange, message) }
+        )
+        outbox.offer(entry)
+      }
+      if (hold) {
+        held.set(exchange, {
+          obstacle: () => refusal(row, given),
+          // What the client's revision is was not known before.
+          enter: () => enter(fitting(method, given))
+        })
+      } else enter(given)
       timer.watch(exchange.deadline)
       const response = Deferred.await(exchange.response)
       return exchange.progress === undefined || exchange.givenUp === undefined || onProgress === undefined
@@ -247,21 +268,20 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
     })
     return Effect.onExit(exchanged, (exit) => {
       if (opened === undefined) return Effect.void
-      const { entry, exchange } = opened
-      if (Exit.isFailure(exit)) abandon(entry, exchange)
-      exchanges.remove(exchange)
-      held.delete(entry)
-      if (exchange.stream !== undefined) outbox.release(exchange.stream)
+      if (Exit.isFailure(exit)) abandon(entry, opened)
+      exchanges.remove(opened)
+      held.delete(opened)
+      if (opened.stream !== undefined) outbox.release(opened.stream)
       return Effect.void
     })
   }
 
-  const request: Sender["request"] = (row, params, options) =>
+  const exchange: Sender["request"] = (row, params, options) =>
     Effect.suspend(() => {
       const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
       const admission = admit(options?.event ?? (row.name === "ping" ? sendPing : sendRequest))
       if (typeof admission === "object") return fail(admission)
-      const blocked = obstacle(row, (profile) => profile.capabilities)
+      const blocked = refusal(row, params)
       if (blocked !== undefined) return fail(blocked)
       const allowedMillis = options?.deadline === undefined ? limits.requestDeadline : toMillis(options.deadline)
       const totalMillis = options?.maxTotal === undefined ? Number.POSITIVE_INFINITY : toMillis(options.maxTotal)
@@ -273,6 +293,22 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
           : fail({ _tag: "InvalidResult", problem: result.failure })
       })
     })
+
+  /** What middleware needs was captured when the session was made; what the caller has comes first. */
+  const provided = <A, E, R>(effect: Effect.Effect<A, E, unknown>): Effect.Effect<A, E, R> =>
+    trust(Effect.updateContext(effect, (caller) => Context.merge(core.context, caller)))
+
+  const { middleware } = parties
+  const request: Sender["request"] = middleware === undefined
+    ? exchange
+    : (row, params, options) =>
+      // The handshake's own request is no matter of the program's.
+      options?.event !== undefined
+        ? exchange(row, params, options)
+        : provided(middleware(
+          { method: row.name, params, profile: parties.profile(), onOpen: undefined },
+          (sent) => exchange(row, sent.params, { ...options, onOpen: sent.onOpen })
+        ))
 
   /** Hands a message that expects no response to the outbox, and waits until it is sent or there is room for others. */
   const post = (name: string, message: JsonRpc.Message, via: Origin | undefined) =>
@@ -333,11 +369,17 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
     send: (message, via) => post("method" in message ? message.method : "a response", message, via),
     reply,
     release: () => {
-      for (const [entry, { exchange, row }] of held) {
-        held.delete(entry)
-        const blocked = obstacle(row, (profile) => profile.capabilities)
-        if (blocked !== undefined) Exchanges.fail(exchange, blocked)
-        else if (exchange.outcome === "Pending") outbox.offer(entry)
+      for (const [exchange, { enter, obstacle }] of held) {
+        held.delete(exchange)
+        if (exchange.outcome !== "Pending") continue
+        try {
+          const blocked = obstacle()
+          if (blocked === undefined) enter()
+          else Exchanges.fail(exchange, blocked)
+        } catch (thrown) {
+          // Reading what a program made may throw, and the reader must not suffer for it.
+          Exchanges.fail(exchange, { _tag: "InvalidParams", problem: String(thrown) })
+        }
       }
     }
   }

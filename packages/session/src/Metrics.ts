@@ -1,0 +1,139 @@
+/**
+ * How many requests a session serves and sends, how long they take and how they end, and how long sessions last: by the names of
+ * OpenTelemetry's semantic conventions for MCP.
+ *
+ * @since 0.1.0
+ */
+import type { CloseReason, Method } from "@effect-mcp/protocol"
+import { ErrorCode } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import * as Metric from "effect/Metric"
+import * as Operation from "./internal/Operation.ts"
+import type { Middleware } from "./Middleware.ts"
+
+/** In seconds, as the conventions have them. */
+const boundaries = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
+
+const seconds = (name: string, description: string): Metric.Histogram<number> =>
+  Metric.histogram(name, { description, boundaries, attributes: { unit: "s" } })
+
+/**
+ * How long requests took that this side sent, whichever side it is, in seconds.
+ *
+ * @category metrics
+ * @since 0.1.0
+ */
+export const clientOperationDuration: Metric.Histogram<number> = seconds(
+  "mcp.client.operation.duration",
+  "The duration of the MCP request or notification as observed on the sender"
+)
+
+/**
+ * How long requests took that this side served, whichever side it is, in seconds.
+ *
+ * @category metrics
+ * @since 0.1.0
+ */
+export const serverOperationDuration: Metric.Histogram<number> = seconds(
+  "mcp.server.operation.duration",
+  "The duration of the MCP request or notification as observed on the receiver"
+)
+
+/**
+ * How many requests of this side wait for their results. The conventions have no name for it.
+ *
+ * @category metrics
+ * @since 0.1.0
+ */
+export const clientActiveRequests: Metric.Gauge<number> = Metric.gauge("mcp.client.active_requests", {
+  description: "The MCP requests that were sent and have not ended"
+})
+
+/**
+ * How many requests of peers are being served. The conventions have no name for it.
+ *
+ * @category metrics
+ * @since 0.1.0
+ */
+export const serverActiveRequests: Metric.Gauge<number> = Metric.gauge("mcp.server.active_requests", {
+  description: "The MCP requests that are being served"
+})
+
+/**
+ * How long the sessions of each side lasted, in seconds. Every session is measured when it has ended; it needs no middleware.
+ *
+ * @category metrics
+ * @since 0.1.0
+ */
+export const sessionDuration: { readonly [Role in Method.Role]: Metric.Histogram<number> } = {
+  client: seconds("mcp.client.session.duration", "The duration of the MCP session as observed on the MCP client"),
+  server: seconds("mcp.server.session.duration", "The duration of the MCP session as observed on the MCP server")
+}
+
+/**
+ * What a session's duration says of it: its revision, if the two sides came to terms, and what went wrong, if something did.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export const sessionAttributes = (
+  reason: CloseReason.CloseReason,
+  revision: string | undefined
+): { readonly [name: string]: string } => ({
+  ...(revision === undefined ? {} : { "mcp.protocol.version": revision }),
+  ...(reason._tag === "Requested" || reason._tag === "PeerEnded" ? {} : { "error.type": reason._tag })
+})
+
+const measured = <A, E, R>(
+  direction: Operation.Direction,
+  request: { readonly method: string; readonly params: object },
+  revision: string | undefined,
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> => {
+  const { method, params } = request
+  const [duration, active] = direction === "inbound"
+    ? [serverOperationDuration, serverActiveRequests]
+    : [clientOperationDuration, clientActiveRequests]
+  const inFlight = Metric.withAttributes(active, { "mcp.method.name": method })
+  return Effect.clockWith((clock) => {
+    const began = clock.monotonicTimeNanosUnsafe()
+    const record = (exit: Exit.Exit<A, E>) => {
+      const outcome = Operation.outcomeOf(direction, exit)
+      // Of tools and prompts that are none, a peer could invent as many as it likes.
+      const subject = direction === "inbound" && outcome["rpc.response.status_code"] === String(ErrorCode.InvalidParams)
+        ? {}
+        : params
+      const attributes = { ...Operation.attributesOf(method, subject, revision), ...outcome }
+      return Effect.andThen(
+        Metric.modify(inFlight, -1),
+        Metric.update(
+          Metric.withAttributes(duration, attributes),
+          Number(clock.monotonicTimeNanosUnsafe() - began) / 1e9
+        )
+      )
+    }
+    return Effect.andThen(Metric.modify(inFlight, 1), Effect.onExit(effect, record))
+  })
+}
+
+/**
+ * The middleware that measures requests of both directions.
+ *
+ * @example
+ * ```ts
+ * import { ClientSession, Metrics, Middleware, Tracing } from "@effect-mcp/session"
+ *
+ * export const observed = ClientSession.layer({
+ *   info: { name: "example", version: "1.0.0" },
+ *   middleware: Middleware.all(Tracing.make(), Metrics.middleware)
+ * })
+ * ```
+ *
+ * @category middleware
+ * @since 0.1.0
+ */
+export const middleware: Middleware = {
+  inbound: (request, next) => measured("inbound", request, request.profile.revision, next(request)),
+  outbound: (request, next) => measured("outbound", request, request.profile?.revision, next(request))
+}

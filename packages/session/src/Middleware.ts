@@ -1,0 +1,185 @@
+/**
+ * What every request passes on its way: to its handler, and out to the peer. It may look, change the params, answer itself, fail,
+ * or try again. State, matching, cancellation and limits are no matter of middleware; who wants to see frames records the
+ * transport.
+ *
+ * @since 0.1.0
+ */
+import type { McpError, Method, Methods, Profile, RequestId } from "@effect-mcp/protocol"
+import type * as Effect from "effect/Effect"
+import type { RequestName } from "./Handlers.ts"
+import { trust } from "./internal/trust.ts"
+import type { RequestError } from "./RequestError.ts"
+
+/**
+ * A request of the peer, past all gates and with params that fit, on its way to its handler.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface InboundRequest<out Params> {
+  readonly method: string
+  readonly id: RequestId.RequestId
+  readonly params: Params
+  /** What is known of the peer. */
+  readonly profile: Profile.Profile
+}
+
+/**
+ * A request of this side, before it has an id and before any gate: each time it is handed on is an exchange of its own.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface OutboundRequest<out Params> {
+  readonly method: string
+  readonly params: Params
+  /** What is known of the peer; nothing before it has introduced itself. */
+  readonly profile: Profile.Profile | undefined
+  /** Is told the id of the exchange that the request becomes. */
+  readonly onOpen: ((id: RequestId.RequestId) => void) | undefined
+}
+
+/**
+ * Stands between a request of the peer and its handler. It runs in the handler's fiber, with what handlers are provided with, and
+ * ends with it.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Inbound<Services = never> = <Params extends object, Result, R>(
+  request: InboundRequest<Params>,
+  next: (request: InboundRequest<Params>) => Effect.Effect<Result, McpError.McpError, R>
+) => Effect.Effect<Result, McpError.McpError, R | Services>
+
+/**
+ * Stands between a caller and the session. It runs in the caller's fiber.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Outbound<Services = never> = <Params extends object, Result, R>(
+  request: OutboundRequest<Params>,
+  next: (request: OutboundRequest<Params>) => Effect.Effect<Result, RequestError, R>
+) => Effect.Effect<Result, RequestError, R | Services>
+
+/**
+ * Middleware for both ways. What it needs becomes a requirement of the session's Layer, but for the context of the request that
+ * a handler runs with.
+ *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ * import { type Middleware, ServerSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const audited: Middleware.Middleware = {
+ *   inbound: (request, next) => Effect.tap(next(request), () => Effect.logInfo(`served ${request.method}`)),
+ *   outbound: (request, next) => Effect.tapError(next(request), (error) => Effect.logWarning(error.message))
+ * }
+ *
+ * export const main = ServerSession.serve(
+ *   { "tools/call": () => Effect.fail(McpError.invalidParams("no tools today")) },
+ *   { info: { name: "example", version: "1.0.0" }, middleware: audited }
+ * )
+ * ```
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Middleware<InboundServices = never, OutboundServices = never> {
+  /** Passed by each request of the peer but `initialize` and `ping`, which the session answers itself. */
+  readonly inbound?: Inbound<InboundServices> | undefined
+  /** Passed by each request of this side but `initialize`. */
+  readonly outbound?: Outbound<OutboundServices> | undefined
+}
+
+/** What a piece of middleware needs on its ways. */
+type InboundServicesOf<M> = M extends Middleware<infer R, infer _> ? R : never
+type OutboundServicesOf<M> = M extends Middleware<infer _, infer R> ? R : never
+
+const inner = <S, T>(outer: Inbound<S> | undefined, inside: Inbound<T> | undefined): Inbound<S | T> | undefined => {
+  if (outer === undefined || inside === undefined) return outer ?? inside
+  return (request, next) => outer(request, (changed) => inside(changed, next))
+}
+
+const outer = <S, T>(first: Outbound<S> | undefined, second: Outbound<T> | undefined): Outbound<S | T> | undefined => {
+  if (first === undefined || second === undefined) return first ?? second
+  return (request, next) => first(request, (changed) => second(changed, next))
+}
+
+/**
+ * Several pieces as one; a request passes the first one first, whichever way it goes.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const all = <const M extends ReadonlyArray<Middleware<unknown, unknown>>>(
+  ...middleware: M
+): Middleware<InboundServicesOf<M[number]>, OutboundServicesOf<M[number]>> =>
+  // What all of them need together is what each of them needs.
+  trust(middleware.reduce<Middleware<unknown, unknown>>((first, second) => ({
+    inbound: inner(first.inbound, second.inbound),
+    outbound: outer(first.outbound, second.outbound)
+  }), {}))
+
+/**
+ * Middleware for the requests of one method that `From` sends, on their way to their handler.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { Middleware } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * // What a tool dies of becomes a result that the model can read.
+ * export const forgiving = Middleware.inbound("tools/call", (request, next) =>
+ *   Effect.catchDefect(next(request), () =>
+ *     Effect.succeed({ content: [Content.text(`${request.params.name} is broken`)], isError: true })
+ *   ))
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const inbound = <Name extends RequestName<Method.Role>, Services = never>(
+  name: Name,
+  middleware: (
+    request: InboundRequest<Methods.ParamsOf<Name>>,
+    next: (
+      request: InboundRequest<Methods.ParamsOf<Name>>
+    ) => Effect.Effect<Methods.ResultOf<Name>, McpError.McpError>
+  ) => Effect.Effect<Methods.ResultOf<Name>, McpError.McpError, Services>
+): Middleware<Services> => ({
+  // The method's name is that of the row whose params and result these are.
+  inbound: (request, next) => request.method === name ? trust(middleware(trust(request), trust(next))) : next(request)
+})
+
+/**
+ * Middleware for the requests of one method that this side sends.
+ *
+ * @example
+ * ```ts
+ * import { Middleware } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * // Lists are read again if the server was slow; calls of tools are not, since they may have had their effect.
+ * export const patient = Middleware.outbound("tools/list", (request, next) =>
+ *   Effect.retry(next(request), {
+ *     while: (error) => error.reason._tag === "Timeout",
+ *     times: 2
+ *   }))
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const outbound = <Name extends RequestName<Method.Role>, Services = never>(
+  name: Name,
+  middleware: (
+    request: OutboundRequest<Methods.ParamsOf<Name>>,
+    next: (request: OutboundRequest<Methods.ParamsOf<Name>>) => Effect.Effect<Methods.ResultOf<Name>, RequestError>
+  ) => Effect.Effect<Methods.ResultOf<Name>, RequestError, Services>
+): Middleware<never, Services> => ({
+  outbound: (request, next) => request.method === name ? trust(middleware(trust(request), trust(next))) : next(request)
+})
