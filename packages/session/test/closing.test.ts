@@ -31,29 +31,24 @@ import {
   initialize,
   initialized,
   introduce,
+  logMessage,
   movingOn,
   names,
+  reasonOf,
   recorder,
   server,
   settled,
+  start,
   text,
   tools,
   withRawClient,
   withRawServer
 } from "./support/sessions.ts"
 
-/** Starts an effect, and sees it wait. */
-const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
-
 const requested: CloseReason.CloseReason = CloseReason.requested
 const peerEnded: CloseReason.CloseReason = { _tag: "PeerEnded", exit: undefined }
 
 const closedFor = (reason: CloseReason.CloseReason): RequestError.RequestErrorReason => ({ _tag: "Closed", reason })
-
-const reasonOf = <A>(fiber: Fiber.Fiber<A, RequestError.RequestError>) =>
-  Effect.map(Effect.flip(Fiber.join(fiber)), (error) => error.reason)
-
-const logMessage = (data: unknown) => JsonRpc.notification("notifications/message", { level: "info", data })
 
 /** A handler that says whether it was interrupted, and finished. */
 const traced = (work: Effect.Effect<void>) => {

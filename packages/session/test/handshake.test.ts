@@ -21,6 +21,7 @@ import {
   names,
   recorder,
   settled,
+  start,
   text,
   tools,
   withRawClient,
@@ -37,12 +38,9 @@ describe("a client's handshake", () => {
     const record = recorder()
     const raw = yield* RawServer.make(pair.server, script)
     const census = Census.make()
-    const exit = yield* Effect.forkChild(
-      census.count(
-        Effect.scoped(Effect.flip(client(link.transport, { observe: record.observe, ...options })))
-      ),
-      { startImmediately: true }
-    )
+    const exit = yield* start(census.count(
+      Effect.scoped(Effect.flip(client(link.transport, { observe: record.observe, ...options })))
+    ))
     return { raw, link, record, census, error: Fiber.join(exit), fiber: exit }
   })
 
@@ -52,10 +50,7 @@ describe("a client's handshake", () => {
         const { raw, session } = yield* withRawServer({
           pair,
           client: { capabilities: { roots: { listChanged: true } } },
-          script: (message) =>
-            "method" in message && "id" in message && message.method === "ping"
-              ? [JsonRpc.success(message.id, {})]
-              : []
+          script: RawServer.pongs
         })
         yield* session.ping()
         assert.deepStrictEqual(raw.received, [
@@ -87,13 +82,13 @@ describe("a client's handshake", () => {
       })
       yield* session.ping()
       yield* Effect.flip(session.ping())
-      yield* Fiber.interrupt(yield* Effect.forkChild(session.ping(), { startImmediately: true }))
-      const late = yield* Effect.forkChild(Effect.flip(session.ping({ deadline: 10 })), { startImmediately: true })
+      yield* Fiber.interrupt(yield* start(session.ping()))
+      const late = yield* start(Effect.flip(session.ping({ deadline: 10 })))
       yield* TestClock.adjust(10)
       yield* Fiber.join(late)
       const unsent = yield* Effect.flip(session.request("tools/call", { name: "x", arguments: { no: 1n } }))
       assert.strictEqual(unsent.reason._tag, "SendFailed")
-      yield* Effect.forkChild(session.ping(), { startImmediately: true })
+      yield* start(session.ping())
       const ids = raw.received.flatMap((message) => "method" in message && "id" in message ? [message.id] : [])
       assert.deepStrictEqual(ids, [0, 1, 2, 3, 4, 6])
       assert.isTrue(ids.every(RequestId.isRequestId))
@@ -239,10 +234,7 @@ describe("a client's handshake", () => {
       const link = Link.over(pair.client)
       link.stall()
       const raw = yield* RawServer.make(pair.server)
-      const made = yield* Effect.forkChild(
-        Effect.scoped(Effect.flip(client(link.transport, { limits: { handshake: 1000 } }))),
-        { startImmediately: true }
-      )
+      const made = yield* start(Effect.scoped(Effect.flip(client(link.transport, { limits: { handshake: 1000 } }))))
       yield* TestClock.adjust(1000)
       assert.strictEqual((yield* Fiber.join(made)).reason._tag, "Timeout")
       link.recover()
@@ -315,22 +307,19 @@ describe("a client's handshake", () => {
       const pair = yield* MemoryTransport.make()
       yield* RawServer.make(pair.server, () => [JsonRpc.failure(0, McpError.invalidRequest("no"))])
       let released = false
-      const made = yield* Effect.forkChild(
-        Effect.flip(client({
-          connect: Effect.andThen(
-            Effect.addFinalizer(() =>
-              Effect.andThen(
-                Effect.sleep(50),
-                Effect.sync(() => {
-                  released = true
-                })
-              )
-            ),
-            pair.client.connect
-          )
-        })),
-        { startImmediately: true }
-      )
+      const made = yield* start(Effect.flip(client({
+        connect: Effect.andThen(
+          Effect.addFinalizer(() =>
+            Effect.andThen(
+              Effect.sleep(50),
+              Effect.sync(() => {
+                released = true
+              })
+            )
+          ),
+          pair.client.connect
+        )
+      })))
       yield* TestClock.adjust(49)
       assert.isUndefined(made.pollUnsafe())
       yield* TestClock.adjust(1)
@@ -356,7 +345,7 @@ describe("a client's handshake", () => {
       const link = Link.over(pair.client)
       const raw = yield* RawServer.make(pair.server)
       const scope = yield* Scope.make()
-      const made = yield* Effect.forkChild(Scope.provide(client(link.transport), scope), { startImmediately: true })
+      const made = yield* start(Scope.provide(client(link.transport), scope))
       yield* raw.receive
       yield* Fiber.interrupt(made)
       yield* settled
@@ -370,9 +359,7 @@ describe("a client's handshake", () => {
       const pair = yield* MemoryTransport.make()
       const raw = yield* RawServer.make(pair.server)
       const scope = yield* Scope.make()
-      const made = yield* Effect.forkChild(Effect.flip(Scope.provide(client(pair.client), scope)), {
-        startImmediately: true
-      })
+      const made = yield* start(Effect.flip(Scope.provide(client(pair.client), scope)))
       yield* raw.receive
       yield* Scope.close(scope, Exit.void)
       assert.deepStrictEqual((yield* Fiber.join(made)).reason, { _tag: "Closed", reason: { _tag: "Requested" } })
@@ -387,13 +374,10 @@ describe("a client's handshake", () => {
       const record = recorder()
       const logged: Array<unknown> = []
       const raw = yield* RawServer.make(pair.server)
-      const made = yield* Effect.forkChild(
-        client(link.transport, {
-          observe: record.observe,
-          handlers: { "notifications/message": ({ data }) => Effect.sync(() => logged.push(data)) }
-        }),
-        { startImmediately: true }
-      )
+      const made = yield* start(client(link.transport, {
+        observe: record.observe,
+        handlers: { "notifications/message": ({ data }) => Effect.sync(() => logged.push(data)) }
+      }))
       yield* raw.receive
       yield* raw.say(
         JsonRpc.request("early", "ping", undefined),
@@ -659,7 +643,7 @@ describe("a server's handshake", () => {
   it.effect("[INIT-10] [PING-01] a server may ping before initialize", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      const ping = yield* Effect.forkChild(session.ping(), { startImmediately: true })
+      const ping = yield* start(session.ping())
       assert.deepStrictEqual(yield* raw.receive, { jsonrpc: "2.0", id: 1, method: "ping" })
       yield* raw.send(JsonRpc.success(1, {}))
       yield* Fiber.join(ping)
@@ -669,10 +653,10 @@ describe("a server's handshake", () => {
   it.effect("[INIT-10] requests are held until the client says initialized", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      const early = yield* Effect.forkChild(askForRoots(session), { startImmediately: true })
+      const early = yield* start(askForRoots(session))
       yield* raw.send(withRoots())
       yield* raw.response
-      const later = yield* Effect.forkChild(askForRoots(session), { startImmediately: true })
+      const later = yield* start(askForRoots(session))
       yield* settled
       assert.deepStrictEqual(yield* raw.pending, [])
       assert.strictEqual((yield* session.inFlight).sent, 2)
@@ -689,7 +673,7 @@ describe("a server's handshake", () => {
       const { raw, session } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
       yield* raw.send(withRoots())
       yield* raw.response
-      yield* Effect.forkChild(askForRoots(session), { startImmediately: true })
+      yield* start(askForRoots(session))
       yield* raw.send(call(1, "x"))
       assert.deepStrictEqual(names(yield* raw.pending), ["roots/list", 1])
     }))
@@ -702,7 +686,7 @@ describe("a server's handshake", () => {
       })
       yield* raw.send(withRoots())
       yield* raw.response
-      yield* Effect.forkChild(askForRoots(session), { startImmediately: true })
+      yield* start(askForRoots(session))
       yield* raw.send(call(1, "x"))
       assert.deepStrictEqual(names(yield* raw.pending), [1])
       yield* raw.send(initialized)
@@ -712,9 +696,7 @@ describe("a server's handshake", () => {
   it.effect("[TMO-02] the deadline of a held request counts, and then neither it nor a cancellation is sent", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      const held = yield* Effect.forkChild(Effect.flip(askForRoots(session, { deadline: 1000 })), {
-        startImmediately: true
-      })
+      const held = yield* start(Effect.flip(askForRoots(session, { deadline: 1000 })))
       yield* raw.send(withRoots())
       yield* raw.response
       yield* TestClock.adjust(999)
@@ -730,7 +712,7 @@ describe("a server's handshake", () => {
   it.effect("[CAN-01] a held request whose caller is interrupted is never sent", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      const held = yield* Effect.forkChild(askForRoots(session), { startImmediately: true })
+      const held = yield* start(askForRoots(session))
       yield* Fiber.interrupt(held)
       yield* raw.send(withRoots())
       yield* raw.response
@@ -742,7 +724,7 @@ describe("a server's handshake", () => {
   it.effect("law 3: a response to a request that is still held is no response to it", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawClient()
-      const held = yield* Effect.forkChild(askForRoots(session), { startImmediately: true })
+      const held = yield* start(askForRoots(session))
       yield* raw.send(withRoots())
       yield* raw.response
       yield* raw.send(JsonRpc.success(1, root("guessed")))
@@ -758,7 +740,7 @@ describe("a server's handshake", () => {
   it.effect("[INIT-15] [ROOT-01] a held request that the client turns out not to support is never sent", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      const held = yield* Effect.forkChild(Effect.flip(askForRoots(session)), { startImmediately: true })
+      const held = yield* start(Effect.flip(askForRoots(session)))
       yield* introduce(raw)
       yield* settled
       assert.deepStrictEqual(yield* raw.pending, [])
@@ -770,7 +752,7 @@ describe("a server's handshake", () => {
   it.effect("held requests fail when the session ends", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      const held = yield* Effect.forkChild(Effect.flip(askForRoots(session)), { startImmediately: true })
+      const held = yield* start(Effect.flip(askForRoots(session)))
       yield* session.close
       assert.deepStrictEqual((yield* Fiber.join(held)).reason, { _tag: "Closed", reason: { _tag: "Requested" } })
       assert.deepStrictEqual(yield* raw.pending, [])
@@ -826,7 +808,7 @@ describe("a server's handshake", () => {
   it.effect("the profile waits for initialize", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      const profile = yield* Effect.forkChild(session.profile, { startImmediately: true })
+      const profile = yield* start(session.profile)
       yield* TestClock.adjust("1 hour")
       assert.isUndefined(profile.pollUnsafe())
       yield* raw.send(initialize("2025-06-18"))
@@ -847,7 +829,7 @@ describe("a server's handshake", () => {
     it.effect(`the profile fails with SessionClosed when the session ${how} first`, () =>
       Effect.gen(function*() {
         const { link, session } = yield* withRawClient()
-        const profile = yield* Effect.forkChild(Effect.flip(session.profile), { startImmediately: true })
+        const profile = yield* start(Effect.flip(session.profile))
         yield* settled
         yield* end({ session, link })
         const error = yield* Fiber.join(profile)
@@ -860,7 +842,7 @@ describe("a server's handshake", () => {
   it.effect("a client that spoke before the server was there is heard", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      const spoken = yield* Effect.forkChild(client(pair.client), { startImmediately: true })
+      const spoken = yield* start(client(pair.client))
       yield* settled
       yield* ServerSession.make(tools({}), { info }).pipe(Effect.provideService(Transport.Transport, pair.server))
       assert.strictEqual((yield* Fiber.join(spoken)).profile.info.name, "test")

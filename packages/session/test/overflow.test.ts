@@ -14,19 +14,16 @@ import {
   connected,
   forms,
   introduce,
+  logMessage,
   names,
   server,
   settled,
+  start,
   text,
   tools,
   withRawClient,
   withRawServer
 } from "./support/sessions.ts"
-
-/** Starts an effect, and sees it wait. */
-const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
-
-const logMessage = (data: unknown) => JsonRpc.notification("notifications/message", { level: "info", data })
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 

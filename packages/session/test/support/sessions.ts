@@ -5,12 +5,14 @@ import {
   type Limits,
   MemoryTransport,
   type RequestContext,
+  type RequestError,
   ServerSession,
   type SessionEvent,
   Transport
 } from "@effect-mcp/session"
 import { RawPeer } from "@effect-mcp/testing"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import * as Link from "./Link.ts"
 import * as RawServer from "./RawServer.ts"
@@ -60,6 +62,13 @@ export const server = (
   options: ServerOptions = {}
 ) =>
   ServerSession.make(handlers, { info, ...hasty(options) }).pipe(Effect.provideService(Transport.Transport, transport))
+
+/** Starts an effect, and sees it wait. */
+export const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
+
+/** Why a request failed that was started. */
+export const reasonOf = <A>(fiber: Fiber.Fiber<A, RequestError.RequestError>) =>
+  Effect.map(Effect.flip(Fiber.join(fiber)), (error) => error.reason)
 
 /** Lets every fiber that can run do so. */
 export const settled: Effect.Effect<void> = Effect.asVoid(Effect.repeat(Effect.yieldNow, { times: 30 }))
@@ -126,6 +135,9 @@ export const initialized = JsonRpc.notification("notifications/initialized")
 /** A call of a tool, as a scripted client says it. */
 export const call = (id: number | string, name: string, more: JsonRpc.Params = {}) =>
   JsonRpc.request(id, "tools/call", { name, ...more })
+
+/** A log message, as a scripted server says it. */
+export const logMessage = (data: unknown) => JsonRpc.notification("notifications/message", { level: "info", data })
 
 /** A server session with a client that says what it is told to and has not said anything yet. */
 export const withRawClient = Effect.fnUntraced(function*(options: {
