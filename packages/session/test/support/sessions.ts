@@ -110,6 +110,22 @@ export const tools = (
 /** A result with this text. */
 export const text = (words: string): Tool.CallToolResult => ({ content: [Content.text(words)] })
 
+/** A handler that says whether it was interrupted, and finished. */
+export const traced = (work: Effect.Effect<void>) => {
+  const seen: Array<string> = []
+  const say = (words: string) =>
+    Effect.sync(() => {
+      seen.push(words)
+    })
+  const effect = say("began").pipe(
+    Effect.andThen(work),
+    Effect.andThen(say("finished")),
+    Effect.onInterrupt(() => say("interrupted")),
+    Effect.as(text("done"))
+  )
+  return { seen, effect }
+}
+
 /** A client session with a server that follows a script; it answers `initialize` by itself. */
 export const withRawServer = Effect.fnUntraced(function*(options: {
   readonly client?: ClientOptions
@@ -180,6 +196,9 @@ export const connected = Effect.fnUntraced(function*(options: {
   yield* settled
   return { client: clientSession, server: serverSession, links, records }
 })
+
+/** The numbers from 1 to this one. */
+export const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
 /** The error code of a response, if it is one. */
 export const codeOf = (response: JsonRpc.Message): number | undefined =>
