@@ -9,7 +9,7 @@ import { isMembers } from "./wire.ts"
 export type Shape = (value: unknown, revision: Revision.Revision, at: string) => ReadonlyArray<string>
 
 /** Any JSON value, or one whose type other tests look at. */
-const any: Shape = () => []
+const anything: Shape = () => []
 
 const list = (item: Shape): Shape => (value, revision, at) =>
   Array.isArray(value)
@@ -58,15 +58,15 @@ const either = (one: Shape, several: Shape): Shape => (value, revision, at) =>
 // =====================================================================================================================
 
 /** A capability that says no more than that it is there. */
-const declared = record(any)
-const listed = object({ "2024-11-05": { listChanged: any } })
+const declared = record(anything)
+const listed = object({ "2024-11-05": { listChanged: anything } })
 
-const icons = list(object({ "2025-11-25": { src: any, mimeType: any, sizes: any, theme: any } }))
+const icons = list(object({ "2025-11-25": { src: anything, mimeType: anything, sizes: anything, theme: anything } }))
 
 const implementation = object({
-  "2024-11-05": { name: any, version: any },
-  "2025-06-18": { title: any },
-  "2025-11-25": { description: any, websiteUrl: any, icons }
+  "2024-11-05": { name: anything, version: anything },
+  "2025-06-18": { title: anything },
+  "2025-11-25": { description: anything, websiteUrl: anything, icons }
 })
 
 const clientCapabilities = object({
@@ -97,7 +97,7 @@ const serverCapabilities = object({
     experimental: record(declared),
     logging: declared,
     prompts: listed,
-    resources: object({ "2024-11-05": { subscribe: any, listChanged: any } }),
+    resources: object({ "2024-11-05": { subscribe: anything, listChanged: anything } }),
     tools: listed
   },
   "2025-03-26": { completions: declared },
@@ -112,38 +112,57 @@ const serverCapabilities = object({
   }
 })
 
-const annotations = object({ "2024-11-05": { audience: any, priority: any }, "2025-06-18": { lastModified: any } })
+const annotations = object({
+  "2024-11-05": { audience: anything, priority: anything },
+  "2025-06-18": { lastModified: anything }
+})
 
-const resourceMembers = { name: any, description: any, mimeType: any, annotations }
+const resourceMembers = { name: anything, description: anything, mimeType: anything, annotations }
 const resourceMembersSince = {
-  "2025-06-18": { title: any, _meta: any },
+  "2025-06-18": { title: anything, _meta: anything },
   "2025-11-25": { icons }
 }
 
-const resource = object({ "2024-11-05": { ...resourceMembers, uri: any, size: any }, ...resourceMembersSince })
-const resourceTemplate = object({ "2024-11-05": { ...resourceMembers, uriTemplate: any }, ...resourceMembersSince })
+const resource = object({
+  "2024-11-05": { ...resourceMembers, uri: anything, size: anything },
+  ...resourceMembersSince
+})
+const resourceTemplate = object({
+  "2024-11-05": { ...resourceMembers, uriTemplate: anything },
+  ...resourceMembersSince
+})
 const resourceContents = object({
-  "2024-11-05": { uri: any, mimeType: any, text: any, blob: any },
-  "2025-06-18": { _meta: any }
+  "2024-11-05": { uri: anything, mimeType: anything, text: anything, blob: anything },
+  "2025-06-18": { _meta: anything }
 })
 
-const meta = { _meta: any }
+const meta = { _meta: anything }
 
-const text = object({ "2024-11-05": { type: any, text: any, annotations }, "2025-06-18": meta })
-const media = object({ "2024-11-05": { type: any, data: any, mimeType: any, annotations }, "2025-06-18": meta })
+const text = object({ "2024-11-05": { type: anything, text: anything, annotations }, "2025-06-18": meta })
+const media = object({
+  "2024-11-05": { type: anything, data: anything, mimeType: anything, annotations },
+  "2025-06-18": meta
+})
 
 const content = kinds("type", {
   text: ["2024-11-05", text],
   image: ["2024-11-05", media],
   resource: [
     "2024-11-05",
-    object({ "2024-11-05": { type: any, resource: resourceContents, annotations }, "2025-06-18": meta })
+    object({ "2024-11-05": { type: anything, resource: resourceContents, annotations }, "2025-06-18": meta })
   ],
   audio: ["2025-03-26", media],
   resource_link: [
     "2025-06-18",
     object({
-      "2025-06-18": { ...resourceMembers, type: any, uri: any, size: any, title: any, _meta: any },
+      "2025-06-18": {
+        ...resourceMembers,
+        type: anything,
+        uri: anything,
+        size: anything,
+        title: anything,
+        _meta: anything
+      },
       "2025-11-25": { icons }
     })
   ]
@@ -153,17 +172,20 @@ const samplingContent = kinds("type", {
   text: ["2024-11-05", text],
   image: ["2024-11-05", media],
   audio: ["2025-03-26", media],
-  tool_use: ["2025-11-25", object({ "2025-11-25": { type: any, id: any, name: any, input: any, _meta: any } })],
+  tool_use: [
+    "2025-11-25",
+    object({ "2025-11-25": { type: anything, id: anything, name: anything, input: anything, _meta: anything } })
+  ],
   tool_result: [
     "2025-11-25",
     object({
       "2025-11-25": {
-        type: any,
-        toolUseId: any,
+        type: anything,
+        toolUseId: anything,
         content: list(content),
-        structuredContent: any,
-        isError: any,
-        _meta: any
+        structuredContent: anything,
+        isError: anything,
+        _meta: anything
       }
     })
   ]
@@ -173,42 +195,51 @@ const samplingContents = from("2025-11-25", samplingContent, either(samplingCont
 
 const tool = object({
   // A JSON Schema may hold any keyword.
-  "2024-11-05": { name: any, description: any, inputSchema: record(any) },
+  "2024-11-05": { name: anything, description: anything, inputSchema: record(anything) },
   "2025-03-26": {
     annotations: object({
-      "2025-03-26": { title: any, readOnlyHint: any, destructiveHint: any, idempotentHint: any, openWorldHint: any }
+      "2025-03-26": {
+        title: anything,
+        readOnlyHint: anything,
+        destructiveHint: anything,
+        idempotentHint: anything,
+        openWorldHint: anything
+      }
     })
   },
-  "2025-06-18": { title: any, outputSchema: record(any), _meta: any },
-  "2025-11-25": { execution: object({ "2025-11-25": { taskSupport: any } }), icons }
+  "2025-06-18": { title: anything, outputSchema: record(anything), _meta: anything },
+  "2025-11-25": { execution: object({ "2025-11-25": { taskSupport: anything } }), icons }
 })
 
 const prompt = object({
   "2024-11-05": {
-    name: any,
-    description: any,
+    name: anything,
+    description: anything,
     arguments: list(
-      object({ "2024-11-05": { name: any, description: any, required: any }, "2025-06-18": { title: any } })
+      object({
+        "2024-11-05": { name: anything, description: anything, required: anything },
+        "2025-06-18": { title: anything }
+      })
     )
   },
-  "2025-06-18": { title: any, _meta: any },
+  "2025-06-18": { title: anything, _meta: anything },
   "2025-11-25": { icons }
 })
 
 const taskMembers = {
-  taskId: any,
-  status: any,
-  statusMessage: any,
-  createdAt: any,
-  lastUpdatedAt: any,
-  ttl: any,
-  pollInterval: any
+  taskId: anything,
+  status: anything,
+  statusMessage: anything,
+  createdAt: anything,
+  lastUpdatedAt: anything,
+  ttl: anything,
+  pollInterval: anything
 }
 
-const titledValue = object({ "2025-11-25": { const: any, title: any } })
+const titledValue = object({ "2025-11-25": { const: anything, title: anything } })
 const number = object({
-  "2025-06-18": { type: any, title: any, description: any, minimum: any, maximum: any },
-  "2025-11-25": { default: any }
+  "2025-06-18": { type: anything, title: anything, description: anything, minimum: anything, maximum: anything },
+  "2025-11-25": { default: anything }
 })
 
 const field = kinds("type", {
@@ -216,32 +247,35 @@ const field = kinds("type", {
     "2025-06-18",
     object({
       "2025-06-18": {
-        type: any,
-        title: any,
-        description: any,
-        minLength: any,
-        maxLength: any,
-        format: any,
-        enum: any,
-        enumNames: any
+        type: anything,
+        title: anything,
+        description: anything,
+        minLength: anything,
+        maxLength: anything,
+        format: anything,
+        enum: anything,
+        enumNames: anything
       },
-      "2025-11-25": { default: any, oneOf: list(titledValue) }
+      "2025-11-25": { default: anything, oneOf: list(titledValue) }
     })
   ],
   number: ["2025-06-18", number],
   integer: ["2025-06-18", number],
-  boolean: ["2025-06-18", object({ "2025-06-18": { type: any, title: any, description: any, default: any } })],
+  boolean: [
+    "2025-06-18",
+    object({ "2025-06-18": { type: anything, title: anything, description: anything, default: anything } })
+  ],
   array: [
     "2025-11-25",
     object({
       "2025-11-25": {
-        type: any,
-        title: any,
-        description: any,
-        minItems: any,
-        maxItems: any,
-        items: object({ "2025-11-25": { type: any, enum: any, anyOf: list(titledValue) } }),
-        default: any
+        type: anything,
+        title: anything,
+        description: anything,
+        minItems: anything,
+        maxItems: anything,
+        items: object({ "2025-11-25": { type: anything, enum: anything, anyOf: list(titledValue) } }),
+        default: anything
       }
     })
   ]
@@ -256,12 +290,12 @@ const params = (layers: { readonly [R in Revision.Revision]?: Members }): Shape 
   object({ ...layers, "2024-11-05": { ...layers["2024-11-05"], ...meta } })
 
 const none = params({})
-const page = params({ "2024-11-05": { cursor: any } })
-const pageOf = (name: string, item: Shape) => params({ "2024-11-05": { [name]: list(item), nextCursor: any } })
-const uri = params({ "2024-11-05": { uri: any } })
-const taskId = params({ "2025-11-25": { taskId: any } })
+const page = params({ "2024-11-05": { cursor: anything } })
+const pageOf = (name: string, item: Shape) => params({ "2024-11-05": { [name]: list(item), nextCursor: anything } })
+const uri = params({ "2024-11-05": { uri: anything } })
+const taskId = params({ "2025-11-25": { taskId: anything } })
 const aTask = params({ "2025-11-25": taskMembers })
-const taskMetadata = object({ "2025-11-25": { ttl: any } })
+const taskMetadata = object({ "2025-11-25": { ttl: anything } })
 
 interface RequestShapes {
   readonly params: Shape
@@ -271,24 +305,24 @@ interface RequestShapes {
 const requests: { readonly [Name in keyof Methods.Requests]: RequestShapes } = {
   "initialize": {
     params: params({
-      "2024-11-05": { protocolVersion: any, capabilities: clientCapabilities, clientInfo: implementation }
+      "2024-11-05": { protocolVersion: anything, capabilities: clientCapabilities, clientInfo: implementation }
     }),
     result: params({
       "2024-11-05": {
-        protocolVersion: any,
+        protocolVersion: anything,
         capabilities: serverCapabilities,
         serverInfo: implementation,
-        instructions: any
+        instructions: anything
       }
     })
   },
   "ping": { params: none, result: none },
   "tools/list": { params: page, result: pageOf("tools", tool) },
   "tools/call": {
-    params: params({ "2024-11-05": { name: any, arguments: any }, "2025-11-25": { task: taskMetadata } }),
+    params: params({ "2024-11-05": { name: anything, arguments: anything }, "2025-11-25": { task: taskMetadata } }),
     result: params({
-      "2024-11-05": { content: list(content), isError: any },
-      "2025-06-18": { structuredContent: any }
+      "2024-11-05": { content: list(content), isError: anything },
+      "2025-06-18": { structuredContent: anything }
     })
   },
   "resources/list": { params: page, result: pageOf("resources", resource) },
@@ -298,9 +332,9 @@ const requests: { readonly [Name in keyof Methods.Requests]: RequestShapes } = {
   "resources/unsubscribe": { params: uri, result: none },
   "prompts/list": { params: page, result: pageOf("prompts", prompt) },
   "prompts/get": {
-    params: params({ "2024-11-05": { name: any, arguments: any } }),
+    params: params({ "2024-11-05": { name: anything, arguments: anything } }),
     result: params({
-      "2024-11-05": { description: any, messages: list(object({ "2024-11-05": { role: any, content } })) }
+      "2024-11-05": { description: anything, messages: list(object({ "2024-11-05": { role: anything, content } })) }
     })
   },
   "completion/complete": {
@@ -309,95 +343,97 @@ const requests: { readonly [Name in keyof Methods.Requests]: RequestShapes } = {
         ref: kinds("type", {
           "ref/prompt": [
             "2024-11-05",
-            object({ "2024-11-05": { type: any, name: any }, "2025-06-18": { title: any } })
+            object({ "2024-11-05": { type: anything, name: anything }, "2025-06-18": { title: anything } })
           ],
-          "ref/resource": ["2024-11-05", object({ "2024-11-05": { type: any, uri: any } })]
+          "ref/resource": ["2024-11-05", object({ "2024-11-05": { type: anything, uri: anything } })]
         }),
-        argument: object({ "2024-11-05": { name: any, value: any } })
+        argument: object({ "2024-11-05": { name: anything, value: anything } })
       },
-      "2025-06-18": { context: object({ "2025-06-18": { arguments: any } }) }
+      "2025-06-18": { context: object({ "2025-06-18": { arguments: anything } }) }
     }),
     result: params({
-      "2024-11-05": { completion: object({ "2024-11-05": { values: any, total: any, hasMore: any } }) }
+      "2024-11-05": { completion: object({ "2024-11-05": { values: anything, total: anything, hasMore: anything } }) }
     })
   },
-  "logging/setLevel": { params: params({ "2024-11-05": { level: any } }), result: none },
+  "logging/setLevel": { params: params({ "2024-11-05": { level: anything } }), result: none },
   "sampling/createMessage": {
     params: params({
       "2024-11-05": {
-        messages: list(object({ "2024-11-05": { role: any, content: samplingContents }, "2025-11-25": meta })),
+        messages: list(object({ "2024-11-05": { role: anything, content: samplingContents }, "2025-11-25": meta })),
         modelPreferences: object({
           "2024-11-05": {
-            hints: list(object({ "2024-11-05": { name: any } })),
-            costPriority: any,
-            speedPriority: any,
-            intelligencePriority: any
+            hints: list(object({ "2024-11-05": { name: anything } })),
+            costPriority: anything,
+            speedPriority: anything,
+            intelligencePriority: anything
           }
         }),
-        systemPrompt: any,
-        includeContext: any,
-        temperature: any,
-        maxTokens: any,
-        stopSequences: any,
-        metadata: any
+        systemPrompt: anything,
+        includeContext: anything,
+        temperature: anything,
+        maxTokens: anything,
+        stopSequences: anything,
+        metadata: anything
       },
       "2025-11-25": {
         tools: list(tool),
-        toolChoice: object({ "2025-11-25": { mode: any } }),
+        toolChoice: object({ "2025-11-25": { mode: anything } }),
         task: taskMetadata
       }
     }),
-    result: params({ "2024-11-05": { role: any, content: samplingContents, model: any, stopReason: any } })
+    result: params({
+      "2024-11-05": { role: anything, content: samplingContents, model: anything, stopReason: anything }
+    })
   },
   "elicitation/create": {
     params: params({
       "2025-06-18": {
-        message: any,
+        message: anything,
         requestedSchema: object({
-          "2025-06-18": { type: any, properties: record(field), required: any },
-          "2025-11-25": { $schema: any }
+          "2025-06-18": { type: anything, properties: record(field), required: anything },
+          "2025-11-25": { $schema: anything }
         })
       },
-      "2025-11-25": { mode: any, elicitationId: any, url: any, task: taskMetadata }
+      "2025-11-25": { mode: anything, elicitationId: anything, url: anything, task: taskMetadata }
     }),
     result: params({
       "2025-06-18": {
-        action: any,
-        content: record(from("2025-11-25", (value, _, at) => Array.isArray(value) ? [`${at} is a list`] : [], any))
+        action: anything,
+        content: record(from("2025-11-25", (value, _, at) => Array.isArray(value) ? [`${at} is a list`] : [], anything))
       }
     })
   },
   "roots/list": {
     params: none,
     result: params({
-      "2024-11-05": { roots: list(object({ "2024-11-05": { uri: any, name: any }, "2025-06-18": meta })) }
+      "2024-11-05": { roots: list(object({ "2024-11-05": { uri: anything, name: anything }, "2025-06-18": meta })) }
     })
   },
   "tasks/get": { params: taskId, result: aTask },
-  "tasks/result": { params: taskId, result: record(any) },
+  "tasks/result": { params: taskId, result: record(anything) },
   "tasks/list": {
     params: page,
-    result: params({ "2025-11-25": { tasks: list(object({ "2025-11-25": taskMembers })), nextCursor: any } })
+    result: params({ "2025-11-25": { tasks: list(object({ "2025-11-25": taskMembers })), nextCursor: anything } })
   },
   "tasks/cancel": { params: taskId, result: aTask }
 }
 
 const notifications: { readonly [Name in keyof Methods.Notifications]: { readonly params: Shape } } = {
   "notifications/initialized": { params: none },
-  "notifications/cancelled": { params: params({ "2024-11-05": { requestId: any, reason: any } }) },
+  "notifications/cancelled": { params: params({ "2024-11-05": { requestId: anything, reason: anything } }) },
   "notifications/progress": {
     params: params({
-      "2024-11-05": { progressToken: any, progress: any, total: any },
-      "2025-03-26": { message: any }
+      "2024-11-05": { progressToken: anything, progress: anything, total: anything },
+      "2025-03-26": { message: anything }
     })
   },
   "notifications/roots/list_changed": { params: none },
-  "notifications/message": { params: params({ "2024-11-05": { level: any, logger: any, data: any } }) },
+  "notifications/message": { params: params({ "2024-11-05": { level: anything, logger: anything, data: anything } }) },
   "notifications/resources/updated": { params: uri },
   "notifications/resources/list_changed": { params: none },
   "notifications/tools/list_changed": { params: none },
   "notifications/prompts/list_changed": { params: none },
-  "notifications/elicitation/complete": { params: params({ "2025-11-25": { elicitationId: any } }) },
+  "notifications/elicitation/complete": { params: params({ "2025-11-25": { elicitationId: anything } }) },
   "notifications/tasks/status": { params: aTask }
 }
 

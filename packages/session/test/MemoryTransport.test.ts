@@ -7,15 +7,12 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
-import { forms, settled } from "./support/sessions.ts"
+import { forms, settled, start } from "./support/sessions.ts"
 
 const note = (data: unknown) => JsonRpc.notification("note", { data })
 
 const dataOf = (inbound: Transport.Inbound) =>
   Result.isSuccess(inbound.frame) ? (inbound.frame.success as JsonRpc.Notification).params?.["data"] : undefined
-
-/** Starts an effect, and sees it wait. */
-const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
 
 const plain = (message: JsonRpc.Message): Transport.Outbound => ({ message, via: undefined, last: false })
 

@@ -5,15 +5,19 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
-import { forms, introduce, names, settled, text, withRawClient, withRawServer } from "./support/sessions.ts"
-
-/** Starts an effect, and sees it wait. */
-const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
+import {
+  forms,
+  introduce,
+  names,
+  reasonOf,
+  settled,
+  start,
+  text,
+  withRawClient,
+  withRawServer
+} from "./support/sessions.ts"
 
 const timeout = (afterMillis: number): RequestError.RequestErrorReason => ({ _tag: "Timeout", afterMillis })
-
-const reasonOf = <A>(fiber: Fiber.Fiber<A, RequestError.RequestError>) =>
-  Effect.map(Effect.flip(Fiber.join(fiber)), (error) => error.reason)
 
 const cancelled = (messages: ReadonlyArray<JsonRpc.Message>) =>
   messages.flatMap((message) =>

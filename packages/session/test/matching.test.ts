@@ -16,14 +16,12 @@ import {
   introduce,
   names,
   settled,
+  start,
   text,
   tools,
   withRawClient,
   withRawServer
 } from "./support/sessions.ts"
-
-/** Starts an effect, and sees it wait. */
-const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
 
 const answered = (id: number, words = "answer") => JsonRpc.success(id, text(words))
 

@@ -13,13 +13,12 @@ import {
   initialize,
   server,
   settled,
+  start,
   text,
   tools,
   withRawClient,
   withRawServer
 } from "./support/sessions.ts"
-
-const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
 
 describe("defects that were found, and must not come back", () => {
   it.effect("law 5: a client that pipelines three thousand calls has an answer to each", () =>

@@ -5,12 +5,14 @@ import {
   type Limits,
   MemoryTransport,
   type RequestContext,
+  type RequestError,
   ServerSession,
   type SessionEvent,
   Transport
 } from "@effect-mcp/session"
 import { RawPeer } from "@effect-mcp/testing"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import * as Link from "./Link.ts"
 import * as RawServer from "./RawServer.ts"
@@ -61,6 +63,13 @@ export const server = (
 ) =>
   ServerSession.make(handlers, { info, ...hasty(options) }).pipe(Effect.provideService(Transport.Transport, transport))
 
+/** Starts an effect, and sees it wait. */
+export const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
+
+/** Why a request failed that was started. */
+export const reasonOf = <A>(fiber: Fiber.Fiber<A, RequestError.RequestError>) =>
+  Effect.map(Effect.flip(Fiber.join(fiber)), (error) => error.reason)
+
 /** Lets every fiber that can run do so. */
 export const settled: Effect.Effect<void> = Effect.asVoid(Effect.repeat(Effect.yieldNow, { times: 30 }))
 
@@ -101,6 +110,22 @@ export const tools = (
 /** A result with this text. */
 export const text = (words: string): Tool.CallToolResult => ({ content: [Content.text(words)] })
 
+/** A handler that says whether it was interrupted, and finished. */
+export const traced = (work: Effect.Effect<void>) => {
+  const seen: Array<string> = []
+  const say = (words: string) =>
+    Effect.sync(() => {
+      seen.push(words)
+    })
+  const effect = say("began").pipe(
+    Effect.andThen(work),
+    Effect.andThen(say("finished")),
+    Effect.onInterrupt(() => say("interrupted")),
+    Effect.as(text("done"))
+  )
+  return { seen, effect }
+}
+
 /** A client session with a server that follows a script; it answers `initialize` by itself. */
 export const withRawServer = Effect.fnUntraced(function*(options: {
   readonly client?: ClientOptions
@@ -126,6 +151,9 @@ export const initialized = JsonRpc.notification("notifications/initialized")
 /** A call of a tool, as a scripted client says it. */
 export const call = (id: number | string, name: string, more: JsonRpc.Params = {}) =>
   JsonRpc.request(id, "tools/call", { name, ...more })
+
+/** A log message, as a scripted server says it. */
+export const logMessage = (data: unknown) => JsonRpc.notification("notifications/message", { level: "info", data })
 
 /** A server session with a client that says what it is told to and has not said anything yet. */
 export const withRawClient = Effect.fnUntraced(function*(options: {
@@ -168,6 +196,9 @@ export const connected = Effect.fnUntraced(function*(options: {
   yield* settled
   return { client: clientSession, server: serverSession, links, records }
 })
+
+/** The numbers from 1 to this one. */
+export const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
 /** The error code of a response, if it is one. */
 export const codeOf = (response: JsonRpc.Message): number | undefined =>

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
-import { settled, text, withRawServer } from "./support/sessions.ts"
+import { settled, start, text, withRawServer } from "./support/sessions.ts"
 
 const step = (progress: number) => JsonRpc.notification("notifications/progress", { progressToken: 1, progress })
 
@@ -11,16 +11,13 @@ const onProgress = () => Effect.void
 
 /** A call whose reason for failing is looked at, begun in virtual time. */
 const begin = (effect: Effect.Effect<unknown, { readonly reason: unknown }>) =>
-  Effect.forkChild(Effect.map(Effect.flip(effect), ({ reason }) => reason), { startImmediately: true })
+  start(Effect.map(Effect.flip(effect), ({ reason }) => reason))
 
 describe("deadlines that progress puts off", () => {
   it.effect("[TMO-05] every step starts the deadline anew", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
-      const calling = yield* Effect.forkChild(
-        session.callTool("x", {}, { deadline: 100, extendOnProgress: true, onProgress }),
-        { startImmediately: true }
-      )
+      const calling = yield* start(session.callTool("x", {}, { deadline: 100, extendOnProgress: true, onProgress }))
       for (let progress = 1; progress <= 5; progress++) {
         yield* TestClock.adjust(90)
         yield* raw.say(step(progress))

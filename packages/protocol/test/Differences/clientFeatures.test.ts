@@ -1,0 +1,215 @@
+import { type Example, hold, icons, inForm, lastModified, meta, schema, words } from "./example.ts"
+
+const inSampling = (messages: unknown) => ({ messages, maxTokens: 1, includeContext: "thisServer", _meta: meta })
+const inAnswer = (content: unknown) => ({ role: "assistant", content, model: "m", stopReason: "toolUse", _meta: meta })
+
+hold([
+  {
+    name: "a root",
+    method: "roots/list",
+    part: "result",
+    within: (root) => ({ roots: [root], _meta: meta }),
+    revisions: {
+      "2025-11-25": { uri: "file:///a", name: "a", _meta: meta },
+      "2025-03-26": { uri: "file:///a", name: "a" }
+    }
+  },
+  {
+    name: "[SMP-02] [TSK-02] what is offered to a model",
+    method: "sampling/createMessage",
+    part: "params",
+    revisions: {
+      "2025-11-25": {
+        messages: [],
+        maxTokens: 1,
+        tools: [{ name: "add", inputSchema: schema }],
+        toolChoice: { mode: "auto" },
+        task: {},
+        metadata: { tools: [] }
+      },
+      "2025-06-18": { messages: [], maxTokens: 1, metadata: { tools: [] } }
+    }
+  },
+  {
+    name: "messages of one piece",
+    method: "sampling/createMessage",
+    part: "params",
+    within: inSampling,
+    revisions: {
+      "2025-11-25": [
+        { role: "user", content: [{ ...words("a"), _meta: meta }], _meta: meta },
+        { role: "assistant", content: { type: "audio", data: "AA==", mimeType: "audio/wav" }, _meta: meta }
+      ],
+      "2025-06-18": [
+        { role: "user", content: { ...words("a"), _meta: meta } },
+        { role: "assistant", content: { type: "audio", data: "AA==", mimeType: "audio/wav" } }
+      ],
+      "2025-03-26": [
+        { role: "user", content: words("a") },
+        { role: "assistant", content: { type: "audio", data: "AA==", mimeType: "audio/wav" } }
+      ],
+      "2024-11-05": [
+        { role: "user", content: words("a") },
+        { role: "assistant", content: words("[audio, audio/wav]") }
+      ]
+    }
+  },
+  {
+    name: "messages of several pieces or of none",
+    method: "sampling/createMessage",
+    part: "params",
+    within: inSampling,
+    revisions: {
+      "2025-11-25": [
+        { role: "user", content: [words("a"), { type: "image", data: "AA==", mimeType: "image/png" }], _meta: meta },
+        { role: "assistant", content: [] },
+        { role: "assistant", content: words("b") }
+      ],
+      "2025-06-18": [
+        { role: "user", content: words("a") },
+        { role: "user", content: { type: "image", data: "AA==", mimeType: "image/png" } },
+        { role: "assistant", content: words("b") }
+      ]
+    }
+  },
+  {
+    name: "[SMP-03] [SMP-04] uses of tools and their results",
+    method: "sampling/createMessage",
+    part: "params",
+    within: inSampling,
+    revisions: {
+      "2025-11-25": [
+        {
+          role: "assistant",
+          content: [words("so"), { type: "tool_use", id: "1", name: "add", input: { a: 1 }, _meta: meta }]
+        },
+        {
+          role: "user",
+          content: {
+            type: "tool_result",
+            toolUseId: "1",
+            content: [
+              words("one"),
+              { type: "audio", data: "AA==", mimeType: "audio/wav" },
+              { type: "resource_link", uri: "file:///a", name: "a", icons },
+              { type: "resource", resource: { uri: "file:///b", text: "b" } },
+              { type: "resource", resource: { uri: "file:///c", blob: "AA==" } }
+            ]
+          }
+        },
+        { role: "user", content: { type: "tool_result", toolUseId: "2", content: [], structuredContent: { sum: 1 } } },
+        { role: "user", content: { type: "tool_result", toolUseId: "3", content: [words("no")], isError: true } }
+      ],
+      "2025-06-18": [
+        { role: "assistant", content: words("so") },
+        { role: "assistant", content: words("[tool use, add: {\"a\":1}]") },
+        {
+          role: "user",
+          content: words("[tool result]\none\n[audio, audio/wav]\na: file:///a\nb\n[resource, file:///c]")
+        },
+        { role: "user", content: words("[tool result]\n{\"sum\":1}") },
+        { role: "user", content: words("[tool result, error]\nno") }
+      ]
+    }
+  },
+  {
+    name: "the answer of a model in one piece",
+    method: "sampling/createMessage",
+    part: "result",
+    within: inAnswer,
+    revisions: {
+      "2025-11-25": [{ type: "image", data: "AA==", mimeType: "image/png", annotations: { lastModified } }],
+      "2025-06-18": { type: "image", data: "AA==", mimeType: "image/png", annotations: { lastModified } },
+      "2025-03-26": { type: "image", data: "AA==", mimeType: "image/png", annotations: {} }
+    }
+  },
+  {
+    name: "the answer of a model in several pieces",
+    method: "sampling/createMessage",
+    part: "result",
+    within: inAnswer,
+    revisions: {
+      "2025-11-25": [
+        words("a"),
+        { type: "image", data: "AA==", mimeType: "image/png" },
+        { type: "tool_use", id: "1", name: "add", input: {} }
+      ],
+      "2025-06-18": words("a\n[image, image/png]\n[tool use, add: {}]")
+    }
+  },
+  {
+    name: "the answer of a model in no piece",
+    method: "sampling/createMessage",
+    part: "result",
+    within: inAnswer,
+    revisions: { "2025-11-25": [], "2025-06-18": words("") }
+  },
+  {
+    name: "[ELI-04] [TSK-02] a question by form",
+    method: "elicitation/create",
+    part: "params",
+    revisions: {
+      "2025-11-25": {
+        mode: "form",
+        message: "m",
+        requestedSchema: { $schema: "https://json-schema.org/draft/2020-12/schema", type: "object", properties: {} },
+        task: { ttl: 1 },
+        _meta: meta
+      },
+      "2025-06-18": { message: "m", requestedSchema: { type: "object", properties: {} }, _meta: meta }
+    }
+  },
+  ...[
+    {
+      name: "[ELI-08] a text with a default",
+      newest: { type: "string", title: "T", minLength: 1, format: "email", default: "a" },
+      older: { type: "string", title: "T", minLength: 1, format: "email" }
+    },
+    {
+      name: "[ELI-08] a number with a default",
+      newest: { type: "number", minimum: 0, maximum: 1, default: 0 },
+      older: { type: "number", minimum: 0, maximum: 1 }
+    },
+    {
+      name: "[ELI-08] a whole number with a default",
+      newest: { type: "integer", description: "d", default: 1 },
+      older: { type: "integer", description: "d" }
+    },
+    {
+      name: "[ELI-08] a yes or no with a default, which it always had",
+      newest: { type: "boolean", default: true },
+      older: { type: "boolean", default: true }
+    },
+    {
+      name: "a choice with a default",
+      newest: { type: "string", enum: ["a", "b"], default: "a" },
+      older: { type: "string", enum: ["a", "b"] }
+    },
+    {
+      name: "a choice with names beside it",
+      newest: { type: "string", enum: ["a", "b"], enumNames: ["A", "B"] },
+      older: { type: "string", enum: ["a", "b"], enumNames: ["A", "B"] }
+    },
+    {
+      name: "a titled choice",
+      newest: {
+        type: "string",
+        title: "T",
+        oneOf: [{ const: "a", title: "A" }, { const: "b", title: "B" }],
+        default: "a"
+      },
+      older: { type: "string", title: "T", enum: ["a", "b"], enumNames: ["A", "B"] }
+    },
+    {
+      name: "a titled choice among nothing",
+      newest: { type: "string", oneOf: [] },
+      older: { type: "string", enum: [], enumNames: [] }
+    }
+  ].map(({ name, newest, older }): Example => ({
+    name: `${name}, in a form`,
+    method: "elicitation/create",
+    part: "params",
+    within: inForm,
+    revisions: { "2025-11-25": newest, "2025-06-18": older }
+  }))
+])

@@ -1,0 +1,74 @@
+/** Any number of events of every name. */
+import { type Handshake, Revision } from "@effect-mcp/protocol"
+import * as Schema from "effect/Schema"
+import { clientProfile, info, serverProfile } from "./states.ts"
+
+/** Makes the `n`-th event of a name: what it brings is told apart from what any other brings. */
+export const makers: { readonly [Tag in Handshake.EventTag]: (n: number) => Handshake.EventOf<Tag> } = {
+  SendInitialize: () => ({ _tag: "SendInitialize", offer: Revision.latest }),
+  SendInitializeResult: () => ({ _tag: "SendInitializeResult" }),
+  SendPing: () => ({ _tag: "SendPing" }),
+  SendRequest: () => ({ _tag: "SendRequest" }),
+  SendNotification: () => ({ _tag: "SendNotification" }),
+  Close: () => ({ _tag: "Close", reason: { _tag: "Requested" } }),
+  ReceiveInitialize: (n) => ({
+    _tag: "ReceiveInitialize",
+    profile: { ...clientProfile, info: { ...info, title: `${n}` } }
+  }),
+  ReceiveInvalidInitialize: () => ({ _tag: "ReceiveInvalidInitialize" }),
+  ReceiveInitializeResult: (n) => ({
+    _tag: "ReceiveInitializeResult",
+    profile: { ...serverProfile, instructions: `${n}` }
+  }),
+  ReceiveInitializeFailure: (n) => ({
+    _tag: "ReceiveInitializeFailure",
+    reason: { _tag: "HandshakeFailed", problem: `${n}` }
+  }),
+  ReceiveInitialized: () => ({ _tag: "ReceiveInitialized" }),
+  ReceivePing: () => ({ _tag: "ReceivePing" }),
+  ReceiveRequest: () => ({ _tag: "ReceiveRequest" }),
+  ReceiveNotification: () => ({ _tag: "ReceiveNotification" }),
+  ReceiveResponse: () => ({ _tag: "ReceiveResponse" }),
+  Timeout: (n) => ({ _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis: n } }),
+  TransportEnded: (n) => ({ _tag: "TransportEnded", reason: { _tag: "TransportFailed", cause: n } }),
+  Drained: () => ({ _tag: "Drained" })
+}
+
+const EventTag = Schema.Literals([
+  "SendInitialize",
+  "SendInitializeResult",
+  "SendPing",
+  "SendRequest",
+  "SendNotification",
+  "Close",
+  "ReceiveInitialize",
+  "ReceiveInvalidInitialize",
+  "ReceiveInitializeResult",
+  "ReceiveInitializeFailure",
+  "ReceiveInitialized",
+  "ReceivePing",
+  "ReceiveRequest",
+  "ReceiveNotification",
+  "ReceiveResponse",
+  "Timeout",
+  "TransportEnded",
+  "Drained"
+])
+
+export const tags: ReadonlyArray<Handshake.EventTag> = EventTag.literals
+
+/** What happens in a run. The events that lead on are drawn more often, or most runs would end before they began. */
+export const Happening = Schema.Literals([
+  ...tags,
+  "SendInitialize",
+  "SendInitialize",
+  "SendInitializeResult",
+  "SendInitializeResult",
+  "ReceiveInitialize",
+  "ReceiveInitialize",
+  "ReceiveInitializeResult",
+  "ReceiveInitializeResult",
+  "ReceiveInitialized"
+])
+
+export const eventOf = (tag: Handshake.EventTag, n: number): Handshake.Event => makers[tag](n)

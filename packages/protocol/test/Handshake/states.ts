@@ -1,0 +1,50 @@
+/** One state of every name. */
+import { type Handshake, type Profile, Revision } from "@effect-mcp/protocol"
+
+/** The variant of this name. */
+export type Variant<Union extends { readonly _tag: string }, Tag extends string> = Extract<
+  Union,
+  { readonly _tag: Tag }
+>
+
+/** The variants by their names. */
+export type Variants<Union extends { readonly _tag: string }> = {
+  readonly [Tag in Union["_tag"]]: Variant<Union, Tag>
+}
+
+export const info = { name: "peer", version: "1" }
+export const clientProfile: Profile.ClientProfile = { revision: Revision.latest, capabilities: {}, info }
+export const serverProfile: Profile.ServerProfile = {
+  revision: Revision.latest,
+  capabilities: {},
+  info,
+  instructions: undefined
+}
+
+const ending = {
+  Closing: { _tag: "Closing", reason: { _tag: "HandshakeFailed", problem: "the first reason" } },
+  Closed: { _tag: "Closed", reason: { _tag: "HandshakeFailed", problem: "the first reason" } }
+} as const
+
+export const clientStates: Variants<Handshake.ClientState> = {
+  Idle: { _tag: "Idle" },
+  Initializing: { _tag: "Initializing", offer: Revision.latest },
+  Operating: { _tag: "Operating", profile: serverProfile },
+  ...ending
+}
+
+export const serverStates: Variants<Handshake.ServerState> = {
+  Opening: { _tag: "Opening" },
+  Initializing: { _tag: "Initializing", profile: clientProfile },
+  Negotiated: { _tag: "Negotiated", profile: clientProfile },
+  Operating: { _tag: "Operating", profile: clientProfile },
+  ...ending
+}
+
+// A transition that altered the state it came from would throw.
+for (const state of [...Object.values(clientStates), ...Object.values(serverStates)]) Object.freeze(state)
+
+export type State = Handshake.ClientState | Handshake.ServerState
+
+export const profileOf = (state: State): Profile.Profile | undefined => "profile" in state ? state.profile : undefined
+export const reasonOf = (state: State) => "reason" in state ? state.reason : undefined

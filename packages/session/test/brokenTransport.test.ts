@@ -1,0 +1,211 @@
+import type { CloseReason } from "@effect-mcp/protocol"
+import { MemoryTransport, type Transport, TransportError } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as TestClock from "effect/testing/TestClock"
+import { closedEvents, closedFor, peerEnded, requested } from "./support/closing.ts"
+import * as Link from "./support/Link.ts"
+import * as RawServer from "./support/RawServer.ts"
+import {
+  call,
+  client,
+  introduce,
+  names,
+  reasonOf,
+  server,
+  settled,
+  start,
+  text,
+  tools,
+  traced,
+  withRawClient,
+  withRawServer
+} from "./support/sessions.ts"
+
+describe("a broken transport", () => {
+  for (
+    const [how, breakIt, expected] of [
+      ["reading fails", (link) => link.breakReading(Link.readFailed), {
+        _tag: "TransportFailed",
+        cause: Link.readFailed
+      }],
+      [
+        "its process ends in a failure",
+        (link) => link.breakReading(TransportError.make({ _tag: "PeerEnded", exit: undefined })),
+        peerEnded
+      ],
+      ["the peer is gone", (link) => link.stopReading(Exit.succeed({ exit: undefined, writable: false })), peerEnded],
+      ["reading dies", (link) => link.stopReading(Exit.die("a bug")), { _tag: "TransportFailed", cause: "a bug" }]
+    ] satisfies ReadonlyArray<[string, (link: Link.Link) => void, CloseReason.CloseReason]>
+  ) {
+    it.effect(`law 1: ${how}: handlers are interrupted and calls fail at once`, () =>
+      Effect.gen(function*() {
+        const { effect, seen } = traced(Effect.sleep(1))
+        const { link, raw, record, session } = yield* withRawClient({
+          handlers: tools({ x: effect }),
+          server: { limits: { gracefulClose: "5 seconds" } }
+        })
+        yield* introduce(raw)
+        yield* raw.send(call(1, "x"))
+        const ping = yield* start(session.ping())
+        yield* settled
+        breakIt(link)
+        yield* settled
+        assert.deepStrictEqual(seen, ["began", "interrupted"])
+        assert.deepStrictEqual(yield* reasonOf(ping), closedFor(expected))
+        assert.deepStrictEqual(yield* session.closed, expected)
+        assert.deepStrictEqual(closedEvents(record), [{ _tag: "Closed", reason: expected, unfinished: [] }])
+        assert.isFalse(link.isOpen())
+        assert.deepStrictEqual(names(yield* raw.pending), ["ping"])
+      }))
+  }
+
+  it.effect("law 1: reading that is interrupted from below ends the session", () =>
+    Effect.gen(function*() {
+      const { link, session } = yield* withRawServer()
+      const waiting = yield* start(session.callTool("x"))
+      link.stopReading(Exit.interrupt())
+      yield* settled
+      assert.isDefined(waiting.pollUnsafe(), "nobody reads, and nobody knows")
+      assert.strictEqual((yield* session.closed)._tag, "TransportFailed")
+    }))
+
+  it.effect("law 1: a failed write ends the session, and says why to whoever wrote", () =>
+    Effect.gen(function*() {
+      const { link, record, session } = yield* withRawServer()
+      const waiting = yield* start(session.callTool("x"))
+      yield* settled
+      link.failSends(Link.writeFailed)
+      const error = yield* Effect.flip(session.callTool("y"))
+      assert.deepStrictEqual(error.reason, { _tag: "SendFailed", error: Link.writeFailed })
+      const reason: CloseReason.CloseReason = { _tag: "TransportFailed", cause: Link.writeFailed }
+      assert.deepStrictEqual(yield* reasonOf(waiting), closedFor(reason))
+      assert.deepStrictEqual(yield* session.closed, reason)
+      assert.deepStrictEqual(record.of("SendFailed").map(({ method }) => method), ["tools/call"])
+    }))
+
+  it.effect("law 1: a reply that cannot be written ends the session", () =>
+    Effect.gen(function*() {
+      const { effect, seen } = traced(Effect.never)
+      const { link, raw, session } = yield* withRawClient({
+        handlers: tools({ wait: effect, x: Effect.succeed(text("x")) })
+      })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "wait"))
+      link.failSends(Link.writeFailed)
+      yield* raw.send(call(2, "x"))
+      assert.deepStrictEqual(yield* session.closed, { _tag: "TransportFailed", cause: Link.writeFailed })
+      assert.deepStrictEqual(seen, ["began", "interrupted"])
+    }))
+
+  it.effect("law 1: a write to a peer that is gone ends the session", () =>
+    Effect.gen(function*() {
+      const { link, session } = yield* withRawServer()
+      const waiting = yield* start(session.callTool("x"))
+      yield* settled
+      const gone = TransportError.make({ _tag: "PeerEnded", exit: undefined })
+      link.failSends(gone)
+      assert.deepStrictEqual((yield* Effect.flip(session.ping())).reason, { _tag: "SendFailed", error: gone })
+      assert.deepStrictEqual(yield* reasonOf(waiting), closedFor(peerEnded))
+      assert.deepStrictEqual(yield* session.closed, peerEnded)
+    }))
+
+  it.effect("law 1: a message that does not go out costs only itself", () =>
+    Effect.gen(function*() {
+      const { link, session } = yield* withRawServer({ script: RawServer.pongs })
+      const noRoute = TransportError.make({ _tag: "NoRoute", method: "ping" })
+      link.failSends(noRoute)
+      const error = yield* Effect.flip(session.ping())
+      assert.deepStrictEqual(error.reason, { _tag: "SendFailed", error: noRoute })
+      link.failSends(undefined)
+      yield* session.ping()
+    }))
+
+  const withSends = (
+    send: (outbound: Transport.Outbound) => Effect.Effect<void, TransportError.TransportError> | undefined
+  ) =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      yield* RawServer.make(pair.server, RawServer.shakesHands(RawServer.pongs))
+      return yield* client({
+        connect: Effect.map(pair.client.connect, (connection) => ({
+          ...connection,
+          send: (outbound) => send(outbound) ?? connection.send(outbound)
+        }))
+      })
+    })
+
+  const isPing = ({ message }: Transport.Outbound) => "method" in message && message.method === "ping"
+
+  it.effect("law 1: a write that is interrupted from below does not leave its caller waiting", () =>
+    Effect.gen(function*() {
+      const session = yield* withSends((outbound) => isPing(outbound) ? Effect.interrupt : undefined)
+      const waiting = yield* start(session.ping())
+      yield* settled
+      assert.isDefined(waiting.pollUnsafe(), "the caller waits for an answer to what was never sent")
+    }))
+
+  it.effect("law 1: a write that dies ends the session", () =>
+    Effect.gen(function*() {
+      const session = yield* withSends((outbound) => isPing(outbound) ? Effect.die("a bug") : undefined)
+      const error = yield* Effect.flip(session.ping())
+      assert.strictEqual(error.reason._tag, "SendFailed")
+      assert.strictEqual((yield* session.closed)._tag, "TransportFailed")
+    }))
+
+  it.effect("law 2: a connection that fails half-way leaves nothing open, though its scope lives on", () =>
+    Effect.gen(function*() {
+      let open = 0
+      const transport: Transport.Transport["Service"] = {
+        connect: Effect.andThen(
+          Effect.acquireRelease(Effect.sync(() => open++), () => Effect.sync(() => open--)),
+          Effect.fail(TransportError.make({ _tag: "ConnectFailed", target: "nowhere", cause: new Error("no") }))
+        )
+      }
+      const refused = yield* Effect.flip(client(transport))
+      assert.strictEqual(refused.reason._tag, "ConnectFailed")
+      assert.include(refused.message, "nowhere")
+      assert.strictEqual(open, 0)
+      assert.strictEqual((yield* Effect.flip(server(transport))).reason._tag, "ConnectFailed")
+      assert.strictEqual(open, 0)
+    }))
+
+  it.effect("law 2: a transport whose reading ends only when it is closed does not hold the close", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const raw = yield* RawServer.make(pair.server, RawServer.shakesHands())
+      const session = yield* client({
+        connect: Effect.map(pair.client.connect, (connection) => ({
+          ...connection,
+          run: (deliver) => Effect.uninterruptible(connection.run(deliver))
+        }))
+      })
+      const close = yield* start(session.close)
+      yield* TestClock.adjust("10 seconds")
+      yield* settled
+      const closed = close.pollUnsafe()
+      // Or else this test itself might never end.
+      yield* raw.end
+      assert.isDefined(closed)
+    }))
+})
+
+describe("a transport that never stops reading", () => {
+  it.effect("law 2: does not hold the close", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const raw = yield* RawServer.make(pair.server, RawServer.shakesHands())
+      const session = yield* client({
+        connect: Effect.map(pair.client.connect, (connection) => ({
+          ...connection,
+          run: (deliver) => Effect.uninterruptible(Effect.andThen(connection.run(deliver), Effect.never))
+        }))
+      })
+      const close = yield* start(session.close)
+      yield* TestClock.adjust("10 seconds")
+      yield* settled
+      assert.deepStrictEqual(close.pollUnsafe(), Exit.succeed(requested))
+      assert.isTrue(raw.ended())
+    }))
+})

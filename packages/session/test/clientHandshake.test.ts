@@ -1,0 +1,442 @@
+import { ErrorCode, JsonRpc, McpError, RequestId, Revision } from "@effect-mcp/protocol"
+import { type ClientSession, MemoryTransport } from "@effect-mcp/session"
+import { Census } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/testing/TestClock"
+import * as Link from "./support/Link.ts"
+import * as RawServer from "./support/RawServer.ts"
+import {
+  client,
+  codeOf,
+  forms,
+  info,
+  initialize,
+  logMessage,
+  names,
+  recorder,
+  settled,
+  start,
+  withRawServer
+} from "./support/sessions.ts"
+
+describe("a client's handshake", () => {
+  /** A client that tries to shake hands with a server that follows a script. */
+  const attempt = Effect.fnUntraced(function*(script: RawServer.Script, options: ClientSession.Options = { info }) {
+    const pair = yield* MemoryTransport.make()
+    const link = Link.over(pair.client)
+    const record = recorder()
+    const raw = yield* RawServer.make(pair.server, script)
+    const census = Census.make()
+    const exit = yield* start(census.count(
+      Effect.scoped(Effect.flip(client(link.transport, { observe: record.observe, ...options })))
+    ))
+    return { raw, link, record, census, error: Fiber.join(exit), fiber: exit }
+  })
+
+  for (const { form, pair } of forms) {
+    it.effect(`[INIT-01] [INIT-02] [INIT-08] [MSG-05] what it says, and in which order (${form})`, () =>
+      Effect.gen(function*() {
+        const { raw, session } = yield* withRawServer({
+          pair,
+          client: { capabilities: { roots: { listChanged: true } } },
+          script: RawServer.pongs
+        })
+        yield* session.ping()
+        assert.deepStrictEqual(raw.received, [
+          {
+            jsonrpc: "2.0",
+            id: 0,
+            method: "initialize",
+            params: {
+              protocolVersion: Revision.latest,
+              capabilities: { roots: { listChanged: true } },
+              clientInfo: info
+            }
+          },
+          { jsonrpc: "2.0", method: "notifications/initialized" },
+          { jsonrpc: "2.0", id: 1, method: "ping" }
+        ])
+      }))
+  }
+
+  it.effect("[MSG-05] [MSG-04] no id is used twice, whatever became of its request", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer({
+        script: (message) =>
+          "method" in message && "id" in message && message.id === 1
+            ? [JsonRpc.success(message.id, {})]
+            : "method" in message && "id" in message && message.id === 2
+            ? [JsonRpc.failure(message.id, McpError.invalidRequest("no"))]
+            : []
+      })
+      yield* session.ping()
+      yield* Effect.flip(session.ping())
+      yield* Fiber.interrupt(yield* start(session.ping()))
+      const late = yield* start(Effect.flip(session.ping({ deadline: 10 })))
+      yield* TestClock.adjust(10)
+      yield* Fiber.join(late)
+      const unsent = yield* Effect.flip(session.request("tools/call", { name: "x", arguments: { no: 1n } }))
+      assert.strictEqual(unsent.reason._tag, "SendFailed")
+      yield* start(session.ping())
+      const ids = raw.received.flatMap((message) => "method" in message && "id" in message ? [message.id] : [])
+      assert.deepStrictEqual(ids, [0, 1, 2, 3, 4, 6])
+      assert.isTrue(ids.every(RequestId.isRequestId))
+    }))
+
+  it.effect("[INIT-03] it offers the newest revision it was given", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer({
+        client: { revisions: ["2025-03-26", "2024-11-05"] },
+        result: RawServer.initializeResult({ protocolVersion: "2024-11-05" })
+      })
+      const first = raw.received[0]
+      assert.isDefined(first)
+      assert.strictEqual("method" in first && first.params?.["protocolVersion"], "2025-03-26")
+      assert.strictEqual(session.profile.revision, "2024-11-05")
+    }))
+
+  it.effect("the profile is what the server said, unknown members included", () =>
+    Effect.gen(function*() {
+      const { session } = yield* withRawServer({
+        result: RawServer.initializeResult({
+          capabilities: { tools: { listChanged: true }, future: { x: 1 } },
+          serverInfo: { name: "s", version: "2", homepage: "https://example.org" },
+          instructions: "Ask nicely."
+        })
+      })
+      assert.deepStrictEqual<unknown>(session.profile, {
+        revision: Revision.latest,
+        capabilities: { tools: { listChanged: true }, future: { x: 1 } },
+        info: { name: "s", version: "2", homepage: "https://example.org" },
+        instructions: "Ask nicely."
+      })
+      assert.deepStrictEqual(yield* session.state, { _tag: "Operating", profile: session.profile })
+    }))
+
+  it.effect("[INIT-15] [TOOL-01] what the server has not declared is not asked of it", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer({ result: RawServer.initializeResult({ capabilities: {} }) })
+      const error = yield* Effect.flip(session.callTool("add"))
+      assert.deepStrictEqual(error.reason, { _tag: "MissingCapability", capability: "tools" })
+      assert.deepStrictEqual(names(raw.received), ["initialize", "notifications/initialized"])
+    }))
+
+  it.effect("[INIT-16] Refused: the server's own words, and the connection is closed", () =>
+    Effect.gen(function*() {
+      const refusal = new McpError.McpError({ code: -32000, message: "not you", data: { why: "because" } })
+      const { census, error, link, raw } = yield* attempt((message) =>
+        "id" in message && message.id === 0 ? [JsonRpc.failure(0, refusal)] : []
+      )
+      const { message, reason } = yield* error
+      assert.strictEqual(reason._tag, "Refused")
+      if (reason._tag !== "Refused") return
+      assert.deepStrictEqual([reason.error.code, reason.error.message, reason.error.data], [
+        -32000,
+        "not you",
+        { why: "because" }
+      ])
+      assert.include(message, "not you")
+      assert.isTrue(raw.ended())
+      assert.isFalse(link.isOpen())
+      assert.deepStrictEqual(names(raw.received), ["initialize"])
+      yield* settled
+      assert.strictEqual(census.living(), 0)
+    }))
+
+  it.effect("[INIT-06] [INIT-16] UnsupportedRevision: nothing more is sent, whatever comes behind it", () =>
+    Effect.gen(function*() {
+      const { census, error, raw, record } = yield* attempt(
+        () => [
+          JsonRpc.success(0, RawServer.initializeResult({ protocolVersion: "2099-01-01" })),
+          JsonRpc.request("behind", "ping", undefined),
+          JsonRpc.request("far behind", "roots/list", undefined),
+          logMessage("hello")
+        ],
+        { info, revisions: ["2025-06-18", "2025-03-26"] }
+      )
+      assert.deepStrictEqual((yield* error).reason, {
+        _tag: "UnsupportedRevision",
+        answered: "2099-01-01",
+        supported: ["2025-06-18", "2025-03-26"]
+      })
+      assert.deepStrictEqual(names(raw.received), ["initialize"])
+      assert.isTrue(raw.ended())
+      yield* settled
+      assert.strictEqual(census.living(), 0)
+      assert.deepStrictEqual(record.of("StateChanged").map(({ to }) => to), ["Initializing", "Closed"])
+    }))
+
+  it.effect("[INIT-06] a revision this library speaks, but this client was told not to", () =>
+    Effect.gen(function*() {
+      const { error } = yield* attempt(
+        () => [JsonRpc.success(0, RawServer.initializeResult({ protocolVersion: "2024-11-05" }))],
+        { info, revisions: ["2025-11-25"] }
+      )
+      assert.strictEqual((yield* error).reason._tag, "UnsupportedRevision")
+    }))
+
+  for (
+    const [what, result] of [
+      ["nothing", null],
+      ["an array", []],
+      ["no serverInfo", { protocolVersion: Revision.latest, capabilities: {} }],
+      ["no capabilities", { protocolVersion: Revision.latest, serverInfo: info }],
+      ["a revision that is a number", RawServer.initializeResult({ protocolVersion: 20251125 })],
+      ["instructions that are none", RawServer.initializeResult({ instructions: 42 })]
+    ] as const
+  ) {
+    it.effect(`[INIT-07] [INIT-16] InvalidResult: ${what}`, () =>
+      Effect.gen(function*() {
+        const { error, raw } = yield* attempt(() => [{ jsonrpc: "2.0", id: 0, result }])
+        const { reason } = yield* error
+        assert.strictEqual(reason._tag, "InvalidResult")
+        assert.isTrue(reason._tag === "InvalidResult" && reason.problem.length > 0 && !reason.problem.includes("\n"))
+        assert.deepStrictEqual(names(raw.received), ["initialize"])
+        assert.isTrue(raw.ended())
+      }))
+  }
+
+  it.effect("[INIT-16] [CAN-02] Timeout: after 30 seconds, and nothing is cancelled", () =>
+    Effect.gen(function*() {
+      const { census, error, fiber, raw } = yield* attempt(() => [])
+      yield* TestClock.adjust(29_999)
+      assert.isUndefined(fiber.pollUnsafe())
+      assert.isFalse(raw.ended())
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual((yield* error).reason, { _tag: "Timeout", afterMillis: 30_000 })
+      assert.deepStrictEqual(names(raw.received), ["initialize"])
+      assert.isTrue(raw.ended())
+      yield* settled
+      assert.strictEqual(census.living(), 0)
+    }))
+
+  it.effect("[INIT-16] [TMO-04] Timeout: as the limits say, whatever the request deadline is", () =>
+    Effect.gen(function*() {
+      const { error } = yield* attempt(() => [], { info, limits: { handshake: "2 seconds", requestDeadline: 5 } })
+      yield* TestClock.adjust(2000)
+      assert.deepStrictEqual((yield* error).reason, { _tag: "Timeout", afterMillis: 2000 })
+    }))
+
+  it.effect("[CAN-02] Timeout: an initialize that the transport has not even taken is not cancelled either", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const link = Link.over(pair.client)
+      link.stall()
+      const raw = yield* RawServer.make(pair.server)
+      const made = yield* start(Effect.scoped(Effect.flip(client(link.transport, { limits: { handshake: 1000 } }))))
+      yield* TestClock.adjust(1000)
+      assert.strictEqual((yield* Fiber.join(made)).reason._tag, "Timeout")
+      link.recover()
+      yield* settled
+      assert.deepStrictEqual(names(link.handed), ["initialize"])
+      assert.deepStrictEqual(raw.received, [])
+    }))
+
+  it.effect("[INIT-16] Closed: the server ends first", () =>
+    Effect.gen(function*() {
+      const { census, error, raw } = yield* attempt(() => [])
+      yield* raw.end
+      assert.deepStrictEqual((yield* error).reason, { _tag: "Closed", reason: { _tag: "PeerEnded", exit: undefined } })
+      yield* settled
+      assert.strictEqual(census.living(), 0)
+    }))
+
+  it.effect("[INIT-16] Closed: with how a child process exited", () =>
+    Effect.gen(function*() {
+      const { error, link } = yield* attempt(() => [])
+      const exit = { exitCode: 3, signal: undefined, stderr: ["no such module"] }
+      yield* settled
+      link.endReading(exit)
+      const { message, reason } = yield* error
+      assert.deepStrictEqual(reason, { _tag: "Closed", reason: { _tag: "PeerEnded", exit } })
+      assert.include(message, "no such module")
+    }))
+
+  it.effect("[INIT-16] Closed: reading breaks", () =>
+    Effect.gen(function*() {
+      const { error, link, raw } = yield* attempt(() => [])
+      yield* settled
+      link.breakReading(Link.readFailed)
+      assert.deepStrictEqual((yield* error).reason, {
+        _tag: "Closed",
+        reason: { _tag: "TransportFailed", cause: Link.readFailed }
+      })
+      assert.isTrue(raw.ended())
+    }))
+
+  it.effect("[INIT-16] Closed: writing initialize breaks", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const link = Link.over(pair.client)
+      link.failSends(Link.writeFailed)
+      const error = yield* Effect.scoped(Effect.flip(client(link.transport)))
+      assert.strictEqual(error.reason._tag, "Closed")
+      assert.strictEqual(error.reason._tag === "Closed" && error.reason.reason._tag, "TransportFailed")
+      assert.include(error.message, "broken pipe")
+      assert.isFalse(link.isOpen())
+    }))
+
+  it.effect("ConnectFailed: there is no connection, or only one for somebody else", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const raw = yield* RawServer.make(pair.server, RawServer.shakesHands())
+      const session = yield* client(pair.client)
+      const error = yield* Effect.flip(client(pair.client))
+      assert.strictEqual(error.reason._tag, "ConnectFailed")
+      assert.deepStrictEqual(
+        error.reason._tag === "ConnectFailed" && error.reason.error.reason,
+        { _tag: "InUse" }
+      )
+      assert.strictEqual((yield* session.state)._tag, "Operating")
+      assert.isFalse(raw.ended())
+    }))
+
+  it.effect("it fails only when the connection has been closed", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      yield* RawServer.make(pair.server, () => [JsonRpc.failure(0, McpError.invalidRequest("no"))])
+      let released = false
+      const made = yield* start(Effect.flip(client({
+        connect: Effect.andThen(
+          Effect.addFinalizer(() =>
+            Effect.andThen(
+              Effect.sleep(50),
+              Effect.sync(() => {
+                released = true
+              })
+            )
+          ),
+          pair.client.connect
+        )
+      })))
+      yield* TestClock.adjust(49)
+      assert.isUndefined(made.pollUnsafe())
+      yield* TestClock.adjust(1)
+      assert.strictEqual((yield* Fiber.join(made)).reason._tag, "Refused")
+      assert.isTrue(released)
+    }))
+
+  it.effect("[CAN-02] interrupting it closes the connection and leaves no fiber", () =>
+    Effect.gen(function*() {
+      const { census, fiber, link, raw } = yield* attempt(() => [])
+      yield* raw.receive
+      yield* Fiber.interrupt(fiber)
+      assert.isTrue(raw.ended())
+      assert.isFalse(link.isOpen())
+      assert.deepStrictEqual(names(raw.received), ["initialize"])
+      yield* settled
+      assert.strictEqual(census.living(), 0)
+    }))
+
+  it.effect("[CAN-02] interrupting it closes the connection, though its scope lives on", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const link = Link.over(pair.client)
+      const raw = yield* RawServer.make(pair.server)
+      const scope = yield* Scope.make()
+      const made = yield* start(Scope.provide(client(link.transport), scope))
+      yield* raw.receive
+      yield* Fiber.interrupt(made)
+      yield* settled
+      assert.isTrue(raw.ended(), "the connection is open, and nobody has a session for it")
+      assert.deepStrictEqual(names(raw.received), ["initialize"])
+      yield* Scope.close(scope, Exit.void)
+    }))
+
+  it.effect("[INIT-16] Closed: its scope closes meanwhile", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const raw = yield* RawServer.make(pair.server)
+      const scope = yield* Scope.make()
+      const made = yield* start(Effect.flip(Scope.provide(client(pair.client), scope)))
+      yield* raw.receive
+      yield* Scope.close(scope, Exit.void)
+      assert.deepStrictEqual((yield* Fiber.join(made)).reason, { _tag: "Closed", reason: { _tag: "Requested" } })
+      assert.isTrue(raw.ended())
+      assert.deepStrictEqual(names(raw.received), ["initialize"])
+    }))
+
+  it.effect("[PING-01] [INIT-10] before the answer a ping is answered, a log ignored, a request refused", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const link = Link.over(pair.client)
+      const record = recorder()
+      const logged: Array<unknown> = []
+      const raw = yield* RawServer.make(pair.server)
+      const made = yield* start(client(link.transport, {
+        observe: record.observe,
+        handlers: { "notifications/message": ({ data }) => Effect.sync(() => logged.push(data)) }
+      }))
+      yield* raw.receive
+      yield* raw.say(
+        JsonRpc.request("early", "ping", undefined),
+        logMessage("hello"),
+        JsonRpc.request("too early", "sampling/createMessage", {}),
+        JsonRpc.notification("no/such/notification")
+      )
+      assert.deepStrictEqual(yield* raw.receive, { jsonrpc: "2.0", id: "early", result: {} })
+      const refused = yield* raw.receive
+      assert.deepStrictEqual(["id" in refused && refused.id, codeOf(refused)], ["too early", ErrorCode.InvalidRequest])
+      assert.deepStrictEqual(record.of("NotificationIgnored").map(({ method }) => method), [
+        "notifications/message",
+        "no/such/notification"
+      ])
+      assert.deepStrictEqual(record.of("Refused").map(({ id, method }) => [id, method]), [[
+        "too early",
+        "sampling/createMessage"
+      ]])
+      assert.deepStrictEqual(logged, [])
+      yield* raw.say(JsonRpc.success(0, RawServer.initializeResult()))
+      const session = yield* Fiber.join(made)
+      assert.strictEqual((yield* session.state)._tag, "Operating")
+      assert.deepStrictEqual(names(raw.received), ["initialize", "early", "too early", "notifications/initialized"])
+    }))
+
+  it.effect("[PING-01] [INIT-08] right behind the answer, in the same chunk, there is a session", () =>
+    Effect.gen(function*() {
+      const logged: Array<unknown> = []
+      const pair = yield* MemoryTransport.make()
+      const raw = yield* RawServer.make(pair.server, (message) =>
+        "id" in message && message.id === 0
+          ? [
+            JsonRpc.success(0, RawServer.initializeResult()),
+            logMessage("hello"),
+            JsonRpc.request("p", "ping", undefined),
+            JsonRpc.request("r", "roots/list", undefined)
+          ]
+          : [])
+      const session = yield* client(pair.client, {
+        handlers: { "notifications/message": ({ data }) => Effect.sync(() => logged.push(data)) }
+      })
+      assert.strictEqual((yield* session.state)._tag, "Operating")
+      yield* settled
+      assert.deepStrictEqual(logged, ["hello"])
+      assert.deepStrictEqual(names(raw.received), ["initialize", "notifications/initialized", "p", "r"])
+      assert.deepStrictEqual(raw.received.map(codeOf), [undefined, undefined, undefined, ErrorCode.MethodNotFound])
+    }))
+
+  it.effect("[INIT-08] a second answer to initialize changes nothing, and is no reason to say initialized twice", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawServer()
+      yield* raw.say(
+        JsonRpc.success(0, RawServer.initializeResult({ protocolVersion: "2024-11-05", capabilities: {} })),
+        JsonRpc.failure(0, McpError.invalidRequest("on second thoughts"))
+      )
+      assert.strictEqual(session.profile.revision, Revision.latest)
+      assert.deepStrictEqual(yield* session.state, { _tag: "Operating", profile: session.profile })
+      assert.deepStrictEqual(names(raw.received), ["initialize", "notifications/initialized"])
+      assert.strictEqual(record.of("UnmatchedResponse").length, 2)
+    }))
+
+  it.effect("a request of the server's that only a client may send is no method of this client", () =>
+    Effect.gen(function*() {
+      const { raw } = yield* withRawServer()
+      yield* raw.say(initialize())
+      yield* settled
+      assert.deepStrictEqual(raw.received.map(codeOf).slice(2), [ErrorCode.MethodNotFound])
+    }))
+})

@@ -1,0 +1,217 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import type { ClientSession } from "@effect-mcp/session"
+import { Census } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+import { closedEvents } from "./support/closing.ts"
+import * as RawServer from "./support/RawServer.ts"
+import { logMessage, names, settled, start, upTo, withRawServer } from "./support/sessions.ts"
+
+describe("slow handlers of notifications", () => {
+  it.effect("law 12: one at a time, in order; the oldest makes room, and that is seen", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      let running = 0
+      const { raw, record } = yield* withRawServer({
+        client: {
+          handlers: {
+            "notifications/message": ({ data }) =>
+              Effect.gen(function*() {
+                assert.strictEqual(++running, 1)
+                yield* Effect.sleep(10)
+                seen.push(data)
+                running--
+              })
+          },
+          limits: { notifications: 3 }
+        }
+      })
+      yield* raw.say(...upTo(8).map(logMessage))
+      assert.deepStrictEqual(record.of("NotificationIgnored").map(({ method }) => method), [
+        "notifications/message",
+        "notifications/message",
+        "notifications/message",
+        "notifications/message"
+      ])
+      yield* TestClock.adjust(100)
+      assert.deepStrictEqual(seen, [1, 6, 7, 8])
+      yield* raw.say(logMessage(9))
+      yield* TestClock.adjust(10)
+      assert.deepStrictEqual(seen, [1, 6, 7, 8, 9])
+    }))
+
+  it.effect("law 9: one that dies is seen, and the next one handled", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const { raw, record } = yield* withRawServer({
+        client: {
+          handlers: {
+            "notifications/message": ({ data }) => {
+              if (data === "throw") throw new Error("a bug")
+              return data === "die" ? Effect.die("a bug") : Effect.sync(() => seen.push(data))
+            }
+          }
+        }
+      })
+      yield* raw.say(...["throw", 1, "die", 2].map(logMessage))
+      yield* settled
+      assert.deepStrictEqual(seen, [1, 2])
+      assert.deepStrictEqual(record.of("HandlerFailed").map(({ method }) => method), [
+        "notifications/message",
+        "notifications/message"
+      ])
+    }))
+
+  it.effect("law 9: one may ask the peer something, while the peer goes on talking", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      let session: ClientSession.Shape | undefined
+      const made = yield* withRawServer({
+        script: RawServer.pongs,
+        client: {
+          handlers: {
+            "notifications/message": ({ data }) =>
+              Effect.gen(function*() {
+                if (session !== undefined) yield* Effect.orDie(session.ping())
+                seen.push(data)
+              })
+          }
+        }
+      })
+      session = made.session
+      yield* made.raw.say(...upTo(50).map(logMessage))
+      yield* settled
+      assert.deepStrictEqual(seen, upTo(50))
+    }))
+
+  it.effect("law 9: one that never returns makes only other notifications wait", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer({
+        script: RawServer.pongs,
+        client: { handlers: { "notifications/message": () => Effect.never } }
+      })
+      yield* raw.say(...upTo(5).map(logMessage), JsonRpc.request("p", "ping", undefined))
+      yield* session.ping()
+      assert.include(names(raw.received), "p")
+    }))
+
+  it.effect("[LOG-04] those that nobody handles, or that do not fit, are ignored and seen", () =>
+    Effect.gen(function*() {
+      const { raw, record } = yield* withRawServer()
+      yield* raw.say(
+        logMessage("no handler"),
+        JsonRpc.notification("no/such/notification"),
+        JsonRpc.notification("__proto__"),
+        JsonRpc.notification("constructor", {}),
+        JsonRpc.notification("notifications/initialized")
+      )
+      assert.deepStrictEqual(record.of("NotificationIgnored").map(({ method, problem }) => [method, problem]), [
+        ["notifications/message", "no handler"],
+        ["no/such/notification", "unknown method"],
+        ["__proto__", "unknown method"],
+        ["constructor", "unknown method"],
+        ["notifications/initialized", "unknown method"]
+      ])
+      const fussy = yield* withRawServer({ client: { handlers: { "notifications/message": () => Effect.void } } })
+      yield* fussy.raw.say(
+        JsonRpc.notification("notifications/message", { level: "loud", data: 1 }),
+        JsonRpc.notification("notifications/message")
+      )
+      assert.strictEqual(fussy.record.of("NotificationIgnored").length, 2)
+    }))
+})
+
+describe("notification handlers at the end", () => {
+  it.effect("law 2: the clean-up of a notification's handler is awaited", () =>
+    Effect.gen(function*() {
+      const seen: Array<string> = []
+      const census = Census.make()
+      const { raw, session } = yield* census.count(withRawServer({
+        client: {
+          handlers: {
+            "notifications/message": () =>
+              Effect.onInterrupt(Effect.never, () =>
+                Effect.andThen(Effect.sleep(300), Effect.sync(() => seen.push("cleaned up"))))
+          }
+        }
+      }))
+      yield* raw.say(logMessage("x"))
+      const close = yield* start(session.close)
+      yield* TestClock.adjust(1000)
+      yield* Fiber.join(close)
+      assert.deepStrictEqual(seen, ["cleaned up"])
+    }))
+
+  it.effect("law 2: no session says that it has closed while a handler of its cleans up", () =>
+    Effect.gen(function*() {
+      let cleaned = false
+      const { raw, session } = yield* withRawServer({
+        client: {
+          handlers: {
+            "notifications/message": () =>
+              Effect.onInterrupt(Effect.never, () =>
+                Effect.andThen(
+                  Effect.sleep(300),
+                  Effect.sync(() => {
+                    cleaned = true
+                  })
+                ))
+          }
+        }
+      })
+      yield* raw.say(logMessage("x"))
+      const close = yield* start(session.close)
+      yield* settled
+      assert.strictEqual(close.pollUnsafe() !== undefined, cleaned)
+      yield* TestClock.adjust(1000)
+      yield* Fiber.join(close)
+    }))
+
+  it.effect("law 2: a notification's handler that cannot be stopped is reported", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawServer({
+        client: {
+          handlers: { "notifications/message": () => Effect.uninterruptible(Effect.sleep("1 hour")) },
+          limits: { gracefulClose: 1000 }
+        }
+      })
+      yield* raw.say(logMessage("x"), logMessage("y"))
+      const close = yield* start(session.close)
+      yield* TestClock.adjust("10 seconds")
+      yield* Fiber.join(close)
+      assert.deepStrictEqual(closedEvents(record).map(({ unfinished }) => unfinished), [
+        [{ method: "notifications/message", count: 1 }]
+      ])
+      yield* TestClock.adjust("1 hour")
+    }))
+
+  it.effect("law 2: none is started while the last words are being written", () =>
+    Effect.gen(function*() {
+      const census = Census.make()
+      let began = 0
+      const { link, session } = yield* census.count(withRawServer({
+        client: {
+          handlers: {
+            "notifications/message": () =>
+              Effect.suspend(() => {
+                began++
+                return Effect.never
+              })
+          },
+          limits: { gracefulClose: "5 seconds" }
+        }
+      }))
+      link.stall()
+      yield* start(Effect.exit(session.ping()))
+      yield* settled
+      const close = yield* start(session.close)
+      yield* settled
+      link.deliver(logMessage("too late"))
+      yield* TestClock.adjust("10 seconds")
+      yield* Fiber.join(close)
+      yield* settled
+      assert.deepStrictEqual([began, census.living()], [0, 0])
+    }))
+})

@@ -1,0 +1,312 @@
+import { CloseReason, JsonRpc } from "@effect-mcp/protocol"
+import { RequestContext } from "@effect-mcp/session"
+import { Census } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+import {
+  call,
+  connected,
+  forms,
+  introduce,
+  names,
+  settled,
+  start,
+  text,
+  tools,
+  upTo,
+  withRawClient
+} from "./support/sessions.ts"
+
+/** What log messages say. */
+const logged = (messages: ReadonlyArray<JsonRpc.Message>) =>
+  messages.flatMap((message) =>
+    "method" in message && message.method === "notifications/message" ? [message.params?.["data"]] : []
+  )
+
+describe("a full outbox", () => {
+  const open = Effect.fnUntraced(function*(outgoing: number) {
+    const all = yield* withRawClient({
+      handlers: tools({ x: Effect.succeed(text("x")), wait: Effect.never }),
+      server: { capabilities: { logging: {} }, limits: { outgoing } }
+    })
+    yield* introduce(all.raw)
+    yield* settled
+    yield* all.raw.pending
+    return { ...all, log: (data: unknown) => all.session.log({ level: "info", data }) }
+  })
+
+  it.effect("law 12: who logs waits, and goes on when there is room", () =>
+    Effect.gen(function*() {
+      const { link, log, raw } = yield* open(2)
+      link.stall()
+      yield* log("with the transport")
+      yield* log("first in the room")
+      yield* log("second in the room")
+      const waiting = yield* start(log("outside"))
+      yield* settled
+      assert.isUndefined(waiting.pollUnsafe())
+      link.recover()
+      yield* Fiber.join(waiting)
+      assert.deepStrictEqual(logged(yield* raw.pending), [
+        "with the transport",
+        "first in the room",
+        "second in the room",
+        "outside"
+      ])
+    }))
+
+  it.effect("[PING-01] [CAN-04] law 12: replies, pongs and cancellations wait for nobody", () =>
+    Effect.gen(function*() {
+      const { link, log, raw, record, session } = yield* open(1)
+      link.stall()
+      yield* log(1)
+      yield* log(2)
+      const waiting = yield* start(log(3))
+      const ping = yield* start(session.ping())
+      yield* settled
+      link.deliver(JsonRpc.request("p", "ping", undefined))
+      link.deliver(call("x", "x"))
+      link.deliver(call("w", "wait"))
+      link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: "w" }))
+      link.deliver(call("unknown", "unknown"))
+      assert.deepStrictEqual(record.of("Cancelled").map(({ id }) => id), ["w"])
+      // Two replies are not on their way yet; until they are, their requests count.
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 1, served: 2 })
+      yield* Fiber.interrupt(ping)
+      link.recover()
+      yield* Fiber.join(waiting)
+      // The ping was taken back before it was sent.
+      assert.deepStrictEqual(names(yield* raw.pending), [
+        "notifications/message",
+        "notifications/message",
+        "notifications/message",
+        "p",
+        "x",
+        "unknown"
+      ])
+    }))
+
+  it.effect("law 12: a waiting log whose caller leaves is not sent", () =>
+    Effect.gen(function*() {
+      const { link, log, raw } = yield* open(1)
+      link.stall()
+      yield* log(1)
+      yield* log(2)
+      const waiting = yield* start(log(3))
+      const other = yield* start(log(4))
+      yield* Fiber.interrupt(waiting)
+      link.recover()
+      yield* Fiber.join(other)
+      assert.deepStrictEqual(logged(yield* raw.pending), [1, 2, 4])
+    }))
+
+  it.effect("law 12: what was taken back takes no room", () =>
+    Effect.gen(function*() {
+      const { link, log } = yield* open(1)
+      link.stall()
+      yield* log(1)
+      yield* log(2)
+      yield* Fiber.interrupt(yield* start(log(3)))
+      // The second is with the transport now, and nothing waits.
+      link.letOne()
+      yield* settled
+      const fourth = yield* start(log(4))
+      yield* settled
+      assert.isDefined(fourth.pollUnsafe())
+    }))
+
+  it.effect("law 12: in the end a peer that takes nothing is given up, and who waits is told", () =>
+    Effect.gen(function*() {
+      const { link, log, session } = yield* open(1)
+      link.stall()
+      yield* log(1)
+      yield* log(2)
+      const waiting = yield* start(Effect.flip(log(3)))
+      yield* TestClock.adjust("30 seconds")
+      assert.strictEqual((yield* session.closed)._tag, "PeerStalled")
+      yield* settled
+      assert.isDefined(waiting.pollUnsafe())
+    }))
+
+  it.effect("law 12: a handler's progress and log wait, too, and its cancellation finds it", () =>
+    Effect.gen(function*() {
+      let interrupted = 0
+      const flood = Effect.gen(function*() {
+        for (let progress = 1;; progress++) {
+          yield* RequestContext.progress({ progress })
+          yield* RequestContext.log({ level: "info", data: progress })
+        }
+      })
+      const { link, raw, session } = yield* withRawClient({
+        handlers: tools({ flood: Effect.onInterrupt(flood, () => Effect.sync(() => interrupted++)) }),
+        server: { capabilities: { logging: {} }, limits: { outgoing: 10 } }
+      })
+      yield* introduce(raw)
+      link.stall()
+      yield* raw.send(call(1, "flood", { _meta: { progressToken: 1 } }))
+      yield* settled
+      yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
+      yield* settled
+      assert.strictEqual(interrupted, 1)
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+      link.recover()
+      yield* settled
+      const said = yield* raw.pending
+      assert.isAtLeast(said.length, 10)
+      assert.isAtMost(said.length, 12)
+    }))
+
+  for (
+    const [what, question] of [
+      ["requests that are served", (id: number) => call(id, "x")],
+      ["requests that are refused", (id: number) => call(id, "unknown")],
+      ["pings", (id: number) => JsonRpc.request(id, "ping", undefined)]
+    ] as const
+  ) {
+    it.effect(`law 12: a peer that sends ${what} and takes no replies does not fill the memory`, () =>
+      Effect.gen(function*() {
+        const { link, session } = yield* open(16)
+        const handed = link.handed.length
+        link.stall()
+        for (const id of upTo(20_000)) link.deliver(question(id))
+        yield* settled
+        if ((yield* session.state)._tag !== "Operating") return
+        link.recover()
+        yield* settled
+        assert.isBelow(link.handed.length - handed, 5000, "replies that were kept")
+      }))
+  }
+
+  it.effect("law 12: RepliesOverflow: one reply more than may wait ends the session, and says how many did", () =>
+    Effect.gen(function*() {
+      const { link, raw, session } = yield* withRawClient({ server: { limits: { replies: 3 } } })
+      yield* introduce(raw)
+      link.stall()
+      // The first is with the transport, and does not wait.
+      for (const id of upTo(4)) link.deliver(JsonRpc.request(id, "ping", undefined))
+      assert.strictEqual((yield* session.state)._tag, "Operating")
+      link.deliver(JsonRpc.request(5, "ping", undefined))
+      const reason = yield* session.closed
+      assert.deepStrictEqual(reason, { _tag: "RepliesOverflow", waiting: 4 })
+      assert.include(CloseReason.describe(reason), "4 replies")
+      assert.isFalse(link.isOpen())
+    }))
+
+  for (const { form, pair } of forms) {
+    it.effect(`law 12: a peer that asks a lot as soon as it is answered, and takes every reply, is not given up (${form})`, () =>
+      Effect.gen(function*() {
+        const { client, server } = yield* connected({
+          pair,
+          handlers: tools({ later: Effect.as(Effect.sleep(10), text("x")), x: Effect.succeed(text("x")) }),
+          server: { limits: { replies: 8 } }
+        })
+        const asking = yield* start(
+          Effect.andThen(
+            client.callTool("later"),
+            Effect.flatMap(Effect.forEach(upTo(3000), () => start(client.ping())), Fiber.joinAll)
+          )
+        )
+        yield* TestClock.adjust(10)
+        yield* settled
+        yield* Fiber.join(asking)
+        assert.strictEqual((yield* server.state)._tag, "Operating")
+      }))
+  }
+
+  it.effect("law 2: giving up a peer that owes a thousand readings leaves nothing", () =>
+    Effect.gen(function*() {
+      const census = Census.make()
+      const { link, raw, session } = yield* census.count(withRawClient({
+        handlers: tools({ x: Effect.succeed(text("x")) }),
+        server: { capabilities: { logging: {} } }
+      }))
+      yield* introduce(raw)
+      link.stall()
+      for (const data of upTo(1000)) yield* session.log({ level: "info", data })
+      const pings = yield* Effect.forEach(upTo(1000), () => start(Effect.exit(session.ping())))
+      for (const id of upTo(1000)) link.deliver(call(id, "x"))
+      const state = yield* session.state
+      if (state._tag === "Operating") yield* start(session.close)
+      yield* TestClock.adjust("10 seconds")
+      yield* settled
+      assert.strictEqual((yield* session.state)._tag, "Closed")
+      yield* Fiber.joinAll(pings)
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }))
+
+  for (const { form, pair } of forms) {
+    it.effect(`law 9: two peers that flood each other over links that stall for a while get through (${form})`, () =>
+      Effect.gen(function*() {
+        const count = 200
+        const heard: Array<unknown> = []
+        const { client, links, server } = yield* connected({
+          pair,
+          handlers: tools({
+            ask: Effect.gen(function*() {
+              const { log, request } = yield* RequestContext.RequestContext
+              yield* log({ level: "info", data: "asking" })
+              yield* Effect.orDie(request("ping", {}))
+              yield* log({ level: "info", data: "asked" })
+              return text("asked")
+            })
+          }),
+          client: {
+            handlers: { "notifications/message": ({ data }) => Effect.sync(() => heard.push(data)) },
+            limits: { outgoing: 2 }
+          },
+          server: { capabilities: { logging: {} }, limits: { outgoing: 2 } }
+        })
+        links.client.stall()
+        links.server.stall()
+        const calls = yield* start(
+          Effect.forEach(upTo(count), () => client.callTool("ask"), { concurrency: "unbounded" })
+        )
+        const logs = yield* start(Effect.forEach(upTo(count), (data) => server.log({ level: "info", data })))
+        const pings = yield* start(
+          Effect.forEach(upTo(count), () => server.ping(), { concurrency: "unbounded", discard: true })
+        )
+        const more = yield* start(
+          Effect.forEach(upTo(count), () => client.ping(), { concurrency: "unbounded", discard: true })
+        )
+        for (let round = 0; round < 20; round++) {
+          yield* settled
+          for (let step = 0; step < 10; step++) {
+            links.client.letOne()
+            links.server.letOne()
+            yield* Effect.yieldNow
+          }
+          links.server.recover()
+          yield* settled
+          links.server.stall()
+          links.client.recover()
+          yield* settled
+          links.client.stall()
+        }
+        links.client.recover()
+        links.server.recover()
+        assert.deepStrictEqual(yield* Fiber.join(calls), upTo(count).map(() => text("asked")))
+        yield* Fiber.joinAll([pings, more])
+        yield* Fiber.join(logs)
+        yield* settled
+        assert.deepStrictEqual(heard.filter((data) => typeof data === "number"), upTo(count))
+        assert.strictEqual(heard.length, 3 * count)
+        assert.deepStrictEqual([yield* client.inFlight, yield* server.inFlight], [
+          { sent: 0, served: 0 },
+          { sent: 0, served: 0 }
+        ])
+      }))
+  }
+
+  it.effect("law 12: a slow peer slows only its own session", () =>
+    Effect.gen(function*() {
+      const slow = yield* open(1)
+      const quick = yield* open(1)
+      slow.link.stall()
+      yield* start(Effect.forEach(upTo(10), slow.log))
+      yield* Effect.forEach(upTo(10), quick.log)
+      assert.deepStrictEqual(logged(yield* quick.raw.pending), upTo(10))
+      assert.deepStrictEqual(yield* slow.raw.pending, [])
+    }))
+})

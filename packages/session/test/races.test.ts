@@ -1,0 +1,215 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+import { closedFor, requested } from "./support/closing.ts"
+import * as RawServer from "./support/RawServer.ts"
+import {
+  call,
+  codeOf,
+  connected,
+  introduce,
+  names,
+  reasonOf,
+  settled,
+  start,
+  text,
+  tools,
+  traced,
+  withRawClient,
+  withRawServer
+} from "./support/sessions.ts"
+
+describe("races", () => {
+  it.effect("[CAN-05] [CAN-07] a cancellation behind the reply is ignored", () =>
+    Effect.gen(function*() {
+      const { link, raw, record } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
+      yield* introduce(raw)
+      link.deliver(call(1, "x"))
+      link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
+      yield* settled
+      assert.deepStrictEqual(names(yield* raw.pending), [1])
+      assert.deepStrictEqual(record.of("CancelIgnored").map(({ id }) => id), [1])
+    }))
+
+  it.effect("[CAN-04] [CAN-07] a reply behind the cancellation is not sent, though the handler would not stop", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawClient({
+        handlers: tools({ x: Effect.uninterruptible(Effect.as(Effect.sleep(100), text("x"))) })
+      })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "x"))
+      yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1, reason: "enough" }))
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 1 })
+      yield* TestClock.adjust(100)
+      yield* settled
+      assert.deepStrictEqual(yield* raw.pending, [])
+      assert.deepStrictEqual(record.of("Cancelled"), [
+        { _tag: "Cancelled", method: "tools/call", id: 1, reason: "enough" }
+      ])
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }))
+
+  it.effect("[CAN-07] law 5: the id of a cancelled request is free at once", () =>
+    Effect.gen(function*() {
+      const { raw } = yield* withRawClient({
+        handlers: tools({
+          stubborn: Effect.uninterruptible(Effect.as(Effect.sleep(100), text("old"))),
+          x: Effect.succeed(text("new"))
+        })
+      })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "stubborn"))
+      yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
+      yield* raw.send(call(1, "x"))
+      yield* TestClock.adjust(100)
+      yield* settled
+      assert.deepStrictEqual<ReadonlyArray<unknown>>(yield* raw.pending, [JsonRpc.success(1, text("new"))])
+    }))
+
+  it.effect("[CAN-07] law 5: a duplicate id is refused, and the first one's cancellation still finds it", () =>
+    Effect.gen(function*() {
+      const { effect, seen } = traced(Effect.never)
+      const { raw, session } = yield* withRawClient({ handlers: tools({ wait: effect }) })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "wait"))
+      yield* raw.send(call(1, "wait"))
+      assert.strictEqual(codeOf(yield* raw.response), -32600)
+      assert.deepStrictEqual(seen, ["began"])
+      yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: "1" }))
+      assert.deepStrictEqual(seen, ["began"])
+      yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
+      yield* settled
+      assert.deepStrictEqual(seen, ["began", "interrupted"])
+      assert.deepStrictEqual(yield* raw.pending, [])
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }))
+
+  it.effect("[PING-01] law 5: a ping with an id in flight is refused, one with params that are none, too", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient({ handlers: tools({ wait: Effect.never }) })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "wait"))
+      yield* raw.send(JsonRpc.request(1, "ping", undefined))
+      assert.strictEqual(codeOf(yield* raw.response), -32600)
+      yield* raw.send(JsonRpc.request(2, "ping", { _meta: 1 }))
+      assert.strictEqual(codeOf(yield* raw.response), -32602)
+      yield* raw.send(JsonRpc.request(3, "ping", { _meta: { progressToken: 1 }, more: 1 }))
+      assert.deepStrictEqual<unknown>(yield* raw.response, JsonRpc.success(3, {}))
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 1 })
+    }))
+
+  it.effect("[CAN-05] [CAN-09] cancellations that are none, or of the handshake, do nothing", () =>
+    Effect.gen(function*() {
+      const { effect, seen } = traced(Effect.never)
+      const { raw, record } = yield* withRawClient({ handlers: tools({ wait: effect }) })
+      yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 0 }))
+      yield* introduce(raw)
+      yield* raw.send(call(1, "wait"))
+      for (
+        const params of [undefined, {}, { requestId: null }, { requestId: [1] }, { requestId: 1.5 }, { requestId: 0 }]
+      ) {
+        yield* raw.send(JsonRpc.notification("notifications/cancelled", params))
+      }
+      yield* raw.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: [1] as never })
+      yield* settled
+      assert.deepStrictEqual(seen, ["began"])
+      assert.deepStrictEqual(yield* raw.pending, [])
+      assert.strictEqual(record.of("Cancelled").length, 0)
+    }))
+
+  it.effect("[CAN-06] [CAN-07] an answer that crosses the cancellation is late, and the caller is interrupted", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawServer({
+        script: (message) =>
+          "method" in message && message.method === "notifications/cancelled"
+            ? [JsonRpc.success(1, text("crossing"))]
+            : []
+      })
+      const calling = yield* start(session.callTool("x"))
+      yield* settled
+      yield* Fiber.interrupt(calling)
+      yield* settled
+      assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Late"])
+      assert.deepStrictEqual(names(raw.received).slice(2), ["tools/call", "notifications/cancelled"])
+    }))
+
+  it.effect("[CAN-01] [CAN-07] a caller that leaves behind the answer cancels nothing", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer()
+      const calling = yield* start(session.callTool("x", {}, { onProgress: () => Effect.never }))
+      yield* settled
+      yield* raw.say(
+        JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }),
+        JsonRpc.success(1, text("x"))
+      )
+      yield* Fiber.interrupt(calling)
+      yield* settled
+      assert.deepStrictEqual(names(raw.received).slice(2), ["tools/call"])
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }))
+
+  it.effect("[CAN-04] law 8: interrupting the caller cancels once, on either side", () =>
+    Effect.gen(function*() {
+      const { client, links, records, server } = yield* connected({ handlers: tools({ wait: Effect.never }) })
+      const calling = yield* start(client.callTool("wait"))
+      yield* settled
+      yield* Fiber.interrupt(calling)
+      yield* Fiber.interrupt(calling)
+      yield* settled
+      assert.deepStrictEqual(names(links.client.handed).slice(2), ["tools/call", "notifications/cancelled"])
+      assert.deepStrictEqual(records.server.of("Cancelled").map(({ id, reason }) => [id, reason]), [[
+        1,
+        "no longer wanted"
+      ]])
+      assert.deepStrictEqual([yield* client.inFlight, yield* server.inFlight], [
+        { sent: 0, served: 0 },
+        { sent: 0, served: 0 }
+      ])
+    }))
+
+  it.effect("law 9: a sink that dies fails its call only, which is cancelled", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer({ script: RawServer.pongs })
+      const calling = yield* start(session.callTool("x", {}, { onProgress: () => Effect.die("a bug") }))
+      yield* settled
+      yield* raw.say(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }))
+      const exit = yield* Fiber.await(calling)
+      assert.isTrue(Exit.hasDies(exit))
+      yield* settled
+      assert.deepStrictEqual(names(raw.received).slice(2), ["tools/call", "notifications/cancelled"])
+      yield* session.ping()
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }))
+
+  it.effect("law 9: a sink that throws does no more than one that dies", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer({ script: RawServer.pongs })
+      const calling = yield* start(
+        session.callTool("x", {}, {
+          onProgress: () => {
+            throw new Error("a bug")
+          }
+        })
+      )
+      yield* settled
+      yield* raw.say(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }))
+      assert.isTrue(Exit.hasDies(yield* Fiber.await(calling)))
+      yield* session.ping()
+    }))
+
+  it.effect("law 1: the end of the session ends a call whose sink never returns", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer({ script: RawServer.pongs })
+      const calling = yield* start(session.callTool("x", {}, { onProgress: () => Effect.never }))
+      yield* settled
+      yield* raw.say(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }))
+      yield* session.ping()
+      yield* session.close
+      yield* settled
+      assert.isDefined(calling.pollUnsafe(), "the call outlives its session")
+      assert.deepStrictEqual(yield* reasonOf(calling), closedFor(requested))
+    }))
+})

@@ -1,0 +1,387 @@
+import { ErrorCode, JsonRpc, Revision } from "@effect-mcp/protocol"
+import { MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+import * as Link from "./support/Link.ts"
+import {
+  call,
+  client,
+  codeOf,
+  forms,
+  info,
+  initialize,
+  initialized,
+  introduce,
+  logMessage,
+  names,
+  settled,
+  start,
+  text,
+  tools,
+  withRawClient
+} from "./support/sessions.ts"
+
+const askForRoots = (session: ServerSession.Shape, options?: { readonly deadline?: number }) =>
+  session.listRoots(options)
+
+const root = (name: string) => ({ roots: [{ uri: `file:///${name}` }] })
+
+const withRoots = (protocolVersion: string = Revision.latest) =>
+  JsonRpc.request(0, "initialize", { protocolVersion, capabilities: { roots: {} }, clientInfo: info })
+
+describe("a server's handshake", () => {
+  for (const { form, pair } of forms) {
+    it.effect(`[INIT-04] [INIT-07] what it answers (${form})`, () =>
+      Effect.gen(function*() {
+        const { raw, session } = yield* withRawClient({
+          pair,
+          handlers: tools({}),
+          server: { instructions: "Ask nicely.", capabilities: { logging: {} } }
+        })
+        const answer = yield* introduce(raw, "2025-03-26")
+        assert.deepStrictEqual<unknown>(answer, {
+          jsonrpc: "2.0",
+          id: 0,
+          result: {
+            protocolVersion: "2025-03-26",
+            capabilities: { tools: {}, logging: {} },
+            serverInfo: info,
+            instructions: "Ask nicely."
+          }
+        })
+        const profile = yield* session.profile
+        assert.deepStrictEqual(profile, { revision: "2025-03-26", capabilities: {}, info })
+        assert.deepStrictEqual(yield* session.state, { _tag: "Operating", profile })
+      }))
+  }
+
+  it.effect("[INIT-05] [INIT-04] only the revisions it was given count; else it answers the newest of them", () =>
+    Effect.gen(function*() {
+      for (const asked of ["2025-11-25", "1999-01-01", "2025-03-26"]) {
+        const { raw } = yield* withRawClient({ server: { revisions: ["2025-06-18", "2024-11-05", "2025-03-26"] } })
+        const answer = yield* introduce(raw, asked)
+        assert.include(JSON.stringify(answer), asked === "2025-03-26" ? "2025-03-26" : "2025-06-18")
+      }
+    }))
+
+  it.effect("a handler that is undefined is none", () =>
+    Effect.gen(function*() {
+      const { raw } = yield* withRawClient({ handlers: { ...tools({}), "tools/call": undefined } as never })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "x"))
+      assert.strictEqual(codeOf(yield* raw.response), ErrorCode.MethodNotFound)
+    }))
+
+  it.effect("law 6: in Opening only ping and initialize have an effect", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
+      yield* raw.send(call("r", "x"))
+      const refused = yield* raw.response
+      assert.deepStrictEqual([refused.id, codeOf(refused)], ["r", ErrorCode.InvalidRequest])
+      assert.include(JSON.stringify(refused), "Server not initialized")
+      yield* raw.send(JsonRpc.request("p", "ping", undefined))
+      assert.deepStrictEqual(yield* raw.response, { jsonrpc: "2.0", id: "p", result: {} })
+      yield* raw.send(initialized)
+      yield* raw.send(logMessage("hello"))
+      yield* raw.send(JsonRpc.notification("initialize", initialize().params))
+      yield* raw.send(JsonRpc.success(1, {}))
+      yield* settled
+      assert.deepStrictEqual(yield* raw.pending, [])
+      assert.deepStrictEqual(record.of("NotificationIgnored").map(({ method }) => method), [
+        "notifications/initialized",
+        "notifications/message",
+        "initialize"
+      ])
+      assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Unknown"])
+      assert.deepStrictEqual(yield* session.state, { _tag: "Opening" })
+      assert.isFalse(JsonRpc.isFailure(yield* introduce(raw)))
+    }))
+
+  it.effect("[INIT-02] a bad initialize is told what does not fit, and the next one may", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient()
+      for (const params of [undefined, {}, { ...initialize().params, clientInfo: { name: 1 } }]) {
+        yield* raw.send(JsonRpc.request("bad", "initialize", params))
+        const answer = yield* raw.response
+        assert.deepStrictEqual([answer.id, codeOf(answer)], ["bad", ErrorCode.InvalidParams])
+      }
+      yield* raw.send({ jsonrpc: "2.0", id: "null", method: "initialize", params: null as never })
+      assert.strictEqual(codeOf(yield* raw.response), ErrorCode.InvalidParams)
+      assert.strictEqual((yield* session.state)._tag, "Opening")
+      assert.isFalse(JsonRpc.isFailure(yield* introduce(raw)))
+    }))
+
+  it.effect("law 6: a second initialize, good or bad, is refused and changes nothing", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawClient()
+      yield* introduce(raw, "2025-06-18")
+      const before = yield* session.state
+      yield* raw.send({ ...initialize("2024-11-05"), id: 1 })
+      assert.strictEqual(codeOf(yield* raw.response), ErrorCode.InvalidRequest)
+      yield* raw.send(JsonRpc.request(2, "initialize", {}))
+      assert.strictEqual(codeOf(yield* raw.response), ErrorCode.InvalidRequest)
+      yield* raw.send(initialized)
+      assert.deepStrictEqual(yield* session.state, before)
+      assert.strictEqual((yield* session.profile).revision, "2025-06-18")
+      assert.deepStrictEqual(record.of("Refused").map(({ id }) => id), [1, 2])
+      assert.deepStrictEqual(record.of("NotificationIgnored").map(({ method }) => method), [
+        "notifications/initialized"
+      ])
+    }))
+
+  it.effect("[INIT-10] the strict policy refuses requests until the client has said initialized", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient({
+        handlers: tools({ x: Effect.succeed(text("x")) }),
+        server: { requireInitialized: true }
+      })
+      yield* raw.send(initialize())
+      yield* raw.response
+      yield* raw.send(call(1, "x"))
+      const refused = yield* raw.response
+      assert.deepStrictEqual([refused.id, codeOf(refused)], [1, ErrorCode.InvalidRequest])
+      assert.include(JSON.stringify(refused), "Server not initialized")
+      yield* raw.send(JsonRpc.request(2, "ping", undefined))
+      assert.isFalse(JsonRpc.isFailure(yield* raw.response))
+      assert.strictEqual((yield* session.state)._tag, "Negotiated")
+      yield* raw.send(initialized)
+      yield* raw.send(call(3, "x"))
+      assert.deepStrictEqual<unknown>(yield* raw.response, { jsonrpc: "2.0", id: 3, result: text("x") })
+    }))
+
+  it.effect("[INIT-10] the usual policy takes a first request for initialized, and a ping not", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
+      yield* raw.send(initialize())
+      yield* raw.response
+      yield* raw.send(JsonRpc.request(1, "ping", undefined))
+      yield* raw.response
+      assert.strictEqual((yield* session.state)._tag, "Negotiated")
+      yield* raw.send(call(2, "x"))
+      assert.isFalse(JsonRpc.isFailure(yield* raw.response))
+      assert.strictEqual((yield* session.state)._tag, "Operating")
+    }))
+
+  it.effect("[INIT-10] [PING-01] a server may ping before initialize", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient()
+      const ping = yield* start(session.ping())
+      assert.deepStrictEqual(yield* raw.receive, { jsonrpc: "2.0", id: 1, method: "ping" })
+      yield* raw.send(JsonRpc.success(1, {}))
+      yield* Fiber.join(ping)
+      assert.strictEqual((yield* session.state)._tag, "Opening")
+    }))
+
+  it.effect("[INIT-10] requests are held until the client says initialized", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient()
+      const early = yield* start(askForRoots(session))
+      yield* raw.send(withRoots())
+      yield* raw.response
+      const later = yield* start(askForRoots(session))
+      yield* settled
+      assert.deepStrictEqual(yield* raw.pending, [])
+      assert.strictEqual((yield* session.inFlight).sent, 2)
+      yield* raw.send(initialized)
+      assert.deepStrictEqual(yield* raw.receive, { jsonrpc: "2.0", id: 1, method: "roots/list" })
+      assert.deepStrictEqual(yield* raw.receive, { jsonrpc: "2.0", id: 2, method: "roots/list" })
+      yield* raw.send(JsonRpc.success(2, root("two")))
+      yield* raw.send(JsonRpc.success(1, root("one")))
+      assert.deepStrictEqual([yield* Fiber.join(early), yield* Fiber.join(later)], [root("one"), root("two")])
+    }))
+
+  it.effect("[INIT-10] requests are released by a first request, ahead of its reply", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
+      yield* raw.send(withRoots())
+      yield* raw.response
+      yield* start(askForRoots(session))
+      yield* raw.send(call(1, "x"))
+      assert.deepStrictEqual(names(yield* raw.pending), ["roots/list", 1])
+    }))
+
+  it.effect("[INIT-10] the strict policy does not release them for a request", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient({
+        handlers: tools({ x: Effect.succeed(text("x")) }),
+        server: { requireInitialized: true }
+      })
+      yield* raw.send(withRoots())
+      yield* raw.response
+      yield* start(askForRoots(session))
+      yield* raw.send(call(1, "x"))
+      assert.deepStrictEqual(names(yield* raw.pending), [1])
+      yield* raw.send(initialized)
+      assert.deepStrictEqual(names(yield* raw.pending), ["roots/list"])
+    }))
+
+  it.effect("[TMO-02] the deadline of a held request counts, and then neither it nor a cancellation is sent", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient()
+      const held = yield* start(Effect.flip(askForRoots(session, { deadline: 1000 })))
+      yield* raw.send(withRoots())
+      yield* raw.response
+      yield* TestClock.adjust(999)
+      assert.isUndefined(held.pollUnsafe())
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual((yield* Fiber.join(held)).reason, { _tag: "Timeout", afterMillis: 1000 })
+      yield* raw.send(initialized)
+      yield* settled
+      assert.deepStrictEqual(yield* raw.pending, [])
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }))
+
+  it.effect("[CAN-01] a held request whose caller is interrupted is never sent", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient()
+      const held = yield* start(askForRoots(session))
+      yield* Fiber.interrupt(held)
+      yield* raw.send(withRoots())
+      yield* raw.response
+      yield* raw.send(initialized)
+      yield* settled
+      assert.deepStrictEqual(yield* raw.pending, [])
+    }))
+
+  it.effect("law 3: a response to a request that is still held is no response to it", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawClient()
+      const held = yield* start(askForRoots(session))
+      yield* raw.send(withRoots())
+      yield* raw.response
+      yield* raw.send(JsonRpc.success(1, root("guessed")))
+      yield* settled
+      assert.isUndefined(held.pollUnsafe(), "a guess became the answer")
+      assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Unknown"])
+      yield* raw.send(initialized)
+      assert.deepStrictEqual(names(yield* raw.pending), ["roots/list"])
+      yield* raw.send(JsonRpc.success(1, root("given")))
+      assert.deepStrictEqual(yield* Fiber.join(held), root("given"))
+    }))
+
+  it.effect("[INIT-15] [ROOT-01] a held request that the client turns out not to support is never sent", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient()
+      const held = yield* start(Effect.flip(askForRoots(session)))
+      yield* introduce(raw)
+      yield* settled
+      assert.deepStrictEqual(yield* raw.pending, [])
+      const exit = held.pollUnsafe()
+      assert.isDefined(exit, "it waits for an answer that it must not ask for")
+      assert.deepStrictEqual((yield* Fiber.join(held)).reason, { _tag: "MissingCapability", capability: "roots" })
+    }))
+
+  it.effect("held requests fail when the session ends", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient()
+      const held = yield* start(Effect.flip(askForRoots(session)))
+      yield* session.close
+      assert.deepStrictEqual((yield* Fiber.join(held)).reason, { _tag: "Closed", reason: { _tag: "Requested" } })
+      assert.deepStrictEqual(yield* raw.pending, [])
+    }))
+
+  it.effect("[INIT-10] [LOG-01] log messages are not held, but there is none in Opening", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient({ server: { capabilities: { logging: {} } } })
+      const early = yield* Effect.flip(session.log({ level: "info", data: "early" }))
+      assert.deepStrictEqual(early.reason, { _tag: "NotAllowed", state: "Opening" })
+      yield* raw.send(initialize())
+      yield* raw.response
+      yield* session.log({ level: "info", data: "now" })
+      assert.deepStrictEqual(yield* raw.receive, {
+        jsonrpc: "2.0",
+        method: "notifications/message",
+        params: { level: "info", data: "now" }
+      })
+    }))
+
+  it.effect("[INIT-16] a server that was told to waits only so long for initialize", () =>
+    Effect.gen(function*() {
+      const { link, raw, record, session } = yield* withRawClient({ server: { limits: { opening: "10 seconds" } } })
+      yield* raw.send(JsonRpc.request("p", "ping", undefined))
+      yield* raw.response
+      yield* TestClock.adjust(9999)
+      assert.strictEqual((yield* session.state)._tag, "Opening")
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(yield* session.closed, { _tag: "HandshakeTimeout", afterMillis: 10_000 })
+      assert.isFalse(link.isOpen())
+      assert.strictEqual(record.of("Closed").length, 1)
+      assert.deepStrictEqual(yield* raw.pending, [])
+    }))
+
+  it.effect("[INIT-16] an initialize in time is in time for good", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient({ server: { limits: { opening: "10 seconds" } } })
+      yield* TestClock.adjust(9999)
+      yield* raw.send(initialize())
+      yield* raw.response
+      yield* TestClock.adjust("1 day")
+      assert.strictEqual((yield* session.state)._tag, "Negotiated")
+    }))
+
+  it.effect("a server waits for ever, if it was not told otherwise", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient()
+      yield* TestClock.adjust("400 days")
+      assert.strictEqual((yield* session.state)._tag, "Opening")
+      assert.isFalse(JsonRpc.isFailure(yield* introduce(raw)))
+    }))
+
+  it.effect("the profile waits for initialize", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient()
+      const profile = yield* start(session.profile)
+      yield* TestClock.adjust("1 hour")
+      assert.isUndefined(profile.pollUnsafe())
+      yield* raw.send(initialize("2025-06-18"))
+      assert.deepStrictEqual(yield* Fiber.join(profile), { revision: "2025-06-18", capabilities: {}, info })
+      yield* session.close
+      assert.strictEqual((yield* session.profile).revision, "2025-06-18")
+    }))
+
+  for (
+    const [how, end] of [
+      ["closes", ({ session }) => Effect.asVoid(session.close)],
+      ["loses its peer", ({ link }) => Effect.sync(() => link.endReading())],
+      ["loses its transport", ({ link }) => Effect.sync(() => link.breakReading(Link.readFailed))]
+    ] satisfies ReadonlyArray<
+      [string, (it: { readonly session: ServerSession.Shape; readonly link: Link.Link }) => Effect.Effect<void>]
+    >
+  ) {
+    it.effect(`the profile fails with SessionClosed when the session ${how} first`, () =>
+      Effect.gen(function*() {
+        const { link, session } = yield* withRawClient()
+        const profile = yield* start(Effect.flip(session.profile))
+        yield* settled
+        yield* end({ session, link })
+        const error = yield* Fiber.join(profile)
+        assert.strictEqual(error._tag, "SessionClosed")
+        assert.deepStrictEqual(error.reason, yield* session.closed)
+        assert.deepStrictEqual((yield* Effect.flip(session.profile)).reason, error.reason)
+      }))
+  }
+
+  it.effect("a client that spoke before the server was there is heard", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const spoken = yield* start(client(pair.client))
+      yield* settled
+      yield* ServerSession.make(tools({}), { info }).pipe(Effect.provideService(Transport.Transport, pair.server))
+      assert.strictEqual((yield* Fiber.join(spoken)).profile.info.name, "test")
+    }))
+
+  it.effect("requests pipelined behind initialize, in one chunk, are served", () =>
+    Effect.gen(function*() {
+      const { link, raw, session } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
+      yield* settled
+      link.stall()
+      link.deliver(initialize())
+      link.deliver(initialized)
+      link.deliver(call(1, "x"))
+      assert.strictEqual((yield* session.state)._tag, "Operating")
+      link.recover()
+      assert.deepStrictEqual(names(yield* raw.pending), [0, 1])
+    }))
+})

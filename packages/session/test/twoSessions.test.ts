@@ -1,0 +1,96 @@
+import { ClientSession, MemoryTransport, ServerSession } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as RawServer from "./support/RawServer.ts"
+import { client, forms, info, server, text, tools } from "./support/sessions.ts"
+
+describe("two sessions", () => {
+  it.effect("law 10: one layer constant over two transports is two sessions", () =>
+    Effect.gen(function*() {
+      const layer = ClientSession.layer({ info })
+      const open = Effect.fnUntraced(function*(name: string) {
+        const pair = yield* MemoryTransport.make()
+        const raw = yield* RawServer.make(
+          pair.server,
+          RawServer.shakesHands(RawServer.pongs, RawServer.initializeResult({ serverInfo: { name, version: "1" } }))
+        )
+        return { raw, transport: MemoryTransport.layer(pair.client) }
+      })
+      const one = yield* open("one")
+      const two = yield* open("two")
+      const seen = yield* Effect.gen(function*() {
+        const outer = yield* ClientSession.ClientSession
+        const inner = yield* Effect.gen(function*() {
+          const session = yield* ClientSession.ClientSession
+          yield* session.ping()
+          return [session.profile.info.name, session !== outer]
+        }).pipe(Effect.provide(Layer.provide(layer, two.transport)))
+        yield* outer.ping()
+        return [outer.profile.info.name, ...inner]
+      }).pipe(Effect.provide(Layer.provide(layer, one.transport)))
+      assert.deepStrictEqual(seen, ["one", "two", true])
+      assert.isTrue(one.raw.ended())
+      assert.isTrue(two.raw.ended())
+    }))
+
+  it.effect("law 10: one constant of a server in this process is a server for each client", () =>
+    Effect.gen(function*() {
+      let made = 0
+      const counting = ServerSession.layerInProcess({
+        "tools/call": () => Effect.sync(() => text(`${++made}`))
+      }, { info })
+      const session = ClientSession.layer({ info })
+      const ask = Effect.gen(function*() {
+        const session = yield* ClientSession.ClientSession
+        return { session, answer: yield* session.callTool("x") }
+      })
+      const seen = yield* Effect.gen(function*() {
+        const outer = yield* ask
+        const inner = yield* Effect.provide(ask, Layer.provide(session, counting))
+        assert.strictEqual((yield* inner.session.state)._tag, "Closed")
+        assert.strictEqual((yield* outer.session.state)._tag, "Operating")
+        return [outer.answer, inner.answer]
+      }).pipe(Effect.provide(Layer.provide(session, counting)))
+      assert.deepStrictEqual(seen, [text("1"), text("2")])
+    }))
+
+  it.effect("law 10: also both sides' constants built together, and keyed ones", () =>
+    Effect.gen(function*() {
+      class Files extends ClientSession.Service<Files>()("test/Files") {}
+      class Search extends ClientSession.Service<Search>()("test/Search") {}
+      const serving = ServerSession.layer(tools({}), { info })
+      const [files, search] = [yield* MemoryTransport.make(), yield* MemoryTransport.makeMultiStream()]
+      const layer = Layer.mergeAll(
+        Layer.provide(ClientSession.layerOf(Files, { info }), MemoryTransport.layer(files.client)),
+        Layer.provide(ClientSession.layerOf(Search, { info }), MemoryTransport.layer(search.client)),
+        Layer.provide(serving, MemoryTransport.layer(files.server)),
+        Layer.provide(serving, MemoryTransport.layer(search.server))
+      )
+      const context = yield* Layer.build(layer)
+      const [one, two] = [Context.get(context, Files), Context.get(context, Search)]
+      assert.notStrictEqual(one, two)
+      yield* one.close
+      assert.strictEqual((yield* Effect.flip(one.ping())).reason._tag, "Closed")
+      yield* two.ping()
+    }))
+
+  for (const { form, pair } of forms) {
+    it.effect(`an end carries one session (${form})`, () =>
+      Effect.gen(function*() {
+        const ends = yield* pair
+        const session = yield* server(ends.server, tools({}))
+        const one = yield* client(ends.client)
+        const again = yield* Effect.flip(server(ends.server))
+        assert.deepStrictEqual(again.reason, { _tag: "InUse" })
+        const twice = yield* Effect.flip(client(ends.client))
+        assert.strictEqual(twice.reason._tag, "ConnectFailed")
+        yield* one.ping()
+        yield* one.close
+        yield* session.closed
+        const later = yield* Effect.flip(client(ends.client))
+        assert.strictEqual(later.reason._tag, "ConnectFailed")
+      }))
+  }
+})
