@@ -139,7 +139,13 @@ const handshake = (): string =>
     table(
       ["State", "Event", "Server", "Strict server"],
       differences(Handshake.server.rows, Handshake.strictServer.rows)
-    )
+    ),
+    "",
+    "**A server without sessions** (`sessionless`):",
+    "",
+    diagram(Handshake.sessionlessServer.rows),
+    "",
+    grid(Handshake.sessionlessServer.rows)
   ].join("\n")
 
 // =====================================================================================================================

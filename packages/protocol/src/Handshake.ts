@@ -162,8 +162,6 @@ export type ClientState =
 /**
  * The states of a server's session. `Negotiated` and `Operating` differ in one thing: until the client has said that it is
  * ready, by `notifications/initialized` or by a first ordinary request, the server asks nothing of it but ping (INIT-10).
- * `Sessionless` is the one state of a server that keeps no sessions: whoever asks is answered, nobody is remembered, and nobody
- * can be asked.
  *
  * @category models
  * @since 0.1.0
@@ -173,6 +171,16 @@ export type ServerState =
   | { readonly _tag: "Initializing"; readonly profile: ClientProfile }
   | { readonly _tag: "Negotiated"; readonly profile: ClientProfile }
   | { readonly _tag: "Operating"; readonly profile: ClientProfile }
+  | Closing
+  | Closed
+
+/**
+ * The states of a server that keeps no sessions: whoever asks is answered, nobody is remembered, and nobody can be asked.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type SessionlessServerState =
   | { readonly _tag: "Sessionless" }
   | Closing
   | Closed
@@ -210,7 +218,7 @@ export type Decision =
   | "Finish"
 
 /** Any state of either side. */
-type AnyState = ClientState | ServerState
+type AnyState = ClientState | ServerState | SessionlessServerState
 
 /** The state of this name. */
 type Named<State extends AnyState, Tag> = Extract<State, { readonly _tag: Tag }>
@@ -557,7 +565,7 @@ export interface SessionlessServerTable {
   readonly Closed: {}
 }
 
-const sessionlessServerRows: Rows<SessionlessServerTable, ServerState> = {
+const sessionlessServerRows: Rows<SessionlessServerTable, SessionlessServerState> = {
   Sessionless: {
     ReceiveInitialize: stay("Sessionless", "Answer"),
     ReceiveInvalidInitialize: stay("Sessionless", "RefuseParams"),
@@ -688,7 +696,7 @@ export const strictServer: Machine<StrictServerTable, ServerState> = machine<Str
  * @category machines
  * @since 0.1.0
  */
-export const sessionlessServer: Machine<SessionlessServerTable, ServerState> = machine<
+export const sessionlessServer: Machine<SessionlessServerTable, SessionlessServerState> = machine<
   SessionlessServerTable,
-  ServerState
+  SessionlessServerState
 >(sessionlessServerRows)

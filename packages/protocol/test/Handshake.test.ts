@@ -3,7 +3,15 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import { eventOf, Happening, makers, tags } from "./Handshake/events.ts"
-import { clientStates, profileOf, reasonOf, serverStates, type State, type Variants } from "./Handshake/states.ts"
+import {
+  clientStates,
+  profileOf,
+  reasonOf,
+  serverStates,
+  sessionlessServerStates,
+  type State,
+  type Variants
+} from "./Handshake/states.ts"
 
 it("every event has a cause, as its name says, and a maker", () => {
   const named = (tag: string): Handshake.Cause =>
@@ -42,7 +50,12 @@ const isOperating = (state: string): boolean => state === "Negotiated" || state 
 
 const isDelivery = (does: Handshake.Decision): boolean => does === "Deliver" || does === "ReleaseAndDeliver"
 
-const laws = <S extends State>(name: string, { initial, rows, states, step, transition }: Subject<S>) => {
+/** What holds of every machine, and of those that open with a handshake. */
+const laws = <S extends State>(
+  name: string,
+  { initial, rows, states, step, transition }: Subject<S>,
+  opens: "with a handshake" | "without" = "with a handshake"
+) => {
   const rowOf = (state: S, event: Handshake.Event) => rows[state._tag]?.[event._tag]
   const pairs = states.flatMap((state) => tags.map((tag) => ({ state, event: eventOf(tag, 1) })))
 
@@ -172,6 +185,8 @@ const laws = <S extends State>(name: string, { initial, rows, states, step, tran
       })
     }, { arbitrary: { runs: 150, size: 60 } })
 
+    if (opens === "without") return
+
     it("[INIT-01] [INIT-09] [INIT-10] law 6: before the profile is known nothing is delivered", () => {
       for (const [state, row] of Object.entries(rows)) {
         if (state === "Closing" || isOperating(state)) continue
@@ -230,3 +245,8 @@ const laws = <S extends State>(name: string, { initial, rows, states, step, tran
 laws("client", subject(Handshake.client, clientStates, clientStates.Idle))
 laws("server", subject(Handshake.server, serverStates, serverStates.Opening))
 laws("strictServer", subject(Handshake.strictServer, serverStates, serverStates.Opening))
+laws(
+  "sessionlessServer",
+  subject(Handshake.sessionlessServer, sessionlessServerStates, { _tag: "Sessionless" }),
+  "without"
+)

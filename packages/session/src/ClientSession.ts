@@ -433,8 +433,7 @@ export const layerOf = <
   Self,
   HandshakeError.HandshakeError,
   Transport | Handlers.ServicesOf<H> | Exclude<R, Scope.Scope>
-> =>
-  Layer.fresh(Layer.effect(key, make(options)))
+> => Layer.fresh(Layer.effect(key, make(options)))
 
 /**
  * The session as a Layer. Swap the transport's Layer below it, and nothing else changes.

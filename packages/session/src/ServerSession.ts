@@ -116,7 +116,7 @@ export interface BuildOptions {
  * @category models
  * @since 0.1.0
  */
-export interface Shape extends Session.Session<Handshake.ServerState> {
+export interface Shape extends Session.Session<State> {
   /** Waits until the client has introduced itself, and says what is known of it. */
   readonly profile: Effect.Effect<Profile.ClientProfile, SessionClosed>
   /**
@@ -223,6 +223,14 @@ const machineOf = (options: Options<unknown>) =>
     : Handshake.server
 
 /**
+ * The states of a server, with or without sessions.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type State = Handshake.ServerState | Handshake.SessionlessServerState
+
+/**
  * Connects and begins to serve; returns at once, before any client has spoken. Each request runs its handler in a fiber of
  * its own, with a `RequestContext`. Leaving the scope closes the session.
  *
@@ -247,9 +255,10 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     Deferred.doneUnsafe(introduced, Exit.succeed(profile))
   }
 
-  const core = yield* Core.make<Handshake.ServerState>({
+  const core = yield* Core.make<State>({
     role: "server",
-    transition: machineOf(options).transition,
+    // A machine that begins in one of its states never leaves them.
+    transition: trust<Core.Side<State>["transition"]>(machineOf(options).transition),
     initial: sessionless === undefined ? { _tag: "Opening" } : { _tag: "Sessionless" },
     firstId: 1,
     onEnd: (reason) => Deferred.doneUnsafe(introduced, Exit.fail(new SessionClosed({ reason })))

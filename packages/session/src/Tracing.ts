@@ -84,13 +84,16 @@ export const make = (options: Options = {}): Middleware => {
         const { id, method, params, profile } = request
         const meta = metaOf(params)
         const remote = TraceContext.fromMeta(meta)
-        return Effect.useSpan(nameOf(method, params), {
-          kind: "server",
-          attributes: { ...attributesOf(method, params, profile.revision), "jsonrpc.request.id": String(id) },
-          ...(remote === undefined ? { root: true } : { parent: Tracer.externalSpan(remote) }),
-          links: Option.isSome(ambient) ? [{ span: ambient.value, attributes: {} }] : []
-        }, (span) =>
-          within(span, "inbound", Effect.provideService(next(request), Baggage, TraceContext.baggageOf(meta))))
+        return Effect.useSpan(
+          nameOf(method, params),
+          {
+            kind: "server",
+            attributes: { ...attributesOf(method, params, profile.revision), "jsonrpc.request.id": String(id) },
+            ...(remote === undefined ? { root: true } : { parent: Tracer.externalSpan(remote) }),
+            links: Option.isSome(ambient) ? [{ span: ambient.value, attributes: {} }] : []
+          },
+          (span) => within(span, "inbound", Effect.provideService(next(request), Baggage, TraceContext.baggageOf(meta)))
+        )
       }),
     outbound: (request, next) =>
       Effect.flatMap(Baggage, (baggage) => {

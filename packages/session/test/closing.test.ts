@@ -81,7 +81,7 @@ describe("an end on purpose", () => {
       }
       assert.deepStrictEqual([links.client.handed.length, links.server.handed.length], handed)
       assert.strictEqual(client.profile.info.name, "test")
-      assert.strictEqual((yield* server.profile).info.name, "test")
+      assert.strictEqual((yield* server.profile).info?.name, "test")
     }))
 
   it.effect("closing twice is closing once", () =>

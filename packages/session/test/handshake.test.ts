@@ -18,7 +18,7 @@ describe("both sides' transports", () => {
             return connection.send(outbound)
           },
           established: ({ info, revision }) => {
-            told.push(`${who} knows ${info.name} ${revision}`)
+            told.push(`${who} knows ${info?.name} ${revision}`)
           }
         }))
       })

@@ -15,7 +15,8 @@ interface Cell {
 const machines = {
   client: Handshake.client.rows,
   server: Handshake.server.rows,
-  strictServer: Handshake.strictServer.rows
+  strictServer: Handshake.strictServer.rows,
+  sessionlessServer: Handshake.sessionlessServer.rows
 }
 
 const servers = ["server", "strictServer"] as const
@@ -223,6 +224,35 @@ const cells: ReadonlyArray<Cell> = [
     test: "a session that operates ends when it is told to or nothing more can come",
     on: ["client", "server", "strictServer"],
     from: ["Operating"],
+    events: ["Close", "TransportEnded"],
+    does: "End",
+    to: "Closing"
+  },
+  {
+    test: "a server without sessions serves whatever comes, from the start",
+    on: ["sessionlessServer"],
+    from: ["Sessionless"],
+    events: ["ReceiveRequest", "ReceiveNotification"],
+    does: "Deliver"
+  },
+  {
+    test: "[INIT-04] a server without sessions answers initialize, again and again",
+    on: ["sessionlessServer"],
+    from: ["Sessionless"],
+    events: ["ReceiveInitialize"],
+    does: "Answer"
+  },
+  {
+    test: "a server without sessions has nobody to ask, not even whether somebody is there",
+    on: ["sessionlessServer"],
+    from: ["Sessionless", "Closing", "Closed"],
+    events: ["SendRequest", "SendPing"],
+    does: undefined
+  },
+  {
+    test: "a server without sessions ends as others do",
+    on: ["sessionlessServer"],
+    from: ["Sessionless"],
     events: ["Close", "TransportEnded"],
     does: "End",
     to: "Closing"

@@ -41,10 +41,18 @@ export const serverStates: Variants<Handshake.ServerState> = {
   ...ending
 }
 
-// A transition that altered the state it came from would throw.
-for (const state of [...Object.values(clientStates), ...Object.values(serverStates)]) Object.freeze(state)
+export const sessionlessServerStates: Variants<Handshake.SessionlessServerState> = {
+  Sessionless: { _tag: "Sessionless" },
+  ...ending
+}
 
-export type State = Handshake.ClientState | Handshake.ServerState
+// A transition that altered the state it came from would throw.
+const all = [clientStates, serverStates, sessionlessServerStates].flatMap((states) =>
+  Object.values<State>({ ...states })
+)
+for (const state of all) Object.freeze(state)
+
+export type State = Handshake.ClientState | Handshake.ServerState | Handshake.SessionlessServerState
 
 export const profileOf = (state: State): Profile.Profile | undefined => "profile" in state ? state.profile : undefined
 export const reasonOf = (state: State) => "reason" in state ? state.reason : undefined

@@ -33,6 +33,9 @@ describe("types", () => {
     expectTypeOf<Accepts<typeof Handshake.strictServer.step, Handshake.ServerState>>().toEqualTypeOf<
       Lists<Pick<Handshake.StrictServerTable, keyof Handshake.ServerTable>>
     >()
+    expectTypeOf<Accepts<typeof Handshake.sessionlessServer.step, Handshake.SessionlessServerState>>().toEqualTypeOf<
+      Lists<Handshake.SessionlessServerTable>
+    >()
   })
 
   it("[INIT-01] [INIT-09] a few of them, spelt out", () => {

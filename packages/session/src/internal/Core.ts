@@ -40,7 +40,7 @@ export type Mercy = "Finish" | "Listen" | "None"
 /**
  * The state of either side.
  */
-export type State = Handshake.ClientState | Handshake.ServerState
+export type State = Handshake.ClientState | Handshake.ServerState | Handshake.SessionlessServerState
 
 /**
  * What every part of a session works on: its state, its tables, and its end. One session has one, in one scope.
