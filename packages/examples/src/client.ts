@@ -2,7 +2,7 @@
  * The client's session as a Layer. It stands on any transport; what it lets us see is printed, and what the program
  * wants to look at later is kept.
  */
-import type { JsonRpc, Logging } from "@effect-mcp/protocol"
+import { JsonRpc, type Logging } from "@effect-mcp/protocol"
 import { ClientSession, Transport } from "@effect-mcp/session"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -35,7 +35,7 @@ const witnessed = Layer.effect(
         send: (outbound: Transport.Outbound) =>
           Effect.andThen(
             Effect.sync(() => {
-              sent.push(outbound.message)
+              sent.push(...JsonRpc.messages(outbound.message))
             }),
             connection.send(outbound)
           )

@@ -96,6 +96,14 @@ export type Response = Success | Failure
 export type Message = Request | Notification | Response
 
 /**
+ * What a transport carries as one: a message, or the replies to a batch of them, which only revision 2025-03-26 has (MSG-15).
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Frame = Message | ReadonlyArray<Response>
+
+/**
  * JSON that is no JSON-RPC message. `answerable` says whether a receiver may reply with an error at all: an object that looks
  * like a response, or names no method, is never answered, so that two peers cannot answer each other's errors forever.
  *
@@ -118,6 +126,7 @@ export type Classified =
   | { readonly _tag: "Request"; readonly message: Request }
   | { readonly _tag: "Notification"; readonly message: Notification }
   | { readonly _tag: "Response"; readonly message: Response }
+  | { readonly _tag: "Batch"; readonly frames: ReadonlyArray<unknown> }
   | { readonly _tag: "Malformed"; readonly malformed: Malformed }
 
 const malformed = (id: RequestId | undefined, answerable: boolean, problem: string): Classified => ({
@@ -138,7 +147,8 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
 
 /**
  * Tells the kinds of message apart by their members, without copying: a classified message is the received object, so
- * members this library does not know survive (MSG-01, MSG-03, MSG-04, MSG-08).
+ * members this library does not know survive (MSG-01, MSG-03, MSG-04, MSG-08). What is in a batch has yet to be classified;
+ * whether there may be one is for the revision to say.
  *
  * @example
  * ```ts
@@ -152,7 +162,12 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
  */
 export const classify = (frame: unknown): Classified => {
   if (!isObject(frame)) return malformed(undefined, true, "a message is a JSON object")
-  if (Array.isArray(frame)) return malformed(undefined, true, "batches are not supported")
+  if (Array.isArray(frame)) {
+    const frames: ReadonlyArray<unknown> = frame
+    return frames.length > 0
+      ? { _tag: "Batch", frames }
+      : malformed(undefined, true, "a batch holds at least one message")
+  }
   const envelope: Envelope = frame
   const id = isRequestId(envelope.id) ? envelope.id : undefined
   const carriesResult = "result" in frame
@@ -195,6 +210,39 @@ const classifyResponse = (
     ? never("an id is a string or a whole number")
     : { _tag: "Response", message: trust<Failure>(frame) }
 }
+
+/**
+ * The messages in a frame: one, those of a batch, or none where it is malformed. For whoever looks on.
+ *
+ * @example
+ * ```ts
+ * import { JsonRpc } from "@effect-mcp/protocol"
+ *
+ * export const ids = JsonRpc.messages([JsonRpc.success(1, {}), JsonRpc.success(2, {})]).length // => 2
+ * ```
+ *
+ * @category parsing
+ * @since 0.1.0
+ */
+export const messages = (frame: unknown): ReadonlyArray<Message> => {
+  const classified = classify(frame)
+  switch (classified._tag) {
+    case "Malformed":
+      return []
+    case "Batch":
+      return classified.frames.flatMap((inner) => Array.isArray(inner) ? [] : messages(inner))
+    default:
+      return [classified.message]
+  }
+}
+
+/**
+ * Does this frame hold the replies to a batch?
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const isBatch = (frame: Frame): frame is ReadonlyArray<Response> => Array.isArray(frame)
 
 /**
  * A request. Empty params are left out: the wire never carries `params: null`.

@@ -63,6 +63,8 @@ export const isAtLeast = (revision: Revision, since: Revision): boolean => revis
 export interface Envelope {
   /** How an error response says that the id of its request could not be read (MSG-09). */
   readonly unreadableId: "null" | "absent"
+  /** Whether several messages may come as one frame (MSG-15, MSG-17). */
+  readonly batches: boolean
 }
 
 /**
@@ -72,8 +74,8 @@ export interface Envelope {
  * @since 0.1.0
  */
 export const envelopes: { readonly [R in Revision]: Envelope } = {
-  "2024-11-05": { unreadableId: "null" },
-  "2025-03-26": { unreadableId: "null" },
-  "2025-06-18": { unreadableId: "null" },
-  "2025-11-25": { unreadableId: "absent" }
+  "2024-11-05": { unreadableId: "null", batches: false },
+  "2025-03-26": { unreadableId: "null", batches: true },
+  "2025-06-18": { unreadableId: "null", batches: false },
+  "2025-11-25": { unreadableId: "absent", batches: false }
 }

@@ -17,6 +17,10 @@ type Verdict =
 
 const verdictOn = (frame: unknown): Verdict => {
   const classified = JsonRpc.classify(frame)
+  if (classified._tag === "Batch") {
+    assert.strictEqual(classified.frames, frame, "a batch is the received list itself")
+    return classified._tag
+  }
   if (classified._tag !== "Malformed") {
     assert.strictEqual(classified.message, frame, "a classified message is the received object itself")
     return classified._tag
@@ -52,8 +56,8 @@ const examples: ReadonlyArray<readonly [name: string, frame: unknown, verdict: V
   ["[MSG-09] an error without an id", { jsonrpc: "2.0", error }, "Response"],
   ["[MSG-09] an error whose id is null", { jsonrpc: "2.0", id: null, error }, "Response"],
 
-  ["[MSG-17] a batch", [{ jsonrpc: "2.0", id: 1, method: "ping" }], { answer: "no id" }],
-  ["[MSG-17] an empty batch", [], { answer: "no id" }],
+  ["[MSG-15] a batch", [{ jsonrpc: "2.0", id: 1, method: "ping" }], "Batch"],
+  ["[MSG-15] an empty batch", [], { answer: "no id" }],
   ["[MSG-01] a request of another JSON-RPC", { jsonrpc: "1.0", id: 1, method: "ping" }, { answer: 1 }],
   ["[MSG-01] a request of JSON-RPC 2", { jsonrpc: 2, id: "a", method: "ping" }, { answer: "a" }],
   ["[MSG-01] a request that names no JSON-RPC", { id: 0, method: "ping" }, { answer: 0 }],
@@ -311,7 +315,7 @@ const hostile: ReadonlyArray<readonly [name: string, frame: unknown, verdict: Ve
     "Notification"
   ],
   ["a method that only resembles one", { JSONRPC: "2.0", id: 1, Method: "ping" }, "silence"],
-  ["depth", deep, { answer: "no id" }],
+  ["depth", deep, "Batch"],
   ["a deep id", { jsonrpc: "2.0", id: deep, method: "ping" }, { answer: "no id" }],
   ["deep params", { jsonrpc: "2.0", id: 1, method: "ping", params: deep }, "Request"],
   ["a deep member", { jsonrpc: "2.0", id: 1, method: "ping", acme: deep }, "Request"],
@@ -377,9 +381,9 @@ const mutations: ReadonlyArray<Mutation> = [
     verdict: () => "silence"
   },
   {
-    name: "[MSG-17] is put into an array",
+    name: "[MSG-15] is put into an array",
     mutate: (message) => [message],
-    verdict: () => ({ answer: "no id" })
+    verdict: () => "Batch"
   }
 ]
 

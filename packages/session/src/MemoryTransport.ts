@@ -68,7 +68,7 @@ export const layer = (end: Transport["Service"]): Layer.Layer<Transport> => Laye
 
 /** The message as the other side will see it. */
 const copy = (
-  message: JsonRpc.Message,
+  message: JsonRpc.Frame,
   serialization: Options["serialization"]
 ): Exit.Exit<Inbound["frame"], TransportError.TransportError> => {
   if (serialization === "none") return Exit.succeed(Result.succeed(message))
@@ -170,7 +170,7 @@ export const makeMultiStream = (options: MultiStreamOptions = {}): Effect.Effect
       standalone = undefined
     }
 
-    const post = (message: JsonRpc.Message, origin: Origin): Effect.Effect<void, TransportError.TransportError> => {
+    const post = (message: JsonRpc.Frame, origin: Origin): Effect.Effect<void, TransportError.TransportError> => {
       if (toServer.ended()) return Effect.fail(peerEnded)
       return Effect.map(copy(message, options.serialization), (frame) => toServer.put({ frame, origin }))
     }

@@ -21,7 +21,7 @@ import { type Connection, type FrameError, type Inbound, Transport } from "./Tra
  * @since 0.1.0
  */
 export type Entry =
-  | { readonly _tag: "Sent"; readonly at: number; readonly message: JsonRpc.Message }
+  | { readonly _tag: "Sent"; readonly at: number; readonly message: JsonRpc.Frame }
   | { readonly _tag: "Received"; readonly at: number; readonly frame: unknown }
   | { readonly _tag: "Unreadable"; readonly at: number; readonly error: FrameError }
 
@@ -43,7 +43,7 @@ const recorded = (
   clock: Clock.Clock,
   record: (entry: Entry) => void
 ): Transport["Service"] => {
-  const sent = (message: JsonRpc.Message) =>
+  const sent = (message: JsonRpc.Frame) =>
     Effect.sync(() => record({ _tag: "Sent", at: clock.currentTimeMillisUnsafe(), message }))
   const received = ({ frame }: Inbound) => {
     const at = clock.currentTimeMillisUnsafe()

@@ -271,7 +271,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
 
   const refuse = (request: JsonRpc.Request, error: McpError.McpError, origin: Origin | undefined) => {
     core.emit({ _tag: "Refused", method: request.method, id: request.id, code: error.code })
-    sender.reply(JsonRpc.failure(request.id, error), origin)
+    core.replies.reply(JsonRpc.failure(request.id, error), origin)
   }
 
   const initialize = (request: JsonRpc.Request, origin: Origin | undefined) => {
@@ -301,7 +301,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     }
     // The machine moves first, since a transport may bring the client's next words before the call returns.
     core.happen({ _tag: "SendInitializeResult" })
-    sender.reply(JsonRpc.success(request.id, result), origin)
+    core.replies.reply(JsonRpc.success(request.id, result), origin)
     if (sessionless !== undefined) return
     core.connection.established?.(client)
     Deferred.doneUnsafe(introduced, Exit.succeed(client))

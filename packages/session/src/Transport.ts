@@ -47,13 +47,13 @@ export interface Inbound {
 }
 
 /**
- * One outbound message.
+ * One outbound frame: a message, or the replies to a batch.
  *
  * @category models
  * @since 0.1.0
  */
 export interface Outbound {
-  readonly message: JsonRpc.Message
+  readonly message: JsonRpc.Frame
   /** The inbound frame it belongs to; absent: it belongs to none, and takes the standalone stream. */
   readonly via: Origin | undefined
   /** It is the reply to the request of `via`, after which nothing more belongs to it. */

@@ -11,7 +11,6 @@ import * as RawServer from "./support/RawServer.ts"
 import {
   connected,
   forms,
-  initialize,
   initialized,
   introduce,
   names,
@@ -433,7 +432,7 @@ describe("matching on the server's side", () => {
         yield* introduce(raw, revision)
         link.deliverBad({ _tag: "NotJson", text: "{" })
         link.deliverBad({ _tag: "TooLarge", limitBytes: 10 })
-        link.deliver([initialize()])
+        link.deliver([])
         link.deliver({ jsonrpc: "2.0", id: 1.5, method: "ping" })
         link.deliver({ jsonrpc: "1.0", id: "known", method: "ping" })
         const replies = yield* Effect.forEach([1, 2, 3, 4, 5], () => raw.response)

@@ -40,8 +40,7 @@ export const make: Effect.Effect<RawPeer, TransportError, Transport.Transport | 
   const inbox = yield* Queue.unbounded<JsonRpc.Message>()
   yield* Effect.forkScoped(connection.run(({ frame }) => {
     if (Result.isFailure(frame)) return
-    const classified = JsonRpc.classify(frame.success)
-    if (classified._tag !== "Malformed") Queue.offerUnsafe(inbox, classified.message)
+    for (const message of JsonRpc.messages(frame.success)) Queue.offerUnsafe(inbox, message)
   }))
   const scope = yield* Effect.scope
   const response: Effect.Effect<JsonRpc.Response> = Effect.flatMap(

@@ -1,4 +1,4 @@
-import { CloseReason, type Handshake, type Method, type Revision } from "@effect-mcp/protocol"
+import { CloseReason, type Handshake, type JsonRpc, type Method, type Revision } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
@@ -16,12 +16,14 @@ import type { Session } from "../Session.ts"
 import type { SessionEvent } from "../SessionEvent.ts"
 import { type Connection, type Inbound, Transport } from "../Transport.ts"
 import { TransportError } from "../TransportError.ts"
+import { Batch } from "./Batch.ts"
 import * as Exchanges from "./Exchanges.ts"
 import * as Inflight from "./Inflight.ts"
 import { modifyUnsafe } from "./modify.ts"
 import * as NotificationQueue from "./NotificationQueue.ts"
 import * as Observers from "./Observers.ts"
 import * as Outbox from "./Outbox.ts"
+import * as Replies from "./Replies.ts"
 import * as Subscriptions from "./Subscriptions.ts"
 import * as Timer from "./Timer.ts"
 
@@ -55,6 +57,7 @@ export interface Core<S extends State> {
   readonly exchanges: Exchanges.Exchanges
   readonly inflight: Inflight.Inflight
   readonly outbox: Outbox.Outbox
+  readonly replies: Replies.Replies
   readonly notifications: NotificationQueue.NotificationQueue
   readonly observers: Observers.Observers
   readonly subscriptions: Subscriptions.Subscriptions
@@ -69,6 +72,8 @@ export interface Core<S extends State> {
     event: Handshake.EventOf<"Close" | "TransportEnded" | "Timeout" | "ReceiveInitializeFailure">,
     mercy?: Mercy
   ) => void
+  /** One frame could not be sent; some failures are the connection's, and end the session. */
+  readonly failedToSend: (frame: JsonRpc.Frame, error: TransportError) => void
   /** The connection broke: nothing more can be said. */
   readonly broken: (error: TransportError) => void
   /** Begins to read. Called once, when everything that `deliver` needs stands. */
@@ -183,8 +188,19 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     onOverflow: (waiting) => end({ _tag: "TransportEnded", reason: { _tag: "RepliesOverflow", waiting } }, "None")
   })
 
+  const failedToSend: Core<S>["failedToSend"] = (frame, error) => {
+    observers.emit({ _tag: "SendFailed", method: "method" in frame ? frame.method : undefined, error })
+    if (error.reason._tag === "WriteFailed" || error.reason._tag === "PeerEnded") broken(error)
+  }
+  const replies = Replies.make({ connection, outbox, onFailed: failedToSend })
+
+  /** None of them gets a reply any more; what is in one batch with them need not wait for theirs. */
+  const interruptAll = () => {
+    for (const { origin } of inflight.interruptAll()) if (origin instanceof Batch) replies.settle(origin)
+  }
+
   const giveUp = (mercy: Mercy) => {
-    inflight.interruptAll()
+    interruptAll()
     if (mercy === "None") notifications.stop()
     outbox.stop()
   }
@@ -195,7 +211,7 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     if (!("reason" in state)) return
     if (mercy !== "Finish") return giveUp(mercy)
     if (event._tag !== "Close" || state.reason._tag === "Requested") return
-    inflight.interruptAll()
+    interruptAll()
     notifications.stop()
   }
 
@@ -228,7 +244,7 @@ export const make = Effect.fnUntraced(function*<S extends State>(
   ) {
     const began = timer.now()
     yield* within(handled, limits.gracefulClose)
-    inflight.interruptAll()
+    interruptAll()
     notifications.stop()
     yield* within(handled, cleanupMillis)
     // Before the transport's own ladder, all of it together takes no more than three seconds beyond what handlers have.
@@ -278,6 +294,7 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     exchanges,
     inflight,
     outbox,
+    replies,
     notifications,
     observers,
     subscriptions,
@@ -286,6 +303,7 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     happen,
     quietly,
     end,
+    failedToSend,
     broken,
     read,
     closed: Deferred.await(closed)

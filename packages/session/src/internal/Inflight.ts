@@ -31,8 +31,8 @@ export interface Inflight {
   readonly claim: (served: Served) => boolean
   /** The handler's fiber has ended, whatever came of it. */
   readonly release: (served: Served) => void
-  /** Claims everything and interrupts the handlers. */
-  readonly interruptAll: () => void
+  /** Claims everything and interrupts the handlers; those whose requests will have no reply now. */
+  readonly interruptAll: () => ReadonlyArray<Served>
   /** Waits until no handler's fiber is left. */
   readonly drained: Effect.Effect<void>
   /** How many handlers' fibers are left, by method. */
@@ -69,10 +69,10 @@ export const make = (capacity: number): Inflight => {
       if (running.size === 0) { for (const waiter of waiters.splice(0)) Deferred.doneUnsafe(waiter, Exit.void) }
     },
     interruptAll: () => {
-      for (const served of Array.from(running)) {
-        claim(served)
-        interrupt(served)
-      }
+      const all = Array.from(running)
+      const claimed = all.filter(claim)
+      all.forEach(interrupt)
+      return claimed
     },
     drained: Effect.suspend(() => {
       if (running.size === 0) return Effect.void

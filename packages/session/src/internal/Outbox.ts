@@ -1,10 +1,12 @@
 import type { JsonRpc } from "@effect-mcp/protocol"
+import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type { Connection, Outbound } from "../Transport.ts"
 import * as TransportError from "../TransportError.ts"
+import { originOf } from "./Batch.ts"
 import type { Exchange } from "./Exchanges.ts"
 import { Immediate } from "./Immediate.ts"
 import type { Timer } from "./Timer.ts"
@@ -42,11 +44,27 @@ export interface Outbox {
 }
 
 export const entry = (
-  outbound: Outbound,
+  { last, message, via }: Outbound,
   options: { readonly exchange?: Exchange; readonly done: Entry["done"] }
-): Entry => ({ outbound, exchange: options.exchange, done: options.done, state: "Waiting" })
+): Entry => ({
+  outbound: { message, via: originOf(via), last },
+  exchange: options.exchange,
+  done: options.done,
+  state: "Waiting"
+})
 
-const isRequest = (message: JsonRpc.Message): message is JsonRpc.Request => "method" in message && "id" in message
+/** What kept a message from being sent, whichever way the send ended. */
+export const errorOf = (
+  exit: Exit.Exit<void, TransportError.TransportError>
+): TransportError.TransportError | undefined => {
+  if (Exit.isSuccess(exit)) return undefined
+  const failure = Cause.squash(exit.cause)
+  return failure instanceof TransportError.TransportError
+    ? failure
+    : TransportError.make({ _tag: "WriteFailed", cause: failure })
+}
+
+const isRequest = (frame: JsonRpc.Frame): frame is JsonRpc.Request => "method" in frame && "id" in frame
 
 export const make = (options: {
   readonly connection: Connection

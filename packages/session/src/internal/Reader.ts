@@ -6,6 +6,7 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import type { Dispatch } from "../Dispatch.ts"
 import type { FrameError, Inbound, Origin } from "../Transport.ts"
+import { Batch } from "./Batch.ts"
 import type { Core, State } from "./Core.ts"
 import * as Exchanges from "./Exchanges.ts"
 import * as Inflight from "./Inflight.ts"
@@ -43,17 +44,13 @@ export const make = <S extends State, P extends Profile.Profile, R>(
   parts: Parts<P, R>
 ): (inbound: Inbound) => void => {
   const { dispatch, profile, sender } = parts
-  const { connection, emit, exchanges, inflight, subscriptions } = core
+  const { emit, exchanges, inflight, replies, subscriptions } = core
   // The handlers' services were captured with the session's context when it was made.
   const services = trust<Context.Context<R>>(core.context)
 
-  const settle = (origin: Origin | undefined) => {
-    if (origin !== undefined) connection.settle?.(origin)
-  }
-
   const refuse = (request: JsonRpc.Request, error: McpError.McpError, origin: Origin | undefined) => {
     emit({ _tag: "Refused", method: request.method, id: request.id, code: error.code })
-    sender.reply(JsonRpc.failure(request.id, error), origin)
+    replies.reply(JsonRpc.failure(request.id, error), origin)
   }
 
   // ===================================================================================================================
@@ -70,16 +67,16 @@ export const make = <S extends State, P extends Profile.Profile, R>(
       second = now
       repliesThisSecond = 0
     }
-    if (++repliesThisSecond > core.limits.malformedReplies) return settle(origin)
+    if (++repliesThisSecond > core.limits.malformedReplies) return replies.settle(origin)
     const revision = profile()?.revision
     const unreadable = revision !== undefined && Revision.envelopes[revision].unreadableId === "null" ? null : undefined
-    sender.reply(JsonRpc.failure(id ?? unreadable, error), origin)
+    replies.reply(JsonRpc.failure(id ?? unreadable, error), origin)
   }
 
   const badFrame = (error: FrameError, origin: Origin | undefined) => {
     emit({ _tag: "BadFrame", error })
     // A child's stray line on stdout is not for us to answer; a client's is.
-    if (core.role === "client") return settle(origin)
+    if (core.role === "client") return replies.settle(origin)
     const problem = error._tag === "TooLarge"
       ? `Message larger than ${error.limitBytes} bytes`
       : "Parse error"
@@ -89,7 +86,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
   const malformed = (found: JsonRpc.Malformed, origin: Origin | undefined) => {
     emit({ _tag: "Malformed", problem: found.problem })
     const answer = found.answerable && (core.role === "server" || found.id !== undefined)
-    if (!answer) return settle(origin)
+    if (!answer) return replies.settle(origin)
     complain(McpError.invalidRequest(`Invalid request: ${found.problem}`), found.id, origin)
   }
 
@@ -130,7 +127,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
       if (Result.isFailure(params)) return refuse(message, McpError.invalidParams(params.failure), origin)
       const outcome = core.happen({ _tag: "ReceivePing" })
       return outcome._tag === "Moved" && outcome.does === "Answer"
-        ? sender.reply(JsonRpc.success(message.id, {}), origin)
+        ? replies.reply(JsonRpc.success(message.id, {}), origin)
         : refuse(message, notReady(core.state()._tag), origin)
     }
     if (parts.intercept(message, origin)) return
@@ -195,7 +192,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     }
     if (!claimed) return inflight.release(served)
     // It counts as in flight until its reply is on its way, so that a peer which takes none cannot go on asking.
-    sender.reply(
+    replies.reply(
       Exit.isSuccess(exit)
         ? JsonRpc.success(served.id, Differences.project(served.method, "result", revision, exit.value))
         : JsonRpc.failure(served.id, error ?? McpError.internalError),
@@ -219,7 +216,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
       default:
         if (!parts.intercept(message, origin)) deliver(message)
     }
-    settle(origin)
+    replies.settle(origin)
   }
 
   const ignored = (method: string, problem: string) => emit({ _tag: "NotificationIgnored", method, problem })
@@ -232,7 +229,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     if (served === undefined || !inflight.claim(served)) return emit({ _tag: "CancelIgnored", id: requestId })
     emit({ _tag: "Cancelled", method: served.method, id: served.id, reason })
     Inflight.interrupt(served)
-    settle(served.origin)
+    replies.settle(served.origin)
   }
 
   const progress = (message: JsonRpc.Notification) => {
@@ -271,22 +268,42 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     }
   }
 
-  return (inbound) => {
-    if (Result.isFailure(inbound.frame)) return badFrame(inbound.frame.failure, inbound.origin)
-    const classified = JsonRpc.classify(inbound.frame.success)
-    if (classified._tag !== "Malformed") subscriptions.publish(everything, classified.message)
+  // ===================================================================================================================
+  // Batches
+  // ===================================================================================================================
+
+  const batch = (frames: ReadonlyArray<unknown>, origin: Origin | undefined) => {
+    const revision = profile()?.revision
+    // No handshake can be in a batch, since without one there is no revision that has batches (MSG-16).
+    if (origin instanceof Batch || revision === undefined || !Revision.envelopes[revision].batches) {
+      return malformed({ id: undefined, answerable: true, problem: "a message is no batch" }, origin)
+    }
+    const together = new Batch(frames.length, origin)
+    for (const frame of frames) receive(frame, together)
+  }
+
+  const receive = (frame: unknown, origin: Origin | undefined): void => {
+    const classified = JsonRpc.classify(frame)
     switch (classified._tag) {
       case "Request":
-        return request(classified.message, inbound.origin)
+        subscriptions.publish(everything, classified.message)
+        return request(classified.message, origin)
       case "Notification":
-        return notification(classified.message, inbound.origin)
+        subscriptions.publish(everything, classified.message)
+        return notification(classified.message, origin)
       case "Response":
+        subscriptions.publish(everything, classified.message)
         response(classified.message)
-        return settle(inbound.origin)
+        return replies.settle(origin)
+      case "Batch":
+        return batch(classified.frames, origin)
       case "Malformed":
-        return malformed(classified.malformed, inbound.origin)
+        return malformed(classified.malformed, origin)
     }
   }
+
+  return ({ frame, origin }) =>
+    Result.isFailure(frame) ? badFrame(frame.failure, origin) : receive(frame.success, origin)
 }
 
 const progressTokenOf = (params: JsonRpc.Params | undefined): string | number | undefined => {

@@ -4,13 +4,11 @@ import {
   Differences,
   type Handshake,
   JsonRpc,
-  McpError,
   type Method,
   type Profile,
   type RequestId,
   Revision
 } from "@effect-mcp/protocol"
-import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -31,7 +29,7 @@ import { trust } from "./trust.ts"
 import { validate } from "./validation.ts"
 
 /**
- * The ways out: requests, notifications and replies.
+ * The ways out for what this side's program wants: requests and notifications.
  */
 export interface Sender {
   /** Sends a request and waits for its result. */
@@ -48,8 +46,6 @@ export interface Sender {
   ) => Effect.Effect<void, RequestError.RequestError>
   /** Sends a message as it is; waits while the outbox is full. */
   readonly send: (message: JsonRpc.Message, via?: Origin) => Effect.Effect<void, RequestError.RequestError>
-  /** Answers a request, at once and without waiting. */
-  readonly reply: (response: JsonRpc.Response, via: Origin | undefined, handed?: () => void) => void
   /** Lets go the requests that waited until the peer is ready. */
   readonly release: () => void
 }
@@ -93,15 +89,6 @@ interface Held {
 const sendPing: Handshake.Event = { _tag: "SendPing" }
 const sendRequest: Handshake.Event = { _tag: "SendRequest" }
 const sendNotification: Handshake.Event = { _tag: "SendNotification" }
-
-/** What kept a message from being sent, whichever way the send ended. */
-const errorOf = (exit: Exit.Exit<void, TransportError>): TransportError | undefined => {
-  if (Exit.isSuccess(exit)) return undefined
-  const failure = Cause.squash(exit.cause)
-  return failure instanceof TransportError
-    ? failure
-    : new TransportError({ reason: { _tag: "WriteFailed", cause: failure } })
-}
 
 /** The params as they go out: with the metadata of this call, and left out where nothing is in them. */
 const outgoing = (
@@ -159,14 +146,9 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
   const refusal = (row: Gate, params: object): RequestError.RequestErrorReason | undefined =>
     obstacle(row, (profile) => profile.capabilities) ?? Rules.find(row.name)?.(params, parties.profile())
 
-  const failedToSend = (message: JsonRpc.Message, error: TransportError) => {
-    core.emit({ _tag: "SendFailed", method: "method" in message ? message.method : undefined, error })
-    if (error.reason._tag === "WriteFailed" || error.reason._tag === "PeerEnded") core.broken(error)
-  }
-
   const reportFailure = (message: JsonRpc.Message) => (exit: Exit.Exit<void, TransportError>) => {
-    const error = errorOf(exit)
-    if (error !== undefined) failedToSend(message, error)
+    const error = Outbox.errorOf(exit)
+    if (error !== undefined) core.failedToSend(message, error)
   }
 
   /** The transport took the request, could not, or has ended the stream it opened for it. */
@@ -176,12 +158,12 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       const streamed = connection.request !== undefined
       const error = streamed && Exit.isSuccess(exit)
         ? new TransportError({ reason: { _tag: "ExchangeEnded" } })
-        : errorOf(exit)
+        : Outbox.errorOf(exit)
       if (error === undefined) return
       Exchanges.fail(exchange, { _tag: "SendFailed", error })
       // A stream of its own that fails is this exchange's trouble alone.
       if (streamed) core.emit({ _tag: "SendFailed", method: exchange.method, error })
-      else failedToSend(message, error)
+      else core.failedToSend(message, error)
     }
 
   /**
@@ -318,7 +300,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       const entry = Outbox.entry({ message, via, last: false }, {
         done: (exit) => {
           reportFailure(message)(exit)
-          const error = errorOf(exit)
+          const error = Outbox.errorOf(exit)
           Deferred.doneUnsafe(handed, error === undefined ? Exit.void : Exit.fail(error))
         }
       })
@@ -347,27 +329,10 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       return post(row.name, message, via)
     })
 
-  const reply: Sender["reply"] = (response, via, handed) =>
-    outbox.offer(
-      Outbox.entry({ message: response, via, last: true }, {
-        done: (exit) => {
-          handed?.()
-          const error = errorOf(exit)
-          if (error === undefined) return
-          failedToSend(response, error)
-          // What cannot be written is replaced by something that can, or the peer would wait for ever.
-          if (error.reason._tag === "Unserializable" && response.id !== undefined) {
-            reply(JsonRpc.failure(response.id, McpError.internalError), via)
-          }
-        }
-      })
-    )
-
   return {
     request,
     notify,
     send: (message, via) => post("method" in message ? message.method : "a response", message, via),
-    reply,
     release: () => {
       for (const [exchange, { enter, obstacle }] of held) {
         held.delete(exchange)

@@ -29,8 +29,9 @@ export const make = (
   let last: Transport.Inbound | undefined
   const received = (inbound: Transport.Inbound) => {
     if (Result.isFailure(inbound.frame)) return
-    const classified = JsonRpc.classify(inbound.frame.success)
-    if (classified._tag !== "Malformed") records.push({ side, direction: "received", message: classified.message })
+    for (const message of JsonRpc.messages(inbound.frame.success)) {
+      records.push({ side, direction: "received", message })
+    }
   }
   return {
     transport: {
@@ -47,7 +48,7 @@ export const make = (
             })
           },
           send: (outbound) => {
-            records.push({ side, direction: "sent", message: outbound.message })
+            for (const message of JsonRpc.messages(outbound.message)) records.push({ side, direction: "sent", message })
             return connection.send(outbound)
           },
           ...(request === undefined ? undefined : {

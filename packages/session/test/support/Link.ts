@@ -1,4 +1,4 @@
-import type { CloseReason, JsonRpc } from "@effect-mcp/protocol"
+import { type CloseReason, JsonRpc } from "@effect-mcp/protocol"
 import { type Transport, TransportError } from "@effect-mcp/session"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -60,11 +60,11 @@ export const over = (below: Transport.Transport["Service"]): Link => {
 
   /** What carries a message, as it is: a transport that needs no fiber to send needs none behind this either. */
   const through = (
-    message: JsonRpc.Message,
+    frame: JsonRpc.Frame,
     send: () => Effect.Effect<void, TransportError.TransportError>
   ): Effect.Effect<void, TransportError.TransportError> => {
     if (failure !== undefined) return Effect.fail(failure)
-    handed.push(message)
+    handed.push(...JsonRpc.messages(frame))
     if (!stalled) return send()
     const turn = Deferred.makeUnsafe<void>()
     waiting.push(turn)

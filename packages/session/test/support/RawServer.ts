@@ -66,17 +66,16 @@ export const make = Effect.fnUntraced(function*(
     Effect.tap(
       connection.run(({ frame, origin }) => {
         if (Result.isFailure(frame)) return
-        const classified = JsonRpc.classify(frame.success)
-        if (classified._tag === "Malformed") return
-        const { message } = classified
-        if (isRequest(message) && origin !== undefined) {
-          origins.set(message.id, origin)
-          latest = origin
+        for (const message of JsonRpc.messages(frame.success)) {
+          if (isRequest(message) && origin !== undefined) {
+            origins.set(message.id, origin)
+            latest = origin
+          }
+          received.push(message)
+          Queue.offerUnsafe(inbox, message)
+          const answers = script(message)
+          if (answers.length > 0) Effect.runFork(say(...answers))
         }
-        received.push(message)
-        Queue.offerUnsafe(inbox, message)
-        const answers = script(message)
-        if (answers.length > 0) Effect.runFork(say(...answers))
       }),
       () => Effect.sync(() => Deferred.doneUnsafe(ended, Exit.void))
     ),

@@ -1,0 +1,286 @@
+/** Several messages in one frame, which revision 2025-03-26 has and no other. */
+import { JsonRpc, Revision } from "@effect-mcp/protocol"
+import { MemoryTransport, RequestContext, type Transport } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
+import * as TestClock from "effect/testing/TestClock"
+import * as RawServer from "./support/RawServer.ts"
+import {
+  call,
+  codeOf,
+  initialize,
+  initialized,
+  introduce,
+  server,
+  settled,
+  start,
+  text,
+  tools,
+  withRawClient,
+  withRawServer
+} from "./support/sessions.ts"
+
+const batched = "2025-03-26"
+const ping = (id: number) => JsonRpc.request(id, "ping", undefined)
+
+/** Every frame that a server sends, batches as they are. */
+const framesOf = (pair: MemoryTransport.Pair, frames: Array<JsonRpc.Frame>): MemoryTransport.Pair => ({
+  client: pair.client,
+  server: {
+    connect: Effect.map(pair.server.connect, (connection) => ({
+      ...connection,
+      send: (outbound) => {
+        frames.push(outbound.message)
+        return connection.send(outbound)
+      }
+    }))
+  }
+})
+
+const serverWith = Effect.fnUntraced(function*(
+  handlers: Parameters<typeof tools>[0],
+  options: { readonly revision?: string } = {}
+) {
+  const frames: Array<JsonRpc.Frame> = []
+  const parts = yield* withRawClient({
+    handlers: tools(handlers),
+    server: { capabilities: { logging: {} } },
+    pair: Effect.map(MemoryTransport.make(), (pair) => framesOf(pair, frames))
+  })
+  yield* introduce(parts.raw, options.revision ?? batched)
+  frames.length = 0
+  return { ...parts, frames }
+})
+
+const idsOf = (frame: JsonRpc.Frame | undefined) =>
+  frame === undefined || !JsonRpc.isBatch(frame) ? frame : frame.map(({ id }) => id)
+
+describe("a batch that a server receives", () => {
+  it.effect("[MSG-15] is answered by one frame, when the last of its requests has been", () =>
+    Effect.gen(function*() {
+      const { frames, link } = yield* serverWith({
+        slow: Effect.as(Effect.sleep("1 second"), text("slow")),
+        quick: Effect.succeed(text("quick"))
+      })
+      link.deliver([call(1, "slow"), call("2", "quick"), initialized, ping(3)])
+      yield* settled
+      assert.deepStrictEqual(frames, [])
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(frames.map(idsOf), [["2", 3, 1]])
+    }))
+
+  it.effect("[MSG-15] leaves out what needs no answer, and is not answered where nothing does", () =>
+    Effect.gen(function*() {
+      const { frames, link, record, session } = yield* serverWith({})
+      link.deliver([initialized, JsonRpc.success(99, {})])
+      yield* settled
+      assert.deepStrictEqual(frames, [])
+      assert.strictEqual(record.of("UnmatchedResponse").length, 1)
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }))
+
+  it.effect("law 7: [MSG-15] what is no message in it costs only itself", () =>
+    Effect.gen(function*() {
+      const { frames, link } = yield* serverWith({ quick: Effect.succeed(text("quick")) })
+      link.deliver([1, call(1, "quick"), { jsonrpc: "2.0" }, { jsonrpc: "1.0", id: 2, method: "ping" }, [ping(3)]])
+      yield* settled
+      const [frame] = frames
+      assert.isTrue(frame !== undefined && JsonRpc.isBatch(frame))
+      if (frame === undefined || !JsonRpc.isBatch(frame)) return
+      assert.deepStrictEqual(frame.map((response) => [response.id, codeOf(response)]), [
+        [null, -32600],
+        [1, undefined],
+        [2, -32600],
+        [null, -32600]
+      ])
+      assert.strictEqual(frames.length, 1)
+    }))
+
+  it.effect("law 5: [CAN-04] a request in it that is cancelled has no reply, and the others wait for it no longer", () =>
+    Effect.gen(function*() {
+      const { frames, link } = yield* serverWith({ never: Effect.never, quick: Effect.succeed(text("quick")) })
+      link.deliver([call(1, "never"), call(2, "quick")])
+      yield* settled
+      assert.deepStrictEqual(frames, [])
+      link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
+      yield* settled
+      assert.deepStrictEqual(frames.map(idsOf), [[2]])
+    }))
+
+  it.effect("law 5: [CAN-04] a cancellation in it reaches the request before it", () =>
+    Effect.gen(function*() {
+      const { frames, link, session } = yield* serverWith({ never: Effect.never })
+      link.deliver([call(1, "never"), JsonRpc.notification("notifications/cancelled", { requestId: 1 })])
+      yield* settled
+      assert.deepStrictEqual(frames, [])
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }))
+
+  it.effect("law 5: a duplicate id in it is refused, and the first is answered", () =>
+    Effect.gen(function*() {
+      const { frames, link } = yield* serverWith({ slow: Effect.as(Effect.sleep("1 second"), text("slow")) })
+      link.deliver([call(1, "slow"), call(1, "slow")])
+      yield* TestClock.adjust("1 second")
+      const [frame] = frames
+      assert.deepStrictEqual(frame !== undefined && JsonRpc.isBatch(frame) ? frame.map(codeOf) : frame, [
+        -32600,
+        undefined
+      ])
+    }))
+
+  it.effect("[MSG-15] what a handler says meanwhile does not wait for the batch, and takes its stream", () =>
+    Effect.gen(function*() {
+      const { frames, raw } = yield* serverWith({
+        talk: Effect.gen(function*() {
+          yield* RequestContext.progress({ progress: 1 })
+          yield* RequestContext.log({ level: "info", data: "here" })
+          yield* Effect.sleep("1 second")
+          return text("done")
+        })
+      })
+      yield* raw.send(call(1, "talk", { _meta: { progressToken: 7 } }))
+      yield* settled
+      assert.strictEqual(frames.length, 2)
+    }))
+
+  it.effect("[MSG-15] has one stream of its own, which its answer ends", () =>
+    Effect.gen(function*() {
+      const sent: Array<Transport.Outbound> = []
+      const ended: Array<Transport.Origin> = []
+      let deliver: (frame: unknown, origin: Transport.Origin) => void = () => {}
+      yield* server({
+        connect: Effect.succeed({
+          run: (take) => {
+            deliver = (frame, origin) => take({ frame: Result.succeed(frame), origin })
+            return Effect.never
+          },
+          send: (outbound) => Effect.sync(() => sent.push(outbound)),
+          settle: (origin) => ended.push(origin)
+        })
+      }, tools({ talk: Effect.as(RequestContext.progress({ progress: 1 }), text("done")), never: Effect.never }))
+      yield* settled
+      const [handshake, batch, quiet, given] = [{}, {}, {}, {}]
+      deliver(initialize(batched), handshake)
+      deliver([call(1, "talk", { _meta: { progressToken: 7 } }), call(2, "talk"), initialized], batch)
+      deliver([initialized], quiet)
+      deliver([call(3, "never")], given)
+      deliver(JsonRpc.notification("notifications/cancelled", { requestId: 3 }), {})
+      yield* settled
+      assert.deepStrictEqual(
+        sent.slice(1).map(({ last, message, via }) => [via === batch, last, idsOf(message)]),
+        [
+          [true, false, JsonRpc.notification("notifications/progress", { progress: 1, progressToken: 7 })],
+          [true, true, [1, 2]]
+        ]
+      )
+      assert.deepStrictEqual(ended.map((origin) => [origin === quiet, origin === given]), [
+        [true, false],
+        [false, true],
+        [false, false]
+      ])
+    }))
+
+  it.effect("[MSG-15] what no JSON can say is replaced, and the other replies are as they were", () =>
+    Effect.gen(function*() {
+      const { link, raw } = yield* serverWith({
+        big: Effect.succeed({ content: [], _meta: { big: 1n } }),
+        quick: Effect.succeed(text("quick"))
+      })
+      link.deliver([call(1, "big"), call(2, "quick")])
+      const replies = [yield* raw.response, yield* raw.response]
+      assert.deepStrictEqual(replies.map(({ id }) => id), [1, 2])
+      assert.deepStrictEqual(replies.map(codeOf), [-32603, undefined])
+    }))
+
+  it.effect("law 1: when the session ends, finished requests of a batch are answered though others are not", () =>
+    Effect.gen(function*() {
+      const { frames, link, session } = yield* serverWith({ never: Effect.never, quick: Effect.succeed(text("quick")) })
+      link.deliver([call(1, "never"), call(2, "quick")])
+      yield* settled
+      const closing = yield* start(session.close)
+      yield* TestClock.adjust("10 seconds")
+      yield* Fiber.join(closing)
+      assert.deepStrictEqual(frames.map(idsOf), [[2]])
+    }))
+
+  it.effect("[MSG-16] initialize in a batch is refused, before the handshake and after it", () =>
+    Effect.gen(function*() {
+      const { link, raw, session } = yield* withRawClient()
+      yield* settled
+      link.deliver([initialize(batched)])
+      assert.strictEqual(codeOf(yield* raw.response), -32600)
+      assert.strictEqual((yield* session.state)._tag, "Opening")
+      yield* introduce(raw, batched)
+      link.deliver([initialize("2025-06-18")])
+      assert.strictEqual(codeOf(yield* raw.response), -32600)
+      assert.strictEqual((yield* session.profile).revision, batched)
+    }))
+
+  for (const revision of Revision.supported.filter((revision) => revision !== batched)) {
+    it.effect(`[MSG-17] is no message in ${revision}: it is refused as a whole`, () =>
+      Effect.gen(function*() {
+        const ran = Deferred.makeUnsafe<void>()
+        const { frames, link } = yield* serverWith({
+          quick: Effect.as(Deferred.succeed(ran, undefined), text("quick"))
+        }, { revision })
+        link.deliver([call(1, "quick"), ping(2)])
+        yield* settled
+        assert.deepStrictEqual(frames.map((frame) => JsonRpc.isBatch(frame) ? frame : codeOf(frame)), [-32600])
+        assert.isFalse(Deferred.isDoneUnsafe(ran))
+      }))
+  }
+})
+
+describe("a batch that a client receives", () => {
+  const shaken = { result: RawServer.initializeResult({ protocolVersion: batched }) }
+
+  it.effect("[MSG-15] responses in it are matched each, whatever their order", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer(shaken)
+      const one = yield* start(session.ping())
+      const two = yield* start(session.callTool("x"))
+      yield* raw.say([JsonRpc.success(2, text("x")), JsonRpc.success(1, {})])
+      yield* Fiber.join(one)
+      assert.deepStrictEqual(yield* Fiber.join(two), text("x"))
+    }))
+
+  it.effect("law 4: [MSG-15] progress and its response in one batch come in order", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer(shaken)
+      const steps: Array<number> = []
+      const calling = yield* start(session.callTool("x", {}, {
+        onProgress: ({ progress }) => Effect.sync(() => steps.push(progress))
+      }))
+      yield* raw.say([
+        JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }),
+        JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 2 }),
+        JsonRpc.success(1, text("x"))
+      ])
+      yield* Fiber.join(calling)
+      assert.deepStrictEqual(steps, [1, 2])
+    }))
+
+  it.effect("[MSG-15] pings in it are answered together", () =>
+    Effect.gen(function*() {
+      const { link, raw } = yield* withRawServer(shaken)
+      const before = link.handed.length
+      yield* raw.say([ping(1), ping(2)])
+      yield* settled
+      assert.deepStrictEqual(link.handed.slice(before), [JsonRpc.success(1, {}), JsonRpc.success(2, {})])
+    }))
+
+  it.effect("[MSG-17] in another revision it changes nothing", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawServer()
+      const calling = yield* start(session.ping())
+      yield* raw.say([JsonRpc.success(1, {})])
+      yield* settled
+      assert.isUndefined(calling.pollUnsafe())
+      assert.strictEqual(record.of("Malformed").length, 1)
+      yield* raw.say(JsonRpc.success(1, {}))
+      yield* Fiber.join(calling)
+    }))
+})
