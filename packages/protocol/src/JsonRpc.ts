@@ -197,7 +197,7 @@ const classifyResponse = (
 }
 
 /**
- * A request. Empty params are left out: the wire never carries `params: null`.
+ * A request. Params that are `undefined` are left out: the wire never carries `params: null`.
  *
  * @category constructors
  * @since 0.1.0

@@ -112,8 +112,8 @@ export interface Shape extends Session.Session<Handshake.ServerState> {
   /** Waits until the client has introduced itself, and says what is known of it. */
   readonly profile: Effect.Effect<Profile.ClientProfile, SessionClosed>
   /**
-   * Has the client declared all of this? Each part that is asked for must be there, experimental ones equal by value; what is
-   * not asked for does not matter. `false` before the client has introduced itself.
+   * Has the client declared all of this, as `Capabilities.covers` compares it? What is not asked for does not matter. `false`
+   * before the client has introduced itself.
    */
   readonly hasCapability: (required: Capabilities.ClientCapabilities) => Effect.Effect<boolean>
   /**
