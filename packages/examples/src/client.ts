@@ -3,7 +3,7 @@
  * wants to look at later is kept.
  */
 import { JsonRpc, type Logging } from "@effect-mcp/protocol"
-import { ClientSession, Transport } from "@effect-mcp/session"
+import { ClientSession, Recording } from "@effect-mcp/session"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -24,24 +24,11 @@ const witness = Layer.effect(
 )
 
 /** The same transport, with someone watching what goes out. */
-const witnessed = Layer.effect(
-  Transport.Transport,
-  Effect.gen(function*() {
-    const { sent } = yield* Witness
-    const transport = yield* Transport.Transport
-    return {
-      connect: Effect.map(transport.connect, (connection) => ({
-        ...connection,
-        send: (outbound: Transport.Outbound) =>
-          Effect.andThen(
-            Effect.sync(() => {
-              sent.push(...JsonRpc.messages(outbound.message))
-            }),
-            connection.send(outbound)
-          )
-      }))
-    }
-  })
+const witnessed = Layer.unwrap(
+  Effect.map(Witness, ({ sent }) =>
+    Recording.layer((entry) => {
+      if (entry._tag === "Sent") sent.push(...JsonRpc.messages(entry.frame))
+    }))
 )
 
 const session = ClientSession.layer({

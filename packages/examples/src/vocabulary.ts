@@ -5,9 +5,7 @@
 import type { Tool } from "@effect-mcp/protocol"
 
 /** One call of a tool; of a tool that can do so, as a task. */
-export interface Call extends Tool.CallToolParams {
-  readonly task?: object
-}
+export type Call = Tool.CallToolParams
 
 /** A call for each thing that the conversation wants to happen. */
 export interface Vocabulary {

@@ -241,7 +241,8 @@ export const isKnownTo = (path: Path, revision: Revision): boolean => {
 
 /**
  * Does what is declared cover what is required? Every part that is required must be there; what is not required is not
- * looked at; experimental capabilities must be equal by value, and of tasks the requests that may become one are compared.
+ * looked at. Experimental capabilities must be equal by value. The modes of an elicitation are not compared, and of tasks only
+ * the requests that may become one.
  *
  * @category guards
  * @since 0.1.0

@@ -4,32 +4,10 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import { Icon } from "./Implementation.ts"
+import { Annotations } from "./Annotations.ts"
+import { resourceMembers } from "./internal/resourceMembers.ts"
 import { Meta } from "./Meta.ts"
-
-/**
- * For whom a piece of content is meant, how important it is (0 to 1), and when it last changed (ISO 8601).
- *
- * @category models
- * @since 0.1.0
- */
-export interface Annotations {
-  readonly audience?: ReadonlyArray<"user" | "assistant">
-  readonly priority?: number
-  readonly lastModified?: string
-}
-
-/**
- * The schema of {@link Annotations}.
- *
- * @category schemas
- * @since 0.1.0
- */
-export const Annotations: Schema.Codec<Annotations> = Schema.Struct({
-  audience: Schema.optionalKey(Schema.Array(Schema.Literals(["user", "assistant"]))),
-  priority: Schema.optionalKey(Schema.Finite),
-  lastModified: Schema.optionalKey(Schema.String)
-})
+import { type Resource, ResourceContents } from "./Resource.ts"
 
 const annotated = { annotations: Schema.optionalKey(Annotations), _meta: Schema.optionalKey(Meta) }
 
@@ -118,17 +96,8 @@ export const AudioContent: Schema.Codec<AudioContent> = Schema.Struct({
  * @category models
  * @since 0.1.0
  */
-export interface ResourceLink {
+export interface ResourceLink extends Resource {
   readonly type: "resource_link"
-  readonly uri: string
-  readonly name: string
-  readonly title?: string
-  readonly description?: string
-  readonly mimeType?: string
-  readonly size?: number
-  readonly icons?: ReadonlyArray<Icon>
-  readonly annotations?: Annotations
-  readonly _meta?: Meta
 }
 
 /**
@@ -139,42 +108,8 @@ export interface ResourceLink {
  */
 export const ResourceLink: Schema.Codec<ResourceLink> = Schema.Struct({
   type: Schema.Literal("resource_link"),
-  uri: Schema.String,
-  name: Schema.String,
-  title: Schema.optionalKey(Schema.String),
-  description: Schema.optionalKey(Schema.String),
-  mimeType: Schema.optionalKey(Schema.String),
-  size: Schema.optionalKey(Schema.Finite),
-  icons: Schema.optionalKey(Schema.Array(Icon)),
-  ...annotated
+  ...resourceMembers
 })
-
-/**
- * The contents of a resource: text, or base64 in `blob`.
- *
- * @category models
- * @since 0.1.0
- */
-export type ResourceContents =
-  | { readonly uri: string; readonly mimeType?: string; readonly text: string; readonly _meta?: Meta }
-  | { readonly uri: string; readonly mimeType?: string; readonly blob: string; readonly _meta?: Meta }
-
-const contents = {
-  uri: Schema.String,
-  mimeType: Schema.optionalKey(Schema.String),
-  _meta: Schema.optionalKey(Meta)
-}
-
-/**
- * The schema of {@link ResourceContents}.
- *
- * @category schemas
- * @since 0.1.0
- */
-export const ResourceContents: Schema.Codec<ResourceContents> = Schema.Union([
-  Schema.Struct({ ...contents, text: Schema.String }),
-  Schema.Struct({ ...contents, blob: Schema.String })
-])
 
 /**
  * A resource included in full.

@@ -245,7 +245,7 @@ export const messages = (frame: unknown): ReadonlyArray<Message> => {
 export const isBatch = (frame: Frame): frame is ReadonlyArray<Response> => Array.isArray(frame)
 
 /**
- * A request. Empty params are left out: the wire never carries `params: null`.
+ * A request. Params that are `undefined` are left out: the wire never carries `params: null`.
  *
  * @category constructors
  * @since 0.1.0

@@ -26,7 +26,7 @@ export type Sender = Role | "either"
 /**
  * The other side.
  *
- * @category models
+ * @category lookups
  * @since 0.1.0
  */
 export const peerOf = (role: Role): Role => role === "client" ? "server" : "client"

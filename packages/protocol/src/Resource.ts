@@ -4,19 +4,10 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import { Annotations, ResourceContents } from "./Content.ts"
-import { Icon } from "./Implementation.ts"
+import type { Annotations } from "./Annotations.ts"
+import type { Icon } from "./Implementation.ts"
+import { describedMembers, resourceMembers } from "./internal/resourceMembers.ts"
 import { Meta, RequestMeta } from "./Meta.ts"
-
-const named = {
-  name: Schema.String,
-  title: Schema.optionalKey(Schema.String),
-  description: Schema.optionalKey(Schema.String),
-  mimeType: Schema.optionalKey(Schema.String),
-  icons: Schema.optionalKey(Schema.Array(Icon)),
-  annotations: Schema.optionalKey(Annotations),
-  _meta: Schema.optionalKey(Meta)
-}
 
 /**
  * A resource as a server lists it; `size` is in bytes.
@@ -42,11 +33,7 @@ export interface Resource {
  * @category schemas
  * @since 0.1.0
  */
-export const Resource: Schema.Codec<Resource> = Schema.Struct({
-  uri: Schema.String,
-  size: Schema.optionalKey(Schema.Finite),
-  ...named
-})
+export const Resource: Schema.Codec<Resource> = Schema.Struct(resourceMembers)
 
 /**
  * A family of resources; `uriTemplate` is an RFC 6570 template.
@@ -73,7 +60,7 @@ export interface ResourceTemplate {
  */
 export const ResourceTemplate: Schema.Codec<ResourceTemplate> = Schema.Struct({
   uriTemplate: Schema.String,
-  ...named
+  ...describedMembers
 })
 
 /**
@@ -145,6 +132,33 @@ export const ResourceParams: Schema.Codec<ResourceParams> = Schema.Struct({
   uri: Schema.String,
   _meta: Schema.optionalKey(RequestMeta)
 })
+
+/**
+ * The contents of a resource: text, or base64 in `blob`.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type ResourceContents =
+  | { readonly uri: string; readonly mimeType?: string; readonly text: string; readonly _meta?: Meta }
+  | { readonly uri: string; readonly mimeType?: string; readonly blob: string; readonly _meta?: Meta }
+
+const contents = {
+  uri: Schema.String,
+  mimeType: Schema.optionalKey(Schema.String),
+  _meta: Schema.optionalKey(Meta)
+}
+
+/**
+ * The schema of {@link ResourceContents}.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const ResourceContents: Schema.Codec<ResourceContents> = Schema.Union([
+  Schema.Struct({ ...contents, text: Schema.String }),
+  Schema.Struct({ ...contents, blob: Schema.String })
+])
 
 /**
  * What was read: one entry for a plain resource, several for one that is a collection.

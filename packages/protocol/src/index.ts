@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+export * as Annotations from "./Annotations.ts"
 export * as Cancelled from "./Cancelled.ts"
 export * as Capabilities from "./Capabilities.ts"
 export * as CloseReason from "./CloseReason.ts"

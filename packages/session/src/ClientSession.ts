@@ -416,8 +416,12 @@ const shape = (
 }
 
 /**
- * The session as a Layer, under the key of one particular server. Every build makes a session of its own, also where one
- * layer value is provided twice.
+ * The session as a Layer, under the key of one particular server. Every build of this Layer makes a session of its own, also
+ * where one value of it stands on two transports.
+ *
+ * That holds of this Layer and not of what is composed with it: a constant such as `Layer.provide(layerOf(...), transport)` is
+ * one Layer to Effect, which builds it once however often it is provided at the same time, and so it is one session. For two,
+ * compose them in a function that is called twice, or put `Layer.fresh` around the composition.
  *
  * @category layers
  * @since 0.1.0
@@ -436,7 +440,8 @@ export const layerOf = <
 > => Layer.fresh(Layer.effect(key, make(options)))
 
 /**
- * The session as a Layer. Swap the transport's Layer below it, and nothing else changes.
+ * The session as a Layer. Swap the transport's Layer below it, and nothing else changes. As with {@link layerOf}, every build
+ * makes a session of its own, while a constant composed of this Layer and its transport is one session wherever it is provided.
  *
  * @example
  * ```ts

@@ -21,7 +21,7 @@ import { type Connection, type FrameError, type Inbound, Transport } from "./Tra
  * @since 0.1.0
  */
 export type Entry =
-  | { readonly _tag: "Sent"; readonly at: number; readonly message: JsonRpc.Frame }
+  | { readonly _tag: "Sent"; readonly at: number; readonly frame: JsonRpc.Frame }
   | { readonly _tag: "Received"; readonly at: number; readonly frame: unknown }
   | { readonly _tag: "Unreadable"; readonly at: number; readonly error: FrameError }
 
@@ -43,8 +43,8 @@ const recorded = (
   clock: Clock.Clock,
   record: (entry: Entry) => void
 ): Transport["Service"] => {
-  const sent = (message: JsonRpc.Frame) =>
-    Effect.sync(() => record({ _tag: "Sent", at: clock.currentTimeMillisUnsafe(), message }))
+  const sent = (frame: JsonRpc.Frame) =>
+    Effect.sync(() => record({ _tag: "Sent", at: clock.currentTimeMillisUnsafe(), frame }))
   const received = ({ frame }: Inbound) => {
     const at = clock.currentTimeMillisUnsafe()
     record(
@@ -136,6 +136,6 @@ export const toJsonLine = (entry: Entry): string => {
   try {
     return JSON.stringify(entry)
   } catch {
-    return JSON.stringify({ ...entry, message: null, frame: null })
+    return JSON.stringify({ ...entry, frame: null })
   }
 }

@@ -120,8 +120,8 @@ export interface Shape extends Session.Session<State> {
   /** Waits until the client has introduced itself, and says what is known of it. */
   readonly profile: Effect.Effect<Profile.ClientProfile, SessionClosed>
   /**
-   * Has the client declared all of this? Each part that is asked for must be there, experimental ones equal by value; what is
-   * not asked for does not matter. `false` before the client has introduced itself.
+   * Has the client declared all of this, as `Capabilities.covers` compares it? What is not asked for does not matter. `false`
+   * before the client has introduced itself.
    */
   readonly hasCapability: (required: Capabilities.ClientCapabilities) => Effect.Effect<boolean>
   /**
@@ -522,7 +522,7 @@ export const handlers = <const H extends Handlers.Handlers<"client", unknown>>(
 
 /**
  * A server in this process, as the transport that leads a client to it. Put it where a `StdioClient` stood, and the same
- * program talks to these handlers.
+ * program talks to these handlers. Every build of this Layer makes a server of its own.
  *
  * @example
  * ```ts
@@ -559,7 +559,9 @@ export const layerInProcess = <const H extends Handlers.Handlers<"client", unkno
   ))
 
 /**
- * The session as a Layer: it serves while the Layer is there. Every build makes a session of its own.
+ * The session as a Layer: it serves while the Layer is there. Every build of this Layer makes a session of its own. A constant
+ * composed of it and its transport is built once however often it is provided at the same time, and so it is one session; for
+ * two, compose them in a function that is called twice, or put `Layer.fresh` around the composition.
  *
  * @category layers
  * @since 0.1.0

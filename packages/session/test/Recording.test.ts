@@ -9,7 +9,7 @@ import * as Link from "./support/Link.ts"
 import { client, forms, server, settled, text, tools } from "./support/sessions.ts"
 
 const methodOf = (entry: Recording.Entry): string => {
-  const frame = entry._tag === "Sent" ? entry.message : entry._tag === "Received" ? entry.frame : entry.error
+  const frame = entry._tag === "Unreadable" ? entry.error : entry.frame
   return typeof frame === "object" && frame !== null && "method" in frame ? String(frame.method) : "a response"
 }
 

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as TestClock from "effect/testing/TestClock"
-import { closedEvents, closedFor, peerEnded, requested } from "./support/closing.ts"
+import { closedEvents, closedFor, peerEnded, requested, serving } from "./support/closing.ts"
 import * as Link from "./support/Link.ts"
 import * as RawServer from "./support/RawServer.ts"
 import {
@@ -42,12 +42,7 @@ describe("a broken transport", () => {
     it.effect(`law 1: ${how}: handlers are interrupted and calls fail at once`, () =>
       Effect.gen(function*() {
         const { effect, seen } = traced(Effect.sleep(1))
-        const { link, raw, record, session } = yield* withRawClient({
-          handlers: tools({ x: effect }),
-          server: { limits: { gracefulClose: "5 seconds" } }
-        })
-        yield* introduce(raw)
-        yield* raw.send(call(1, "x"))
+        const { link, raw, record, session } = yield* serving(effect)
         const ping = yield* start(session.ping())
         yield* settled
         breakIt(link)

@@ -7,7 +7,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { closedEvents, closedFor, peerEnded, requested } from "./support/closing.ts"
+import { closedEvents, closedFor, peerEnded, requested, serving } from "./support/closing.ts"
 import * as Link from "./support/Link.ts"
 import {
   call,
@@ -102,12 +102,7 @@ describe("an end on purpose", () => {
   it.effect("a close whose caller leaves goes on", () =>
     Effect.gen(function*() {
       const { effect, seen } = traced(Effect.sleep(2000))
-      const { raw, session } = yield* withRawClient({
-        handlers: tools({ x: effect }),
-        server: { limits: { gracefulClose: 5000 } }
-      })
-      yield* introduce(raw)
-      yield* raw.send(call(1, "x"))
+      const { session } = yield* serving(effect)
       const close = yield* start(session.close)
       yield* Fiber.interrupt(close)
       assert.strictEqual((yield* session.state)._tag, "Closing")
@@ -149,12 +144,7 @@ describe("an end on purpose", () => {
   it.effect("it takes no longer than its handlers do", () =>
     Effect.gen(function*() {
       const { effect, seen } = traced(Effect.sleep(300))
-      const { raw, session } = yield* withRawClient({
-        handlers: tools({ x: effect }),
-        server: { limits: { gracefulClose: 5000 } }
-      })
-      yield* introduce(raw)
-      yield* raw.send(call(1, "x"))
+      const { raw, session } = yield* serving(effect)
       const close = yield* start(session.close)
       yield* TestClock.adjust(299)
       assert.isUndefined(close.pollUnsafe())
@@ -168,17 +158,10 @@ describe("an end on purpose", () => {
   it.effect("handlers get 5 seconds, then they are interrupted and their clean-up awaited", () =>
     Effect.gen(function*() {
       const seen: Array<string> = []
-      const { raw, record, session } = yield* withRawClient({
-        handlers: tools({
-          x: Effect.onInterrupt(
-            Effect.never,
-            () => Effect.andThen(Effect.sleep(400), Effect.sync(() => seen.push("cleaned up")))
-          )
-        }),
-        server: { limits: { gracefulClose: "5 seconds" } }
-      })
-      yield* introduce(raw)
-      yield* raw.send(call(1, "x"))
+      const { raw, record, session } = yield* serving(Effect.onInterrupt(
+        Effect.never,
+        () => Effect.andThen(Effect.sleep(400), Effect.sync(() => seen.push("cleaned up")))
+      ))
       const close = yield* start(session.close)
       yield* TestClock.adjust(5399)
       assert.deepStrictEqual([close.pollUnsafe(), seen.length], [undefined, 0])
@@ -255,12 +238,7 @@ describe("an end on purpose", () => {
   it.effect("with no time to finish, handlers are interrupted at once", () =>
     Effect.gen(function*() {
       const { effect, seen } = traced(Effect.sleep(1))
-      const { raw, session } = yield* withRawClient({
-        handlers: tools({ x: effect }),
-        server: { limits: { gracefulClose: 0 } }
-      })
-      yield* introduce(raw)
-      yield* raw.send(call(1, "x"))
+      const { session } = yield* serving(effect, 0)
       yield* session.close
       assert.deepStrictEqual(seen, ["began", "interrupted"])
     }))
@@ -421,12 +399,7 @@ describe("the first reason stays", () => {
     it.effect(`${what} does not change why this side closes`, () =>
       Effect.gen(function*() {
         const { effect, seen } = traced(Effect.sleep(1000))
-        const { link, raw, record, session } = yield* withRawClient({
-          handlers: tools({ x: effect }),
-          server: { limits: { gracefulClose: "5 seconds" } }
-        })
-        yield* introduce(raw)
-        yield* raw.send(call(1, "x"))
+        const { link, record, session } = yield* serving(effect)
         const close = yield* start(session.close)
         yield* settled
         breakIt(link)
@@ -439,11 +412,10 @@ describe("the first reason stays", () => {
 
     it.effect(`closing does not change that it was ${what}`, () =>
       Effect.gen(function*() {
-        const { link, raw, record, session } = yield* withRawClient({
-          handlers: tools({ x: Effect.uninterruptible(Effect.as(Effect.sleep(500), text("x"))) })
-        })
-        yield* introduce(raw)
-        yield* raw.send(call(1, "x"))
+        const { link, record, session } = yield* serving(
+          Effect.uninterruptible(Effect.as(Effect.sleep(500), text("x"))),
+          0
+        )
         breakIt(link)
         yield* settled
         const state = yield* session.state

@@ -139,4 +139,23 @@ describe("what is not JSON", () => {
       assert.strictEqual(error.reason._tag, "Closed")
       assert.include(error.message, "JSON")
     }))
+
+  it.effect("law 5: a result that throws when it is made to fit an older revision is an internal error to the peer", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawClient({
+        handlers: {
+          "tools/call": () =>
+            Effect.succeed({
+              get content(): never {
+                throw new Error("no")
+              }
+            })
+        }
+      })
+      yield* introduce(raw, "2025-03-26")
+      yield* raw.send(call(1, "x"))
+      assert.strictEqual(codeOf(yield* raw.response), -32603)
+      assert.strictEqual(record.of("HandlerFailed").length, 1)
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }))
 })

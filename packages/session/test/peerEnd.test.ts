@@ -2,7 +2,7 @@ import { RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
-import { closedFor, peerEnded, requested } from "./support/closing.ts"
+import { closedFor, peerEnded, requested, serving } from "./support/closing.ts"
 import {
   call,
   connected,
@@ -132,12 +132,7 @@ describe("the peer's end", () => {
   it.effect("[STD-10] a handler that takes too long is interrupted", () =>
     Effect.gen(function*() {
       const { effect, seen } = traced(Effect.sleep("1 minute"))
-      const { link, raw, session } = yield* withRawClient({
-        handlers: tools({ x: effect }),
-        server: { limits: { gracefulClose: "5 seconds" } }
-      })
-      yield* introduce(raw)
-      yield* raw.send(call(1, "x"))
+      const { link, raw, session } = yield* serving(effect)
       link.endReading()
       yield* TestClock.adjust(4999)
       assert.deepStrictEqual(seen, ["began"])
@@ -151,12 +146,7 @@ describe("the peer's end", () => {
   it.effect("to close a session whose peer has ended hurries it, and the reason stays", () =>
     Effect.gen(function*() {
       const { effect, seen } = traced(Effect.never)
-      const { link, raw, session } = yield* withRawClient({
-        handlers: tools({ x: effect }),
-        server: { limits: { gracefulClose: "5 seconds" } }
-      })
-      yield* introduce(raw)
-      yield* raw.send(call(1, "x"))
+      const { link, session } = yield* serving(effect)
       link.endReading()
       yield* settled
       assert.deepStrictEqual(yield* session.close, peerEnded)

@@ -1,10 +1,21 @@
-import { ClientSession, MemoryTransport, ServerSession } from "@effect-mcp/session"
+import {
+  ClientSession,
+  type HandshakeError,
+  MemoryTransport,
+  ServerSession,
+  type TransportError
+} from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as RawServer from "./support/RawServer.ts"
 import { client, forms, info, server, text, tools } from "./support/sessions.ts"
+
+type Sessions = Layer.Layer<
+  ClientSession.ClientSession,
+  HandshakeError.HandshakeError | TransportError.TransportError
+>
 
 describe("two sessions", () => {
   it.effect("law 10: one layer constant over two transports is two sessions", () =>
@@ -74,6 +85,33 @@ describe("two sessions", () => {
       yield* one.close
       assert.strictEqual((yield* Effect.flip(one.ping())).reason._tag, "Closed")
       yield* two.ping()
+    }))
+
+  /** What two programs come to, one inside the other, each of which is given a layer. */
+  const nested = (outer: Sessions, inner: Sessions) =>
+    Effect.gen(function*() {
+      const one = yield* ClientSession.ClientSession
+      const two = yield* Effect.provide(ClientSession.ClientSession, inner)
+      yield* one.ping()
+      return { isOne: one === two, innerIs: (yield* two.state)._tag }
+    }).pipe(Effect.provide(outer))
+
+  it.effect("law 10: one constant that is composed of a session and its transport is one session", () =>
+    Effect.gen(function*() {
+      const composed = Layer.provide(ClientSession.layer({ info }), ServerSession.layerInProcess({}, { info }))
+      assert.deepStrictEqual(yield* nested(composed, composed), { isOne: true, innerIs: "Operating" })
+      const pair = yield* MemoryTransport.make()
+      const serving = Layer.provide(ServerSession.layer({}, { info }), MemoryTransport.layer(pair.server))
+      // A second session at the same end would fail with `InUse`.
+      yield* Layer.build(Layer.merge(serving, serving))
+    }))
+
+  it.effect("law 10: a function that composes them, or Layer.fresh around them, gives one each time", () =>
+    Effect.gen(function*() {
+      const compose = () => Layer.provide(ClientSession.layer({ info }), ServerSession.layerInProcess({}, { info }))
+      assert.deepStrictEqual(yield* nested(compose(), compose()), { isOne: false, innerIs: "Closed" })
+      const fresh = Layer.fresh(compose())
+      assert.deepStrictEqual(yield* nested(fresh, fresh), { isOne: false, innerIs: "Closed" })
     }))
 
   for (const { form, pair } of forms) {

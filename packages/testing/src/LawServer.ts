@@ -55,7 +55,9 @@ const answer = (structuredContent: Input): Tool.CallToolResult => ({
  * @since 0.1.0
  */
 export const make = (): Handlers.Handlers<"client", RequestContext.RequestContext> => {
-  const seen = { waiting: 0, interrupted: 0 }
+  let waiting = 0
+  let interrupted = 0
+  const report = (): Report => ({ waiting, interrupted })
 
   const steps = Effect.fnUntraced(function*(input: Input) {
     const total = toWholeNumber(input["count"])
@@ -67,10 +69,10 @@ export const make = (): Handlers.Handlers<"client", RequestContext.RequestContex
   })
 
   const wait = Effect.suspend(() => {
-    seen.waiting++
+    waiting++
     return Effect.onInterrupt(Effect.never, () =>
       Effect.sync(() => {
-        seen.interrupted++
+        interrupted++
       }))
   })
 
@@ -101,7 +103,7 @@ export const make = (): Handlers.Handlers<"client", RequestContext.RequestContex
       case "wait":
         return wait
       case "report":
-        return Effect.sync(() => answer({ ...seen }))
+        return Effect.sync(() => answer({ ...report() }))
       case "refuse":
         return Effect.fail(
           new McpError.McpError({ code: toWholeNumber(input["code"]), message: String(input["message"]) })

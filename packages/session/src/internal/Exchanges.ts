@@ -37,13 +37,14 @@ export interface Exchange {
   stream: Fiber.Fiber<void, unknown> | undefined
 }
 
-/**
- * The requests of this side that are in flight. Matching is by id, type included: `1` is not `"1"`.
- */
+/** The exchanges by id, until there will be no more. */
 export type Table =
   | { readonly _tag: "Open"; readonly exchanges: HashMap.HashMap<RequestId.RequestId, Exchange> }
   | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason }
 
+/**
+ * The requests of this side that are in flight. Matching is by id, type included: `1` is not `"1"`.
+ */
 export interface Exchanges {
   /** Reserves the next id. Once the table is closed it gives the reason instead, so nothing slips in behind the sweep. */
   readonly open: (options: {

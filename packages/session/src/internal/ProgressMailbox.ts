@@ -7,7 +7,7 @@ import * as Latch from "effect/Latch"
  * take its time. When it is full the oldest step makes room.
  */
 export interface ProgressMailbox {
-  /** Puts a step in; `false` when it does not grow and was left out, `"Overflow"` when an older step had to go. */
+  /** Puts a step in; `"NotIncreasing"` when it does not grow and was left out, `"Overflow"` when an older step had to go. */
   readonly offer: (step: Progress.Progress) => "Taken" | "Overflow" | "NotIncreasing"
   /** No more steps will come: the response is there, or will never be. */
   readonly end: () => void

@@ -182,7 +182,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     outcome: Exit.Exit<unknown, McpError.McpError>,
     revision: Revision.Revision
   ) => {
-    const exit = Exit.isSuccess(outcome) && !isResult(outcome.value) ? Exit.die(noResult(served.method)) : outcome
+    const exit = Exit.isSuccess(outcome) ? fitted(served.method, revision, outcome.value) : outcome
     const claimed = inflight.claim(served)
     served.ended = true
     const error = Exit.isFailure(exit) ? answerTo(exit.cause) : undefined
@@ -194,7 +194,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     // It counts as in flight until its reply is on its way, so that a peer which takes none cannot go on asking.
     replies.reply(
       Exit.isSuccess(exit)
-        ? JsonRpc.success(served.id, Differences.project(served.method, "result", revision, exit.value))
+        ? JsonRpc.success(served.id, exit.value)
         : JsonRpc.failure(served.id, error ?? McpError.internalError),
       served.origin,
       () => inflight.release(served)
@@ -317,7 +317,17 @@ const duplicate = McpError.invalidRequest("A request with this id is in flight")
 
 const isResult = (value: unknown): boolean => typeof value === "object" && value !== null
 
-const noResult = (method: string) => new Error(`the handler of ${method} answered with something that is no result`)
+/** What a handler answered, in the words of the peer's revision. Reading what a program made may throw, as the program may. */
+const fitted = (method: string, revision: Revision.Revision, value: unknown): Exit.Exit<unknown> => {
+  if (!isResult(value)) {
+    return Exit.die(new Error(`the handler of ${method} answered with something that is no result`))
+  }
+  try {
+    return Exit.succeed(Differences.project(method, "result", revision, value))
+  } catch (thrown) {
+    return Exit.die(thrown)
+  }
+}
 
 /** The error a handler chose to answer with, if it chose one. */
 const answerTo = (cause: Cause.Cause<McpError.McpError>): McpError.McpError | undefined => {

@@ -17,7 +17,7 @@ import * as Stream from "effect/Stream"
 import * as LineFraming from "../LineFraming.ts"
 
 /** How many bytes may wait, those being written included, before `send` suspends: 1 MiB. */
-export const defaultHighWaterBytes: number = 1024 * 1024
+const defaultHighWaterBytes: number = 1024 * 1024
 
 export interface LineWriter {
   /**
