@@ -1,0 +1,133 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import { Metrics } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Metric from "effect/Metric"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/testing/TestClock"
+import { call, connected, introduce, settled, start, text, tools, withRawClient } from "./support/sessions.ts"
+
+/** Metrics of a program of its own. */
+const alone = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.suspend(() => Effect.provideService(effect, Metric.MetricRegistry, new Map()))
+
+interface Series {
+  readonly attributes: object
+  readonly count?: number
+  readonly sum?: number
+  readonly value?: number
+}
+
+/** The series of one metric: their attributes, and how many values each has, with their sum. */
+const seriesOf = (id: string) =>
+  Effect.map(Metric.snapshot, (all) =>
+    all.flatMap((snapshot): ReadonlyArray<Series> => {
+      if (snapshot.id !== id) return []
+      const { unit: _, ...attributes } = snapshot.attributes ?? {}
+      return snapshot.type === "Histogram"
+        ? [{ attributes, count: snapshot.state.count, sum: snapshot.state.sum }]
+        : snapshot.type === "Gauge"
+        ? [{ attributes, value: Number(snapshot.state.value) }]
+        : []
+    }))
+
+const { middleware } = Metrics
+const tool = (name: string) => ({ "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name })
+const common = { "mcp.method.name": "tools/call", "mcp.protocol.version": "2025-11-25" }
+
+describe("metrics", () => {
+  it.effect("how long requests take, in seconds, at both sides, and how they end", () =>
+    Effect.gen(function*() {
+      const { client } = yield* connected({
+        handlers: tools({ slow: Effect.as(Effect.sleep("2 seconds"), text("x")), dies: Effect.die("no") }),
+        client: { middleware },
+        server: { middleware }
+      })
+      const slow = yield* start(client.callTool("slow"))
+      yield* TestClock.adjust("2 seconds")
+      yield* Fiber.join(slow)
+      yield* Effect.flip(client.callTool("dies"))
+      const failed = { "error.type": "-32603", "rpc.response.status_code": "-32603" }
+      const expected = [
+        { attributes: { ...common, ...tool("slow") }, count: 1, sum: 2 },
+        { attributes: { ...common, ...tool("dies"), ...failed }, count: 1, sum: 0 }
+      ]
+      assert.deepStrictEqual(yield* seriesOf("mcp.client.operation.duration"), expected)
+      assert.deepStrictEqual(yield* seriesOf("mcp.server.operation.duration"), expected)
+    }).pipe(alone))
+
+  it.effect("how many requests are in flight, whatever ends them", () =>
+    Effect.gen(function*() {
+      const { client } = yield* connected({
+        handlers: tools({ wait: Effect.never }),
+        client: { middleware },
+        server: { middleware }
+      })
+      const active = Effect.all([seriesOf("mcp.client.active_requests"), seriesOf("mcp.server.active_requests")])
+      const one = yield* start(client.callTool("wait"))
+      const two = yield* start(client.callTool("wait"))
+      yield* settled
+      const series = (value: number) => [{ attributes: { "mcp.method.name": "tools/call" }, value }]
+      assert.deepStrictEqual(yield* active, [series(2), series(2)])
+      yield* Fiber.interrupt(one)
+      yield* settled
+      assert.deepStrictEqual(yield* active, [series(1), series(1)])
+      yield* client.close
+      yield* Fiber.await(two)
+      yield* settled
+      assert.deepStrictEqual(yield* active, [series(0), series(0)])
+    }).pipe(alone))
+
+  it.effect("a peer cannot fill them with names of its own invention", () =>
+    Effect.gen(function*() {
+      const { raw } = yield* withRawClient({
+        handlers: tools({ x: Effect.succeed(text("x")) }),
+        server: { middleware }
+      })
+      yield* introduce(raw)
+      for (let id = 1; id <= 100; id++) {
+        yield* raw.send(call(id, `invented ${id}`))
+        yield* raw.send(JsonRpc.request(`m${id}`, `invented/${id}`, {}))
+      }
+      yield* settled
+      assert.deepStrictEqual(yield* seriesOf("mcp.server.operation.duration"), [
+        {
+          attributes: { ...common, "gen_ai.operation.name": "execute_tool", "rpc.response.status_code": "-32602" },
+          count: 100,
+          sum: 0
+        }
+      ])
+    }).pipe(alone))
+
+  it.effect("how long sessions last, and what went wrong; it needs no middleware", () =>
+    Effect.gen(function*() {
+      const scope = yield* Scope.make()
+      const { client, links } = yield* Scope.provide(connected(), scope)
+      yield* TestClock.adjust("90 seconds")
+      yield* client.close
+      yield* Scope.close(scope, Exit.void)
+      const revision = { "mcp.protocol.version": "2025-11-25" }
+      assert.deepStrictEqual(yield* seriesOf("mcp.client.session.duration"), [{
+        attributes: revision,
+        count: 1,
+        sum: 90
+      }])
+      assert.deepStrictEqual(yield* seriesOf("mcp.server.session.duration"), [{
+        attributes: revision,
+        count: 1,
+        sum: 90
+      }])
+      assert.isFalse(links.client.isOpen())
+
+      const { session } = yield* withRawClient({ server: { limits: { opening: "10 seconds" } } })
+      yield* TestClock.adjust("10 seconds")
+      yield* session.closed
+      assert.deepStrictEqual((yield* seriesOf("mcp.server.session.duration")).at(-1), {
+        attributes: { "error.type": "HandshakeTimeout" },
+        count: 1,
+        sum: 10
+      })
+    }).pipe(alone))
+})

@@ -1,0 +1,154 @@
+/** A server that keeps no sessions. */
+import { JsonRpc, Revision } from "@effect-mcp/protocol"
+import { RequestContext, type RequestError } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import {
+  call,
+  codeOf,
+  initialize,
+  initialized,
+  names,
+  settled,
+  start,
+  text,
+  tools,
+  withRawClient
+} from "./support/sessions.ts"
+
+const sessionless = (handlers: Parameters<typeof tools>[0] = {}, revision: Revision.Revision = Revision.latest) =>
+  withRawClient({
+    handlers: tools(handlers),
+    server: { capabilities: { logging: {}, tools: { listChanged: true } }, sessionless: { revision } }
+  })
+
+const notSupported = { _tag: "StatelessModeNotSupported" }
+
+describe("a server without sessions", () => {
+  it.effect("serves the first message that comes, whatever it is", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* sessionless({ x: Effect.succeed(text("x")) })
+      yield* raw.send(call("a", "x"))
+      assert.deepStrictEqual(yield* raw.response, JsonRpc.success("a", text("x")))
+      yield* raw.send(JsonRpc.request(2, "ping", undefined))
+      assert.deepStrictEqual(yield* raw.response, JsonRpc.success(2, {}))
+      assert.deepStrictEqual(yield* session.state, { _tag: "Sessionless" })
+    }))
+
+  it.effect("knows nothing of its client but the revision it was told", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const { raw, session } = yield* sessionless({
+        x: Effect.map(RequestContext.RequestContext, ({ profile }) => {
+          seen.push(profile)
+          return text("x")
+        })
+      }, "2025-06-18")
+      const unknown = { revision: "2025-06-18" as const, capabilities: {}, info: undefined }
+      yield* raw.send(call(1, "x"))
+      yield* raw.response
+      assert.deepStrictEqual(seen, [unknown])
+      assert.deepStrictEqual(yield* session.profile, unknown)
+      assert.isFalse(yield* session.hasCapability({ sampling: {} }))
+    }))
+
+  it.effect("[INIT-04] [INIT-05] answers initialize, as often as it comes, and remembers none", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* sessionless()
+      for (const offered of ["2024-11-05", "2025-06-18", "1999-01-01"]) {
+        yield* raw.send(initialize(offered))
+        const answer = yield* raw.response
+        assert.strictEqual(
+          "result" in answer && typeof answer.result === "object" && answer.result !== null &&
+            "protocolVersion" in answer.result && answer.result.protocolVersion,
+          offered === "1999-01-01" ? Revision.latest : offered
+        )
+        yield* raw.send(initialized)
+      }
+      assert.deepStrictEqual(yield* session.profile, { revision: Revision.latest, capabilities: {}, info: undefined })
+      assert.deepStrictEqual(yield* session.state, { _tag: "Sessionless" })
+    }))
+
+  it.effect("refuses an initialize whose params do not fit", () =>
+    Effect.gen(function*() {
+      const { raw } = yield* sessionless()
+      yield* raw.send(JsonRpc.request(0, "initialize", {}))
+      assert.strictEqual(codeOf(yield* raw.response), -32602)
+    }))
+
+  it.effect("asks nothing of its client, ping included: nothing is sent, and nobody waits", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* sessionless()
+      yield* settled
+      const message = { role: "user" as const, content: { type: "text" as const, text: "hi" } }
+      const misused = { role: "user" as const, content: { type: "tool_result" as const, toolUseId: "1", content: [] } }
+      const page = { url: "https://example.com", elicitationId: "1" }
+      const asked: ReadonlyArray<Effect.Effect<unknown, RequestError.RequestError>> = [
+        session.ping(),
+        session.ping({ deadline: "Infinity" }),
+        session.listRoots(),
+        session.createMessage({ messages: [message], maxTokens: 1 }),
+        // Before anything else is looked at.
+        session.createMessage({ messages: [misused], maxTokens: 1 }),
+        session.elicitForm("Who?", { type: "object", properties: {} }),
+        session.elicitUrl("Visit", page),
+        session.request("roots/list", {})
+      ]
+      for (const ask of asked) assert.deepStrictEqual((yield* Effect.flip(ask)).reason, notSupported)
+      assert.deepStrictEqual(yield* raw.pending, [])
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+      assert.match((yield* Effect.flip(session.ping())).message, /^ping: .*without sessions/)
+    }))
+
+  it.effect("nor does a handler; but it may report progress and log", () =>
+    Effect.gen(function*() {
+      const { raw } = yield* sessionless({
+        ask: Effect.gen(function*() {
+          yield* RequestContext.progress({ progress: 1 })
+          yield* RequestContext.log({ level: "info", data: "here" })
+          const asked = yield* Effect.result(RequestContext.listRoots())
+          return text(Result.isFailure(asked) ? asked.failure.reason._tag : "it was asked")
+        })
+      })
+      yield* raw.send(call(1, "ask", { _meta: { progressToken: 1 } }))
+      const messages = yield* Effect.forEach([1, 2, 3], () => raw.receive)
+      assert.deepStrictEqual(names(messages), ["notifications/progress", "notifications/message", 1])
+      assert.deepStrictEqual(messages.at(-1), JsonRpc.success(1, text("StatelessModeNotSupported")))
+    }))
+
+  it.effect("tells what it has to tell", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* sessionless()
+      yield* settled
+      yield* session.toolListChanged
+      assert.deepStrictEqual(names(yield* raw.pending), ["notifications/tools/list_changed"])
+    }))
+
+  it.effect("speaks the revision it was told: what that has no word for is not said, and what it has not is unknown", () =>
+    Effect.gen(function*() {
+      const { raw } = yield* sessionless({
+        x: Effect.succeed({ content: [], structuredContent: { sum: 42 } })
+      }, "2025-03-26")
+      yield* raw.send(call(1, "x"))
+      assert.deepStrictEqual(
+        yield* raw.response,
+        JsonRpc.success(1, { content: [{ type: "text", text: "{\"sum\":42}" }] })
+      )
+      yield* raw.send(JsonRpc.request(2, "tasks/list", {}))
+      assert.strictEqual(codeOf(yield* raw.response), -32601)
+    }))
+
+  it.effect("ends as others do, with the requests that it serves", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* sessionless({ wait: Effect.never })
+      yield* raw.send(call(1, "wait"))
+      yield* settled
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 1 })
+      const closing = yield* start(session.close)
+      yield* settled
+      assert.strictEqual((yield* session.state)._tag, "Closed")
+      assert.isDefined(closing.pollUnsafe())
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }))
+})

@@ -1,0 +1,248 @@
+import { JsonRpc, McpError } from "@effect-mcp/protocol"
+import { RequestContext, Tracing } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Tracer from "effect/Tracer"
+import {
+  call,
+  connected,
+  introduce,
+  settled,
+  start,
+  text,
+  tools,
+  withRawClient,
+  withRawServer
+} from "./support/sessions.ts"
+
+/** A tracer that keeps every span. */
+const collector = () => {
+  const spans: Array<Tracer.NativeSpan> = []
+  const tracer = Tracer.make({
+    span: (options) => {
+      const span = new Tracer.NativeSpan(options)
+      spans.push(span)
+      return span
+    }
+  })
+  return { spans, traced: Effect.provideService(Tracer.Tracer, tracer) }
+}
+
+const attributesOf = (span: Tracer.NativeSpan | undefined) => Object.fromEntries(span?.attributes ?? [])
+const parentOf = (span: Tracer.NativeSpan | undefined) =>
+  span === undefined ? undefined : Option.getOrUndefined(span.parent)?.spanId
+
+const middleware = Tracing.make({ attributes: { "network.transport": "pipe" } })
+
+const metaOf = (message: JsonRpc.Message | undefined): unknown =>
+  message !== undefined && "method" in message ? message.params?.["_meta"] : undefined
+
+describe("tracing", () => {
+  it.effect("[MSG-31] a call has a span at its caller, which is the parent of the one at its handler, and so on", () => {
+    const { spans, traced } = collector()
+    return Effect.gen(function*() {
+      const { client } = yield* connected({
+        handlers: tools({
+          ask: Effect.as(Effect.withSpan(Effect.orDie(RequestContext.listRoots()), "in the tool"), text("x"))
+        }),
+        client: { middleware, handlers: { "roots/list": () => Effect.succeed({ roots: [] }) } },
+        server: { middleware }
+      })
+      yield* Effect.withSpan(client.callTool("ask"), "in the program")
+      assert.deepStrictEqual(spans.map(({ kind, name }) => [name, kind]), [
+        ["in the program", "internal"],
+        ["tools/call ask", "client"],
+        ["tools/call ask", "server"],
+        ["in the tool", "internal"],
+        ["roots/list", "client"],
+        ["roots/list", "server"]
+      ])
+      for (const [index, span] of spans.entries()) {
+        assert.strictEqual(parentOf(span), spans[index - 1]?.spanId)
+        assert.strictEqual(span.traceId, spans[0]?.traceId)
+        assert.strictEqual(span.status._tag, "Ended")
+      }
+    }).pipe(traced)
+  })
+
+  it.effect("says what the semantic conventions ask for", () => {
+    const { spans, traced } = collector()
+    return Effect.gen(function*() {
+      const { client } = yield* connected({
+        handlers: {
+          ...tools({ x: Effect.succeed(text("x")) }),
+          "prompts/get": () => Effect.succeed({ messages: [] }),
+          "resources/read": () => Effect.succeed({ contents: [] })
+        },
+        client: { middleware },
+        server: { middleware }
+      })
+      yield* client.callTool("x")
+      yield* client.getPrompt("p")
+      yield* client.readResource("file:///a")
+      yield* client.ping()
+      const common = (method: string, id: number) => ({
+        "network.transport": "pipe",
+        "mcp.method.name": method,
+        "mcp.protocol.version": "2025-11-25",
+        "jsonrpc.request.id": String(id)
+      })
+      const tool = { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "x" }
+      const expected = [
+        ["tools/call x", { ...common("tools/call", 1), ...tool }],
+        ["prompts/get p", { ...common("prompts/get", 2), "gen_ai.prompt.name": "p" }],
+        ["resources/read", { ...common("resources/read", 3), "mcp.resource.uri": "file:///a" }]
+      ]
+      // Ping is answered without a handler, so it has one span and not two.
+      assert.deepStrictEqual(spans.map((span) => [span.name, attributesOf(span)]), [
+        ...expected.flatMap((one) => [one, one]),
+        ["ping", common("ping", 4)]
+      ])
+    }).pipe(traced)
+  })
+
+  it.effect("says how a request ended, and whose fault it was", () => {
+    const { spans, traced } = collector()
+    return Effect.gen(function*() {
+      const { client } = yield* connected({
+        handlers: tools({
+          wrong: Effect.succeed({ content: [], isError: true }),
+          dies: Effect.die(new Error("secret")),
+          overloaded: Effect.fail(new McpError.McpError({ code: -32010, message: "too much" })),
+          slow: Effect.never
+        }),
+        client: { middleware },
+        server: { middleware }
+      })
+      yield* client.callTool("wrong")
+      yield* Effect.flip(client.callTool("none"))
+      yield* Effect.flip(client.callTool("dies"))
+      yield* Effect.flip(client.callTool("overloaded"))
+      yield* Fiber.interrupt(yield* start(client.callTool("slow")))
+      yield* settled
+      yield* Effect.flip(client.callTool("slow", {}, { deadline: 0 }))
+      const ended = spans.map((span) => {
+        const { "error.type": error, "rpc.response.status_code": code } = attributesOf(span)
+        return [span.kind, error, code]
+      })
+      assert.deepStrictEqual(ended, [
+        ["client", "tool_error", undefined],
+        ["server", "tool_error", undefined],
+        ["client", "-32602", "-32602"],
+        // The caller's mistake is no failure of the server's.
+        ["server", undefined, "-32602"],
+        ["client", "-32603", "-32603"],
+        ["server", "-32603", "-32603"],
+        ["client", "-32010", "-32010"],
+        ["server", "-32010", "-32010"],
+        ["client", "cancelled", undefined],
+        ["server", "cancelled", undefined],
+        ["client", "Timeout", undefined]
+      ])
+    }).pipe(traced)
+  })
+
+  it.effect("[MSG-31] reads the trace off the wire, and links the span in which the session was made", () => {
+    const { spans, traced } = collector()
+    return Effect.gen(function*() {
+      const { raw } = yield* withRawClient({
+        handlers: tools({ x: Effect.succeed(text("x")) }),
+        server: { middleware }
+      })
+      yield* introduce(raw)
+      const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
+      yield* raw.send(call(1, "x", { _meta: { traceparent } }))
+      yield* raw.response
+      yield* raw.send(call(2, "x", { _meta: { traceparent: "nonsense" } }))
+      yield* raw.response
+      const [ambient, one, two] = spans
+      assert.deepStrictEqual([one?.traceId, parentOf(one), one?.sampled], [
+        "4bf92f3577b34da6a3ce929d0e0e4736",
+        "00f067aa0ba902b7",
+        false
+      ])
+      assert.deepStrictEqual(one?.links.map(({ span }) => span.spanId), [ambient?.spanId])
+      assert.strictEqual(parentOf(two), undefined)
+      assert.notStrictEqual(two?.traceId, ambient?.traceId)
+      assert.deepStrictEqual(two?.links.map(({ span }) => span.spanId), [ambient?.spanId])
+    }).pipe(Effect.withSpan("around the session"), traced)
+  })
+
+  it.effect("[MSG-31] hands on what travels with the trace, and only what may", () => {
+    const { traced } = collector()
+    return Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient({
+        handlers: tools({
+          ask: Effect.as(Effect.orDie(RequestContext.listRoots()), text("x"))
+        }),
+        server: { middleware }
+      })
+      yield* raw.send(JsonRpc.request(0, "initialize", {
+        protocolVersion: "2025-11-25",
+        capabilities: { roots: {} },
+        clientInfo: { name: "test", version: "1" }
+      }))
+      yield* raw.response
+      const asked = Effect.fnUntraced(function*(meta: object) {
+        yield* raw.send(call(1, "ask", { _meta: meta }))
+        const question = yield* raw.receive
+        if ("id" in question && question.id !== undefined && question.id !== null) {
+          yield* raw.send(JsonRpc.success(question.id, { roots: [] }))
+        }
+        yield* raw.response
+        return metaOf(question)
+      })
+      const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+      const travelling = { tracestate: "rojo=00f067aa0ba902b7", baggage: "userId=alice,isProduction=false" }
+      const meta = yield* asked({ traceparent, ...travelling, acme: 1 })
+      assert.containSubset(meta, travelling)
+      assert.match(JSON.stringify(meta), /"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-(?!00f067aa0ba902b7)/)
+      assert.notProperty(meta, "acme")
+      const bad = yield* asked({ traceparent, tracestate: 1, baggage: `a=${"x".repeat(8192)}` })
+      assert.sameMembers(Object.keys(Object(bad)), ["traceparent"])
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }).pipe(traced)
+  })
+
+  it.effect("[MSG-31] what the caller says of the trace is kept where it is said for this one call", () => {
+    const { traced } = collector()
+    return Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer({ client: { middleware } })
+      const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+      const pinging = yield* start(
+        Effect.provideService(session.ping({ meta: { traceparent } }), Tracing.Baggage, { baggage: "a=1" })
+      )
+      yield* settled
+      assert.deepStrictEqual(metaOf(raw.received.at(-1)), { baggage: "a=1", traceparent })
+      yield* Fiber.interrupt(pinging)
+    }).pipe(traced)
+  })
+
+  it.effect("says nothing to the peer where tracing is off", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer({ client: { middleware } })
+      const pinging = yield* start(Effect.withTracerEnabled(session.ping(), false))
+      yield* settled
+      assert.deepStrictEqual(metaOf(raw.received.at(-1)), {})
+      yield* Fiber.interrupt(pinging)
+    }))
+
+  it.effect("the span of a request that dies has the cause; the peer has not", () => {
+    const { spans, traced } = collector()
+    return Effect.gen(function*() {
+      const { client } = yield* connected({
+        handlers: tools({ dies: Effect.die(new Error("secret")) }),
+        server: { middleware }
+      })
+      const error = yield* Effect.flip(client.callTool("dies"))
+      assert.notInclude(error.message, "secret")
+      const status = spans[0]?.status
+      assert.isTrue(
+        status?._tag === "Ended" && Exit.isFailure(status.exit) && String(status.exit.cause).includes("secret")
+      )
+    }).pipe(traced)
+  })
+})
