@@ -47,13 +47,18 @@ const measured = {
   startup: only === "memory" ? undefined : await startup.measure(rounds),
   memory: only === "startup"
     ? undefined
-    : { interpreted: await memory.measure({ rounds, calls }), compiled: await measureCompiled() }
+    : {
+      interpreted: await memory.measure({ rounds, calls }),
+      compiled: await measureCompiled(),
+      observed: await memory.measureObserved({ rounds, calls })
+    }
 }
 
 const machine = `node ${measured.node}, ${measured.cpus.count} × ${measured.cpus.model}`
 console.log(`${machine}; ${rounds} rounds, ${calls} calls in each\n`)
 if (measured.memory !== undefined) {
   console.log(`${report.ofMemory(measured.memory.interpreted, measured.memory.compiled)}\n`)
+  console.log(`${report.ofObserved(measured.memory.observed)}\n`)
 }
 if (measured.startup !== undefined) console.log(`${report.ofStartup(measured.startup)}\n`)
 

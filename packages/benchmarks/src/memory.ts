@@ -23,13 +23,16 @@ export const loads: ReadonlyArray<Load> = [
   { name: "64 in flight, tool waits a turn", tool: "addLater", inFlight: 64 }
 ]
 
+/** Microseconds per call: load, peer, one number per round. */
+export interface Comparison {
+  readonly [load: string]: { readonly [peer: string]: Samples }
+}
+
 /** What the messages go through between the two sides. */
 export type Wire = "by reference" | "json"
 
-/** Microseconds per call: wire, load, peer, one number per round. */
-export type Results = {
-  readonly [W in Wire]: { readonly [load: string]: { readonly [peer: string]: Samples } }
-}
+/** A comparison for each wire. */
+export type Results = { readonly [W in Wire]: Comparison }
 
 export interface Options {
   readonly rounds: number
@@ -46,7 +49,7 @@ const warmUpRounds = 8
 /** The share of the calls that a library has to make; one that is an order of magnitude slower needs fewer for the same. */
 const shares: { readonly [peer: string]: number } = { "effect/ai": 1 / 8 }
 
-const compare = async (peers: ReadonlyArray<Peer>, options: Options) => {
+const compare = async (peers: ReadonlyArray<Peer>, options: Options): Promise<Comparison> => {
   const results: { [load: string]: { [peer: string]: Samples } } = {}
   for (const { inFlight, name, tool } of loads) {
     const contenders = peers.map((peer) => {
@@ -84,3 +87,7 @@ export const measure = async (options: Options): Promise<Results> => ({
     options
   )
 })
+
+/** The same calls with what observes them, and without. */
+export const measureObserved = async (options: Options): Promise<Comparison> =>
+  compare(await ours.connectObserved(), options)

@@ -54,6 +54,27 @@ export const ofMemory = (interpreted: memory.Results, compiled: memory.Results):
     wire("json", interpreted, compiled)
   ].join("\n\n")
 
+/** What it costs to observe the calls. */
+export const ofObserved = (observed: memory.Comparison): string => {
+  const loads = Object.keys(observed)
+  const [bare = "", ...others] = Object.keys(Object.values(observed)[0] ?? {})
+  const samples = (load: string, peer: string): Samples => observed[load]?.[peer] ?? []
+  return [
+    "the same, by reference, with what observes the calls at both sides",
+    format([
+      ["microseconds per call", ...loads],
+      ...[bare, ...others].map((peer) => [peer, ...loads.map((load) => cell(samples(load, peer)))])
+    ]),
+    format([
+      ["ratio of times; median of the rounds", ...loads],
+      ...others.map((peer) => [
+        `${peer} / without`,
+        ...loads.map((load) => ratio(samples(load, peer), samples(load, bare)).toFixed(2))
+      ])
+    ])
+  ].join("\n\n")
+}
+
 /** The start of stdio servers. */
 export const ofStartup = (results: { readonly [name: string]: Samples }): string => {
   const compared = (name: string, base: string) => [

@@ -1,5 +1,13 @@
 import { Content } from "@effect-mcp/protocol"
-import { ClientSession, MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
+import {
+  ClientSession,
+  MemoryTransport,
+  Metrics,
+  Middleware,
+  ServerSession,
+  Tracing,
+  Transport
+} from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
@@ -10,23 +18,44 @@ const nextTurn = Effect.callback<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
 
+const bare = "Effect MCP"
+
+const passing: Middleware.Middleware = {
+  inbound: (request, next) => next(request),
+  outbound: (request, next) => next(request)
+}
+
+/** What a program may have its requests pass, at both sides. */
+const observing: { readonly [name: string]: Middleware.Middleware } = {
+  [bare]: {},
+  "with middleware that does nothing": passing,
+  "with spans": Tracing.make(),
+  "with metrics": Metrics.middleware,
+  "with spans and metrics": Middleware.all(Tracing.make(), Metrics.middleware)
+}
+
+/** A client and a server for each of them. */
+export const connectObserved = (): Promise<ReadonlyArray<Peer>> =>
+  Promise.all(Object.keys(observing).map((name) => connect("none", name)))
+
 /** Effect MCP on both sides. */
-export const connect = (serialization: "json" | "none"): Promise<Peer> =>
+export const connect = (serialization: "json" | "none", name: string = bare): Promise<Peer> =>
   Effect.gen(function*() {
     const scope = yield* Scope.make()
+    const middleware = observing[name] ?? {}
     const pair = yield* MemoryTransport.make({ serialization })
     yield* ServerSession.make({
       "tools/call": (params) => {
         const result = { content: [Content.text(sum(params.arguments))] }
         return params.name === "add" ? Effect.succeed(result) : Effect.as(nextTurn, result)
       }
-    }, { info }).pipe(Effect.provideService(Transport.Transport, pair.server), Scope.provide(scope))
-    const client = yield* ClientSession.make({ info }).pipe(
+    }, { info, middleware }).pipe(Effect.provideService(Transport.Transport, pair.server), Scope.provide(scope))
+    const client = yield* ClientSession.make({ info, middleware }).pipe(
       Effect.provideService(Transport.Transport, pair.client),
       Scope.provide(scope)
     )
     return fromEffects({
-      name: "Effect MCP",
+      name,
       add: (tool, a, b) => Effect.map(client.callTool(tool, { a, b }), numberIn),
       close: Scope.close(scope, Exit.void)
     })
