@@ -27,7 +27,3 @@ export class Batch {
     return --this.#unended === 0 ? this.#replies : undefined
   }
 }
-
-/** The frame, or stream, by which the transport knows an origin. */
-export const originOf = (origin: Origin | undefined): Origin | undefined =>
-  origin instanceof Batch ? origin.origin : origin

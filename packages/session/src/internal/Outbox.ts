@@ -6,7 +6,7 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type { Connection, Outbound } from "../Transport.ts"
 import * as TransportError from "../TransportError.ts"
-import { originOf } from "./Batch.ts"
+import { Batch } from "./Batch.ts"
 import type { Exchange } from "./Exchanges.ts"
 import { Immediate } from "./Immediate.ts"
 import type { Timer } from "./Timer.ts"
@@ -44,10 +44,10 @@ export interface Outbox {
 }
 
 export const entry = (
-  { last, message, via }: Outbound,
+  outbound: Outbound,
   options: { readonly exchange?: Exchange; readonly done: Entry["done"] }
 ): Entry => ({
-  outbound: { message, via: originOf(via), last },
+  outbound: outbound.via instanceof Batch ? { ...outbound, via: outbound.via.origin } : outbound,
   exchange: options.exchange,
   done: options.done,
   state: "Waiting"

@@ -1,9 +1,10 @@
 import { Differences, ErrorCode, JsonRpc, McpError, Methods, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
+import * as Scope from "effect/Scope"
 import type { Dispatch } from "../Dispatch.ts"
 import type { FrameError, Inbound, Origin } from "../Transport.ts"
 import { Batch } from "./Batch.ts"
@@ -22,7 +23,7 @@ export const everything = "*"
  */
 export interface Parts<P extends Profile.Profile, R> {
   readonly sender: Sender
-  readonly dispatch: Dispatch<R>
+  readonly dispatch: Dispatch<R | Scope.Scope>
   /** What is known of the peer, once it is. */
   readonly profile: () => P | undefined
   /** Adds to the session's services what a handler sees of its request. */
@@ -165,16 +166,24 @@ export const make = <S extends State, P extends Profile.Profile, R>(
         )
       case "Opened": {
         // What a handler acquires lives as long as its request, not as long as the session.
-        const handled = Effect.scoped(dispatch.handle(message, peer))
-        const fiber = Effect.runForkWith(parts.contextOf(served, message, peer))(handled)
+        const scope = Scope.makeUnsafe()
+        const context = Context.add(parts.contextOf(served, message, peer), Scope.Scope, scope)
+        const fiber = Effect.runForkWith(context)(dispatch.handle(message, peer))
         served.fiber = fiber
         // It may have been cancelled by something that it sent itself, before there was a fiber to interrupt.
         if (served.ended) fiber.interruptUnsafe()
-        fiber.addObserver((exit) => {
-          finish(served, exit, peer.revision)
-        })
+        fiber.addObserver((exit) => leave(scope, exit, (left) => finish(served, left, peer.revision)))
       }
     }
+  }
+
+  /** Closes the scope of a handler that has ended. Nearly all have acquired nothing, and need no fiber for that. */
+  const leave = <A, E>(scope: Scope.Closeable, exit: Exit.Exit<A, E>, then: (exit: Exit.Exit<A, E>) => void) => {
+    const closing = Scope.closeUnsafe(scope, exit)
+    if (closing === undefined) return then(exit)
+    core.fork(Effect.uninterruptible(closing)).addObserver((closed) =>
+      then(Exit.isFailure(closed) ? Exit.failCause(closed.cause) : exit)
+    )
   }
 
   const finish = (
@@ -259,7 +268,8 @@ export const make = <S extends State, P extends Profile.Profile, R>(
       if (!followed) ignored(message.method, "no handler")
       return
     }
-    const contained = Effect.catchCause(Effect.provideContext(handling.success, services), (cause) => {
+    const handled = Effect.provideContext(Effect.scoped(handling.success), services)
+    const contained = Effect.catchCause(handled, (cause) => {
       emit({ _tag: "HandlerFailed", method: message.method, cause })
       return Effect.logError(`the handler of ${message.method} failed`, cause)
     })
