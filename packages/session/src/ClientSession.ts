@@ -281,14 +281,18 @@ export const make = Effect.fnUntraced(
       middleware: options.middleware?.outbound
     })
     const dispatch = Dispatch.make("server", withModes(handlers, capabilities), options.middleware?.inbound)
-    const servedContext = ServedContext.make(sender, core.emit)
+    const contexts: ServedContext.Parts = { sender, emit: core.emit }
     core.read(Reader.make(core, {
       sender,
       dispatch,
       profile: () => profile,
       contextOf: (served, request, profile) =>
         // The services of the handlers were captured with the session's context when it was made.
-        trust(Context.add(core.context, CallbackContext, { ...servedContext(served, request), profile })),
+        trust(Context.add(
+          core.context,
+          CallbackContext,
+          new ServedContext.ServedContext(contexts, served, request, profile)
+        )),
       intercept: () => false
     }))
 

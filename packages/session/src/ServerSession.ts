@@ -33,11 +33,10 @@ import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import * as Dispatch from "./Dispatch.ts"
 import * as Handlers from "./Handlers.ts"
+import * as AskingContext from "./internal/AskingContext.ts"
 import * as Core from "./internal/Core.ts"
-import type * as Inflight from "./internal/Inflight.ts"
 import * as Reader from "./internal/Reader.ts"
 import * as Sender from "./internal/Sender.ts"
-import * as ServedContext from "./internal/ServedContext.ts"
 import { trust } from "./internal/trust.ts"
 import { validate } from "./internal/validation.ts"
 import * as Limits from "./Limits.ts"
@@ -317,7 +316,6 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     })
   }
 
-  const servedContext = ServedContext.make(sender, core.emit)
   const { notifications, requests } = Methods
 
   let threshold: Logging.Level = "debug"
@@ -332,35 +330,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
         : Effect.void
     )
 
-  const contextOf = (
-    served: Inflight.Served,
-    request: JsonRpc.Request,
-    profile: Profile.ClientProfile
-  ): RequestContext["Service"] => {
-    const via = served.origin
-    /** Nothing is asked on behalf of a request that has ended. */
-    const onBehalf: RequestContext["Service"]["request"] = (name, params, options) =>
-      Effect.suspend(() =>
-        served.ended
-          ? Effect.fail(RequestErrors.make(name, { _tag: "ExchangeEnded" }))
-          : sender.request(requests[name], params, { ...options, via })
-      )
-    return {
-      ...servedContext(served, request),
-      profile,
-      log: (message) =>
-        Effect.suspend(() => {
-          const dropped = (problem: string) =>
-            core.emit({ _tag: "NotificationIgnored", method: "notifications/message", problem })
-          if (served.ended) return Effect.sync(() => dropped("its request has ended"))
-          return Effect.catch(log(message, via), (error) => Effect.sync(() => dropped(error.message)))
-        }),
-      request: onBehalf,
-      createMessage: (params, options) => onBehalf("sampling/createMessage", params, options),
-      elicit: (params, options) => onBehalf("elicitation/create", params, options),
-      listRoots: (options) => onBehalf("roots/list", {}, options)
-    }
-  }
+  const contexts: AskingContext.AskingParts = { sender, emit: core.emit, log }
 
   core.read(Reader.make(core, {
     sender,
@@ -368,7 +338,11 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     profile: () => profile,
     contextOf: (served, request, profile) =>
       // The services of the handlers were captured with the session's context when it was made.
-      trust(Context.add(core.context, RequestContext, contextOf(served, request, profile))),
+      trust(Context.add(
+        core.context,
+        RequestContext,
+        new AskingContext.AskingContext(contexts, served, request, profile)
+      )),
     intercept: (message, origin) => {
       // The answer takes its place in the outbox in this same step, ahead of all that is pipelined behind the request, and of
       // whatever an observer of the new state may say.

@@ -1,35 +1,51 @@
-import { type JsonRpc, type Meta, Methods, type Progress } from "@effect-mcp/protocol"
+import { type JsonRpc, type Meta, Methods, type Profile, type Progress } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type { SessionEvent } from "../SessionEvent.ts"
 import type { Served } from "./Inflight.ts"
 import type { Sender } from "./Sender.ts"
 import { trust } from "./trust.ts"
 
-/**
- * What a handler of either side sees of the request it serves.
- */
-export interface ServedContext {
-  readonly id: Served["id"]
-  readonly method: string
-  readonly meta: Meta.RequestMeta | undefined
-  readonly progress: (step: Progress.Progress) => Effect.Effect<void>
+/** What every context of one session has in common. */
+export interface Parts {
+  readonly sender: Sender
+  readonly emit: (event: SessionEvent) => void
 }
 
 /**
- * It is closed with its exchange: what comes after the reply is dropped.
+ * What a handler of either side sees of the request it serves. It is closed with its exchange: what comes after the reply is
+ * dropped. There is one for each request, and most handlers look at little of it, so its members are made when they are looked
+ * at.
  */
-export const make = (
-  sender: Sender,
-  emit: (event: SessionEvent) => void
-) =>
-(served: Served, request: JsonRpc.Request): ServedContext => {
-  const { origin, progressToken } = served
-  return {
-    id: served.id,
-    method: served.method,
+export class ServedContext<out P extends Profile.Profile, out Shared extends Parts = Parts> {
+  readonly profile: P
+  protected readonly parts: Shared
+  protected readonly served: Served
+  readonly #request: JsonRpc.Request
+
+  constructor(parts: Shared, served: Served, request: JsonRpc.Request, profile: P) {
+    this.parts = parts
+    this.served = served
+    this.#request = request
+    this.profile = profile
+  }
+
+  get id(): Served["id"] {
+    return this.served.id
+  }
+
+  get method(): string {
+    return this.served.method
+  }
+
+  get meta(): Meta.RequestMeta | undefined {
     // The params are checked before the handler that may look at this runs.
-    meta: trust(request.params?.["_meta"]),
-    progress: (step) =>
+    return trust(this.#request.params?.["_meta"])
+  }
+
+  get progress(): (step: Progress.Progress) => Effect.Effect<void> {
+    const { parts: { emit, sender }, served } = this
+    const { origin, progressToken } = served
+    return (step) =>
       Effect.suspend(() => {
         if (progressToken === undefined) return Effect.void
         if (served.ended) return Effect.sync(() => emit({ _tag: "ProgressDropped", reason: "ExchangeEnded" }))

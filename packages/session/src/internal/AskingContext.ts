@@ -1,0 +1,60 @@
+import { type Logging, Methods, type Profile } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import type { RequestContext } from "../RequestContext.ts"
+import * as RequestError from "../RequestError.ts"
+import type { Origin } from "../Transport.ts"
+import { type Parts, ServedContext } from "./ServedContext.ts"
+
+type Service = RequestContext["Service"]
+
+/** What the contexts of one server have in common. */
+export interface AskingParts extends Parts {
+  /** Sends a log message, unless the client does not want to hear of it. */
+  readonly log: (
+    message: Omit<Logging.LogMessageParams, "_meta">,
+    via: Origin | undefined
+  ) => Effect.Effect<void, RequestError.RequestError>
+}
+
+/**
+ * What a server's handler sees of the request it serves, and by which it can talk to the client meanwhile.
+ */
+export class AskingContext extends ServedContext<Profile.ClientProfile, AskingParts> implements Service {
+  get log(): Service["log"] {
+    const { parts: { emit, log }, served } = this
+    const dropped = (problem: string) =>
+      Effect.sync(() => emit({ _tag: "NotificationIgnored", method: "notifications/message", problem }))
+    return (message) =>
+      Effect.suspend(() =>
+        served.ended
+          ? dropped("its request has ended")
+          : Effect.catch(log(message, served.origin), (error) => dropped(error.message))
+      )
+  }
+
+  get request(): Service["request"] {
+    const { parts: { sender }, served } = this
+    return (name, params, options) =>
+      Effect.suspend(() =>
+        // Nothing is asked on behalf of a request that has ended.
+        served.ended
+          ? Effect.fail(RequestError.make(name, { _tag: "ExchangeEnded" }))
+          : sender.request(Methods.requests[name], params, { ...options, via: served.origin })
+      )
+  }
+
+  get createMessage(): Service["createMessage"] {
+    const { request } = this
+    return (params, options) => request("sampling/createMessage", params, options)
+  }
+
+  get elicit(): Service["elicit"] {
+    const { request } = this
+    return (params, options) => request("elicitation/create", params, options)
+  }
+
+  get listRoots(): Service["listRoots"] {
+    const { request } = this
+    return (options) => request("roots/list", {}, options)
+  }
+}
