@@ -281,7 +281,7 @@ export const make = Effect.fnUntraced(
       middleware: options.middleware?.outbound
     })
     const dispatch = Dispatch.make("server", withModes(handlers, capabilities), options.middleware?.inbound)
-    const contexts: ServedContext.Parts = { sender, emit: core.emit }
+    const contexts = ServedContext.parts(core, sender)
     core.read(Reader.make(core, {
       sender,
       dispatch,

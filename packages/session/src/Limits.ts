@@ -26,10 +26,20 @@ export interface Options {
   readonly outgoing?: number
   /** How many requests of the peer are served at the same time; one more is answered `Overloaded`. Default 256. */
   readonly incoming?: number
+  /**
+   * How many bytes the requests of the peer that are served at the same time may have come in; one more is answered
+   * `Overloaded`. Only a transport that carries bytes counts them. Default 32 MiB.
+   */
+  readonly incomingBytes?: number
   /** How many replies, refusals included, may wait for a peer that goes on asking; then the session closes. Default 16,384. */
   readonly replies?: number
   /** How many steps of progress are kept for a slow consumer of one request; the oldest makes room. Default 256. */
   readonly progress?: number
+  /**
+   * How long a handler's request is silent at least between two steps of its progress; steps in between are dropped, but for
+   * the one that reaches the total (PRG-06). Default: none are.
+   */
+  readonly progressInterval?: Duration.Input
   /** How many notifications are kept for a slow consumer; the oldest makes room. Default 1,024. */
   readonly notifications?: number
   /** How many unreadable or malformed frames are answered per second. Default 10. */
@@ -50,8 +60,10 @@ export interface Limits {
   readonly write: number
   readonly outgoing: number
   readonly incoming: number
+  readonly incomingBytes: number
   readonly replies: number
   readonly progress: number
+  readonly progressInterval: number
   readonly notifications: number
   readonly malformedReplies: number
 }
@@ -85,8 +97,10 @@ export const make = (options: Options = {}): Limits => ({
   write: toMillis(options.write ?? "30 seconds"),
   outgoing: options.outgoing ?? 1024,
   incoming: options.incoming ?? 256,
+  incomingBytes: options.incomingBytes ?? 32 * 1024 * 1024,
   replies: options.replies ?? 16_384,
   progress: options.progress ?? 256,
+  progressInterval: toMillis(options.progressInterval ?? 0),
   notifications: options.notifications ?? 1024,
   malformedReplies: options.malformedReplies ?? 10
 })

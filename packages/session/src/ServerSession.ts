@@ -37,6 +37,7 @@ import * as AskingContext from "./internal/AskingContext.ts"
 import * as Core from "./internal/Core.ts"
 import * as Reader from "./internal/Reader.ts"
 import * as Sender from "./internal/Sender.ts"
+import * as ServedContext from "./internal/ServedContext.ts"
 import { trust } from "./internal/trust.ts"
 import { validate } from "./internal/validation.ts"
 import * as Limits from "./Limits.ts"
@@ -330,7 +331,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
         : Effect.void
     )
 
-  const contexts: AskingContext.AskingParts = { sender, emit: core.emit, log }
+  const contexts: AskingContext.AskingParts = { ...ServedContext.parts(core, sender), log }
 
   core.read(Reader.make(core, {
     sender,

@@ -14,12 +14,13 @@ import type { TransportError } from "./TransportError.ts"
  * - `UnknownToken`: no request in flight asked for it, or it has ended.
  * - `Overflow`: the consumer lags; the oldest undelivered step made room.
  * - `NotIncreasing`: the value did not grow (PRG-03).
+ * - `TooSoon`: a handler reported more often than the session's limit allows (PRG-06).
  * - `ExchangeEnded`: a handler reported after its request had ended (PRG-05).
  *
  * @category models
  * @since 0.1.0
  */
-export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" | "ExchangeEnded"
+export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" | "TooSoon" | "ExchangeEnded"
 
 /**
  * Something that happened in a session.

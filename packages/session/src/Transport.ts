@@ -44,6 +44,8 @@ export interface Inbound {
   readonly frame: Result.Result<unknown, FrameError>
   /** Absent where the transport has one stream for everything. */
   readonly origin?: Origin
+  /** How many bytes it came in, where it came in bytes; what is served at one time is bounded by their sum. */
+  readonly bytes?: number
 }
 
 /**

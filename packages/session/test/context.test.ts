@@ -99,6 +99,40 @@ describe("what a handler knows", () => {
 })
 
 describe("progress", () => {
+  it.effect("[PRG-06] a handler that reports more often than it may is thinned out; the total is always told", () =>
+    Effect.gen(function*() {
+      const { raw, record } = yield* withRawClient({
+        handlers: tools({
+          busy: Effect.gen(function*() {
+            for (const progress of [1, 2, 3, 4]) {
+              yield* RequestContext.progress({ progress, total: 6 })
+              yield* Effect.sleep("40 millis")
+            }
+            yield* RequestContext.progress({ progress: 2 })
+            yield* RequestContext.progress({ progress: 5 })
+            yield* RequestContext.progress({ progress: 6, total: 6 })
+            return text("done")
+          }),
+          other: Effect.as(RequestContext.progress({ progress: 1 }), text("done"))
+        }),
+        server: { limits: { progressInterval: "100 millis" } }
+      })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "busy", { _meta: { progressToken: "t" } }))
+      yield* raw.send(call(2, "other", { _meta: { progressToken: "u" } }))
+      yield* TestClock.adjust("160 millis")
+      assert.deepStrictEqual(
+        progressOf(yield* raw.pending).map((params) => [params?.["progressToken"], params?.["progress"]]),
+        [["t", 1], ["u", 1], ["t", 4], ["t", 6]]
+      )
+      assert.deepStrictEqual(record.of("ProgressDropped").map(({ reason }) => reason), [
+        "TooSoon",
+        "TooSoon",
+        "NotIncreasing",
+        "TooSoon"
+      ])
+    }))
+
   const steps = (...values: ReadonlyArray<number>) =>
     Effect.as(
       Effect.forEach(values, (progress) => RequestContext.progress({ progress, total: 10, message: `at ${progress}` })),

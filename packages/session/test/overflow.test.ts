@@ -54,6 +54,31 @@ describe("too many requests", () => {
       }))
   }
 
+  it.effect("law 12: so is one whose bytes are too many with those in flight, where bytes are counted", () =>
+    Effect.gen(function*() {
+      const { link, raw, session } = yield* withRawClient({
+        handlers: tools({ wait: Effect.never, x: Effect.succeed(text("x")) }),
+        server: { limits: { incomingBytes: 100 } }
+      })
+      yield* introduce(raw)
+      link.deliver(call(1, "wait"), 60)
+      link.deliver(call(2, "wait"), 40)
+      link.deliver(call(3, "x"), 1)
+      assert.deepStrictEqual<unknown>(yield* raw.response, {
+        jsonrpc: "2.0",
+        id: 3,
+        error: { code: -32010, message: "Overloaded: the requests in flight may have 100 bytes" }
+      })
+      link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 2 }), 1_000)
+      link.deliver(call(4, "x"), 40)
+      assert.deepStrictEqual(yield* raw.response, JsonRpc.success(4, text("x")))
+      link.deliver(call(5, "x"), 40)
+      assert.deepStrictEqual(yield* raw.response, JsonRpc.success(5, text("x")))
+      link.deliver(call(6, "x"), 41)
+      assert.strictEqual(codeOf(yield* raw.response), ErrorCode.Overloaded)
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 1 })
+    }))
+
   it.effect("law 12: the limit is 256 by default", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({ handlers: tools({ wait: Effect.never }) })

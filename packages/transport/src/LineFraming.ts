@@ -90,7 +90,7 @@ const parse = (line: Uint8Array): Result.Result<unknown, FrameError> => {
 /**
  * A decoder for one connection. It calls `deliver` once per line, in order and before `push` or `finish` returns:
  *
- * - with the parsed JSON;
+ * - with the parsed JSON, and how many bytes of it there were;
  * - with `NotJson` for a line that is no JSON or no UTF-8;
  * - with `TooLarge`, as soon as a line has grown beyond the limit.
  *
@@ -115,7 +115,7 @@ const parse = (line: Uint8Array): Result.Result<unknown, FrameError> => {
  * @since 0.1.0
  */
 export const decoder = (
-  deliver: (frame: Result.Result<unknown, FrameError>) => void,
+  deliver: (frame: Result.Result<unknown, FrameError>, bytes: number) => void,
   options?: DecoderOptions
 ): Decoder => {
   const limitBytes = options?.limitBytes ?? defaultLimitBytes
@@ -131,7 +131,7 @@ export const decoder = (
     if (needed > limitBytes) {
       skipping = true
       buffer = noBytes
-      deliver(Result.fail({ _tag: "TooLarge", limitBytes }))
+      deliver(Result.fail({ _tag: "TooLarge", limitBytes }), needed)
       return
     }
     if (needed > buffer.length) {
@@ -146,7 +146,7 @@ export const decoder = (
 
   const read = (line: Uint8Array): void => {
     const text = withoutCarriageReturn(atStart && startsWithByteOrderMark(line) ? line.subarray(3) : line)
-    if (!isBlank(text)) deliver(parse(text))
+    if (!isBlank(text)) deliver(parse(text), text.length)
   }
 
   const end = (): void => {

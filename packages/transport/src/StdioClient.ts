@@ -189,7 +189,9 @@ const readOutput = Effect.fnUntraced(function*(handle: ChildProcessHandle, optio
   const discard = () => {}
   let deliver: (inbound: Transport.Inbound) => void = discard
   let chunksRead = 0
-  const decoder = LineFraming.decoder((frame) => deliver({ frame }), { limitBytes: options.messageLimitBytes })
+  const decoder = LineFraming.decoder((frame, bytes) => deliver({ frame, bytes }), {
+    limitBytes: options.messageLimitBytes
+  })
   const begun = Latch.makeUnsafe(false)
   const reader = yield* handle.stdout.pipe(
     Stream.runForEachArray((chunks) =>

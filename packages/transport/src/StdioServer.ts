@@ -66,7 +66,9 @@ const open = Effect.fnUntraced(function*(
   const run = Effect.fnUntraced(function*(
     deliver: (inbound: Transport.Inbound) => void
   ): Effect.fn.Return<Transport.End, TransportError.TransportError> {
-    const decoder = LineFraming.decoder((frame) => deliver({ frame }), { limitBytes: options?.messageLimitBytes })
+    const decoder = LineFraming.decoder((frame, bytes) => deliver({ frame, bytes }), {
+      limitBytes: options?.messageLimitBytes
+    })
     yield* stdio.stdin.pipe(
       Stream.runForEachArray((chunks) => Effect.sync(() => chunks.forEach(decoder.push))),
       Effect.mapError((error) => TransportError.make({ _tag: "ReadFailed", cause: causeBelow(error) })),

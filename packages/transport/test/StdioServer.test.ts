@@ -197,9 +197,9 @@ describe("over any standard streams", () => {
       const frames: Array<unknown> = []
       const end = yield* connection.run((inbound) => frames.push(inbound))
       assert.deepStrictEqual(frames, [
-        { frame: Result.succeed(1) },
-        { frame: Result.succeed({ a: 2 }) },
-        { frame: Result.succeed(3) }
+        { frame: Result.succeed(1), bytes: 1 },
+        { frame: Result.succeed({ a: 2 }), bytes: 7 },
+        { frame: Result.succeed(3), bytes: 1 }
       ])
       assert.deepStrictEqual(end, { exit: undefined, writable: true })
       yield* connection.send(outbound("one"))

@@ -137,7 +137,7 @@ export const make = Effect.fnUntraced(function*<S extends State>(
   })
   const subscriptions = Subscriptions.make()
   const exchanges = Exchanges.make(side.firstId)
-  const inflight = Inflight.make(limits.incoming)
+  const inflight = Inflight.make({ requests: limits.incoming, bytes: limits.incomingBytes })
   const notifications = NotificationQueue.make({ fork, capacity: limits.notifications })
 
   // What an observer does about a change of state must not come before what changed it is on its way.

@@ -12,9 +12,13 @@ export interface Served {
   readonly id: RequestId.RequestId
   readonly method: string
   readonly origin: Origin | undefined
+  /** How many bytes it came in, as far as is known. */
+  readonly bytes: number
   readonly progressToken: Meta.ProgressToken | undefined
   /** The highest progress reported so far; the next must be higher. */
   highest: number
+  /** When the latest step of progress was sent, on the session's clock. */
+  reportedAt: number
   /** Its reply is given, or will never be: what its handler still says is dropped. */
   ended: boolean
   fiber: Fiber.Fiber<unknown, unknown> | undefined
@@ -25,7 +29,7 @@ export interface Served {
  * entry, in one step; whoever gets it acts, the others find nothing.
  */
 export interface Inflight {
-  readonly open: (served: Served) => "Opened" | "Duplicate" | "Full"
+  readonly open: (served: Served) => "Opened" | "Duplicate" | "TooMany" | "TooMuch"
   readonly find: (id: RequestId.RequestId) => Served | undefined
   /** Takes the entry out, once; its id is free again. */
   readonly claim: (served: Served) => boolean
@@ -46,10 +50,11 @@ export const interrupt = (served: Served): void => {
   served.fiber?.interruptUnsafe()
 }
 
-export const make = (capacity: number): Inflight => {
+export const make = (capacity: { readonly requests: number; readonly bytes: number }): Inflight => {
   const table = new Map<RequestId.RequestId, Served>()
   // An entry leaves the table with its reply; its fiber may live on for a moment, or longer if it cannot be interrupted.
   const running = new Set<Served>()
+  let bytes = 0
   const waiters: Array<Deferred.Deferred<void>> = []
 
   const claim = (served: Served): boolean => table.get(served.id) === served && table.delete(served.id)
@@ -57,15 +62,17 @@ export const make = (capacity: number): Inflight => {
   return {
     open: (served) => {
       if (table.has(served.id)) return "Duplicate"
-      if (running.size >= capacity) return "Full"
+      if (running.size >= capacity.requests) return "TooMany"
+      if (bytes + served.bytes > capacity.bytes) return "TooMuch"
       running.add(served)
+      bytes += served.bytes
       table.set(served.id, served)
       return "Opened"
     },
     find: (id) => table.get(id),
     claim,
     release: (served) => {
-      running.delete(served)
+      if (running.delete(served)) bytes -= served.bytes
       if (running.size === 0) { for (const waiter of waiters.splice(0)) Deferred.doneUnsafe(waiter, Exit.void) }
     },
     interruptAll: () => {

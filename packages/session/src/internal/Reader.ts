@@ -121,7 +121,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
         : "Client not initialized"
     )
 
-  const request = (message: JsonRpc.Request, origin: Origin | undefined) => {
+  const request = (message: JsonRpc.Request, origin: Origin | undefined, bytes: number) => {
     if (message.method === "ping") {
       if (inflight.find(message.id) !== undefined) return refuse(message, duplicate, origin)
       const params = validate(Methods.requests.ping.params)(message.params ?? {})
@@ -139,31 +139,28 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     if ((does !== "Deliver" && does !== "ReleaseAndDeliver") || peer === undefined) {
       return refuse(message, notReady(core.state()._tag), origin)
     }
-    serve(message, peer, origin)
+    serve(message, peer, origin, bytes)
   }
 
-  const serve = (message: JsonRpc.Request, peer: P, origin: Origin | undefined) => {
+  const serve = (message: JsonRpc.Request, peer: P, origin: Origin | undefined, bytes: number) => {
     const served: Inflight.Served = {
       id: message.id,
       method: message.method,
       origin,
+      bytes,
       progressToken: progressTokenOf(message.params),
       highest: Number.NEGATIVE_INFINITY,
+      reportedAt: Number.NEGATIVE_INFINITY,
       ended: false,
       fiber: undefined
     }
     switch (inflight.open(served)) {
       case "Duplicate":
         return refuse(message, duplicate, origin)
-      case "Full":
-        return refuse(
-          message,
-          new McpError.McpError({
-            code: ErrorCode.Overloaded,
-            message: `Overloaded: ${core.limits.incoming} requests are in flight`
-          }),
-          origin
-        )
+      case "TooMany":
+        return refuse(message, overloaded(`${core.limits.incoming} requests are in flight`), origin)
+      case "TooMuch":
+        return refuse(message, overloaded(`the requests in flight may have ${core.limits.incomingBytes} bytes`), origin)
       case "Opened": {
         // What a handler acquires lives as long as its request, not as long as the session.
         const scope = Scope.makeUnsafe()
@@ -282,22 +279,22 @@ export const make = <S extends State, P extends Profile.Profile, R>(
   // Batches
   // ===================================================================================================================
 
-  const batch = (frames: ReadonlyArray<unknown>, origin: Origin | undefined) => {
+  const batch = (frames: ReadonlyArray<unknown>, origin: Origin | undefined, bytes: number) => {
     const revision = profile()?.revision
     // No handshake can be in a batch, since without one there is no revision that has batches (MSG-16).
     if (origin instanceof Batch || revision === undefined || !Revision.envelopes[revision].batches) {
       return malformed({ id: undefined, answerable: true, problem: "a message is no batch" }, origin)
     }
     const together = new Batch(frames.length, origin)
-    for (const frame of frames) receive(frame, together)
+    for (const frame of frames) receive(frame, together, bytes / frames.length)
   }
 
-  const receive = (frame: unknown, origin: Origin | undefined): void => {
+  const receive = (frame: unknown, origin: Origin | undefined, bytes: number): void => {
     const classified = JsonRpc.classify(frame)
     switch (classified._tag) {
       case "Request":
         subscriptions.publish(everything, classified.message)
-        return request(classified.message, origin)
+        return request(classified.message, origin, bytes)
       case "Notification":
         subscriptions.publish(everything, classified.message)
         return notification(classified.message, origin)
@@ -306,14 +303,14 @@ export const make = <S extends State, P extends Profile.Profile, R>(
         response(classified.message)
         return replies.settle(origin)
       case "Batch":
-        return batch(classified.frames, origin)
+        return batch(classified.frames, origin, bytes)
       case "Malformed":
         return malformed(classified.malformed, origin)
     }
   }
 
-  return ({ frame, origin }) =>
-    Result.isFailure(frame) ? badFrame(frame.failure, origin) : receive(frame.success, origin)
+  return ({ bytes = 0, frame, origin }) =>
+    Result.isFailure(frame) ? badFrame(frame.failure, origin) : receive(frame.success, origin, bytes)
 }
 
 const progressTokenOf = (params: JsonRpc.Params | undefined): string | number | undefined => {
@@ -322,6 +319,8 @@ const progressTokenOf = (params: JsonRpc.Params | undefined): string | number | 
   const token = meta.progressToken
   return typeof token === "string" || typeof token === "number" ? token : undefined
 }
+
+const overloaded = (why: string) => new McpError.McpError({ code: ErrorCode.Overloaded, message: `Overloaded: ${why}` })
 
 const duplicate = McpError.invalidRequest("A request with this id is in flight")
 

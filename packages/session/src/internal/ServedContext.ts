@@ -1,6 +1,7 @@
 import { type JsonRpc, type Meta, Methods, type Profile, type Progress } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
-import type { SessionEvent } from "../SessionEvent.ts"
+import type { ProgressDropReason, SessionEvent } from "../SessionEvent.ts"
+import type { Core, State } from "./Core.ts"
 import type { Served } from "./Inflight.ts"
 import type { Sender } from "./Sender.ts"
 import { trust } from "./trust.ts"
@@ -9,7 +10,18 @@ import { trust } from "./trust.ts"
 export interface Parts {
   readonly sender: Sender
   readonly emit: (event: SessionEvent) => void
+  /** How long a request is silent between two steps of progress, in milliseconds. */
+  readonly progressInterval: number
+  /** The time on the session's clock. */
+  readonly now: () => number
 }
+
+export const parts = <S extends State>(core: Core<S>, sender: Sender): Parts => ({
+  sender,
+  emit: core.emit,
+  progressInterval: core.limits.progressInterval,
+  now: core.timer.now
+})
 
 /**
  * What a handler of either side sees of the request it serves. It is closed with its exchange: what comes after the reply is
@@ -43,16 +55,18 @@ export class ServedContext<out P extends Profile.Profile, out Shared extends Par
   }
 
   get progress(): (step: Progress.Progress) => Effect.Effect<void> {
-    const { parts: { emit, sender }, served } = this
+    const { parts: { emit, now, progressInterval, sender }, served } = this
     const { origin, progressToken } = served
+    const dropped = (reason: ProgressDropReason) => Effect.sync(() => emit({ _tag: "ProgressDropped", reason }))
     return (step) =>
       Effect.suspend(() => {
         if (progressToken === undefined) return Effect.void
-        if (served.ended) return Effect.sync(() => emit({ _tag: "ProgressDropped", reason: "ExchangeEnded" }))
-        if (!Number.isFinite(step.progress) || step.progress <= served.highest) {
-          return Effect.sync(() => emit({ _tag: "ProgressDropped", reason: "NotIncreasing" }))
-        }
+        if (served.ended) return dropped("ExchangeEnded")
+        if (!Number.isFinite(step.progress) || step.progress <= served.highest) return dropped("NotIncreasing")
         served.highest = step.progress
+        const isLast = step.total !== undefined && step.progress >= step.total
+        if (!isLast && now() - served.reportedAt < progressInterval) return dropped("TooSoon")
+        served.reportedAt = now()
         return Effect.ignore(
           sender.notify(Methods.notifications["notifications/progress"], { ...step, progressToken }, origin)
         )

@@ -23,7 +23,7 @@ export interface Link {
   /** What is sent from now on fails with this; `undefined` ends that. */
   readonly failSends: (error: TransportError.TransportError | undefined) => void
   /** Brings the session a frame that the peer never sent. */
-  readonly deliver: (frame: unknown) => void
+  readonly deliver: (frame: unknown, bytes?: number) => void
   /** Brings the session bytes that are no frame. */
   readonly deliverBad: (error: Transport.FrameError) => void
   /** Ends the peer's side, and only that: `send` still works. */
@@ -113,7 +113,8 @@ export const over = (below: Transport.Transport["Service"]): Link => {
     failSends: (error) => {
       failure = error
     },
-    deliver: (frame) => inject({ frame: Result.succeed(frame) }),
+    deliver: (frame, bytes) =>
+      inject({ frame: Result.succeed(frame), ...(bytes === undefined ? undefined : { bytes }) }),
     deliverBad: (error) => inject({ frame: Result.fail(error) }),
     endReading: (exit) => {
       Deferred.doneUnsafe(readingEnd, Exit.succeed({ exit, writable: true }))
