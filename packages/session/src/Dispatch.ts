@@ -27,8 +27,15 @@ import type { Inbound } from "./Middleware.ts"
  */
 export interface Dispatch<R> {
   /**
-   * Serves one request: looks up its method in the table and the peer's revision, checks the params, runs the handler behind
-   * the middleware. Fails with −32601 for a method that is not served and −32602 for params that do not fit, and with whatever
+   * What there is to do about a request: looks up its method in the table and the peer's revision, and checks the params. Fails
+   * with −32601 for a method that is not served and −32602 for params that do not fit, before any handler has run.
+   */
+  readonly prepare: (
+    request: JsonRpc.Request,
+    profile: Profile.Profile
+  ) => Result.Result<Effect.Effect<unknown, McpError.McpError, R>, McpError.McpError>
+  /**
+   * Serves one request: prepares it, and runs its handler behind the middleware. Fails with −32601 for a method that is not served and −32602 for params that do not fit, and with whatever
    * `McpError` the handler fails with.
    */
   readonly handle: (
@@ -71,24 +78,30 @@ export const make = <From extends Method.Role, const H extends Handlers<From, un
   const isIn = (row: { readonly since: Revision.Revision }, profile: Profile.Profile) =>
     Revision.isAtLeast(profile.revision, row.since)
 
+  const prepare: Dispatch<R>["prepare"] = (request, profile) => {
+    const row = Methods.findRequest(request.method, from)
+    const handler = row === undefined ? undefined : requestHandler(row.name)
+    if (row === undefined || handler === undefined || !isIn(row, profile)) {
+      return Result.fail(McpError.methodNotFound(request.method))
+    }
+    const checked = validate<unknown>(trust(row.params))(paramsOf(request))
+    if (Result.isFailure(checked)) {
+      return Result.fail(McpError.invalidParams(`Invalid params for ${request.method}: ${checked.failure}`))
+    }
+    // The row's schema has just said that these are the handler's params.
+    const params = trust<Parameters<typeof handler>[0]>(checked.success)
+    return Result.succeed(Effect.suspend(() =>
+      middleware === undefined
+        ? handler(params)
+        : middleware({ method: row.name, id: request.id, params, profile }, (passed) => handler(passed.params))
+    ))
+  }
+
   return {
+    prepare,
     handle: (request, profile) => {
-      const row = Methods.findRequest(request.method, from)
-      const handler = row === undefined ? undefined : requestHandler(row.name)
-      if (row === undefined || handler === undefined || !isIn(row, profile)) {
-        return Effect.fail(McpError.methodNotFound(request.method))
-      }
-      const checked = validate<unknown>(trust(row.params))(paramsOf(request))
-      if (Result.isFailure(checked)) {
-        return Effect.fail(McpError.invalidParams(`Invalid params for ${request.method}: ${checked.failure}`))
-      }
-      // The row's schema has just said that these are the handler's params.
-      const params = trust<Parameters<typeof handler>[0]>(checked.success)
-      return middleware === undefined
-        ? Effect.suspend(() => handler(params))
-        : Effect.suspend(() =>
-          middleware({ method: row.name, id: request.id, params, profile }, (passed) => handler(passed.params))
-        )
+      const prepared = prepare(request, profile)
+      return Result.isSuccess(prepared) ? prepared.success : Effect.fail(prepared.failure)
     },
     notify: (notification, profile) => {
       const row = Methods.findNotification(notification.method, from)

@@ -56,6 +56,31 @@ describe("a broken transport", () => {
       }))
   }
 
+  it.effect("law 1: a transport that throws where it should fail ends the session, and nobody waits", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      let broken = false
+      const transport: Transport.Transport["Service"] = {
+        connect: Effect.map(pair.client.connect, (connection) => ({
+          ...connection,
+          send: (outbound) => {
+            if (broken) throw new Error("a bug in the transport")
+            return connection.send(outbound)
+          }
+        }))
+      }
+      yield* RawServer.make(pair.server, RawServer.shakesHands())
+      const session = yield* client(transport)
+      yield* settled
+      const before = yield* start(session.callTool("x"))
+      broken = true
+      const { reason } = yield* Effect.flip(session.ping())
+      assert.strictEqual(reason._tag, "SendFailed")
+      assert.strictEqual((yield* session.closed)._tag, "TransportFailed")
+      assert.strictEqual((yield* reasonOf(before))._tag, "Closed")
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }))
+
   it.effect("law 1: reading that is interrupted from below ends the session", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawServer()

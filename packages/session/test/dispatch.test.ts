@@ -241,6 +241,25 @@ describe("requests without a session", () => {
     }))
 })
 
+describe("a request that is prepared", () => {
+  it("is refused before anything runs, or is an effect that has not run", () => {
+    let ran = 0
+    const dispatch = served({
+      "tools/call": () =>
+        Effect.sync(() => {
+          ran++
+          return text("x")
+        })
+    })
+    const codes = [request("acme/unknown"), request("tools/call"), request("tools/call", { name: "x" })].map((one) => {
+      const prepared = dispatch.prepare(one, profile)
+      return Result.isFailure(prepared) ? prepared.failure.code : "ready"
+    })
+    assert.deepStrictEqual(codes, [ErrorCode.MethodNotFound, ErrorCode.InvalidParams, "ready"])
+    assert.strictEqual(ran, 0)
+  })
+})
+
 describe("notifications without a session", () => {
   const heard: Array<unknown> = []
   const dispatch = Dispatch.make("server", {

@@ -14,6 +14,7 @@ import {
   recorder,
   settled,
   start,
+  text,
   tools,
   withRawClient,
   withRawServer
@@ -41,9 +42,25 @@ describe("observers", () => {
         "StateChanged",
         "UnmatchedResponse",
         "Malformed",
+        "Refused",
         "StateChanged",
         "StateChanged",
         "Closed"
+      ])
+    }))
+
+  it.effect("a request that no handler saw was refused, and the event says so", () =>
+    Effect.gen(function*() {
+      const { raw, record } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
+      yield* introduce(raw)
+      yield* raw.send(JsonRpc.request(1, "acme/unknown", {}))
+      yield* raw.send(JsonRpc.request(2, "tools/call", {}))
+      yield* raw.send(call(3, "unknown"))
+      yield* Effect.forEach([1, 2, 3], () => raw.response)
+      // The third was answered with an error by its handler.
+      assert.deepStrictEqual(record.of("Refused"), [
+        { _tag: "Refused", method: "acme/unknown", id: 1, code: -32601 },
+        { _tag: "Refused", method: "tools/call", id: 2, code: -32602 }
       ])
     }))
 

@@ -29,7 +29,8 @@ export interface Served {
  * entry, in one step; whoever gets it acts, the others find nothing.
  */
 export interface Inflight {
-  readonly open: (served: Served) => "Opened" | "Duplicate" | "TooMany" | "TooMuch"
+  /** Puts an entry in, or says why there is no room for it. Its id must be free. */
+  readonly open: (served: Served) => string | undefined
   readonly find: (id: RequestId.RequestId) => Served | undefined
   /** Takes the entry out, once; its id is free again. */
   readonly claim: (served: Served) => boolean
@@ -61,13 +62,12 @@ export const make = (capacity: { readonly requests: number; readonly bytes: numb
 
   return {
     open: (served) => {
-      if (table.has(served.id)) return "Duplicate"
-      if (running.size >= capacity.requests) return "TooMany"
-      if (bytes + served.bytes > capacity.bytes) return "TooMuch"
+      if (running.size >= capacity.requests) return `${capacity.requests} requests are in flight`
+      if (bytes + served.bytes > capacity.bytes) return `the requests in flight may have ${capacity.bytes} bytes`
       running.add(served)
       bytes += served.bytes
       table.set(served.id, served)
-      return "Opened"
+      return undefined
     },
     find: (id) => table.get(id),
     claim,

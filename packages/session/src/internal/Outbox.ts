@@ -64,6 +64,15 @@ export const errorOf = (
     : TransportError.make({ _tag: "WriteFailed", cause: failure })
 }
 
+/** What a transport makes of a message. One that throws instead shall not stop what comes behind it. */
+const given = <E>(make: () => Effect.Effect<void, E>): Effect.Effect<void, E> => {
+  try {
+    return make()
+  } catch (thrown) {
+    return Effect.die(thrown)
+  }
+}
+
 const isRequest = (frame: JsonRpc.Frame): frame is JsonRpc.Request => "method" in frame && "id" in frame
 
 export const make = (options: {
@@ -122,8 +131,11 @@ export const make = (options: {
     entry.state = "Handed"
     if (entry.exchange !== undefined) entry.exchange.handed = true
     const message = entry.outbound.message
-    if (connection.request !== undefined && isRequest(message)) return openStream(entry, connection.request(message))
-    const send = connection.send(entry.outbound)
+    if (connection.request !== undefined && isRequest(message)) {
+      const { request } = connection
+      return openStream(entry, given(() => request(message)))
+    }
+    const send = given(() => connection.send(entry.outbound))
     if (send instanceof Immediate) return entry.done(send.run())
     const fiber = fork(send)
     const exit = fiber.pollUnsafe()

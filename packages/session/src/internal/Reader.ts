@@ -143,6 +143,10 @@ export const make = <S extends State, P extends Profile.Profile, R>(
   }
 
   const serve = (message: JsonRpc.Request, peer: P, origin: Origin | undefined, bytes: number) => {
+    // An id in flight is an id in flight, whatever is asked under it.
+    if (inflight.find(message.id) !== undefined) return refuse(message, duplicate, origin)
+    const prepared = dispatch.prepare(message, peer)
+    if (Result.isFailure(prepared)) return refuse(message, prepared.failure, origin)
     const served: Inflight.Served = {
       id: message.id,
       method: message.method,
@@ -154,24 +158,16 @@ export const make = <S extends State, P extends Profile.Profile, R>(
       ended: false,
       fiber: undefined
     }
-    switch (inflight.open(served)) {
-      case "Duplicate":
-        return refuse(message, duplicate, origin)
-      case "TooMany":
-        return refuse(message, overloaded(`${core.limits.incoming} requests are in flight`), origin)
-      case "TooMuch":
-        return refuse(message, overloaded(`the requests in flight may have ${core.limits.incomingBytes} bytes`), origin)
-      case "Opened": {
-        // What a handler acquires lives as long as its request, not as long as the session.
-        const scope = Scope.makeUnsafe()
-        const context = Context.add(parts.contextOf(served, message, peer), Scope.Scope, scope)
-        const fiber = Effect.runForkWith(context)(dispatch.handle(message, peer))
-        served.fiber = fiber
-        // It may have been cancelled by something that it sent itself, before there was a fiber to interrupt.
-        if (served.ended) fiber.interruptUnsafe()
-        fiber.addObserver((exit) => leave(scope, exit, (left) => finish(served, left, peer.revision)))
-      }
-    }
+    const full = inflight.open(served)
+    if (full !== undefined) return refuse(message, overloaded(full), origin)
+    // What a handler acquires lives as long as its request, not as long as the session.
+    const scope = Scope.makeUnsafe()
+    const context = Context.add(parts.contextOf(served, message, peer), Scope.Scope, scope)
+    const fiber = Effect.runForkWith(context)(prepared.success)
+    served.fiber = fiber
+    // It may have been cancelled by something that it sent itself, before there was a fiber to interrupt.
+    if (served.ended) fiber.interruptUnsafe()
+    fiber.addObserver((exit) => leave(scope, exit, (left) => finish(served, left, peer.revision)))
   }
 
   /** Closes the scope of a handler that has ended. Nearly all have acquired nothing, and need no fiber for that. */
