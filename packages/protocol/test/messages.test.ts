@@ -400,6 +400,11 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { requestedSchema: { type: "object", properties: {}, required: "name" } },
     { mode: "url" },
     { ...page, url: undefined },
+    { ...page, url: "" },
+    { ...page, url: "sign-in" },
+    { ...page, url: "//example.com/sign-in" },
+    { ...page, url: "https://example.com/sign in" },
+    { ...page, url: "1https://example.com" },
     { ...page, elicitationId: undefined },
     { ...page, mode: "page" }
   ]],
