@@ -473,7 +473,7 @@ const withRoots = (protocolVersion: string = Revision.latest) =>
   JsonRpc.request(0, "initialize", { protocolVersion, capabilities: { roots: {} }, clientInfo: info })
 
 describe("both sides' transports", () => {
-  it.effect("[INIT-11] are told of what was negotiated, once, before anything else is said under it", () =>
+  it.effect("are told of what was negotiated, once, before anything else is said under it", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const told: Array<string> = []
