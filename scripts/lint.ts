@@ -11,7 +11,8 @@ const checks = [
   "node scripts/arrows.ts",
   "node scripts/diagrams.ts --check",
   "node scripts/documented.ts",
-  "node scripts/doc-examples.ts"
+  "node scripts/doc-examples.ts",
+  "node scripts/requirements.ts --check"
 ]
 
 const failed = checks.filter((check) => {

@@ -30,7 +30,7 @@ const textOf = ({ content }: Tool.CallToolResult): string =>
   content.map((block) => block.type === "text" ? block.text : "").join()
 
 describe("tools/list", () => {
-  it.effect("[TOOL-06] [TOOL-10] [MSG-32] says what each tool takes, as JSON Schema", () =>
+  it.effect("[TOOL-06] [TOOL-10] says what each tool takes, as JSON Schema", () =>
     Effect.gen(function*() {
       const { listTools } = yield* ClientSession.ClientSession
       const { tools } = yield* listTools()

@@ -289,7 +289,7 @@ export interface UrlParams {
 }
 
 /**
- * The schema of {@link UrlParams}.
+ * The schema of {@link UrlParams}. The address has a scheme, and no blanks.
  *
  * @category schemas
  * @since 0.1.0
@@ -297,7 +297,7 @@ export interface UrlParams {
 export const UrlParams: Schema.Codec<UrlParams> = Schema.Struct({
   mode: Schema.Literal("url"),
   message: Schema.String,
-  url: Schema.String,
+  url: Schema.String.check(Schema.isPattern(/^[A-Za-z][A-Za-z\d+.-]*:\S+$/, { expected: "a URL" })),
   elicitationId: Schema.String,
   task: Schema.optionalKey(TaskMetadata),
   _meta: Schema.optionalKey(RequestMeta)

@@ -400,6 +400,11 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { requestedSchema: { type: "object", properties: {}, required: "name" } },
     { mode: "url" },
     { ...page, url: undefined },
+    { ...page, url: "" },
+    { ...page, url: "sign-in" },
+    { ...page, url: "//example.com/sign-in" },
+    { ...page, url: "https://example.com/sign in" },
+    { ...page, url: "1https://example.com" },
     { ...page, elicitationId: undefined },
     { ...page, mode: "page" }
   ]],
@@ -430,7 +435,7 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { taskId: null },
     { taskId: 1 }
   ]],
-  ["[TSK-09] [TSK-10] [TSK-11] a task is refused", Task.TaskResult, [
+  ["[TSK-10] [TSK-11] a task is refused", Task.TaskResult, [
     { taskId: undefined },
     { taskId: 1 },
     { status: undefined },
@@ -443,13 +448,13 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { ttl: "60000" },
     { pollInterval: null }
   ]],
-  ["[TSK-22] a list of tasks is refused", Task.ListTasksResult, [
+  ["a list of tasks is refused", Task.ListTasksResult, [
     { tasks: undefined },
     { tasks: [{}] },
     { tasks: [{ ...task, ttl: undefined }] },
     { nextCursor: 2 }
   ]],
-  ["[TSK-14] the answer to a request that became a task is refused", Task.CreateTaskResult, [
+  ["the answer to a request that became a task is refused", Task.CreateTaskResult, [
     { task: undefined },
     { task: {} },
     { task: { ...task, status: "done" } }
@@ -494,7 +499,7 @@ it("[CMP-02] a completion may hold a hundred values", () => {
   assert.isTrue(Schema.is(Completion.CompleteResult)({ completion: { values, total: 1000, hasMore: true } }))
 })
 
-it("[TSK-15] what a task has come to may be any result", () => {
+it("what a task has come to may be any result", () => {
   for (const result of [{}, { content: [text] }, { role: "user", _meta: {} }, { "": null }]) {
     assert.isTrue(Schema.is(Task.TaskPayload)(result))
   }

@@ -33,7 +33,7 @@ describe.each(notificationParts)("$label", ({ codec, method, part }) => {
   }, runs)
 })
 
-it.prop("[TSK-14] both official packages take the answer to a request that became a task", [
+it.prop("both official packages take the answer to a request that became a task", [
   strictly(Task.CreateTaskResult)
 ], ([value]) => {
   assertTaken("createdTask", value)

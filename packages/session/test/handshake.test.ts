@@ -6,7 +6,7 @@ import * as RawServer from "./support/RawServer.ts"
 import { client } from "./support/sessions.ts"
 
 describe("both sides' transports", () => {
-  it.effect("[INIT-11] are told of what was negotiated, once, before anything else is said under it", () =>
+  it.effect("are told of what was negotiated, once, before anything else is said under it", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const told: Array<string> = []

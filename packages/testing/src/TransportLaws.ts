@@ -120,7 +120,7 @@ export const suite = (name: string, subject: Subject): void => {
 
   describe(name, () => {
     describe("handshake", () => {
-      it.live("[INIT-01] [INIT-07] [INIT-08] a session is operating once it is there", () =>
+      it.live("[TRN-01] [INIT-01] [INIT-07] [INIT-08] a session is operating once it is there", () =>
         Effect.gen(function*() {
           const session = yield* open()
           assert.strictEqual((yield* session.state)._tag, "Operating")
@@ -130,7 +130,7 @@ export const suite = (name: string, subject: Subject): void => {
         }).pipe(Effect.scoped))
 
       for (const revision of Revision.supported) {
-        it.live(`[INIT-04] [INIT-13] both sides settle on ${revision}`, () =>
+        it.live(`[TRN-01] [INIT-04] [INIT-13] both sides settle on ${revision}`, () =>
           Effect.gen(function*() {
             const session = yield* open({ revisions: [revision] })
             assert.strictEqual(session.profile.revision, revision)
@@ -232,6 +232,22 @@ export const suite = (name: string, subject: Subject): void => {
           yield* peer.send(call(5, "echo", { value: "second" }))
           assert.strictEqual(errorCode(yield* peer.response), -32600)
           assert.deepStrictEqual(structured(yield* peer.response), { steps: 1 })
+        }).pipe(Effect.scoped))
+
+      it.live("[TRN-01] [MSG-01] whatever JSON can say comes back as it went", () =>
+        Effect.gen(function*() {
+          const session = yield* open()
+          const outcome = yield* Arbitrary.checkEffect(
+            Arbitrary.schema(Schema.Json),
+            (value) =>
+              Effect.gen(function*() {
+                const { structuredContent } = yield* session.callTool("echo", { value })
+                // JSON has no minus zero.
+                return JSON.stringify(structuredContent) === JSON.stringify({ value })
+              }),
+            { runs }
+          )
+          assert.strictEqual(outcome._tag, "Passed", Arbitrary.formatCheckFailure(outcome))
         }).pipe(Effect.scoped))
 
       it.live("[MSG-02] a megabyte of every kind of character comes back as it went", () =>

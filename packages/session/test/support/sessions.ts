@@ -1,5 +1,6 @@
 import { Content, JsonRpc, McpError, Revision, type Tool } from "@effect-mcp/protocol"
 import {
+  type CallbackContext,
   ClientSession,
   type Handlers,
   type Limits,
@@ -41,7 +42,7 @@ export const forms = [
   { form: "a stream for each request", pair: MemoryTransport.makeMultiStream({ standalone: true }) }
 ] as const
 
-export type ClientOptions = Partial<ClientSession.Options<Handlers.Handlers<"server">>>
+export type ClientOptions = Partial<ClientSession.Options<Handlers.Handlers<"server", CallbackContext.CallbackContext>>>
 export type ServerOptions = Partial<ServerSession.Options>
 export type ServerHandlers = Handlers.Handlers<"client", RequestContext.RequestContext>
 

@@ -1,0 +1,52 @@
+import { ErrorCode, JsonRpc, Methods } from "@effect-mcp/protocol"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { codeOf, connected, forms, introduce, withRawClient, withRawServer } from "./support/sessions.ts"
+
+/** The requests that one side may send and that no session answers by itself. */
+const requestsOf = (side: "client" | "server"): ReadonlyArray<string> =>
+  Object.values<Methods.AnyRequest>({ ...Methods.requests })
+    .filter(({ from, name }) => (from === side || from === "either") && name !== "initialize" && name !== "ping")
+    .map(({ name }) => name)
+
+describe("sessions without any handler", () => {
+  for (const { form, pair } of forms) {
+    it.effect(`[MSG-13] shake hands, ping each other, and part (${form})`, () =>
+      Effect.gen(function*() {
+        const { client, server } = yield* connected({ pair, server: { capabilities: {} } })
+        assert.deepStrictEqual(client.profile.capabilities, {})
+        assert.deepStrictEqual((yield* server.profile).capabilities, {})
+        yield* client.ping()
+        yield* server.ping()
+        yield* client.close
+        assert.strictEqual((yield* server.closed)._tag, "PeerEnded")
+      }))
+  }
+
+  it.effect("[CMP-03] a server answers what it does not serve with −32601, completion included", () =>
+    Effect.gen(function*() {
+      const { raw } = yield* withRawClient()
+      yield* introduce(raw)
+      const names = requestsOf("client")
+      assert.include(names, "completion/complete")
+      for (const name of names) {
+        yield* raw.send(JsonRpc.request(name, name, undefined))
+        const answer = yield* raw.response
+        assert.deepStrictEqual([answer.id, codeOf(answer)], [name, ErrorCode.MethodNotFound])
+      }
+    }))
+
+  it.effect("[ROOT-04] a client answers what it does not serve with −32601, roots included", () =>
+    Effect.gen(function*() {
+      const { raw } = yield* withRawServer()
+      const names = requestsOf("server")
+      assert.include(names, "roots/list")
+      const said = raw.received.length
+      yield* raw.say(...names.map((name) => JsonRpc.request(name, name, undefined)))
+      yield* Effect.yieldNow
+      assert.deepStrictEqual(
+        raw.received.slice(said).map((answer) => ["id" in answer ? answer.id : undefined, codeOf(answer)]),
+        names.map((name) => [name, ErrorCode.MethodNotFound])
+      )
+    }))
+})

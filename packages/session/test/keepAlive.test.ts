@@ -1,0 +1,85 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import type { ClientSession, ServerSession } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
+import * as Schedule from "effect/Schedule"
+import * as TestClock from "effect/testing/TestClock"
+import * as RawServer from "./support/RawServer.ts"
+import { introduce, settled, withRawClient, withRawServer } from "./support/sessions.ts"
+
+/** How a program keeps watch over its peer: it pings at a pace of its own, and takes silence for the end. */
+const keepAlive = (session: ClientSession.Shape | ServerSession.Shape, every: Duration.Input) =>
+  session.ping({ deadline: "5 seconds" }).pipe(
+    Effect.repeat(Schedule.spaced(every)),
+    Effect.tapError(({ message }) => Effect.logWarning(message)),
+    Effect.catch(() => session.close)
+  )
+
+const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
+
+const pings = (messages: ReadonlyArray<JsonRpc.Message>) =>
+  messages.filter((message) => "method" in message && message.method === "ping").length
+
+describe("keeping watch", () => {
+  it.effect("[PING-02] a client pings as often as its program likes, and no more", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer({ script: RawServer.pongs })
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual(pings(raw.received), 0)
+      const watching = yield* start(keepAlive(session, "30 seconds"))
+      yield* settled
+      for (let count = 1; count <= 5; count++) {
+        assert.strictEqual(pings(raw.received), count)
+        yield* TestClock.adjust("30 seconds")
+        yield* settled
+      }
+      assert.isUndefined(watching.pollUnsafe())
+      yield* Fiber.interrupt(watching)
+    }))
+
+  it.effect("[PING-02] so does a server", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient()
+      yield* introduce(raw)
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual(pings(yield* raw.pending), 0)
+      const watching = yield* start(keepAlive(session, "10 seconds"))
+      for (let id = 1; id <= 5; id++) {
+        assert.deepStrictEqual(yield* raw.receive, { jsonrpc: "2.0", id, method: "ping" })
+        yield* raw.send(JsonRpc.success(id, {}))
+        yield* TestClock.adjust("10 seconds")
+      }
+      assert.isUndefined(watching.pollUnsafe())
+      yield* Fiber.interrupt(watching)
+    }))
+
+  const logged: Array<unknown> = []
+  const logging = Logger.layer([Logger.make(({ message }) => logged.push(message))])
+
+  it.effect("[PING-03] a client whose ping is not answered in time may log that, and leave", () =>
+    Effect.gen(function*() {
+      const { link, raw, session } = yield* withRawServer()
+      const watching = yield* start(keepAlive(session, "30 seconds"))
+      yield* TestClock.adjust("5 seconds")
+      yield* Fiber.join(watching)
+      assert.include(JSON.stringify(logged.splice(0)), "ping: no response within 5000 ms")
+      assert.deepStrictEqual(yield* session.closed, { _tag: "Requested" })
+      assert.isFalse(link.isOpen())
+      assert.isTrue(raw.ended())
+    }).pipe(Effect.provide(logging)))
+
+  it.effect("[PING-03] so may a server", () =>
+    Effect.gen(function*() {
+      const { link, raw, session } = yield* withRawClient()
+      yield* introduce(raw)
+      const watching = yield* start(keepAlive(session, "30 seconds"))
+      yield* TestClock.adjust("5 seconds")
+      yield* Fiber.join(watching)
+      assert.include(JSON.stringify(logged.splice(0)), "ping: no response within 5000 ms")
+      assert.deepStrictEqual(yield* session.closed, { _tag: "Requested" })
+      assert.isFalse(link.isOpen())
+    }).pipe(Effect.provide(logging)))
+})

@@ -1,0 +1,81 @@
+import { ErrorCode, JsonRpc, Logging } from "@effect-mcp/protocol"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
+import * as Redacted from "effect/Redacted"
+import { call, codeOf, introduce, settled, tools, withRawClient } from "./support/sessions.ts"
+
+const logging = { capabilities: { logging: {} } }
+
+const levelsIn = (messages: ReadonlyArray<JsonRpc.Message>) =>
+  messages.flatMap((message) => "method" in message ? [message.params?.["level"]] : [])
+
+describe("logging", () => {
+  for (const params of [undefined, {}, { level: "loud" }, { level: "INFO" }, { level: 3 }, { level: null }]) {
+    it.effect(`[LOG-04] ${JSON.stringify(params)} names no level: −32602, and nothing changes`, () =>
+      Effect.gen(function*() {
+        const { raw, session } = yield* withRawClient({ server: logging })
+        yield* introduce(raw)
+        yield* raw.send(JsonRpc.request(1, "logging/setLevel", { level: "error" }))
+        yield* raw.response
+        yield* raw.send(JsonRpc.request(2, "logging/setLevel", params))
+        assert.strictEqual(codeOf(yield* raw.response), ErrorCode.InvalidParams)
+        for (const level of Logging.levels) yield* session.log({ level, data: "x" })
+        yield* settled
+        assert.deepStrictEqual(levelsIn(yield* raw.pending), ["error", "critical", "alert", "emergency"])
+      }))
+  }
+
+  it.effect("[LOG-03] where no level was set, all are sent", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient({ server: logging })
+      yield* introduce(raw)
+      for (const level of Logging.levels) yield* session.log({ level, data: "x" })
+      yield* settled
+      assert.deepStrictEqual(levelsIn(yield* raw.pending), [...Logging.levels])
+    }))
+
+  it.effect("[LOG-02] a level may be set again, to hear more or less", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient({ server: logging })
+      yield* introduce(raw)
+      const heard: Array<ReadonlyArray<unknown>> = []
+      for (const level of ["emergency", "debug", "warning"]) {
+        yield* raw.send(JsonRpc.request(level, "logging/setLevel", { level }))
+        yield* raw.response
+        yield* session.log({ level: "warning", data: "x" })
+        yield* session.log({ level: "info", data: "x" })
+        yield* settled
+        heard.push(levelsIn(yield* raw.pending))
+      }
+      assert.deepStrictEqual(heard, [[], ["warning", "info"], ["warning"]])
+    }))
+
+  it.effect("[LOG-05] what is redacted stays so", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient({ server: logging })
+      yield* introduce(raw)
+      const password = Redacted.make("swordfish")
+      yield* session.log({ level: "info", data: { user: "ada", password, list: [password] } })
+      yield* session.log({ level: "info", data: password })
+      yield* settled
+      const heard = JSON.stringify(yield* raw.pending)
+      assert.include(heard, "ada")
+      assert.include(heard, "<redacted>")
+      assert.notInclude(heard, "swordfish")
+    }))
+
+  it.effect("[LOG-05] why a handler died is not told by the session", () =>
+    Effect.gen(function*() {
+      const { raw } = yield* withRawClient({
+        server: logging,
+        handlers: tools({ x: Effect.die(new Error("/etc/secrets: swordfish")) })
+      })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "x"))
+      yield* settled
+      const heard = yield* raw.pending
+      assert.deepStrictEqual(heard.map(codeOf), [ErrorCode.InternalError])
+      assert.notInclude(JSON.stringify(heard), "swordfish")
+    }).pipe(Effect.provide(Logger.layer([]))))
+})

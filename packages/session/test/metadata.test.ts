@@ -1,0 +1,91 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import { CallbackContext, RequestContext } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { call, introduce, settled, text, tools, withRawClient, withRawServer } from "./support/sessions.ts"
+
+const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
+
+/** A key as the grammar has it: labels with dots between them and a slash, if there is a prefix, and a name. */
+const key = /^(?:[a-z](?:[a-z\d-]*[a-z\d])?(?:\.[a-z](?:[a-z\d-]*[a-z\d])?)*\/)?(?:[a-z\d](?:[\w.-]*[a-z\d])?)?$/i
+
+const isReserved = (name: string) => /(?:^|\.)(?:mcp|modelcontextprotocol)(?:\.|\/)/.test(name)
+
+const metaOf = (messages: ReadonlyArray<JsonRpc.Message>) =>
+  messages.flatMap((message) => "method" in message ? [message.params?.["_meta"]] : [])
+
+const keysOf = (metas: ReadonlyArray<unknown>) =>
+  Array.from(new Set(metas.flatMap((meta) => typeof meta === "object" && meta !== null ? Object.keys(meta) : [])))
+
+describe("metadata", () => {
+  it.effect("[MSG-29] [MSG-30] the keys a session writes are keys, and of the reserved ones only what they are for", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer()
+      yield* start(session.callTool("x", {}, { onProgress: () => Effect.void }))
+      yield* start(session.callTool("x", {}, { meta: { "example.org/a": 1 } }))
+      yield* settled
+      const served = yield* withRawClient()
+      yield* introduce(served.raw)
+      yield* start(served.session.ping({ onProgress: () => Effect.void }))
+      yield* settled
+      const built = served.session.buildCreateMessage({ messages: [], maxTokens: 1 }, { relatedTaskId: "1" })
+      const keys = keysOf(metaOf([...raw.received, ...yield* served.raw.pending, built]))
+      assert.sameMembers(keys, ["progressToken", "example.org/a", "io.modelcontextprotocol/related-task"])
+      for (const name of keys) assert.match(name, key)
+      assert.deepStrictEqual(keys.filter(isReserved), ["io.modelcontextprotocol/related-task"])
+    }))
+
+  // What a peer may put there: under keys that are reserved, under keys that are none, and values of any kind.
+  const strange = {
+    "io.modelcontextprotocol/acme": null,
+    "modelcontextprotocol.io/": [1, { deep: true }],
+    "dev.mcp/related-task": "1",
+    "io.modelcontextprotocol/related-task": "no task",
+    "mcp": 0,
+    "..//--": "",
+    "": false
+  }
+
+  it.effect("[MSG-28] a server takes whatever stands there, and its handler sees it as it came", () =>
+    Effect.gen(function*() {
+      const seen = yield* Deferred.make<unknown>()
+      const { raw } = yield* withRawClient({
+        handlers: tools({
+          x: Effect.gen(function*() {
+            const { meta } = yield* RequestContext.RequestContext
+            yield* Deferred.succeed(seen, meta)
+            return text("x")
+          })
+        })
+      })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "x", { _meta: strange }))
+      assert.deepStrictEqual<unknown>(yield* raw.response, JsonRpc.success(1, text("x")))
+      assert.deepStrictEqual(yield* Deferred.await(seen), strange)
+    }))
+
+  it.effect("[MSG-28] so does a client, of requests and of results", () =>
+    Effect.gen(function*() {
+      const seen = yield* Deferred.make<unknown>()
+      const { raw, session } = yield* withRawServer({
+        client: {
+          handlers: {
+            "roots/list": () =>
+              Effect.gen(function*() {
+                const { meta } = yield* CallbackContext.CallbackContext
+                yield* Deferred.succeed(seen, meta)
+                return { roots: [] }
+              })
+          }
+        }
+      })
+      yield* raw.say(JsonRpc.request("r", "roots/list", { _meta: strange }))
+      assert.deepStrictEqual(yield* Deferred.await(seen), strange)
+      const calling = yield* start(session.callTool("x"))
+      yield* settled
+      yield* raw.say(JsonRpc.success(1, { ...text("x"), _meta: strange }))
+      assert.deepStrictEqual((yield* Fiber.join(calling))._meta, strange)
+    }))
+})

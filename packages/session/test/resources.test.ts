@@ -1,0 +1,101 @@
+import { ErrorCode, JsonRpc, McpError } from "@effect-mcp/protocol"
+import type { RequestError } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Base64 from "effect/encoding/Base64"
+import * as Stream from "effect/Stream"
+import { connected, introduce, type ServerHandlers, settled, withRawClient } from "./support/sessions.ts"
+
+const bytes = Uint8Array.from({ length: 1024 }, (_, index) => index % 256)
+
+/** A server of two resources, which remembers who wants to hear of what. */
+const library = () => {
+  const subscribed = new Set<string>()
+  const notFound = (uri: string) =>
+    Effect.fail(
+      new McpError.McpError({ code: ErrorCode.ResourceNotFound, message: "Resource not found", data: { uri } })
+    )
+  const handlers: ServerHandlers = {
+    "resources/list": () =>
+      Effect.succeed({ resources: [{ uri: "note:///a", name: "a" }, { uri: "note:///b", name: "b" }] }),
+    "resources/read": ({ uri }) => {
+      if (!URL.canParse(uri)) return Effect.fail(McpError.invalidParams(`${uri} is no URI`))
+      switch (uri) {
+        case "note:///a":
+          return Effect.succeed({ contents: [{ uri, text: "text" }] })
+        case "note:///b":
+          return Effect.succeed({
+            contents: [{ uri, mimeType: "application/octet-stream", blob: Base64.encode(bytes) }]
+          })
+        default:
+          return notFound(uri)
+      }
+    },
+    "resources/subscribe": ({ uri }) => Effect.as(Effect.sync(() => subscribed.add(uri)), {}),
+    "resources/unsubscribe": ({ uri }) => Effect.as(Effect.sync(() => subscribed.delete(uri)), {})
+  }
+  return { handlers, subscribed }
+}
+
+const errorOf = (effect: Effect.Effect<unknown, RequestError.RequestError>) =>
+  Effect.map(Effect.flip(effect), ({ reason }) => reason._tag === "ErrorResponse" ? reason.error : undefined)
+
+describe("resources", () => {
+  it.effect("[RES-03] [RES-04] who subscribes is told of changes, until it unsubscribes", () =>
+    Effect.gen(function*() {
+      const { handlers, subscribed } = library()
+      const { client, server } = yield* connected({ handlers })
+      const changed = (uri: string) => subscribed.has(uri) ? server.resourceUpdated(uri) : Effect.void
+      const told: Array<string> = []
+      yield* Effect.forkChild(
+        Stream.runForEach(
+          client.notifications("notifications/resources/updated"),
+          ({ uri }) => Effect.sync(() => told.push(uri))
+        ),
+        { startImmediately: true }
+      )
+      yield* settled
+      yield* changed("note:///a")
+      yield* client.subscribeResource("note:///a")
+      yield* changed("note:///a")
+      yield* changed("note:///b")
+      yield* settled
+      assert.deepStrictEqual(told, ["note:///a"])
+      yield* client.unsubscribeResource("note:///a")
+      yield* changed("note:///a")
+      yield* settled
+      assert.deepStrictEqual(told, ["note:///a"])
+    }))
+
+  it.effect("[RES-05] one that does not exist is answered with −32002, and which it was", () =>
+    Effect.gen(function*() {
+      const { client } = yield* connected({ handlers: library().handlers })
+      const error = yield* errorOf(client.readResource("note:///c"))
+      assert.deepStrictEqual([error?.code, error?.data], [-32_002, { uri: "note:///c" }])
+    }))
+
+  it.effect("[RES-08] binary contents arrive as they were, in base64", () =>
+    Effect.gen(function*() {
+      const { client, links } = yield* connected({ handlers: library().handlers })
+      const { contents: [read] } = yield* client.readResource("note:///b")
+      assert.deepStrictEqual<unknown>(read, {
+        uri: "note:///b",
+        mimeType: "application/octet-stream",
+        blob: Buffer.from(bytes).toString("base64")
+      })
+      assert.include(JSON.stringify(links.server.handed), Buffer.from(bytes).toString("base64"))
+    }))
+
+  it.effect("[RES-08] an address that is none is refused, by the handler or before it", () =>
+    Effect.gen(function*() {
+      const { client } = yield* connected({ handlers: library().handlers })
+      assert.strictEqual((yield* errorOf(client.readResource("not a URI")))?.code, ErrorCode.InvalidParams)
+      const { raw } = yield* withRawClient({ handlers: library().handlers })
+      yield* introduce(raw)
+      for (const params of [{}, { uri: null }, { uri: ["note:///a"] }]) {
+        yield* raw.send(JsonRpc.request("r", "resources/read", params))
+        const answer = yield* raw.response
+        assert.strictEqual(JsonRpc.isFailure(answer) && answer.error.code, ErrorCode.InvalidParams)
+      }
+    }))
+})

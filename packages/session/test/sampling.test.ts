@@ -1,0 +1,157 @@
+import { Content, ErrorCode, JsonRpc, McpError, Sampling } from "@effect-mcp/protocol"
+import type { Handlers, RequestError, ServerSession } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
+import * as TestClock from "effect/testing/TestClock"
+import { codeOf, connected, settled, withRawServer } from "./support/sessions.ts"
+
+const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
+
+type Model = Handlers.RequestHandler<"sampling/createMessage">
+
+const question: Sampling.CreateMessageParams = {
+  messages: [{ role: "user", content: Content.text("What is 15 + 27?") }],
+  maxTokens: 100
+}
+
+const said = (words: string): Sampling.CreateMessageResult => ({
+  role: "assistant",
+  content: Content.text(words),
+  model: "m"
+})
+
+const withModel = (model: Model, limits: { readonly incoming?: number } = {}) =>
+  connected({
+    client: { handlers: { "sampling/createMessage": model }, capabilities: { sampling: { tools: {} } }, limits }
+  })
+
+const errorOf = (effect: Effect.Effect<unknown, RequestError.RequestError>) =>
+  Effect.map(Effect.flip(effect), ({ reason }) => reason._tag === "ErrorResponse" ? reason.error : undefined)
+
+describe("asking a client's model", () => {
+  it.effect("[SMP-06] a user who says no is an error with the code −1", () =>
+    Effect.gen(function*() {
+      const refusal = new McpError.McpError({ code: -1, message: "User rejected sampling request" })
+      const { server } = yield* withModel(() => Effect.fail(refusal))
+      const error = yield* errorOf(server.createMessage(question))
+      assert.deepStrictEqual([error?.code, error?.message], [-1, "User rejected sampling request"])
+    }))
+
+  it.effect("[SMP-07] a person may take their time, and change what is asked and what is answered", () =>
+    Effect.gen(function*() {
+      const review = yield* Deferred.make<string>()
+      const { client, server } = yield* withModel(({ messages }) =>
+        Effect.map(Deferred.await(review), (words) => said(`${messages.length} message, and ${words}`))
+      )
+      const asking = yield* start(server.createMessage(question, { deadline: "1 day" }))
+      yield* TestClock.adjust("1 hour")
+      yield* client.ping()
+      assert.isUndefined(asking.pollUnsafe())
+      yield* Deferred.succeed(review, "a careful answer")
+      assert.deepStrictEqual((yield* Fiber.join(asking)).content, Content.text("1 message, and a careful answer"))
+    }))
+
+  it.effect("[SMP-07] how many are asked at the same time can be limited", () =>
+    Effect.gen(function*() {
+      const { server } = yield* withModel(() => Effect.never, { incoming: 1 })
+      const first = yield* start(server.createMessage(question))
+      yield* settled
+      assert.strictEqual((yield* errorOf(server.createMessage(question)))?.code, ErrorCode.Overloaded)
+      yield* Fiber.interrupt(first)
+    }))
+})
+
+describe("a model that uses tools", () => {
+  const add = { name: "add", inputSchema: { type: "object" as const } }
+
+  /** A server's loop: it runs the tools its client's model wants, at most so often, and then has it answer without. */
+  const loop = Effect.fnUntraced(function*(server: ServerSession.Shape, rounds: number) {
+    const messages: Array<Sampling.SamplingMessage> = [...question.messages]
+    for (let round = 0;; round++) {
+      const mode = round < rounds ? "auto" : "none"
+      const { content } = yield* server.createMessage({ ...question, messages, tools: [add], toolChoice: { mode } })
+      const pieces = "type" in content ? [content] : content
+      const uses = pieces.flatMap((piece) => piece.type === "tool_use" ? [piece] : [])
+      if (uses.length === 0 || mode === "none") return { pieces, rounds: round }
+      messages.push({ role: "assistant", content }, {
+        role: "user",
+        content: uses.map(({ id }) => ({ type: "tool_result", toolUseId: id, content: [Content.text("42")] }))
+      })
+    }
+  })
+
+  it.effect("[SMP-08] a server ends its loop, though the model would go on for ever", () =>
+    Effect.gen(function*() {
+      let asked = 0
+      const { server } = yield* withModel(({ toolChoice }) =>
+        Effect.sync(() => {
+          asked++
+          return toolChoice?.mode === "none"
+            ? said("42")
+            : {
+              ...said(""),
+              content: [1, 2].map((index) => ({
+                type: "tool_use",
+                id: `${asked}.${index}`,
+                name: "add",
+                input: { a: 15, b: 27 }
+              })),
+              stopReason: "toolUse"
+            }
+        })
+      )
+      assert.deepStrictEqual(yield* loop(server, 3), { pieces: [Content.text("42")], rounds: 3 })
+      assert.strictEqual(asked, 4)
+    }))
+
+  /** A client's handler that looks at what it is asked before it asks its model. */
+  const careful = (rounds: number): Model => ({ messages }) => {
+    const checked = Sampling.checkToolUse(messages)
+    if (Result.isFailure(checked)) return Effect.fail(McpError.invalidParams(checked.failure))
+    const uses = messages.filter(({ content }) =>
+      ("type" in content ? [content] : content).some(({ type }) => type === "tool_use")
+    )
+    return uses.length > rounds
+      ? Effect.fail(McpError.invalidRequest(`no more than ${rounds} rounds of tools`))
+      : Effect.succeed({
+        ...said(""),
+        content: { type: "tool_use", id: String(uses.length), name: "add", input: {} }
+      })
+  }
+
+  it.effect("[SMP-08] a client may end it, too", () =>
+    Effect.gen(function*() {
+      const { server } = yield* withModel(careful(2))
+      const error = yield* Effect.flip(loop(server, 100))
+      assert.include(error.message, "no more than 2 rounds of tools")
+    }))
+
+  const use = { type: "tool_use", id: "1", name: "add", input: {} }
+  const result = { type: "tool_result", toolUseId: "1", content: [] }
+  const unsound: ReadonlyArray<readonly [id: string, string, ReadonlyArray<object>]> = [
+    ["[SMP-03]", "a result beside text", [
+      { role: "assistant", content: use },
+      { role: "user", content: [result, Content.text("so")] }
+    ]],
+    ["[SMP-04]", "a use without a result", [
+      { role: "assistant", content: use },
+      { role: "user", content: Content.text("so") }
+    ]],
+    ["[SMP-04]", "a result of no use", [{ role: "user", content: result }]]
+  ]
+
+  for (const [id, what, messages] of unsound) {
+    it.effect(`${id} a client can tell that it is asked with ${what}, and refuse`, () =>
+      Effect.gen(function*() {
+        const { raw } = yield* withRawServer({
+          client: { handlers: { "sampling/createMessage": careful(9) } }
+        })
+        yield* raw.say(JsonRpc.request("r", "sampling/createMessage", { messages, maxTokens: 1 }))
+        yield* settled
+        assert.deepStrictEqual(raw.received.slice(-1).map(codeOf), [ErrorCode.InvalidParams])
+      }))
+  }
+})

@@ -1,0 +1,68 @@
+import { ErrorCode, JsonRpc, McpError, type Tool } from "@effect-mcp/protocol"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as RawServer from "./support/RawServer.ts"
+import { settled, text, withRawServer } from "./support/sessions.ts"
+
+const hints: ReadonlyArray<Tool.ToolAnnotations | undefined> = [
+  undefined,
+  { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true }
+]
+
+/** What a client says when it lists a tool and calls it three times: to an error, to an answer, and to nothing. */
+const spoken = Effect.fnUntraced(function*(annotations: Tool.ToolAnnotations | undefined) {
+  const listed = { name: "x", inputSchema: { type: "object" }, ...(annotations === undefined ? {} : { annotations }) }
+  const { raw, session } = yield* withRawServer({
+    script: (message) => {
+      if (!("method" in message) || !("id" in message)) return []
+      switch (message.id) {
+        case 1:
+          return [JsonRpc.success(message.id, { tools: [listed] })]
+        case 2:
+          return [JsonRpc.failure(message.id, new McpError.McpError({ code: ErrorCode.InternalError, message: "no" }))]
+        case 3:
+          return [JsonRpc.success(message.id, text("x"))]
+        default:
+          return []
+      }
+    },
+    result: RawServer.initializeResult({ capabilities: { tools: {} } })
+  })
+  const [tool] = yield* Stream.runCollect(session.tools)
+  assert.deepStrictEqual(tool?.annotations, annotations)
+  yield* Effect.flip(session.callTool("x"))
+  yield* session.callTool("x")
+  const late = yield* Effect.forkChild(Effect.flip(session.callTool("x")), { startImmediately: true })
+  yield* TestClock.adjust("60 seconds")
+  assert.deepStrictEqual((yield* Fiber.join(late)).reason, { _tag: "Timeout", afterMillis: 60_000 })
+  yield* settled
+  return raw.received
+})
+
+describe("a client that calls tools", () => {
+  it.effect("[TOOL-11] what a server says of a tool's behaviour changes nothing in how it is called", () =>
+    Effect.gen(function*() {
+      const [plain, ...hinted] = yield* Effect.forEach(hints, (annotations) => Effect.scoped(spoken(annotations)))
+      for (const messages of hinted) assert.deepStrictEqual(messages, plain)
+    }))
+
+  it.effect("[TOOL-14] it gives up a tool in time, and what it gave up can be seen", () =>
+    Effect.gen(function*() {
+      const { record, session } = yield* withRawServer()
+      const calling = yield* Effect.forkChild(
+        Effect.flip(session.callTool("delete", { path: "/" }, { deadline: "10 seconds" })),
+        { startImmediately: true }
+      )
+      yield* TestClock.adjust("10 seconds")
+      const error = yield* Fiber.join(calling)
+      assert.strictEqual(error.message, "tools/call: no response within 10000 ms")
+      yield* settled
+      assert.deepStrictEqual(record.of("CancelSent"), [
+        { _tag: "CancelSent", method: "tools/call", id: 1, reason: "no response within 10000 ms" }
+      ])
+    }))
+})

@@ -1,0 +1,123 @@
+import { Content, Revision } from "@effect-mcp/protocol"
+import type { ClientSession, RequestError, ServerSession } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as RawServer from "./support/RawServer.ts"
+import { introduce, names, settled, withRawClient, withRawServer } from "./support/sessions.ts"
+
+type Attempt = Effect.Effect<unknown, RequestError.RequestError>
+
+const reasonOf = (attempt: Attempt) => Effect.map(Effect.flip(attempt), ({ reason }) => reason)
+
+const missing = (capability: string): RequestError.RequestErrorReason => ({ _tag: "MissingCapability", capability })
+
+const describing = (reason: RequestError.RequestErrorReason) => JSON.stringify(reason)
+
+/** The capability that a part belongs to. */
+const wholeOf = (capability: string): string => capability.replace(/\..*/, "")
+
+/** What a client may ask, and the capability of its server that it needs. */
+const asked = (session: ClientSession.Shape): ReadonlyArray<readonly [capability: string, Attempt]> => [
+  ["tools", session.listTools()],
+  ["tools", session.callTool("x")],
+  ["resources", session.listResources()],
+  ["resources", session.listResourceTemplates()],
+  ["resources", session.readResource("file:///x")],
+  ["resources.subscribe", session.subscribeResource("file:///x")],
+  ["resources.subscribe", session.unsubscribeResource("file:///x")],
+  ["prompts", session.listPrompts()],
+  ["prompts", session.getPrompt("x")],
+  ["logging", session.setLogLevel("info")]
+]
+
+/** What a server may ask, and the capability of its client that it needs. */
+const questions = (
+  session: ServerSession.Shape
+): ReadonlyArray<readonly [capability: string, since: Revision.Revision, Attempt]> => [
+  ["roots", "2024-11-05", session.listRoots()],
+  ["sampling", "2024-11-05", session.createMessage({ messages: [], maxTokens: 1 })],
+  ["elicitation.form", "2025-06-18", session.elicitForm("Who?", { type: "object", properties: {} })],
+  ["elicitation.url", "2025-11-25", session.elicitUrl("Visit", { url: "https://example.com", elicitationId: "1" })],
+  ["sampling.tools", "2025-11-25", session.createMessage({ messages: [], maxTokens: 1, tools: [] })]
+]
+
+/** What a server may tell, and the capability of its own that it needs. */
+const told = (session: ServerSession.Shape): ReadonlyArray<readonly [capability: string, Attempt]> => [
+  ["logging", session.log({ level: "emergency", data: "x" })],
+  ["tools.listChanged", session.toolListChanged],
+  ["resources.listChanged", session.resourceListChanged],
+  ["resources.subscribe", session.resourceUpdated("file:///x")],
+  ["prompts.listChanged", session.promptListChanged]
+]
+
+// Until 2025-06-18 both sides should use only what was declared; since then they must.
+const ids = (revision: Revision.Revision) =>
+  Revision.isAtLeast(revision, "2025-06-18") ? "[INIT-13] [INIT-15]" : "[INIT-12] [INIT-14]"
+
+for (const revision of Revision.supported) {
+  describe(`${ids(revision)} what was not declared at ${revision}`, () => {
+    it.effect("is not asked of a server, and nothing is sent", () =>
+      Effect.gen(function*() {
+        const { raw, session } = yield* withRawServer({
+          result: RawServer.initializeResult({ protocolVersion: revision, capabilities: {} })
+        })
+        for (const [capability, attempt] of asked(session)) {
+          assert.deepStrictEqual(yield* reasonOf(attempt), missing(capability))
+        }
+        assert.deepStrictEqual(yield* reasonOf(session.rootsListChanged), missing("roots.listChanged"))
+        assert.deepStrictEqual(names(raw.received), ["initialize", "notifications/initialized"])
+      }))
+
+    it.effect("is not asked of a client, nor told to it, and nothing is sent", () =>
+      Effect.gen(function*() {
+        const { raw, session } = yield* withRawClient()
+        yield* introduce(raw, revision)
+        for (const [capability, since, attempt] of questions(session)) {
+          const reason = yield* reasonOf(attempt)
+          // Neither the part nor the whole was declared, and an old revision has neither: any of these may be said first.
+          if (reason._tag === "NotInRevision") assert.isFalse(Revision.isAtLeast(revision, since), capability)
+          else assert.include([missing(capability), missing(wholeOf(capability))].map(describing), describing(reason))
+        }
+        for (const [capability, attempt] of told(session)) {
+          assert.deepStrictEqual(yield* reasonOf(attempt), missing(capability))
+        }
+        yield* settled
+        assert.deepStrictEqual(yield* raw.pending, [])
+      }))
+  })
+}
+
+describe("[INIT-15] of what was declared, a part does not stand for the whole", () => {
+  it.effect("a server that has resources need not have subscriptions", () =>
+    Effect.gen(function*() {
+      const { session } = yield* withRawServer({
+        result: RawServer.initializeResult({ capabilities: { resources: { listChanged: true } } })
+      })
+      assert.deepStrictEqual(yield* reasonOf(session.subscribeResource("file:///x")), missing("resources.subscribe"))
+    }))
+
+  it.effect("a client that can be asked for a message need not give its model tools, nor contexts", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient()
+      yield* raw.send({
+        jsonrpc: "2.0",
+        id: 0,
+        method: "initialize",
+        params: {
+          protocolVersion: Revision.latest,
+          capabilities: { sampling: {} },
+          clientInfo: { name: "c", version: "1" }
+        }
+      })
+      yield* raw.response
+      const messages = [{ role: "user" as const, content: Content.text("hi") }]
+      assert.deepStrictEqual(
+        yield* reasonOf(session.createMessage({ messages, maxTokens: 1, toolChoice: { mode: "auto" } })),
+        missing("sampling.tools")
+      )
+      assert.deepStrictEqual(
+        yield* reasonOf(session.createMessage({ messages, maxTokens: 1, includeContext: "thisServer" })),
+        missing("sampling.context")
+      )
+    }))
+})
