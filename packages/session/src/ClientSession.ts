@@ -20,6 +20,7 @@ import {
   type Prompt,
   type Resource,
   Revision,
+  Sampling,
   type Tool
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
@@ -35,6 +36,7 @@ import * as HandshakeError from "./HandshakeError.ts"
 import * as Core from "./internal/Core.ts"
 import * as Paging from "./internal/Paging.ts"
 import * as Reader from "./internal/Reader.ts"
+import * as Rules from "./internal/Rules.ts"
 import * as Sender from "./internal/Sender.ts"
 import * as ServedContext from "./internal/ServedContext.ts"
 import { trust } from "./internal/trust.ts"
@@ -280,7 +282,7 @@ export const make = Effect.fnUntraced(
       declared: capabilities,
       middleware: options.middleware?.outbound
     })
-    const dispatch = Dispatch.make("server", withModes(handlers, capabilities), options.middleware?.inbound)
+    const dispatch = Dispatch.make("server", guarded(handlers, capabilities), options.middleware?.inbound)
     const contexts = ServedContext.parts(core, sender)
     core.read(Reader.make(core, {
       sender,
@@ -340,19 +342,31 @@ export const make = Effect.fnUntraced(
   }
 )
 
-/** A question in a mode that was not declared is refused as the specification wants it (ELI-05). */
-const withModes = (
+/** What the specification wants of a client that is asked: declared modes (ELI-05), answers that fit, tools that match. */
+const guarded = (
   handlers: Handlers.Handlers<"server", unknown>,
   capabilities: Capabilities.ClientCapabilities
 ): Handlers.Handlers<"server", unknown> => {
-  const elicit = handlers["elicitation/create"]
-  if (elicit === undefined) return handlers
+  const { "elicitation/create": elicit, "sampling/createMessage": createMessage } = handlers
   return {
     ...handlers,
-    "elicitation/create": (params) =>
-      Capabilities.declares(capabilities, params.mode === "url" ? "elicitation.url" : "elicitation.form")
-        ? elicit(params)
-        : Effect.fail(McpError.invalidParams(`Elicitation by ${params.mode ?? "form"} is not supported`))
+    ...(elicit === undefined ? undefined : {
+      "elicitation/create": (params) =>
+        Capabilities.declares(capabilities, params.mode === "url" ? "elicitation.url" : "elicitation.form")
+          ? Effect.tap(elicit(params), (answer) => {
+            const problem = Rules.problemOf("elicitation/create", params, answer)
+            return problem === undefined ? Effect.void : Effect.die(new Error(problem))
+          })
+          : Effect.fail(McpError.invalidParams(`Elicitation by ${params.mode ?? "form"} is not supported`))
+    }),
+    ...(createMessage === undefined ? undefined : {
+      "sampling/createMessage": (params) => {
+        const checked = Sampling.checkToolUse(params.messages)
+        return Result.isSuccess(checked)
+          ? createMessage(params)
+          : Effect.fail(McpError.invalidParams(`Invalid params for sampling/createMessage: ${checked.failure}`))
+      }
+    })
   }
 }
 

@@ -14,6 +14,11 @@ import * as Duration from "effect/Duration"
 export interface Options {
   /** How long a request waits for its response, unless the call says otherwise. Default 60 seconds (TMO-02). */
   readonly requestDeadline?: Duration.Input
+  /**
+   * How long a request waits at the very most whose deadline its progress puts off, unless the call says otherwise. Default 1 hour
+   * (TMO-06).
+   */
+  readonly requestTotal?: Duration.Input
   /** How long a client waits for the answer to `initialize`. Default 30 seconds. */
   readonly handshake?: Duration.Input
   /** How long a server waits for `initialize`; then it closes. Default: for ever, as a child process should. */
@@ -54,6 +59,7 @@ export interface Options {
  */
 export interface Limits {
   readonly requestDeadline: number
+  readonly requestTotal: number
   readonly handshake: number
   readonly opening: number
   readonly gracefulClose: number
@@ -91,6 +97,7 @@ export const toMillis = (duration: Duration.Input): number => Duration.toMillis(
  */
 export const make = (options: Options = {}): Limits => ({
   requestDeadline: toMillis(options.requestDeadline ?? "60 seconds"),
+  requestTotal: toMillis(options.requestTotal ?? "1 hour"),
   handshake: toMillis(options.handshake ?? "30 seconds"),
   opening: toMillis(options.opening ?? Duration.infinity),
   gracefulClose: toMillis(options.gracefulClose ?? "5 seconds"),

@@ -21,7 +21,10 @@ export interface RequestOptions<R = never> {
   readonly deadline?: Duration.Input
   /** Let every step of progress start the deadline anew (TMO-05). Needs `onProgress`. Default: no. */
   readonly extendOnProgress?: boolean
-  /** How long to wait at the very most, whatever the progress (TMO-06). Default: for ever, where progress extends the deadline. */
+  /**
+   * How long to wait at the very most, whatever the progress (TMO-06). Default: the session's, where progress extends the
+   * deadline.
+   */
   readonly maxTotal?: Duration.Input
   /**
    * Is given every step of progress, one at a time, in order and before the result, in a fiber that ends with the call. With

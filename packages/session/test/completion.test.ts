@@ -1,11 +1,12 @@
-import { Completion, ErrorCode, McpError } from "@effect-mcp/protocol"
+import { Completion, ErrorCode, JsonRpc, McpError } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import { connected, type ServerHandlers, settled } from "./support/sessions.ts"
+import * as RawServer from "./support/RawServer.ts"
+import { connected, type ServerHandlers, settled, withRawServer } from "./support/sessions.ts"
 
 const cities = Array.from({ length: 250 }, (_, index) => `city ${index}`)
 
@@ -44,8 +45,17 @@ describe("completion", () => {
 
   it.effect("[CMP-02] a hundred and one are no completion", () =>
     Effect.gen(function*() {
-      const { client } = yield* connected({ handlers: gazetteer(101).handlers })
-      assert.strictEqual((yield* Effect.flip(client.complete(travel("city")))).reason._tag, "InvalidResult")
+      const { client, records } = yield* connected({ handlers: gazetteer(101).handlers })
+      const { reason } = yield* Effect.flip(client.complete(travel("city")))
+      assert.strictEqual(reason._tag === "ErrorResponse" && reason.error.code, ErrorCode.InternalError)
+      assert.strictEqual(records.server.of("HandlerFailed").length, 1)
+      // Nor does a client take them from a server that sends them all the same.
+      const { raw, session } = yield* withRawServer({
+        result: RawServer.initializeResult({ capabilities: { completions: {} } })
+      })
+      const asking = yield* Effect.forkChild(Effect.flip(session.complete(travel("city"))), { startImmediately: true })
+      yield* raw.say(JsonRpc.success(1, { completion: { values: cities.slice(0, 101) } }))
+      assert.strictEqual((yield* Fiber.join(asking)).reason._tag, "InvalidResult")
     }))
 
   const unknown: ReadonlyArray<readonly [string, Completion.CompleteParams]> = [

@@ -8,10 +8,13 @@ import {
   type ClientOptions,
   codeOf,
   connected,
+  initialized,
   names,
   settled,
+  start,
   text,
   tools,
+  withRawClient,
   withRawServer
 } from "./support/sessions.ts"
 
@@ -39,7 +42,8 @@ const client = (answer: Answering, elicitation?: Means): { readonly client: Clie
   }
 })
 
-const accept: Answering = () => Effect.succeed({ action: "accept" })
+const accept: Answering = ({ mode }) =>
+  Effect.succeed(mode === "url" ? { action: "accept" } : { action: "accept", content: { name: "Ada" } })
 
 describe("by which means a client can be asked", () => {
   const cases: ReadonlyArray<
@@ -174,6 +178,43 @@ describe("what becomes of a question", () => {
     }))
 })
 
+describe("content that does not fit the form", () => {
+  const misfits: ReadonlyArray<readonly [string, Elicitation.ElicitResult["content"], string]> = [
+    ["nothing", undefined, "\"name\" is missing"],
+    ["a number for a text", { name: 1 }, "\"name\" is no text"],
+    ["half a year", { name: "Ada", age: 42.5 }, "\"age\" is no whole number"]
+  ]
+  for (const [what, content, problem] of misfits) {
+    const answer = content === undefined ? { action: "accept" as const } : { action: "accept" as const, content }
+
+    it.effect(`[ELI-07] a client does not send ${what}`, () =>
+      Effect.gen(function*() {
+        const { records, server } = yield* connected(client(() => Effect.succeed(answer)))
+        const { reason } = yield* Effect.flip(server.elicitForm("Who?", form))
+        assert.strictEqual(reason._tag === "ErrorResponse" && reason.error.code, ErrorCode.InternalError)
+        assert.strictEqual(records.client.of("HandlerFailed").length, 1)
+      }))
+
+    it.effect(`[ELI-07] a server does not take ${what}`, () =>
+      Effect.gen(function*() {
+        const { raw, session } = yield* withRawClient()
+        yield* raw.send(JsonRpc.request(0, "initialize", {
+          protocolVersion: "2025-11-25",
+          capabilities: { elicitation: {} },
+          clientInfo: { name: "raw", version: "1" }
+        }))
+        yield* raw.response
+        yield* raw.send(initialized)
+        const asking = yield* start(Effect.flip(session.elicitForm("Who?", form)))
+        yield* raw.send(JsonRpc.success(1, answer))
+        assert.deepStrictEqual((yield* Fiber.join(asking)).reason, {
+          _tag: "InvalidResult",
+          problem: `the content does not fit the form: ${problem}`
+        })
+      }))
+  }
+})
+
 describe("pages to visit", () => {
   const byPage = client(accept, { url: {} })
 
@@ -182,9 +223,16 @@ describe("pages to visit", () => {
   ) {
     it.effect(`[ELI-10] ${JSON.stringify(url)} is no address, and nobody is sent there`, () =>
       Effect.gen(function*() {
-        const { server } = yield* connected(byPage)
+        const { links, server } = yield* connected(byPage)
+        const before = links.server.handed.length
         const { reason } = yield* Effect.flip(server.elicitUrl("Sign in", { ...page, url }))
-        assert.strictEqual(reason._tag === "ErrorResponse" ? reason.error.code : reason._tag, ErrorCode.InvalidParams)
+        assert.strictEqual(reason._tag, "InvalidParams")
+        assert.strictEqual(links.server.handed.length, before)
+        // Nor would the client take it from a server that sends it all the same.
+        const { raw } = yield* withRawServer(byPage)
+        yield* raw.say(JsonRpc.request("x", "elicitation/create", { mode: "url", message: "Sign in", ...page, url }))
+        yield* settled
+        assert.deepStrictEqual(raw.received.slice(-1).map(codeOf), [ErrorCode.InvalidParams])
       }))
   }
 

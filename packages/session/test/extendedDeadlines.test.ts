@@ -79,6 +79,23 @@ describe("deadlines that progress puts off", () => {
       assert.deepStrictEqual(cancelled, [{ requestId: 1, reason: "no response within 250 ms" }])
     }))
 
+  it.effect("[TMO-06] there is a total where none is given, and none where it is Infinity", () =>
+    Effect.gen(function*() {
+      const limits = { requestTotal: 250 }
+      const { raw, session } = yield* withRawServer({ client: { limits } })
+      const options = { deadline: 100, extendOnProgress: true, onProgress }
+      const bounded = yield* begin(session.callTool("x", {}, options))
+      const boundless = yield* start(session.callTool("x", {}, { ...options, maxTotal: "Infinity" }))
+      for (let progress = 1; progress <= 4; progress++) {
+        yield* TestClock.adjust(90)
+        yield* raw.say(step(progress), JsonRpc.notification("notifications/progress", { progressToken: 2, progress }))
+      }
+      assert.deepStrictEqual(yield* Fiber.join(bounded), { _tag: "Timeout", afterMillis: 250 })
+      assert.isUndefined(boundless.pollUnsafe())
+      yield* raw.say(JsonRpc.success(2, text("done")))
+      yield* Fiber.join(boundless)
+    }))
+
   it.effect("[TMO-06] the total is kept without any progress, too", () =>
     Effect.gen(function*() {
       const { session } = yield* withRawServer()

@@ -26,6 +26,16 @@ describe("roots", () => {
       }))
   }
 
+  it.effect("[ROOT-03] a client does not offer one that is none", () =>
+    Effect.gen(function*() {
+      const { records, server } = yield* connected({
+        client: { handlers: { "roots/list": () => Effect.succeed({ roots: [file, { uri: "https://example.com" }] }) } }
+      })
+      const { reason } = yield* Effect.flip(server.listRoots())
+      assert.strictEqual(reason._tag === "ErrorResponse" && reason.error.code, -32603)
+      assert.strictEqual(records.client.of("HandlerFailed").length, 1)
+    }))
+
   it.effect("[ROOT-02] [ROOT-06] a server that asks again when it is told of a change stays within what is left", () =>
     Effect.gen(function*() {
       let roots = [file, other]

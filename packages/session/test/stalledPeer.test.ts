@@ -21,7 +21,7 @@ import {
 
 describe("a peer that takes no bytes", () => {
   for (const { form, pair } of forms) {
-    it.effect(`[PING-03] PeerStalled: after 30 seconds of one message (${form})`, () =>
+    it.effect(`PeerStalled: after 30 seconds of one message (${form})`, () =>
       Effect.gen(function*() {
         const { effect, seen } = traced(Effect.never)
         const census = Census.make()

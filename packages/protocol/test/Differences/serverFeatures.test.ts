@@ -8,7 +8,7 @@ const inMessages = (content: unknown) => ({ messages: [{ role: "user", content }
 
 hold([
   {
-    name: "[TOOL-11] a tool",
+    name: "a tool",
     method: "tools/list",
     part: "result",
     within: inTools,

@@ -11,6 +11,7 @@ import { Batch } from "./Batch.ts"
 import type { Core, State } from "./Core.ts"
 import * as Exchanges from "./Exchanges.ts"
 import * as Inflight from "./Inflight.ts"
+import * as Rules from "./Rules.ts"
 import type { Sender } from "./Sender.ts"
 import { trust } from "./trust.ts"
 import { validate } from "./validation.ts"
@@ -328,6 +329,8 @@ const fitted = (method: string, revision: Revision.Revision, value: unknown): Ex
     return Exit.die(new Error(`the handler of ${method} answered with something that is no result`))
   }
   try {
+    const misfit = Rules.misfitOf(method, value)
+    if (misfit !== undefined) return Exit.die(new Error(`the result of ${method} does not fit: ${misfit}`))
     return Exit.succeed(Differences.project(method, "result", revision, value))
   } catch (thrown) {
     return Exit.die(thrown)

@@ -1,7 +1,17 @@
-import { Capabilities, type Elicitation, type Methods, type Profile, Revision, Sampling } from "@effect-mcp/protocol"
+import {
+  Capabilities,
+  type Elicitation,
+  FormContent,
+  type Method,
+  Methods,
+  type Profile,
+  Revision,
+  Sampling
+} from "@effect-mcp/protocol"
 import * as Result from "effect/Result"
 import type * as RequestError from "../RequestError.ts"
 import { trust } from "./trust.ts"
+import { validate } from "./validation.ts"
 
 /**
  * What must be true of a question, and of the peer it is put to, beyond what the row of its method says. Before anything is
@@ -27,6 +37,15 @@ const obstacle = (
     : { _tag: "MissingCapability", capability: needed }
 }
 
+/** What the types of a question cannot say, such as that an address is one (ELI-10). */
+const misfit = <Params>(
+  row: Method.RequestMethod<string, Method.Sender, Params, unknown>,
+  params: Params
+): RequestError.RequestErrorReason | undefined => {
+  const checked = validate(row.params)(params)
+  return Result.isSuccess(checked) ? undefined : { _tag: "InvalidParams", problem: checked.failure }
+}
+
 /** The revision that brought tools to sampling, pages to elicitation, and lists of choices to forms. */
 const newer: Revision.Revision = "2025-11-25"
 
@@ -42,6 +61,8 @@ const needsContext = (
   Revision.isAtLeast(peer?.revision ?? newer, newer)
 
 const createMessage: Rule<Sampling.CreateMessageParams> = (params, peer) => {
+  const unfit = misfit(Methods.requests["sampling/createMessage"], params)
+  if (unfit !== undefined) return unfit
   const checked = Sampling.checkToolUse(params.messages)
   if (Result.isFailure(checked)) return { _tag: "InvalidParams", problem: checked.failure }
   const blocked = Sampling.usesTools(params) ? obstacle(peer, "sampling.tools", newer) : undefined
@@ -52,9 +73,10 @@ const asksForSeveral = (params: Elicitation.ElicitParams): boolean =>
   params.mode !== "url" && Object.values(params.requestedSchema.properties).some((field) => field.type === "array")
 
 const elicit: Rule<Elicitation.ElicitParams> = (params, peer) =>
-  params.mode === "url"
-    ? obstacle(peer, "elicitation.url", newer)
-    : obstacle(peer, "elicitation.form", asksForSeveral(params) ? newer : oldest)
+  misfit(Methods.requests["elicitation/create"], params) ??
+    (params.mode === "url"
+      ? obstacle(peer, "elicitation.url", newer)
+      : obstacle(peer, "elicitation.form", asksForSeveral(params) ? newer : oldest))
 
 const rules: { readonly [Name in keyof Methods.Requests]?: Rule<Methods.ParamsOf<Name>> } = {
   "sampling/createMessage": createMessage,
@@ -67,3 +89,27 @@ const byMethod = new Map(Object.entries(rules))
 export const find = (method: string): Rule<object> | undefined =>
   // The params of a method are what its rule is about.
   trust(byMethod.get(method))
+
+/** What is wrong with the answer to a question beyond what the schema of answers says, if anything is (ELI-07). */
+export const problemOf = (method: string, params: object, answer: unknown): string | undefined => {
+  if (method !== "elicitation/create") return undefined
+  // The params are those that were sent, or checked as they came in; the answer has been checked, or is the handler's own.
+  const { action, content = {} } = trust<Elicitation.ElicitResult>(answer)
+  const question = trust<Elicitation.ElicitParams>(params)
+  if (action !== "accept" || question.mode === "url") return undefined
+  const checked = FormContent.check(question.requestedSchema, content)
+  return Result.isSuccess(checked) ? undefined : `the content does not fit the form: ${checked.failure}`
+}
+
+/** Answers of our own handlers with rules that no type can say (ROOT-03, CMP-02). Others would cost more than they are worth. */
+const checkedAnswers: ReadonlySet<string> = new Set<keyof Methods.Requests>(["roots/list", "completion/complete"])
+
+/** What is wrong with the answer of one of our own handlers, if anything is. */
+export const misfitOf = (method: string, answer: unknown): string | undefined => {
+  const row = checkedAnswers.has(method)
+    ? Methods.findRequest(method, "client") ?? Methods.findRequest(method, "server")
+    : undefined
+  if (row === undefined) return undefined
+  const checked = validate<unknown>(trust(row.result))(answer)
+  return Result.isSuccess(checked) ? undefined : checked.failure
+}

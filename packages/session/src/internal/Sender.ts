@@ -198,6 +198,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
     params: object,
     hold: boolean,
     allowedMillis: number,
+    totalMillis: number,
     options: SendOptions<R> | undefined
   ): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> => {
     const method = row.name
@@ -209,7 +210,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       // Read before anything is opened, since reading them may throw.
       const given = fitting(method, { ...params })
       const now = timer.now()
-      const total = options?.maxTotal === undefined ? Number.POSITIVE_INFINITY : now + toMillis(options.maxTotal)
+      const total = now + totalMillis
       const exchange = exchanges.open({
         method,
         progress: onProgress === undefined ? undefined : ProgressMailbox.make(limits.progress),
@@ -266,13 +267,17 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       const blocked = refusal(row, params)
       if (blocked !== undefined) return fail(blocked)
       const allowedMillis = options?.deadline === undefined ? limits.requestDeadline : toMillis(options.deadline)
-      const totalMillis = options?.maxTotal === undefined ? Number.POSITIVE_INFINITY : toMillis(options.maxTotal)
+      const totalMillis = options?.maxTotal !== undefined
+        ? toMillis(options.maxTotal)
+        : options?.extendOnProgress === true
+        ? Math.max(limits.requestTotal, allowedMillis)
+        : Number.POSITIVE_INFINITY
       if (Math.min(allowedMillis, totalMillis) <= 0) return fail({ _tag: "Timeout", afterMillis: 0 })
-      return Effect.flatMap(send(row, params, admission === "Hold", allowedMillis, options), (success) => {
+      return Effect.flatMap(send(row, params, admission === "Hold", allowedMillis, totalMillis, options), (success) => {
         const result = validate(row.result)(success.result)
-        return Result.isSuccess(result)
-          ? Effect.succeed(result.success)
-          : fail({ _tag: "InvalidResult", problem: result.failure })
+        if (Result.isFailure(result)) return fail({ _tag: "InvalidResult", problem: result.failure })
+        const problem = Rules.problemOf(row.name, params, result.success)
+        return problem === undefined ? Effect.succeed(result.success) : fail({ _tag: "InvalidResult", problem })
       })
     })
 

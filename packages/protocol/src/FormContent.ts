@@ -1,0 +1,88 @@
+/**
+ * What a user filled into a form, and whether it fits (ELI-07).
+ *
+ * @since 0.1.0
+ */
+import * as Result from "effect/Result"
+import type { ChoicesField, ElicitResult, Field, Form, NumberField, StringField } from "./Elicitation.ts"
+
+/**
+ * The values of a form, by the names of its fields.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type FormContent = NonNullable<ElicitResult["content"]>
+
+/** What is wrong with a value, if anything is. */
+type Problem = string | undefined
+
+const oneOf = (values: ReadonlyArray<string>): string => values.map((value) => JSON.stringify(value)).join(", ")
+
+const text = ({ maxLength, minLength }: StringField, value: string): Problem => {
+  // JSON Schema counts characters, not the units that a string is stored in.
+  const length = Array.from(value).length
+  if (minLength !== undefined && length < minLength) return `is shorter than ${minLength} characters`
+  return maxLength !== undefined && length > maxLength ? `is longer than ${maxLength} characters` : undefined
+}
+
+const number = ({ maximum, minimum, type }: NumberField, value: number): Problem => {
+  if (type === "integer" && !Number.isInteger(value)) return "is no whole number"
+  if (minimum !== undefined && value < minimum) return `is less than ${minimum}`
+  return maximum !== undefined && value > maximum ? `is more than ${maximum}` : undefined
+}
+
+const choices = ({ items, maxItems, minItems }: ChoicesField, values: ReadonlyArray<string>): Problem => {
+  const offered = "anyOf" in items ? items.anyOf.map((value) => value.const) : items.enum
+  const unknown = values.find((value) => !offered.includes(value))
+  if (unknown !== undefined) return `has ${JSON.stringify(unknown)}, which is none of ${oneOf(offered)}`
+  if (minItems !== undefined && values.length < minItems) return `has fewer than ${minItems} choices`
+  return maxItems !== undefined && values.length > maxItems ? `has more than ${maxItems} choices` : undefined
+}
+
+const problemOf = (field: Field, value: FormContent[string]): Problem => {
+  switch (field.type) {
+    case "boolean":
+      return typeof value === "boolean" ? undefined : "is no yes or no"
+    case "number":
+    case "integer":
+      return typeof value === "number" ? number(field, value) : "is no number"
+    case "array":
+      return typeof value === "object" ? choices(field, value) : "is no list of choices"
+    case "string": {
+      if (typeof value !== "string") return "is no text"
+      if (!("enum" in field) && !("oneOf" in field)) return text(field, value)
+      const offered = "enum" in field ? field.enum : field.oneOf.map((one) => one.const)
+      return offered.includes(value) ? undefined : `is none of ${oneOf(offered)}`
+    }
+  }
+}
+
+/**
+ * Does this content fit the form? Every required field is there, and every field that is there has a value of its type, within
+ * its bounds and among its choices. Formats are hints for whoever shows the form, and fields that it does not have are let
+ * through. Fails with the first thing that is wrong.
+ *
+ * @example
+ * ```ts
+ * import { FormContent } from "@effect-mcp/protocol"
+ *
+ * export const problem = FormContent.check(
+ *   { type: "object", properties: { age: { type: "integer", minimum: 18 } }, required: ["age"] },
+ *   { age: 17 }
+ * ) // => a failure: "age" is less than 18
+ * ```
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const check = ({ properties, required = [] }: Form, content: FormContent): Result.Result<void, string> => {
+  const missing = required.find((name) => !Object.hasOwn(content, name))
+  if (missing !== undefined) return Result.fail(`${JSON.stringify(missing)} is missing`)
+  for (const [name, value] of Object.entries(content)) {
+    const field = Object.hasOwn(properties, name) ? properties[name] : undefined
+    const problem = field === undefined ? undefined : problemOf(field, value)
+    if (problem !== undefined) return Result.fail(`${JSON.stringify(name)} ${problem}`)
+  }
+  return Result.void
+}

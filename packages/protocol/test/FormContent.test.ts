@@ -1,0 +1,63 @@
+import { type Elicitation, FormContent } from "@effect-mcp/protocol"
+import { assert, describe, it } from "@effect/vitest"
+import * as Result from "effect/Result"
+
+const form: Elicitation.Form = {
+  type: "object",
+  properties: {
+    name: { type: "string", minLength: 2, maxLength: 4 },
+    size: { type: "number", minimum: 0, maximum: 1 },
+    age: { type: "integer" },
+    sure: { type: "boolean" },
+    color: { type: "string", enum: ["red", "green"], enumNames: ["Red", "Green"] },
+    shade: { type: "string", oneOf: [{ const: "d", title: "Dark" }, { const: "l", title: "Light" }] },
+    tags: { type: "array", minItems: 1, maxItems: 2, items: { type: "string", enum: ["a", "b", "c"] } },
+    marks: { type: "array", items: { anyOf: [{ const: "x", title: "X" }] } }
+  },
+  required: ["name"]
+}
+
+const fitting: ReadonlyArray<FormContent.FormContent> = [
+  { name: "Ada" },
+  { name: "𝒜𝒹𝒶𝓁" },
+  { name: "Ada", size: 0, age: -3, sure: false, color: "green", shade: "l", tags: ["a", "c"], marks: [] },
+  { name: "Ada", unknown: 1 }
+]
+
+const wrong: ReadonlyArray<readonly [content: FormContent.FormContent, problem: string]> = [
+  [{}, "\"name\" is missing"],
+  [{ age: 1 }, "\"name\" is missing"],
+  [{ name: "A" }, "\"name\" is shorter than 2 characters"],
+  [{ name: "Augusta" }, "\"name\" is longer than 4 characters"],
+  [{ name: 1 }, "\"name\" is no text"],
+  [{ name: "Ada", size: -0.1 }, "\"size\" is less than 0"],
+  [{ name: "Ada", size: 1.1 }, "\"size\" is more than 1"],
+  [{ name: "Ada", size: "1" }, "\"size\" is no number"],
+  [{ name: "Ada", age: 1.5 }, "\"age\" is no whole number"],
+  [{ name: "Ada", sure: "yes" }, "\"sure\" is no yes or no"],
+  [{ name: "Ada", color: "Red" }, "\"color\" is none of \"red\", \"green\""],
+  [{ name: "Ada", shade: "Dark" }, "\"shade\" is none of \"d\", \"l\""],
+  [{ name: "Ada", tags: "a" }, "\"tags\" is no list of choices"],
+  [{ name: "Ada", tags: ["a", "d"] }, "\"tags\" has \"d\", which is none of \"a\", \"b\", \"c\""],
+  [{ name: "Ada", tags: [] }, "\"tags\" has fewer than 1 choices"],
+  [{ name: "Ada", tags: ["a", "b", "c"] }, "\"tags\" has more than 2 choices"],
+  [{ name: "Ada", marks: ["y"] }, "\"marks\" has \"y\", which is none of \"x\""]
+]
+
+describe("[ELI-07] the content of a form", () => {
+  it.each(fitting)("fits: %o", (content) => {
+    assert.isTrue(Result.isSuccess(FormContent.check(form, content)))
+  })
+
+  it.each(wrong)("does not: %o", (content, problem) => {
+    assert.deepStrictEqual(FormContent.check(form, content), Result.fail(problem))
+  })
+
+  it("is not looked up in what every object has", () => {
+    assert.isTrue(Result.isSuccess(FormContent.check({ type: "object", properties: {} }, { constructor: "x" })))
+    assert.deepStrictEqual(
+      FormContent.check({ type: "object", properties: {}, required: ["constructor"] }, {}),
+      Result.fail("\"constructor\" is missing")
+    )
+  })
+})
