@@ -32,6 +32,8 @@ export interface Options {
   readonly progress?: number
   /** How many notifications are kept for a slow consumer; the oldest makes room. Default 1,024. */
   readonly notifications?: number
+  /** How many tools' output schemas a client with a validator remembers; the one not used for longest makes room. Default 1,024. */
+  readonly outputSchemas?: number
   /** How many unreadable or malformed frames are answered per second. Default 10. */
   readonly malformedReplies?: number
 }
@@ -53,6 +55,7 @@ export interface Limits {
   readonly replies: number
   readonly progress: number
   readonly notifications: number
+  readonly outputSchemas: number
   readonly malformedReplies: number
 }
 
@@ -88,5 +91,6 @@ export const make = (options: Options = {}): Limits => ({
   replies: options.replies ?? 16_384,
   progress: options.progress ?? 256,
   notifications: options.notifications ?? 1024,
+  outputSchemas: options.outputSchemas ?? 1024,
   malformedReplies: options.malformedReplies ?? 10
 })
