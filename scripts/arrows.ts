@@ -33,6 +33,14 @@ const adapters: Readonly<Record<string, string>> = {
   "effect/testing/*": "packages/testing/src/*"
 }
 
+/**
+ * Which file of those packages may touch what is neither Effect nor ours. Each is an optional peer, which only those install who
+ * import the file: the entry `index.ts` leads to none of them.
+ */
+const foreign: Readonly<Record<string, string>> = {
+  ajv: "packages/session/src/AjvValidator.ts"
+}
+
 interface Violation {
   readonly file: string
   readonly line: number
@@ -57,6 +65,8 @@ const isRelative = (specifier: string): boolean => specifier.startsWith(".")
 const byName = new Map(packages.map((one) => [one.manifest.name, one]))
 
 const isKnownTo = (from: Package, to: Package): boolean => arrows[from.folder]?.includes(to.folder) === true
+
+const isOptional = (one: Package, name: string): boolean => one.manifest.peerDependenciesMeta?.[name]?.optional === true
 
 /** The `@stability` that the header of a module of Effect declares: its first doc comment. */
 const stabilityOf = (specifier: string): string | undefined => {
@@ -112,8 +122,20 @@ const effectFault = ({ file, from, specifier }: Arrow): string | undefined => {
 }
 
 /** What is wrong with an import of a module of Node, or of a package that is neither Effect nor ours. */
-const foreignFault = ({ from, specifier }: Arrow): string | undefined =>
-  stableOnly.has(from.folder) ? `"${specifier}" is foreign: ${from.folder} knows only effect` : undefined
+const foreignFault = ({ file, from, specifier }: Arrow): string | undefined => {
+  if (!stableOnly.has(from.folder)) {
+    return undefined
+  }
+  const name = packageOf(specifier)
+  const place = foreign[name]
+  if (place === undefined) {
+    return `"${specifier}" is foreign: ${from.folder} knows only effect`
+  }
+  if (place !== file) {
+    return `"${specifier}" is foreign: only ${place} may touch it`
+  }
+  return isOptional(from, name) ? undefined : `"${specifier}" is foreign, and no optional peer of ${from.folder}`
+}
 
 const faultOf = (arrow: Arrow): string | undefined => {
   if (isRelative(arrow.specifier)) {
@@ -167,6 +189,29 @@ const manifestFaults = (one: Package, all: ReadonlyArray<Arrow>): ReadonlyArray<
   return [...undeclared, ...unused, ...upward]
 }
 
+/** Where a relative import leads. */
+const targetOf = ({ file, specifier }: Arrow): string => path.posix.join(path.posix.dirname(file), specifier)
+
+/** Whoever imports a package by its name has not installed its optional peers. */
+const optionalFaults = (one: Package, all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> => {
+  const reached = new Set([`packages/${one.folder}/src/index.ts`])
+  // What is added to a set while it is walked is walked, too.
+  for (const file of reached) {
+    for (const arrow of all) {
+      if (arrow.file === file && isRelative(arrow.specifier)) {
+        reached.add(targetOf(arrow))
+      }
+    }
+  }
+  return all.filter(({ file, specifier }) => reached.has(file) && isOptional(one, packageOf(specifier))).map((
+    arrow
+  ) => ({
+    file: arrow.file,
+    line: arrow.line,
+    message: `"${arrow.specifier}" is an optional peer, and index.ts leads to it`
+  }))
+}
+
 /** A depth-first walk: an import that leads back into the path being walked closes a cycle. Types count as well. */
 const cycles = (all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> => {
   const relative = all.filter(({ specifier }) => isRelative(specifier))
@@ -174,12 +219,12 @@ const cycles = (all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> => {
   const walked = new Set<string>()
   const walk = (file: string, trail: ReadonlyArray<string>): void => {
     walked.add(file)
-    for (const { line, specifier } of relative.filter((arrow) => arrow.file === file)) {
-      const target = path.posix.join(path.posix.dirname(file), specifier)
+    for (const arrow of relative.filter((arrow) => arrow.file === file)) {
+      const target = targetOf(arrow)
       const start = [...trail, file].indexOf(target)
       if (start >= 0) {
         const names = [...trail, file].slice(start).concat(target).map((name) => path.posix.basename(name))
-        found.push({ file, line, message: `closes a cycle: ${names.join(" -> ")}` })
+        found.push({ file, line: arrow.line, message: `closes a cycle: ${names.join(" -> ")}` })
       } else if (!walked.has(target)) {
         walk(target, [...trail, file])
       }
@@ -205,7 +250,7 @@ const all: ReadonlyArray<Arrow> = packages.flatMap((from) =>
 const violations = [
   ...unplaced,
   ...importFaults(all),
-  ...packages.flatMap((one) => manifestFaults(one, all)),
+  ...packages.flatMap((one) => [...manifestFaults(one, all), ...optionalFaults(one, all)]),
   ...cycles(all)
 ]
 

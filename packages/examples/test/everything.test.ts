@@ -1,11 +1,13 @@
 /** Our client against the official `server-everything`, which is made with version 1 of the official SDK. */
 import { type Logging, Meta, Method, Revision, type Tool } from "@effect-mcp/protocol"
-import { ClientSession, type SessionEvent } from "@effect-mcp/session"
+import { ClientSession, type JsonSchemaValidator, type SessionEvent } from "@effect-mcp/session"
+import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 import * as Child from "./fixtures/child.ts"
 
 const info = { name: "effect-mcp", version: "0.1.0" }
@@ -38,6 +40,33 @@ describe("server-everything", () => {
         assert.isFalse(Child.isRunning(server.pid()))
       }))
   }
+
+  it.live("[TOOL-08] [MSG-32] what its tools return fits their output schemas", () => {
+    const ajv = AjvValidator.make()
+    const problems: Array<string | undefined> = []
+    const validator: JsonSchemaValidator.Shape = {
+      compile: (schema) =>
+        Result.map(ajv.compile(schema), (check) => (value) => {
+          const problem = check(value)
+          problems.push(problem)
+          return problem
+        })
+    }
+    return Effect.gen(function*() {
+      const { callTool, listTools } = yield* ClientSession.ClientSession
+      const { tools } = yield* listTools()
+      assert.deepStrictEqual(tools.filter((tool) => tool.outputSchema !== undefined).map(({ name }) => name), [
+        "get-structured-content"
+      ])
+      for (const location of ["New York", "Chicago", "Los Angeles"]) {
+        yield* callTool("get-structured-content", { location })
+      }
+      // Without a schema there is nothing to check; neither is there where the tool failed.
+      yield* callTool("get-sum", { a: 15, b: 27 })
+      assert.isTrue((yield* callTool("get-structured-content", { location: "Atlantis" })).isError)
+      assert.deepStrictEqual(problems, [undefined, undefined, undefined])
+    }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info, validator }), everything().transport)))
+  })
 
   const logs: Array<Logging.LogMessageParams> = []
   const events: Array<SessionEvent.SessionEvent> = []

@@ -34,6 +34,7 @@ import * as Dispatch from "./Dispatch.ts"
 import * as Handlers from "./Handlers.ts"
 import * as HandshakeError from "./HandshakeError.ts"
 import * as Core from "./internal/Core.ts"
+import * as OutputSchemas from "./internal/OutputSchemas.ts"
 import * as Paging from "./internal/Paging.ts"
 import * as Reader from "./internal/Reader.ts"
 import * as Rules from "./internal/Rules.ts"
@@ -41,6 +42,7 @@ import * as Sender from "./internal/Sender.ts"
 import * as ServedContext from "./internal/ServedContext.ts"
 import { trust } from "./internal/trust.ts"
 import { validate } from "./internal/validation.ts"
+import type * as JsonSchemaValidator from "./JsonSchemaValidator.ts"
 import * as Limits from "./Limits.ts"
 import type { Middleware } from "./Middleware.ts"
 import type { RequestError } from "./RequestError.ts"
@@ -68,6 +70,13 @@ export interface Options<H = Handlers.Handlers<"server">, R = never> extends Ses
   readonly handlers?: H
   /** What requests pass on their way to their handlers, and out to the server. */
   readonly middleware?: Middleware<R | CallbackContext | Scope.Scope, R>
+  /**
+   * Checks what tools return against their output schemas (TOOL-08), where the negotiated revision has them. The schemas are
+   * those of the tools that the program itself lists, until the server says that its tools have changed. No tools are listed
+   * behind the program's back: the result of a tool that it has not listed is passed on unchecked, as is one whose schema was
+   * replaced or forgotten while the call was in flight. Default: nothing is checked.
+   */
+  readonly validator?: JsonSchemaValidator.Shape
 }
 
 /**
@@ -103,7 +112,8 @@ export interface Shape extends Session.Session<Handshake.ClientState> {
   /** All of the server's tools, page by page as they are wanted. A cursor that comes twice fails as `InvalidResult`. */
   readonly tools: Stream.Stream<Tool.Tool, RequestError>
   /**
-   * Calls a tool. A failure of the tool itself is a result with `isError`; a failure of the call is a `RequestError`.
+   * Calls a tool. A failure of the tool itself is a result with `isError`; a failure of the call is a `RequestError`. With a
+   * `validator`, structured content that does not fit the tool's output schema is an `InvalidResult`, as is none at all.
    */
   readonly callTool: <R = never>(
     name: string,
@@ -282,6 +292,9 @@ export const make = Effect.fnUntraced(
       declared: capabilities,
       middleware: options.middleware?.outbound
     })
+    const outputSchemas = options.validator === undefined
+      ? undefined
+      : OutputSchemas.make({ validator: options.validator, capacity: limits.outputSchemas, emit: core.emit })
     const dispatch = Dispatch.make("server", guarded(handlers, capabilities), options.middleware?.inbound)
     const contexts = ServedContext.parts(core, sender)
     core.read(Reader.make(core, {
@@ -295,7 +308,10 @@ export const make = Effect.fnUntraced(
           CallbackContext,
           new ServedContext.ServedContext(contexts, served, request, profile)
         )),
-      intercept: () => false
+      intercept: (message) => {
+        outputSchemas?.hear(message)
+        return false
+      }
     }))
 
     // The answer is judged as it is read, so that what the server sends right behind it finds a session.
@@ -321,7 +337,10 @@ export const make = Effect.fnUntraced(
       core.end({ _tag: "Close", reason: CloseReason.requested }, "None")
       return core.closed
     }))
-    if (verdict !== undefined && Result.isSuccess(verdict)) return shape(core, sender, verdict.success)
+    if (verdict !== undefined && Result.isSuccess(verdict)) {
+      const checks = outputSchemas !== undefined && Revision.isAtLeast(verdict.success.revision, OutputSchemas.since)
+      return shape(core, checks ? outputSchemas.checking(sender) : sender, verdict.success)
+    }
 
     const reason = verdict !== undefined
       ? verdict.failure

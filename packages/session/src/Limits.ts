@@ -47,6 +47,8 @@ export interface Options {
   readonly progressInterval?: Duration.Input
   /** How many notifications are kept for a slow consumer; the oldest makes room. Default 1,024. */
   readonly notifications?: number
+  /** How many tools' output schemas a client with a validator remembers; the one not used for longest makes room. Default 1,024. */
+  readonly outputSchemas?: number
   /** How many unreadable or malformed frames are answered per second. Default 10. */
   readonly malformedReplies?: number
 }
@@ -71,6 +73,7 @@ export interface Limits {
   readonly progress: number
   readonly progressInterval: number
   readonly notifications: number
+  readonly outputSchemas: number
   readonly malformedReplies: number
 }
 
@@ -109,5 +112,6 @@ export const make = (options: Options = {}): Limits => ({
   progress: options.progress ?? 256,
   progressInterval: toMillis(options.progressInterval ?? 0),
   notifications: options.notifications ?? 1024,
+  outputSchemas: options.outputSchemas ?? 1024,
   malformedReplies: options.malformedReplies ?? 10
 })

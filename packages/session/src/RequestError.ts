@@ -6,6 +6,7 @@
 import { CloseReason, type McpError } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
 import type { TransportError } from "./TransportError.ts"
+import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
 
 /**
  * The kinds of {@link RequestError}. Only `ErrorResponse` was said by the peer; the others arose on this side and cannot be
@@ -14,7 +15,10 @@ import type { TransportError } from "./TransportError.ts"
  * - `ErrorResponse`: the peer answered with an error.
  * - `Timeout`: no response came within `afterMillis`; the peer was told to cancel.
  * - `Closed`: the session ended first, or had ended already.
- * - `InvalidResult`: the result does not fit the method's schema; `problem` names the first mismatch.
+ * - `InvalidResult`: the result does not fit the method's schema, or the tool's output schema (TOOL-08); `problem` names the
+ *   first mismatch.
+ * - `UnusableSchema`: the output schema of the tool to be called is none that results could be checked against; nothing was
+ *   sent.
  * - `InvalidParams`: the params break a rule that no schema can say; nothing was sent.
  * - `MissingCapability`: the peer has not declared what this request needs; nothing was sent (INIT-15).
  * - `NotInRevision`: the negotiated revision does not have this method; nothing was sent (INIT-13).
@@ -31,6 +35,7 @@ export type RequestErrorReason =
   | { readonly _tag: "Timeout"; readonly afterMillis: number }
   | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason }
   | { readonly _tag: "InvalidResult"; readonly problem: string }
+  | { readonly _tag: "UnusableSchema"; readonly tool: string; readonly error: UnsupportedSchema }
   | { readonly _tag: "InvalidParams"; readonly problem: string }
   | { readonly _tag: "MissingCapability"; readonly capability: string }
   | { readonly _tag: "NotInRevision"; readonly revision: string; readonly since: string }
@@ -49,6 +54,8 @@ const describe = (reason: RequestErrorReason): string => {
       return `the session ended: ${CloseReason.describe(reason.reason)}`
     case "InvalidResult":
       return `the result does not fit: ${reason.problem}`
+    case "UnusableSchema":
+      return `the output schema of the tool ${JSON.stringify(reason.tool)} cannot be used: ${reason.error.message}`
     case "InvalidParams":
       return reason.problem
     case "MissingCapability":

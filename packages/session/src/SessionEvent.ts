@@ -38,6 +38,8 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * - `ProgressDropped`: a step of progress went nowhere.
  * - `HandlerFailed`: a handler died; the peer was told no more than "Internal error".
  * - `SendFailed`: one message could not be sent.
+ * - `OutputSchemaDropped`: there are more, or larger, output schemas than a client remembers; the results of this tool are not
+ *   checked until it is listed again.
  * - `Closed`: the session has ended; `unfinished` counts, by method, the handlers that could not be stopped in time.
  *
  * @category models
@@ -65,6 +67,7 @@ export type SessionEvent =
   | { readonly _tag: "ProgressDropped"; readonly reason: ProgressDropReason }
   | { readonly _tag: "HandlerFailed"; readonly method: string; readonly cause: Cause.Cause<unknown> }
   | { readonly _tag: "SendFailed"; readonly method: string | undefined; readonly error: TransportError }
+  | { readonly _tag: "OutputSchemaDropped"; readonly tool: string }
   | {
     readonly _tag: "Closed"
     readonly reason: CloseReason.CloseReason

@@ -3,4 +3,5 @@
  *
  * @since 0.1.0
  */
+export * as JsonSchemaValidatorLaws from "./JsonSchemaValidatorLaws.ts"
 export * as TransportLaws from "./TransportLaws.ts"

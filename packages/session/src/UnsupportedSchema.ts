@@ -1,0 +1,58 @@
+/**
+ * Why no check could be made of a JSON Schema.
+ *
+ * @since 0.1.0
+ */
+import * as Data from "effect/Data"
+
+/**
+ * The kinds of {@link UnsupportedSchema}.
+ *
+ * - `UnknownDialect`: `$schema` names a dialect that the validator does not have (MSG-33).
+ * - `UnresolvedReference`: a `$ref` leads to nothing in the schema. What lies outside of it is never fetched (MSG-34, MSG-35).
+ * - `TooLarge`: as JSON text the schema has more characters than the validator reads (MSG-35).
+ * - `Rejected`: the schema is broken, or asks for something that the validator cannot do; `problem` says what.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type UnsupportedSchemaReason =
+  | { readonly _tag: "UnknownDialect"; readonly dialect: string; readonly supported: ReadonlyArray<string> }
+  | { readonly _tag: "UnresolvedReference"; readonly reference: string }
+  | { readonly _tag: "TooLarge"; readonly characters: number; readonly limit: number }
+  | { readonly _tag: "Rejected"; readonly problem: string }
+
+const describe = (reason: UnsupportedSchemaReason): string => {
+  switch (reason._tag) {
+    case "UnknownDialect":
+      return `its dialect is ${JSON.stringify(reason.dialect)}; supported: ${reason.supported.join(", ")}`
+    case "UnresolvedReference":
+      return `the reference ${JSON.stringify(reason.reference)} leads nowhere in it, and nothing is fetched`
+    case "TooLarge":
+      return `it has ${reason.characters} characters, and the limit is ${reason.limit}`
+    case "Rejected":
+      return reason.problem
+  }
+}
+
+/**
+ * No check could be made of a JSON Schema. `reason` says why; recover from one kind with `Effect.catchReason`.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class UnsupportedSchema extends Data.TaggedError("UnsupportedSchema")<{
+  readonly reason: UnsupportedSchemaReason
+}> {
+  override get message(): string {
+    return `unsupported schema: ${describe(this.reason)}`
+  }
+}
+
+/**
+ * An {@link UnsupportedSchema} of this kind.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = (reason: UnsupportedSchemaReason): UnsupportedSchema => new UnsupportedSchema({ reason })
