@@ -199,6 +199,17 @@ export type Path =
 /** A capability older revisions have no word for; what it stands for exists there all the same. */
 const introduced: { readonly [P in Path]?: Revision } = { completions: "2025-03-26" }
 
+const names = new Map<Path, ReadonlyArray<string>>()
+
+/** What stands between the dots of a path. It is asked for with every request. */
+const namesIn = (path: Path): ReadonlyArray<string> => {
+  const known = names.get(path)
+  if (known !== undefined) return known
+  const parts = path.split(".")
+  names.set(path, parts)
+  return parts
+}
+
 const isMembers = (value: unknown): value is { readonly [name: string]: unknown } =>
   typeof value === "object" && value !== null
 
@@ -224,7 +235,7 @@ export const declares = (declared: ClientCapabilities | ServerCapabilities, path
     return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
   }
   let value: unknown = declared
-  for (const name of path.split(".")) value = isMembers(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  for (const name of namesIn(path)) value = isMembers(value) && Object.hasOwn(value, name) ? value[name] : undefined
   return value !== undefined && value !== null && value !== false
 }
 

@@ -8,7 +8,7 @@
  */
 import { trust } from "./internal/trust.ts"
 import type { Notifications, Requests } from "./Methods.ts"
-import { isAtLeast, type Revision } from "./Revision.ts"
+import { isAtLeast, latest, type Revision } from "./Revision.ts"
 
 /** Makes a value fit a revision. `undefined` stands for "it fits as it is", so that what is the same costs nothing. */
 type Projection = ((value: unknown) => unknown) | undefined
@@ -303,6 +303,8 @@ export const project = <A>(
   revision: Revision,
   value: A
 ): A => {
+  // The canonical form of every message is that of the newest revision.
+  if (revision === latest) return value
   const key = `${method} ${part} ${revision}`
   if (!compiled.has(key)) compiled.set(key, byMethod.get(method)?.[part]?.(revision))
   const projection = compiled.get(key)

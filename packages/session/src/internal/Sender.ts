@@ -90,12 +90,23 @@ const sendPing: Handshake.Event = { _tag: "SendPing" }
 const sendRequest: Handshake.Event = { _tag: "SendRequest" }
 const sendNotification: Handshake.Event = { _tag: "SendNotification" }
 
+/** What is sent is what the params were when they were given. */
+const copy = (params: object): JsonRpc.Params => ({ ...params })
+
+const isEmpty = (params: JsonRpc.Params): boolean => {
+  for (const _ in params) return false
+  return true
+}
+
 /** The params as they go out: with the metadata of this call, and left out where nothing is in them. */
 const outgoing = (
-  params: object,
+  params: JsonRpc.Params,
   meta: object | undefined,
   progressToken: number | string | undefined
 ): JsonRpc.Params | undefined => {
+  if (meta === undefined && progressToken === undefined && !("_meta" in params)) {
+    return isEmpty(params) ? undefined : params
+  }
   const { _meta: own, ...given }: JsonRpc.Params = { ...params }
   // A token that came from elsewhere, as in what a proxy passes on, could be that of another request of ours (PRG-02).
   const { progressToken: _, ...rest }: JsonRpc.Params = { ...(typeof own === "object" ? own : undefined), ...meta }
@@ -120,7 +131,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
   }
 
   /** The params as this peer's revision has them. */
-  const fitting = (method: string, params: object): object => {
+  const fitting = (method: string, params: JsonRpc.Params): JsonRpc.Params => {
     const profile = parties.profile()
     return profile === undefined ? params : Differences.project(method, "params", profile.revision, params)
   }
@@ -208,7 +219,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
     // Opening the exchange and beginning to wait are one step, which nothing can interrupt.
     const exchanged = Effect.suspend((): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> => {
       // Read before anything is opened, since reading them may throw.
-      const given = fitting(method, { ...params })
+      const given = fitting(method, copy(params))
       const now = timer.now()
       const total = now + totalMillis
       const exchange = exchanges.open({
@@ -223,7 +234,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       if (!Exchanges.isExchange(exchange)) return Effect.fail(closedError(method, exchange))
       opened = exchange
       options?.onOpen?.(exchange.id)
-      const enter = (fit: object) => {
+      const enter = (fit: JsonRpc.Params) => {
         const token = onProgress === undefined ? undefined : exchange.id
         const message = JsonRpc.request(exchange.id, method, outgoing(fit, options?.meta, token))
         entry = Outbox.entry(
@@ -330,7 +341,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       if (typeof admission === "object") return fail(admission)
       const blocked = obstacle(row, () => parties.declared)
       if (blocked !== undefined) return fail(blocked)
-      const message = JsonRpc.notification(row.name, outgoing(fitting(row.name, params), undefined, undefined))
+      const message = JsonRpc.notification(row.name, outgoing(fitting(row.name, copy(params)), undefined, undefined))
       return post(row.name, message, via)
     })
 
