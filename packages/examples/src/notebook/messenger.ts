@@ -30,7 +30,8 @@ const tell = (
     case "PlacesChanged":
       return Effect.flatMap(
         Places.ask(session.listRoots({ deadline: "5 seconds" })),
-        ({ length }) => session.log({ level: "info", logger: "places", data: `the client works in ${length} places` })
+        ({ length }) =>
+          session.log({ level: "info", logger: "places", data: `places that the client works in: ${length}` })
       )
   }
 }

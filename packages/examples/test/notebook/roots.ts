@@ -32,7 +32,7 @@ export const roots = ({ it, revision }: Conditions) => {
       const logged = () => JSON.stringify(heardOf(client, "notifications/message"))
       client.answers.roots = () => Effect.succeed({ roots: places })
       yield* client.rootsListChanged
-      yield* Child.until(() => logged().includes("the client works in 1 places"))
+      yield* Child.until(() => logged().includes("places that the client works in: 1"))
       client.answers.roots = () => Effect.die(new Error("asked once too often"))
       assert.deepStrictEqual(structure(yield* result("places"), revision), { places })
     }))
