@@ -14,7 +14,7 @@ export const load = ({ host, it }: Conditions) => {
       const numbers = Array.from({ length: 64 }, (_, index) => index)
       const reminded = yield* Effect.forEach(
         numbers,
-        (number) => said("remind", { text: String(number), afterMs: 300 - number * 4 }),
+        (number) => said("remind", { text: String(number), afterMs: 140 - number * 2 }),
         { concurrency: "unbounded" }
       )
       assert.deepStrictEqual(reminded, numbers.map(String))

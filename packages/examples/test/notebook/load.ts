@@ -14,7 +14,7 @@ export const load = ({ it }: Conditions) => {
       const numbers = Array.from({ length: 64 }, (_, index) => index)
       const reminded = yield* Effect.forEach(
         numbers,
-        (number) => call("remind", { text: String(number), afterMs: 300 - number * 4 }),
+        (number) => call("remind", { text: String(number), afterMs: 140 - number * 2 }),
         { concurrency: "unbounded" }
       )
       assert.deepStrictEqual(reminded, numbers.map((number) => ({ text: String(number), isError: false })))
