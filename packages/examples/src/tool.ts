@@ -1,13 +1,15 @@
 /**
- * A tool: a schema of what it takes, and an Effect that answers in text. The schema is written once; the JSON Schema
- * that clients see and the check of what they send are both derived from it.
+ * A tool: a schema of what it takes, and an Effect that answers. The schema is written once; the JSON Schema that clients
+ * see and the check of what they send are both derived from it.
  */
 import * as Content from "@effect-mcp/protocol/Content"
+import type * as Implementation from "@effect-mcp/protocol/Implementation"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Protocol from "@effect-mcp/protocol/Tool"
 import type * as Handlers from "@effect-mcp/session/Handlers"
 import { RequestContext } from "@effect-mcp/session/RequestContext"
+import type { RequestError } from "@effect-mcp/session/RequestError"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -17,26 +19,54 @@ import * as Schema from "effect/Schema"
 export class ToolFailure extends Data.TaggedError("ToolFailure")<{ readonly message: string }> {}
 
 /** A tool, ready to be listed and called. */
-export interface Tool {
+export interface Tool<out R = RequestContext> {
   readonly definition: Protocol.Tool
-  readonly call: (input: unknown) => Effect.Effect<Protocol.CallToolResult, McpError.McpError, RequestContext>
+  readonly call: (input: unknown) => Effect.Effect<Protocol.CallToolResult, McpError.McpError, R>
+  /** Whether it is there to be called now. */
+  readonly isOffered: Effect.Effect<boolean, never, R>
 }
 
+/** What a tool answers: plain text, or a whole result. */
+export type Answer = string | Protocol.CallToolResult
+
 /** What there is to say about a tool, and what it does. */
-export interface Options<Input> {
+export interface Options<Input, R> {
   readonly title: string
   readonly description: string
   readonly annotations: Protocol.ToolAnnotations
+  readonly icons?: ReadonlyArray<Implementation.Icon>
   readonly input: Schema.Codec<Input, unknown>
-  readonly run: (input: Input) => Effect.Effect<string, ToolFailure, RequestContext>
+  /** What is structured in its answers, if anything is (TOOL-07). */
+  readonly output?: Schema.Codec<unknown, unknown>
+  /** Default: always. */
+  readonly isOffered?: Effect.Effect<boolean, never, R>
+  /**
+   * Fails with a `ToolFailure`, or with what kept the client from answering, for the model to read; or with an `McpError`
+   * for the client.
+   */
+  readonly run: (
+    input: Input
+  ) => Effect.Effect<Answer, ToolFailure | RequestError | McpError.McpError, R>
 }
 
 /** Arguments are checked as strictly as the JSON Schema says it. */
 const strictly = { onExcessProperty: "error" } as const
 
-const answer = (text: string): Protocol.CallToolResult => ({ content: [Content.text(text)] })
+const schemaOf = (codec: Schema.Codec<unknown, unknown>): Protocol.ObjectSchema => ({
+  ...Schema.toJsonSchemaDocument(codec, strictly).schema,
+  type: "object"
+})
+
+const answer = (given: Answer): Protocol.CallToolResult =>
+  typeof given === "string" ? { content: [Content.text(given)] } : given
 
 const failure = (text: string): Protocol.CallToolResult => ({ ...answer(text), isError: true })
+
+/** Structured content, and the same as text for those who read only that (TOOL-09). */
+export const structured = (content: { readonly [name: string]: unknown }): Protocol.CallToolResult => ({
+  ...answer(JSON.stringify(content)),
+  structuredContent: content
+})
 
 /** Since 2025-11-25 the model reads what was wrong with its arguments; before, its client gets a protocol error. */
 const misfit = (problem: string) =>
@@ -45,8 +75,8 @@ const misfit = (problem: string) =>
       ? Effect.succeed(failure(problem))
       : Effect.fail(McpError.invalidParams(problem)))
 
-export const make = <Input>(name: string, options: Options<Input>): Tool => {
-  const { annotations, description, input, run, title } = options
+export const make = <Input, R = never>(name: string, options: Options<Input, R>): Tool<RequestContext | R> => {
+  const { annotations, description, icons, input, isOffered, output, run, title } = options
   const decode = Schema.decodeUnknownResult(input, strictly)
   return {
     definition: {
@@ -54,9 +84,11 @@ export const make = <Input>(name: string, options: Options<Input>): Tool => {
       title,
       description,
       annotations,
+      ...(icons === undefined ? undefined : { icons }),
+      ...(output === undefined ? undefined : { outputSchema: schemaOf(output) }),
       // Made when it is first asked for: the first answer of a server should not wait for it.
       get inputSchema() {
-        return { ...Schema.toJsonSchemaDocument(input, strictly).schema, type: "object" } as const
+        return schemaOf(input)
       }
     },
     call: (given) => {
@@ -65,24 +97,31 @@ export const make = <Input>(name: string, options: Options<Input>): Tool => {
         const problem = decoded.failure.message.replaceAll(/\s+/g, " ")
         return misfit(`Invalid arguments for tool ${name}: ${problem}`)
       }
-      return Effect.match(run(decoded.success), {
-        onSuccess: answer,
-        onFailure: ({ message }) => failure(message)
-      })
-    }
+      return run(decoded.success).pipe(
+        Effect.map(answer),
+        Effect.catchTag(["ToolFailure", "RequestError"], ({ message }) => Effect.succeed(failure(message)))
+      )
+    },
+    isOffered: isOffered ?? Effect.succeed(true)
   }
 }
 
 /** What a server does with these tools. All of them fit on one page. */
-export const handlers = (tools: ReadonlyArray<Tool>): Handlers.Handlers<"client", RequestContext> => {
-  const definitions = tools.map(({ definition }) => definition)
+export const handlers = <R>(tools: ReadonlyArray<Tool<R>>): Handlers.Handlers<"client", R> => {
   const byName = new Map(tools.map((tool) => [tool.definition.name, tool]))
+  const unknown = (name: string) => McpError.invalidParams(`Unknown tool: ${name}`)
   return {
     "tools/list": ({ cursor }) =>
       cursor === undefined
-        ? Effect.succeed({ tools: definitions })
+        ? Effect.map(
+          Effect.filter(tools, ({ isOffered }) => isOffered),
+          (offered) => ({ tools: offered.map(({ definition }) => definition) })
+        )
         : Effect.fail(McpError.invalidParams(`Unknown cursor: ${cursor}`)),
-    "tools/call": ({ arguments: input, name }) =>
-      byName.get(name)?.call(input ?? {}) ?? Effect.fail(McpError.invalidParams(`Unknown tool: ${name}`))
+    "tools/call": Effect.fnUntraced(function*({ arguments: input, name }) {
+      const tool = byName.get(name)
+      if (tool === undefined || !(yield* tool.isOffered)) return yield* unknown(name)
+      return yield* tool.call(input ?? {})
+    })
   }
 }

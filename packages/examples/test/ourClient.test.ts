@@ -1,6 +1,6 @@
 /** Our client against servers made with the official SDKs, each in a child process, at every revision. */
 import { type Logging, Revision, type Tool } from "@effect-mcp/protocol"
-import { ClientSession, type SessionEvent } from "@effect-mcp/session"
+import { ClientSession, Recording, type RequestError, type SessionEvent } from "@effect-mcp/session"
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -28,13 +28,14 @@ const peers: ReadonlyArray<Peer> = [
 const againstServer = (peer: Peer, revision: Revision.Revision) => {
   const logs: Array<Logging.LogMessageParams> = []
   const events: Array<SessionEvent.SessionEvent> = []
+  const entries: Array<Recording.Entry> = []
   const startSession = (server: Child.Server) =>
     ClientSession.layer({
       info,
       revisions: [revision],
       observe: (event) => events.push(event),
       handlers: { "notifications/message": (message) => Effect.sync(() => logs.push(message)) }
-    }).pipe(Layer.provide(server.transport))
+    }).pipe(Layer.provide(Recording.layer((entry) => entries.push(entry))), Layer.provide(server.transport))
 
   layer(startSession(Child.server(Child.file(peer.file))), { excludeTestServices: true })((it) => {
     const aborted = Effect.map(
@@ -112,6 +113,31 @@ const againstServer = (peer: Peer, revision: Revision.Revision) => {
           message: "the abacus has lost a bead",
           data: undefined
         })
+      }))
+
+    it.effect("[INIT-14] [INIT-15] what the server has not declared fails here, typed, and is not sent", () =>
+      Effect.gen(function*() {
+        const session = yield* ClientSession.ClientSession
+        const before = entries.length
+        const reason = <A>(request: Effect.Effect<A, RequestError.RequestError>) =>
+          Effect.map(Effect.flip(request), ({ reason }) => reason)
+        const missing = (capability: string) => ({ _tag: "MissingCapability" as const, capability })
+        assert.deepStrictEqual(yield* reason(session.listPrompts()), missing("prompts"))
+        assert.deepStrictEqual(yield* reason(session.getPrompt("any")), missing("prompts"))
+        assert.deepStrictEqual(yield* reason(session.listResources()), missing("resources"))
+        assert.deepStrictEqual(yield* reason(session.listResourceTemplates()), missing("resources"))
+        assert.deepStrictEqual(yield* reason(session.readResource("file:///any")), missing("resources"))
+        assert.deepStrictEqual(yield* reason(session.subscribeResource("file:///any")), missing("resources.subscribe"))
+        // Nor does this client say what it has not declared itself.
+        assert.deepStrictEqual(yield* reason(session.rootsListChanged), missing("roots.listChanged"))
+        assert.strictEqual(entries.length, before)
+        const completion = yield* reason(
+          session.complete({ ref: { type: "ref/prompt", name: "any" }, argument: { name: "any", value: "" } })
+        )
+        // The first revision has completion, but no word for declaring it.
+        if (revision !== "2024-11-05") return assert.deepStrictEqual(completion, missing("completions"))
+        assert(completion._tag === "ErrorResponse")
+        assert.strictEqual(completion.error.code, -32601)
       }))
 
     it.effect("[PRG-01] [PRG-03] [PRG-04] progress comes in order and before the result", () =>

@@ -3,56 +3,33 @@ import { Revision } from "@effect-mcp/protocol"
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import type * as Layer from "effect/Layer"
 import * as Child from "./fixtures/child.ts"
-import { layerV1, layerV2, layerV2Probing, OfficialClient } from "./fixtures/officialClient.ts"
-
-interface Peer {
-  readonly name: string
-  readonly connect: (revision: Revision.Revision) => Layer.Layer<OfficialClient>
-  /** How the client words the errors of its server. */
-  readonly worded: (code: number, message: string) => string
-}
-
-const peers: ReadonlyArray<Peer> = [
-  {
-    name: "official v1",
-    // This client cannot be told what to offer, so it is the server that speaks nothing else.
-    connect: (revision) => layerV1(Child.file("calculatorAt.ts"), revision),
-    worded: (code, message) => `MCP error ${code}: ${message}`
-  },
-  {
-    name: "official v2",
-    connect: (revision) => layerV2(revision, Child.calculator),
-    worded: (_, message) => message
-  }
-]
-
-/** A client that waits no longer does not know what the progress is about that was on its way. */
-const isAboutProgress = (complaint: string): boolean => complaint.includes("progress notification")
+import * as V2 from "./fixtures/clientV2.ts"
+import { all, call, heardOf, OfficialClient } from "./fixtures/officialClient.ts"
+import { isAboutProgress, type Peer, peers } from "./fixtures/officialClients.ts"
 
 const underClient = (peer: Peer, revision: Revision.Revision) => {
-  layer(peer.connect(revision), { excludeTestServices: true })((it) => {
+  layer(peer.connect("calculator", revision), { excludeTestServices: true })((it) => {
     it.effect("[INIT-04] [INIT-05] [INIT-07] shakes hands", () =>
       Effect.gen(function*() {
         const client = yield* OfficialClient
         assert.strictEqual(client.revision, revision)
-        assert.strictEqual(client.serverName, "calculator")
+        assert.strictEqual(client.server?.["name"], "calculator")
         assert.deepStrictEqual(client.capabilities, { tools: {}, logging: {} })
         assert.match(client.instructions ?? "", /^Use `add`/)
       }))
 
-    it.effect("[PING-01] answers a ping", () => Effect.flatMap(OfficialClient, ({ ping }) => ping))
+    it.effect("[PING-01] answers a ping", () => Effect.flatMap(OfficialClient, ({ request }) => request.ping))
 
     it.effect("[TOOL-01] [TOOL-06] lists its tools", () =>
       Effect.gen(function*() {
-        const { toolNames } = yield* OfficialClient
-        assert.deepStrictEqual(yield* toolNames, ["add", "count", "fail", "crash", "log"])
+        const { request } = yield* OfficialClient
+        const tools = yield* all(request.listTools, "tools")
+        assert.deepStrictEqual(tools.map(({ name }) => name), ["add", "count", "fail", "crash", "log"])
       }))
 
     it.effect("[MSG-07] answers calls, also many at the same time", () =>
       Effect.gen(function*() {
-        const { call } = yield* OfficialClient
         assert.deepStrictEqual(yield* call("add", { a: 15, b: 27 }), { text: "42", isError: false })
         const numbers = Array.from({ length: 100 }, (_, index) => index)
         const sums = yield* Effect.forEach(numbers, (a) => call("add", { a, b: 1 }), { concurrency: "unbounded" })
@@ -61,7 +38,6 @@ const underClient = (peer: Peer, revision: Revision.Revision) => {
 
     it.effect("[TOOL-04] [TOOL-05] a tool that fails, and arguments that do not fit", () =>
       Effect.gen(function*() {
-        const { call } = yield* OfficialClient
         assert.deepStrictEqual(yield* call("fail", { message: "no beads" }), { text: "no beads", isError: true })
         const problem = "Invalid arguments for tool add: Expected number at [\"b\"]"
         assert.deepStrictEqual(
@@ -74,7 +50,6 @@ const underClient = (peer: Peer, revision: Revision.Revision) => {
 
     it.effect("[TOOL-03] [MSG-10] an unknown tool is an error that names it", () =>
       Effect.gen(function*() {
-        const { call } = yield* OfficialClient
         assert.deepStrictEqual(yield* call("subtract", {}), {
           code: -32602,
           message: peer.worded(-32602, "Unknown tool: subtract"),
@@ -84,7 +59,7 @@ const underClient = (peer: Peer, revision: Revision.Revision) => {
 
     it.effect("a defect is told to nobody but its own log", () =>
       Effect.gen(function*() {
-        const { call, stderr } = yield* OfficialClient
+        const { stderr } = yield* OfficialClient
         assert.deepStrictEqual(yield* call("crash", {}), {
           code: -32603,
           message: peer.worded(-32603, "Internal error"),
@@ -97,20 +72,20 @@ const underClient = (peer: Peer, revision: Revision.Revision) => {
     // together with the answer. The wire has them: see "progress is written before the answer".
     it.effect("[PRG-03] [PRG-04] reports progress in order; what is read together with the answer finds nobody", () =>
       Effect.gen(function*() {
-        const { call, complaints, ping } = yield* OfficialClient
+        const { complaints, request } = yield* OfficialClient
         const steps: Array<unknown> = []
         const result = yield* call("count", { to: 20, delayMs: 1 }, {
           onprogress: ({ progress, total }) => steps.push([progress, total])
         })
         assert.deepStrictEqual(result, { text: "20", isError: false })
-        yield* ping
+        yield* request.ping
         assert.deepStrictEqual(steps, Array.from(steps, (_, index) => [index + 1, 20]))
         assert.strictEqual(complaints.filter(isAboutProgress).length, 20 - steps.length)
       }))
 
     it.effect("[CAN-04] stops when the call is aborted, and does not answer", () =>
       Effect.gen(function*() {
-        const { call, complaints, ping, stderr } = yield* OfficialClient
+        const { complaints, request, stderr } = yield* OfficialClient
         let steps = 0
         const calling = yield* Effect.forkChild(
           call("count", { to: 1000, delayMs: 10 }, { onprogress: () => steps++ })
@@ -118,13 +93,13 @@ const underClient = (peer: Peer, revision: Revision.Revision) => {
         yield* Child.until(() => steps > 0)
         yield* Fiber.interrupt(calling)
         yield* Child.until(() => /count was interrupted at \d+ of 1000/.test(stderr()))
-        yield* ping
+        yield* request.ping
         assert.deepStrictEqual(complaints.filter((complaint) => !isAboutProgress(complaint)), [])
       }))
 
     it.effect("[CAN-04] stops when the client's time is up", () =>
       Effect.gen(function*() {
-        const { call, stderr } = yield* OfficialClient
+        const { stderr } = yield* OfficialClient
         const result = yield* call("count", { to: 2, delayMs: 60_000 }, { timeout: 50 })
         assert.notProperty(result, "text")
         yield* Child.until(() => stderr().includes("count was interrupted at 0 of 2"))
@@ -132,12 +107,16 @@ const underClient = (peer: Peer, revision: Revision.Revision) => {
 
     it.effect("[LOG-01] [LOG-03] sends log messages", () =>
       Effect.gen(function*() {
-        const { call, logs } = yield* OfficialClient
+        const client = yield* OfficialClient
         assert.deepStrictEqual(yield* call("log", { level: "warning", message: "nearly out of beads" }), {
           text: "logged",
           isError: false
         })
-        assert.deepStrictEqual(logs, [{ level: "warning", logger: "calculator", data: "nearly out of beads" }])
+        assert.deepStrictEqual(heardOf(client, "notifications/message"), [{
+          level: "warning",
+          logger: "calculator",
+          data: "nearly out of beads"
+        }])
       }))
 
     it.effect("[STD-07] [STD-10] exits when the client closes", () =>
@@ -161,8 +140,8 @@ for (const peer of peers) {
 describe("the calculator and what comes after the handshake", () => {
   it.live("a client that probes for the stateless era falls back to the handshake", () =>
     Effect.gen(function*() {
-      const { call, revision } = yield* OfficialClient
+      const { revision } = yield* OfficialClient
       assert.strictEqual(revision, "2025-11-25")
       assert.deepStrictEqual(yield* call("add", { a: 15, b: 27 }), { text: "42", isError: false })
-    }).pipe(Effect.provide(layerV2Probing(Child.calculator))))
+    }).pipe(Effect.provide(V2.layerProbing(Child.calculator))))
 })

@@ -295,7 +295,15 @@ export const make = Effect.fnUntraced(
     const outputSchemas = options.validator === undefined
       ? undefined
       : OutputSchemas.make({ validator: options.validator, capacity: limits.outputSchemas, emit: core.emit })
-    const dispatch = Dispatch.make("server", guarded(handlers, capabilities), options.middleware?.inbound)
+    /** What this client says of itself, in the words of a revision. */
+    const introduction = (revision: Revision.Revision): Initialize.InitializeParams =>
+      Differences.project("initialize", "params", revision, {
+        protocolVersion: revision,
+        capabilities,
+        clientInfo: options.info
+      })
+    const declared = () => introduction(profile?.revision ?? offer).capabilities
+    const dispatch = Dispatch.make("server", guarded(handlers, declared), options.middleware?.inbound)
     const contexts = ServedContext.parts(core, sender)
     core.read(Reader.make(core, {
       sender,
@@ -326,9 +334,8 @@ export const make = Effect.fnUntraced(
       core.fork(Effect.ignore(sender.notify(Methods.notifications["notifications/initialized"], {})))
     }
 
-    const params: Initialize.InitializeParams = { protocolVersion: offer, capabilities, clientInfo: options.info }
     const answered = yield* Effect.result(
-      sender.request(Methods.requests.initialize, params, {
+      sender.request(Methods.requests.initialize, introduction(offer), {
         deadline: limits.handshake,
         onAnswer,
         event: { _tag: "SendInitialize", offer }
@@ -364,14 +371,14 @@ export const make = Effect.fnUntraced(
 /** What the specification wants of a client that is asked: declared modes (ELI-05), answers that fit, tools that match. */
 const guarded = (
   handlers: Handlers.Handlers<"server", unknown>,
-  capabilities: Capabilities.ClientCapabilities
+  declared: () => Capabilities.ClientCapabilities
 ): Handlers.Handlers<"server", unknown> => {
   const { "elicitation/create": elicit, "sampling/createMessage": createMessage } = handlers
   return {
     ...handlers,
     ...(elicit === undefined ? undefined : {
       "elicitation/create": (params) =>
-        Capabilities.declares(capabilities, params.mode === "url" ? "elicitation.url" : "elicitation.form")
+        Capabilities.declares(declared(), params.mode === "url" ? "elicitation.url" : "elicitation.form")
           ? Effect.tap(elicit(params), (answer) => {
             const problem = Rules.problemOf("elicitation/create", params, answer)
             return problem === undefined ? Effect.void : Effect.die(new Error(problem))

@@ -301,7 +301,10 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     }
     // The machine moves first, since a transport may bring the client's next words before the call returns.
     core.happen({ _tag: "SendInitializeResult" })
-    core.replies.reply(JsonRpc.success(request.id, result), origin)
+    core.replies.reply(
+      JsonRpc.success(request.id, Differences.project("initialize", "result", revision, result)),
+      origin
+    )
     if (sessionless !== undefined) return
     core.connection.established?.(client)
     Deferred.doneUnsafe(introduced, Exit.succeed(client))

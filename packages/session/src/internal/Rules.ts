@@ -49,9 +49,6 @@ const misfit = <Params>(
 /** The revision that brought tools to sampling, pages to elicitation, and lists of choices to forms. */
 const newer: Revision.Revision = "2025-11-25"
 
-/** What every revision has that has the method. */
-const oldest: Revision.Revision = "2024-11-05"
-
 /** Older revisions have contexts, and no capability for them (SMP-09). */
 const needsContext = (
   { includeContext }: Sampling.CreateMessageParams,
@@ -66,7 +63,7 @@ const createMessage: Rule<Sampling.CreateMessageParams> = (params, peer) => {
   const checked = Sampling.checkToolUse(params.messages)
   if (Result.isFailure(checked)) return { _tag: "InvalidParams", problem: checked.failure }
   const blocked = Sampling.usesTools(params) ? obstacle(peer, "sampling.tools", newer) : undefined
-  return blocked ?? (needsContext(params, peer) ? obstacle(peer, "sampling.context", oldest) : undefined)
+  return blocked ?? (needsContext(params, peer) ? obstacle(peer, "sampling.context", newer) : undefined)
 }
 
 const asksForSeveral = (params: Elicitation.ElicitParams): boolean =>
@@ -76,7 +73,11 @@ const elicit: Rule<Elicitation.ElicitParams> = (params, peer) =>
   misfit(Methods.requests["elicitation/create"], params) ??
     (params.mode === "url"
       ? obstacle(peer, "elicitation.url", newer)
-      : obstacle(peer, "elicitation.form", asksForSeveral(params) ? newer : oldest))
+      : obstacle(
+        peer,
+        "elicitation.form",
+        asksForSeveral(params) ? newer : Methods.requests["elicitation/create"].since
+      ))
 
 const rules: { readonly [Name in keyof Methods.Requests]?: Rule<Methods.ParamsOf<Name>> } = {
   "sampling/createMessage": createMessage,

@@ -153,9 +153,9 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       : { _tag: "MissingCapability", capability }
   }
 
-  /** What stands against asking this of this peer. */
+  /** What stands against asking this of this peer; first what stands against this very question, which says most. */
   const refusal = (row: Gate, params: object): RequestError.RequestErrorReason | undefined =>
-    obstacle(row, (profile) => profile.capabilities) ?? Rules.find(row.name)?.(params, parties.profile())
+    Rules.find(row.name)?.(params, parties.profile()) ?? obstacle(row, (profile) => profile.capabilities)
 
   const reportFailure = (message: JsonRpc.Message) => (exit: Exit.Exit<void, TransportError>) => {
     const error = Outbox.errorOf(exit)

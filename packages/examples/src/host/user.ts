@@ -1,0 +1,54 @@
+/**
+ * The user of a host: whoever a server's questions are put to.
+ */
+import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+/** Answers for the user. Who asks is said with each question, since the user has to know it (ELI-16). */
+export class User extends Context.Service<User, {
+  readonly fill: (question: Elicitation.FormParams, asker: string) => Effect.Effect<Elicitation.ElicitResult>
+  readonly visit: (question: Elicitation.UrlParams, asker: string) => Effect.Effect<Elicitation.ElicitResult>
+}>()("@effect-mcp/examples/host/User") {}
+
+type Content = NonNullable<Elicitation.ElicitResult["content"]>
+
+/** Something that fits a field: its default, or the first thing that comes to mind (ELI-08). */
+const fitting = (field: Elicitation.Field): Content[string] => {
+  if (field.default !== undefined) return field.default
+  switch (field.type) {
+    case "boolean":
+      return true
+    case "integer":
+    case "number":
+      return field.minimum ?? 1
+    case "array":
+      return ("enum" in field.items ? field.items.enum : field.items.anyOf.map((value) => value.const)).slice(0, 1)
+    case "string":
+      if ("enum" in field) return field.enum[0] ?? ""
+      if ("oneOf" in field) return field.oneOf[0]?.const ?? ""
+      return byFormat[field.format ?? "none"].padEnd(field.minLength ?? 0, "!").slice(0, field.maxLength)
+  }
+}
+
+const byFormat = {
+  "email": "ada@example.com",
+  "uri": "https://example.com/ada",
+  "date": "1815-12-10",
+  "date-time": "1815-12-10T12:00:00Z",
+  "none": "Ada"
+}
+
+/** A form with something in each of its fields. */
+export const filled = ({ properties }: Elicitation.Form): Content =>
+  Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, fitting(field)]))
+
+/** Someone who does all that is asked. Not everyone should be. */
+export const obliging: Layer.Layer<User> = Layer.succeed(User, {
+  fill: ({ requestedSchema }) => Effect.succeed({ action: "accept", content: filled(requestedSchema) }),
+  visit: ({ url }) =>
+    Effect.as(Effect.tryPromise(() => fetch(url)), { action: "accept" as const }).pipe(
+      Effect.orElseSucceed(() => ({ action: "cancel" as const }))
+    )
+})

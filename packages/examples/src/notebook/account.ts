@@ -1,0 +1,89 @@
+/**
+ * The user's account, and the page on which one signs in to it. The page is a real one, on this machine: nobody but the
+ * browser that visits it learns that it was visited, least of all the client (ELI-11).
+ */
+import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Queue from "effect/Queue"
+import { randomUUID } from "node:crypto"
+import * as http from "node:http"
+import { News } from "./news.ts"
+
+export class Account extends Context.Service<Account, {
+  readonly isSignedIn: Effect.Effect<boolean>
+  /** A page that signs in whoever visits it, once. */
+  readonly page: Effect.Effect<Elicitation.UrlParams>
+  readonly signOut: Effect.Effect<void>
+}>()("@effect-mcp/examples/notebook/Account") {}
+
+/** There is nowhere to serve the page. */
+export class NoPage extends Data.TaggedError("NoPage")<{ readonly cause: unknown }> {
+  override get message(): string {
+    return `the page to sign in on cannot be served: ${String(this.cause)}`
+  }
+}
+
+/** Serves pages on a port of this machine that nobody uses, until the scope closes. Gives back where. */
+const served = (answer: http.RequestListener) =>
+  Effect.acquireRelease(
+    Effect.callback<http.Server, NoPage>((resume) => {
+      const server = http.createServer(answer)
+      server.once("error", (cause) => resume(Effect.fail(new NoPage({ cause }))))
+      server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+    }),
+    (server) =>
+      Effect.sync(() => {
+        server.close()
+        server.closeAllConnections()
+      })
+  ).pipe(
+    Effect.map((server) => {
+      const address = server.address()
+      return `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : ""}`
+    })
+  )
+
+export const layer: Layer.Layer<Account, NoPage, News> = Layer.effect(
+  Account,
+  Effect.gen(function*() {
+    const news = yield* News
+    let isSignedIn = false
+    /** By the ids of their elicitations, which nobody can guess (ELI-15). */
+    const waiting = new Set<string>()
+
+    const visited = (elicitationId: string) => {
+      isSignedIn = true
+      Queue.offerUnsafe(news, { _tag: "ToolsChanged" })
+      Queue.offerUnsafe(news, { _tag: "PageVisited", elicitationId })
+    }
+
+    const address = yield* served(({ url = "" }, response) => {
+      const elicitationId = url.slice("/sign-in/".length)
+      const isKnown = waiting.delete(elicitationId)
+      response.writeHead(isKnown ? 200 : 404, { "content-type": "text/plain; charset=utf-8", "connection": "close" })
+      response.end(isKnown ? "You are signed in. Go back to where you came from.\n" : "There is no such page.\n")
+      if (isKnown) visited(elicitationId)
+    })
+
+    return {
+      isSignedIn: Effect.sync(() => isSignedIn),
+      page: Effect.sync(() => {
+        const elicitationId = randomUUID()
+        waiting.add(elicitationId)
+        return {
+          mode: "url",
+          message: "Sign in to publish.",
+          url: `${address}/sign-in/${elicitationId}`,
+          elicitationId
+        }
+      }),
+      signOut: Effect.suspend(() => {
+        isSignedIn = false
+        return Queue.offer(news, { _tag: "ToolsChanged" })
+      })
+    }
+  })
+)

@@ -1,0 +1,48 @@
+/**
+ * Tells the client the news.
+ */
+import type * as RequestError from "@effect-mcp/session/RequestError"
+import type * as ServerSession from "@effect-mcp/session/ServerSession"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import { type Item, News } from "./news.ts"
+import * as Places from "./places.ts"
+import { uriOf } from "./resources.ts"
+import * as Subscriptions from "./subscriptions.ts"
+
+const tell = (
+  session: ServerSession.Shape,
+  item: Item
+): Effect.Effect<void, RequestError.RequestError, Places.Places | Subscriptions.Subscriptions> => {
+  switch (item._tag) {
+    case "NoteChanged": {
+      const uri = uriOf(item.name)
+      return Effect.flatMap(Subscriptions.has(uri), (wanted) => wanted ? session.resourceUpdated(uri) : Effect.void)
+    }
+    case "NotesChanged":
+      return session.resourceListChanged
+    case "PromptsChanged":
+      return session.promptListChanged
+    case "ToolsChanged":
+      return session.toolListChanged
+    case "PageVisited":
+      return session.elicitationComplete(item.elicitationId)
+    case "PlacesChanged":
+      return Effect.flatMap(
+        Places.ask(session.listRoots({ deadline: "5 seconds" })),
+        ({ length }) =>
+          session.log({ level: "info", logger: "places", data: `places that the client works in: ${length}` })
+      )
+  }
+}
+
+/** Goes on for as long as there is a session. What cannot be told is told to the log. */
+export const run = (
+  session: ServerSession.Shape
+): Effect.Effect<never, never, News | Places.Places | Subscriptions.Subscriptions> =>
+  Effect.flatMap(News, Queue.take).pipe(
+    Effect.flatMap((item) =>
+      Effect.catch(tell(session, item), (error) => Effect.logWarning(`${item._tag} was not told: ${error.message}`))
+    ),
+    Effect.forever
+  )

@@ -1,0 +1,88 @@
+/**
+ * Tools that write notes, show them and find them.
+ */
+import * as Content from "@effect-mcp/protocol/Content"
+import * as RequestContext from "@effect-mcp/session/RequestContext"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Tool from "../../tool.ts"
+import * as Media from "../media.ts"
+import { Notes } from "../notes.ts"
+import * as Resources from "../resources.ts"
+
+/** The name of a note, as all tools take it. It goes into a URI, which half a character cannot. */
+export const Name = Schema.String.check(
+  Schema.isPattern(/^[^\p{Cs}\p{Cc}\s][^\p{Cs}\p{Cc}]*$/u),
+  Schema.isMaxLength(100)
+).annotate({ description: "The note's name" })
+
+/** The note of this name; a failure for the model to read where there is none. */
+export const find = Effect.fnUntraced(function*(name: string) {
+  const { find } = yield* Notes
+  const note = yield* find(name)
+  return Option.isSome(note) ? note.value : yield* new Tool.ToolFailure({ message: `There is no note “${name}”` })
+})
+
+const write = Tool.make("write", {
+  title: "Write",
+  description: "Writes a note, over the one that had the name before.",
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  icons: [Media.icon("goldenrod")],
+  input: Schema.Struct({ name: Name, text: Schema.String.annotate({ description: "What it says, as Markdown" }) }),
+  run: Effect.fnUntraced(function*({ name, text }) {
+    const { write } = yield* Notes
+    const note = yield* write(name, text)
+    yield* RequestContext.log({ level: "info", logger: "notes", data: { written: name, letters: text.length } })
+    return { content: [Content.text(`The note “${name}” is written.`), Resources.link(note)] }
+  })
+})
+
+const show = Tool.make("show", {
+  title: "Show",
+  description: "Shows a note in every way there is: as words, a picture, a sound, a link, and as a whole.",
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  input: Schema.Struct({ name: Name }),
+  run: Effect.fnUntraced(function*({ name }) {
+    const note = yield* find(name)
+    return {
+      content: [
+        { ...Content.text(note.text), annotations: { audience: ["user" as const], priority: 1 } },
+        { ...Media.image, annotations: { lastModified: note.lastModified, priority: 0 } },
+        Media.audio,
+        Resources.link(note),
+        { type: "resource" as const, resource: Resources.contents(note), _meta: { "example.com/whole": true } }
+      ],
+      _meta: { "example.com/shown": name }
+    }
+  })
+})
+
+const Matches = Schema.Struct({
+  matches: Schema.Array(Schema.Struct({
+    name: Schema.String.annotate({ description: "The note's name" }),
+    count: Schema.Int.annotate({ description: "How often the word is in it" })
+  }))
+})
+
+/** The notes that have a word in them, and how often. */
+export const matchesOf = Effect.fnUntraced(function*(word: string) {
+  const { all } = yield* Notes
+  return (yield* all)
+    .map(({ name, text }) => ({ name, count: text.toLowerCase().split(word.toLowerCase()).length - 1 }))
+    .filter(({ count }) => count > 0)
+})
+
+/** What a search takes: also where it is a model of the client's that searches. */
+export const Search = Schema.Struct({ word: Schema.NonEmptyString.annotate({ description: "The word to look for" }) })
+
+export const search = Tool.make("search", {
+  title: "Search",
+  description: "Finds the notes that have a word in them.",
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  input: Search,
+  output: Matches,
+  run: ({ word }) => Effect.map(matchesOf(word), (matches) => Tool.structured({ matches }))
+})
+
+export const tools = [write, show, search]

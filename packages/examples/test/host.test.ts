@@ -1,0 +1,69 @@
+/** The host, which answers everything a server may ask, with servers made with the official SDKs that ask it. */
+import { Revision } from "@effect-mcp/protocol"
+import { describe, layer } from "@effect/vitest"
+import * as Child from "./fixtures/child.ts"
+import { cancellation } from "./host/cancellation.ts"
+import { completions } from "./host/completions.ts"
+import * as Conditions from "./host/conditions.ts"
+import { elicitation } from "./host/elicitation.ts"
+import { ending } from "./host/ending.ts"
+import { errors } from "./host/errors.ts"
+import { handshake } from "./host/handshake.ts"
+import { load } from "./host/load.ts"
+import { logging } from "./host/logging.ts"
+import { ping } from "./host/ping.ts"
+import { prompts } from "./host/prompts.ts"
+import { resources } from "./host/resources.ts"
+import { roots } from "./host/roots.ts"
+import { sampling } from "./host/sampling.ts"
+import { tools } from "./host/tools.ts"
+import { wire } from "./host/wire.ts"
+
+const peers: ReadonlyArray<Conditions.Peer> = [
+  {
+    name: "official-v1",
+    file: "offeringServerV1.ts",
+    worded: (code, message) => `MCP error ${code}: ${message}`,
+    misfit: -32603,
+    notFound: -32002
+  },
+  {
+    name: "official-v2",
+    file: "offeringServerV2.ts",
+    worded: (_, message) => message,
+    misfit: -32602,
+    notFound: -32602
+  }
+]
+
+const features = [
+  handshake,
+  cancellation,
+  ping,
+  tools,
+  prompts,
+  resources,
+  completions,
+  logging,
+  sampling,
+  elicitation,
+  roots,
+  errors,
+  load,
+  wire
+]
+
+for (const peer of peers) {
+  for (const revision of Revision.supported) {
+    describe(`the host with a server of ${peer.name} at ${revision}`, () => {
+      const host = Conditions.make(revision, [Child.file(peer.file)])
+      layer(host.layer, { excludeTestServices: true })((it) => {
+        for (const feature of features) feature({ it, host, peer, revision })
+      })
+    })
+  }
+
+  describe(`the host with a server of ${peer.name}, at the end`, () => {
+    ending(peer)
+  })
+}

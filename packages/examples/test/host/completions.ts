@@ -1,0 +1,37 @@
+import { Revision } from "@effect-mcp/protocol"
+import { ClientSession } from "@effect-mcp/session"
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type { Conditions } from "./conditions.ts"
+
+export const completions = ({ it, revision }: Conditions) => {
+  it.effect("[CMP-01] [CMP-02] [CMP-05] completes an argument of a prompt, and a variable of a template", () =>
+    Effect.gen(function*() {
+      const { complete } = yield* ClientSession.ClientSession
+      assert.deepStrictEqual(
+        yield* complete({ ref: { type: "ref/prompt", name: "add" }, argument: { name: "beads", value: "1" } }),
+        { completion: { values: ["ref/prompt.beads=1"], total: 200, hasMore: true } }
+      )
+      const { completion } = yield* complete({
+        ref: { type: "ref/resource", uri: "bead:///{number}" },
+        argument: { name: "number", value: "" }
+      })
+      assert.deepStrictEqual(completion.values, ["ref/resource.number="])
+    }))
+
+  it.effect("[INIT-13] says what has been filled in already, if the revision has a place for it", () =>
+    Effect.gen(function*() {
+      const { complete } = yield* ClientSession.ClientSession
+      const { completion } = yield* complete({
+        ref: { type: "ref/prompt", name: "add" },
+        argument: { name: "more", value: "2" },
+        context: { arguments: { beads: "15" } }
+      })
+      assert.deepStrictEqual(
+        completion.values,
+        Revision.isAtLeast(revision, "2025-06-18")
+          ? ["ref/prompt.more=2", "beads", "15"]
+          : ["ref/prompt.more=2"]
+      )
+    }))
+}

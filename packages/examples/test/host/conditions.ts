@@ -1,0 +1,106 @@
+/** The host with a server of somebody else's: what its tests run in, and what they see of it. */
+import type { Elicitation, Revision, Sampling } from "@effect-mcp/protocol"
+import {
+  type CallbackContext,
+  type ClientSession,
+  type Limits,
+  Recording,
+  type SessionEvent
+} from "@effect-mcp/session"
+import type { Vitest } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Model, parrot } from "../../src/host/model.ts"
+import * as Notices from "../../src/host/notices.ts"
+import * as Session from "../../src/host/session.ts"
+import { obliging, User } from "../../src/host/user.ts"
+import * as Workspace from "../../src/host/workspace.ts"
+import * as Child from "../fixtures/child.ts"
+
+/** Other answers than those of the parrot and of the obliging user, where a test wants some. */
+export interface Script {
+  sample?: (
+    question: Sampling.CreateMessageParams
+  ) => Effect.Effect<Sampling.CreateMessageResult, never, CallbackContext.CallbackContext>
+  fill?: (question: Elicitation.FormParams) => Effect.Effect<Elicitation.ElicitResult>
+  visit?: (question: Elicitation.UrlParams, asker: string) => Effect.Effect<Elicitation.ElicitResult>
+}
+
+export interface Host {
+  readonly layer: Layer.Layer<
+    ClientSession.ClientSession | Notices.Notices | Workspace.Workspace,
+    Layer.Error<ReturnType<typeof Session.layer>>
+  >
+  readonly script: Script
+  readonly events: ReadonlyArray<SessionEvent.SessionEvent>
+  /** All that crossed the transport. */
+  readonly entries: ReadonlyArray<Recording.Entry>
+  readonly server: Child.Server
+}
+
+const scripted = (script: Script) =>
+  Layer.mergeAll(
+    Layer.effect(
+      Model,
+      Effect.map(Model, ({ answer }) => ({ answer: (question) => (script.sample ?? answer)(question) }))
+    ),
+    Layer.effect(
+      User,
+      Effect.map(User, ({ fill, visit }) => ({
+        fill: (question, asker) => (script.fill ?? fill)(question, asker),
+        visit: (question, asker) => (script.visit ?? visit)(question, asker)
+      }))
+    )
+  ).pipe(Layer.provide(Layer.merge(parrot, obliging)))
+
+/** The host, with the server that Node runs with these arguments, at one revision. */
+export const make = (
+  revision: Revision.Revision,
+  args: ReadonlyArray<string>,
+  limits: Limits.Options = {}
+): Host => {
+  const script: Script = {}
+  const events: Array<SessionEvent.SessionEvent> = []
+  const entries: Array<Recording.Entry> = []
+  const server = Child.server(...args)
+  const transport = Layer.provide(Recording.layer((entry) => entries.push(entry)), server.transport)
+  const layer = Session.layer({ revisions: [revision], limits, observe: (event) => events.push(event) }).pipe(
+    Layer.provide(Layer.merge(transport, scripted(script))),
+    Layer.provideMerge(
+      Layer.merge(Notices.layer, Workspace.layer({ uri: "file:///home/ada", name: "home" }))
+    )
+  )
+  return { layer, script, events, entries, server }
+}
+
+/** Runs a program with other answers. */
+export const answering = <A, E, R>({ script }: Host, answers: Script, program: Effect.Effect<A, E, R>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => Object.assign(script, answers)),
+    () => program,
+    () =>
+      Effect.sync(() => {
+        delete script.sample
+        delete script.fill
+        delete script.visit
+      })
+  )
+
+/** What has to be known of a server's SDK to expect the right thing of it. */
+export interface Peer {
+  readonly name: string
+  readonly file: string
+  /** How it words the errors of its handlers. */
+  readonly worded: (code: number, message: string) => string
+  /** Its code for params that do not fit. JSON-RPC has −32602 for it. */
+  readonly misfit: number
+  /** Its code for a resource that is not there. These revisions have −32002 for it. */
+  readonly notFound: number
+}
+
+export interface Conditions {
+  readonly it: Vitest.MethodsNonLive<ClientSession.ClientSession | Notices.Notices | Workspace.Workspace>
+  readonly host: Host
+  readonly peer: Peer
+  readonly revision: Revision.Revision
+}

@@ -1,0 +1,74 @@
+import { Revision } from "@effect-mcp/protocol"
+import { ClientSession } from "@effect-mcp/session"
+import { assert, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as Child from "../fixtures/child.ts"
+import { answering, make, type Peer } from "./conditions.ts"
+import { asked } from "./results.ts"
+
+export const ending = (peer: Peer) => {
+  const begin = Effect.gen(function*() {
+    const host = make(Revision.latest, [Child.file(peer.file)], { gracefulClose: "50 millis" })
+    const scope = yield* Scope.make()
+    const context = yield* Layer.buildWithScope(host.layer, scope)
+    const run = Effect.provideContext(context)
+    return { host, run, session: yield* run(ClientSession.ClientSession), close: Scope.close(scope, Exit.void) }
+  })
+
+  /** Calls the host waits for, one of which waits for the host. */
+  const pending = Effect.fnUntraced(function*({ host, run, session }: Effect.Success<typeof begin>) {
+    const begun = yield* Deferred.make<void>()
+    const interrupted = yield* Deferred.make<void>()
+    const sample = () =>
+      Effect.andThen(
+        Deferred.succeed(begun, undefined),
+        Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
+      )
+    const question = { messages: [{ role: "user", content: { type: "text", text: "?" } }], maxTokens: 1 }
+    const asking = answering(host, { sample }, run(asked("sampling/createMessage", question)))
+    const reminding = Effect.asVoid(session.callTool("remind", { text: "", afterMs: 60_000 }))
+    const calls = yield* Effect.forkChild(
+      Effect.forEach([reminding, Effect.asVoid(asking)], Effect.flip, { concurrency: 2 })
+    )
+    yield* Deferred.await(begun)
+    return {
+      reasons: Effect.map(Fiber.join(calls), (errors) => errors.map(({ reason }) => reason)),
+      interrupted: Deferred.await(interrupted)
+    }
+  })
+
+  it.live("[law 1] [law 2] the server ends by itself: calls in hand end with that, its questions are dropped", () =>
+    Effect.gen(function*() {
+      const conversation = yield* begin
+      const { close, host: { server }, session } = conversation
+      const { interrupted, reasons } = yield* pending(conversation)
+      const { reason } = yield* Effect.flip(session.callTool("exit", { code: 3 }))
+      assert(reason._tag === "Closed")
+      assert(reason.reason._tag === "PeerEnded")
+      assert.strictEqual(reason.reason.exit?.exitCode, 3)
+      assert.deepStrictEqual(yield* reasons, [reason, reason])
+      yield* interrupted
+      assert.deepStrictEqual(yield* session.closed, reason.reason)
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+      yield* close
+      assert.isFalse(Child.isRunning(server.pid()))
+    }))
+
+  it.live("[STD-07] [law 1] [law 2] the host ends: calls in hand end with that, and the server exits", () =>
+    Effect.gen(function*() {
+      const conversation = yield* begin
+      const { close, host: { server }, session } = conversation
+      const { interrupted, reasons } = yield* pending(conversation)
+      yield* close
+      const closed = { _tag: "Closed" as const, reason: { _tag: "Requested" as const } }
+      assert.deepStrictEqual(yield* reasons, [closed, closed])
+      yield* interrupted
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+      assert.isFalse(Child.isRunning(server.pid()))
+    }))
+}

@@ -1,0 +1,76 @@
+import { ClientSession } from "@effect-mcp/session"
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as Notices from "../../src/host/notices.ts"
+import type { Conditions } from "./conditions.ts"
+import { refusal, said } from "./results.ts"
+import { blocks } from "./tools.ts"
+
+export const prompts = ({ host, it, peer }: Conditions) => {
+  it.effect("[PAG-01] [PAG-02] [PAG-03] lists prompts, page by page, with all that is said of them", () =>
+    Effect.gen(function*() {
+      const session = yield* ClientSession.ClientSession
+      const before = host.entries.length
+      const [add, ...rest] = yield* Stream.runCollect(session.prompts)
+      assert.deepStrictEqual(add, {
+        name: "add",
+        title: "Add up",
+        description: "Adds up beads",
+        arguments: [
+          { name: "beads", description: "How many there are", required: true },
+          { name: "more", description: "How many come to them" }
+        ],
+        icons: [{ src: "https://example.com/bead.svg", mimeType: "image/svg+xml", sizes: ["any"] }],
+        _meta: { "example.com/beads": true }
+      })
+      assert.deepStrictEqual(rest, [{ name: "show" }, { name: "third" }])
+      assert.strictEqual(host.entries.length, before + 4)
+    }))
+
+  it.effect("[PAG-06] a cursor that the server never gave", () =>
+    Effect.gen(function*() {
+      const { listPrompts } = yield* ClientSession.ClientSession
+      assert.deepInclude(yield* refusal(listPrompts({ cursor: "9" })), {
+        code: -32602,
+        message: peer.worded(-32602, "Unknown cursor")
+      })
+    }))
+
+  it.effect("[PRM-03] [PRM-05] gets a prompt, filled in", () =>
+    Effect.gen(function*() {
+      const { getPrompt } = yield* ClientSession.ClientSession
+      assert.deepStrictEqual(yield* getPrompt("add", { beads: "15", more: "27" }), {
+        description: "An addition",
+        messages: [
+          { role: "user", content: { type: "text", text: "15 + 27?" } },
+          { role: "assistant", content: { type: "text", text: "That makes" } }
+        ],
+        _meta: { "example.com/sum": true }
+      })
+      const { messages } = yield* getPrompt("show")
+      assert.deepStrictEqual(messages.map(({ content }) => content), blocks)
+      assert.deepInclude(yield* refusal(getPrompt("add")), {
+        code: -32602,
+        message: peer.worded(-32602, "Missing argument: beads")
+      })
+      assert.deepInclude(yield* refusal(getPrompt("burn")), {
+        code: -32602,
+        message: peer.worded(-32602, "Unknown prompt: burn")
+      })
+    }))
+
+  it.effect("[TOOL-02] [RES-02] [PRM-02] hears that a list has changed", () =>
+    Effect.gen(function*() {
+      for (
+        const method of [
+          "notifications/tools/list_changed",
+          "notifications/prompts/list_changed",
+          "notifications/resources/list_changed"
+        ] as const
+      ) {
+        yield* said("tell", { method })
+        assert.deepStrictEqual(yield* Notices.next(method), { method, params: {} })
+      }
+    }))
+}

@@ -1,0 +1,70 @@
+import { ClientSession } from "@effect-mcp/session"
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as Notices from "../../src/host/notices.ts"
+import type { Conditions } from "./conditions.ts"
+import { refusal, said, told } from "./results.ts"
+
+const icons = [{ src: "https://example.com/bead.svg", mimeType: "image/svg+xml", sizes: ["any"] }]
+
+export const resources = ({ it, peer }: Conditions) => {
+  it.effect("[PAG-01] [PAG-02] [PAG-03] lists resources, page by page, with all that is said of them", () =>
+    Effect.gen(function*() {
+      const session = yield* ClientSession.ClientSession
+      assert.deepStrictEqual(yield* Stream.runCollect(session.resources), [
+        {
+          uri: "bead:///1",
+          name: "1",
+          title: "The first",
+          description: "A bead",
+          mimeType: "text/plain",
+          size: 3,
+          icons,
+          annotations: { audience: ["user"], priority: 0.5, lastModified: "2025-11-25T00:00:00Z" },
+          _meta: { "example.com/bead": 1 }
+        },
+        { uri: "bead:///2", name: "2", mimeType: "image/png" },
+        { uri: "bead:///3", name: "3" }
+      ])
+    }))
+
+  it.effect("[PAG-07] lists templates, of which there is one page", () =>
+    Effect.gen(function*() {
+      const session = yield* ClientSession.ClientSession
+      assert.deepStrictEqual(yield* Stream.runCollect(session.resourceTemplates), [
+        { uriTemplate: "bead:///{number}", name: "bead", title: "A bead", mimeType: "text/plain", icons }
+      ])
+    }))
+
+  it.effect("[RES-05] [RES-08] reads text and bytes, and hears of what is not there", () =>
+    Effect.gen(function*() {
+      const { readResource } = yield* ClientSession.ClientSession
+      assert.deepStrictEqual(yield* readResource("bead:///1"), {
+        contents: [{ uri: "bead:///1", mimeType: "text/plain", text: "one" }],
+        _meta: { "example.com/bead": 1 }
+      })
+      assert.deepStrictEqual((yield* readResource("bead:///2")).contents, [
+        { uri: "bead:///2", mimeType: "image/png", blob: "AAAA" }
+      ])
+      assert.deepStrictEqual(yield* refusal(readResource("bead:///9")), {
+        // One of these servers gives the code of a later revision.
+        code: peer.notFound,
+        message: peer.worded(-32002, "Resource not found: bead:///9"),
+        data: { uri: "bead:///9" }
+      })
+    }))
+
+  it.effect("[RES-03] [RES-04] subscribes to a resource, hears that it has changed, and unsubscribes", () =>
+    Effect.gen(function*() {
+      const { subscribeResource, unsubscribeResource } = yield* ClientSession.ClientSession
+      const uri = "bead:///1"
+      yield* subscribeResource(uri)
+      assert.deepInclude(yield* told("seen"), { subscribed: [uri] })
+      const method = "notifications/resources/updated"
+      yield* said("tell", { method, params: { uri } })
+      assert.deepStrictEqual(yield* Notices.next(method), { method, params: { uri } })
+      yield* unsubscribeResource(uri)
+      assert.deepInclude(yield* told("seen"), { subscribed: [] })
+    }))
+}

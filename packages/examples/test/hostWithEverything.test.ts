@@ -1,0 +1,245 @@
+/** The host with the official `server-everything`, which is made with the high level of version 1 of the official SDK. */
+import { Elicitation, Revision, type Tool } from "@effect-mcp/protocol"
+import { ClientSession } from "@effect-mcp/session"
+import { assert, describe, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as Notices from "../src/host/notices.ts"
+import * as Workspace from "../src/host/workspace.ts"
+import * as Child from "./fixtures/child.ts"
+import { answering, type Conditions, make } from "./host/conditions.ts"
+import { refusal, said } from "./host/results.ts"
+
+const asText = ({ content }: Tool.CallToolResult): string =>
+  content.map((block) => block.type === "text" ? block.text : "").join("\n")
+
+const text = (uri: number) => `demo://resource/dynamic/text/${uri}`
+
+type Feature = (conditions: Omit<Conditions, "peer">) => void
+
+const handshake: Feature = ({ it, revision }) => {
+  it.effect("[INIT-07] [INIT-13] knows what it can do; tasks only where the revision has them", () =>
+    Effect.gen(function*() {
+      const { profile } = yield* ClientSession.ClientSession
+      const { completions, tasks, ...capabilities } = profile.capabilities
+      assert.deepStrictEqual(capabilities, {
+        tools: { listChanged: true },
+        prompts: { listChanged: true },
+        resources: { subscribe: true, listChanged: true },
+        logging: {}
+      })
+      assert.strictEqual(completions !== undefined, revision !== "2024-11-05")
+      assert.strictEqual(tasks !== undefined, revision === "2025-11-25")
+      assert.match(profile.instructions ?? "", /Everything Server/)
+    }))
+}
+
+const prompts: Feature = ({ it }) => {
+  it.effect("[PRM-01] [PAG-07] lists its prompts, and gets them, filled in", () =>
+    Effect.gen(function*() {
+      const session = yield* ClientSession.ClientSession
+      const prompts = yield* Stream.runCollect(session.prompts)
+      assert.deepStrictEqual(prompts.map(({ name }) => name), [
+        "simple-prompt",
+        "args-prompt",
+        "completable-prompt",
+        "resource-prompt"
+      ])
+      const { messages } = yield* session.getPrompt("args-prompt", { city: "Vienna", state: "Austria" })
+      assert.deepStrictEqual(messages, [
+        { role: "user", content: { type: "text", text: "What's weather in Vienna, Austria?" } }
+      ])
+      const embedded = yield* session.getPrompt("resource-prompt", { resourceType: "Blob", resourceId: "2" })
+      assert.deepInclude(embedded.messages[1]?.content, { type: "resource" })
+    }))
+
+  it.effect("[PRM-03] [PRM-04] hears what it does not like about a prompt", () =>
+    Effect.gen(function*() {
+      const { getPrompt } = yield* ClientSession.ClientSession
+      assert.deepInclude(yield* refusal(getPrompt("burn")), { code: -32602 })
+      assert.deepInclude(yield* refusal(getPrompt("args-prompt")), { code: -32602 })
+    }))
+
+  it.effect("[CMP-01] completes, by what has been filled in already where the revision has a place for that", () =>
+    Effect.gen(function*() {
+      const { complete } = yield* ClientSession.ClientSession
+      const ref = { type: "ref/prompt", name: "completable-prompt" } as const
+      const departments = yield* complete({ ref, argument: { name: "department", value: "S" } })
+      assert.deepStrictEqual(departments.completion.values, ["Sales", "Support"])
+      const { profile } = yield* ClientSession.ClientSession
+      const names = yield* complete({
+        ref,
+        argument: { name: "name", value: "" },
+        context: { arguments: { department: "Sales" } }
+      })
+      assert.deepStrictEqual(
+        names.completion.values,
+        Revision.isAtLeast(profile.revision, "2025-06-18") ? ["David", "Eve", "Frank"] : []
+      )
+      const ids = yield* complete({
+        ref: { type: "ref/resource", uri: "demo://resource/dynamic/text/{resourceId}" },
+        argument: { name: "resourceId", value: "7" }
+      })
+      assert.deepStrictEqual(ids.completion.values, ["7"])
+    }))
+}
+
+const resources: Feature = ({ it }) => {
+  it.effect("[RES-01] [RES-08] lists its resources and templates, and reads them", () =>
+    Effect.gen(function*() {
+      const session = yield* ClientSession.ClientSession
+      const resources = yield* Stream.runCollect(session.resources)
+      assert.include(resources.map(({ name }) => name), "architecture.md")
+      const templates = yield* Stream.runCollect(session.resourceTemplates)
+      assert.deepStrictEqual(templates.map(({ uriTemplate }) => uriTemplate), [
+        "demo://resource/dynamic/text/{resourceId}",
+        "demo://resource/dynamic/blob/{resourceId}"
+      ])
+      const { contents: [plain] } = yield* session.readResource(text(1))
+      assert(plain !== undefined && "text" in plain)
+      assert.match(plain.text, /^Resource 1: This is a plaintext resource/)
+      const { contents: [blob] } = yield* session.readResource("demo://resource/dynamic/blob/1")
+      assert(blob !== undefined && "blob" in blob)
+      assert.match(Buffer.from(blob.blob, "base64").toString(), /^Resource 1: This is a base64 blob/)
+      // Its SDK has another code for it than these revisions.
+      assert.deepInclude(yield* refusal(session.readResource("demo://resource/static/nothing")), { code: -32602 })
+    }))
+
+  it.effect("[RES-03] [RES-04] [LOG-02] subscribes, hears of changes, and of no more than it wants to", () =>
+    Effect.gen(function*() {
+      const { setLogLevel, subscribeResource, unsubscribeResource } = yield* ClientSession.ClientSession
+      yield* setLogLevel("error")
+      yield* subscribeResource(text(1))
+      yield* setLogLevel("info")
+      yield* subscribeResource(text(2))
+      const { params: logged } = yield* Notices.next("notifications/message")
+      assert.strictEqual(logged.level, "info")
+      assert.include(String(logged.data), `Subscribe Resource request for URI: ${text(2)}`)
+      yield* unsubscribeResource(text(1))
+      yield* said("toggle-subscriber-updates")
+      const { params: updated } = yield* Notices.next("notifications/resources/updated")
+      assert.deepStrictEqual(updated, { uri: text(2) })
+      yield* said("toggle-subscriber-updates")
+    }))
+}
+
+const content: Feature = ({ it }) => {
+  it.effect("[TOOL-11] what a piece of content is annotated with comes through", () =>
+    Effect.gen(function*() {
+      const { callTool } = yield* ClientSession.ClientSession
+      const { content } = yield* callTool("get-annotated-message", { messageType: "error", includeImage: true })
+      assert.deepStrictEqual(content.map(({ annotations }) => annotations), [
+        { priority: 1, audience: ["user", "assistant"] },
+        { priority: 0.5, audience: ["user"] }
+      ])
+    }))
+
+  it.effect("[TOOL-07] so does the schema of what is structured", () =>
+    Effect.gen(function*() {
+      const session = yield* ClientSession.ClientSession
+      const tools = yield* Stream.runCollect(session.tools)
+      const structured = tools.find(({ name }) => name === "get-structured-content")
+      assert.deepStrictEqual(structured?.outputSchema?.["required"], ["temperature", "conditions", "humidity"])
+      const answer = yield* session.callTool("get-structured-content", { location: "Chicago" })
+      assert.deepStrictEqual(JSON.parse(asText(answer)), answer.structuredContent)
+    }))
+}
+
+const questions: Feature = (conditions) => {
+  const { it, revision } = conditions
+
+  it.effect("[ROOT-01] [ROOT-02] it asks where it may work, also when that has changed", () =>
+    Effect.gen(function*() {
+      assert.include(yield* said("get-roots-list"), "URI: file:///home/ada")
+      yield* Workspace.move({ uri: "file:///tmp", name: "elsewhere" }, { uri: "file:///srv" })
+      const isRead = (data: unknown) => String(data).startsWith("Roots updated: 2 root(s)")
+      while (!isRead((yield* Notices.next("notifications/message")).params.data));
+      assert.include(yield* said("get-roots-list"), "1. elsewhere\n   URI: file:///tmp\n\n2. Unnamed Root")
+    }))
+
+  it.effect("[SMP-01] [SMP-05] it asks the model", () =>
+    Effect.gen(function*() {
+      const result = yield* said("trigger-sampling-request", { prompt: "hello", maxTokens: 2 })
+      assert.deepStrictEqual(JSON.parse(result.slice(result.indexOf("{"))), {
+        role: "assistant",
+        model: "parrot",
+        stopReason: "maxTokens",
+        content: { type: "text", text: "Resource trigger-sampling-request" }
+      })
+    }))
+
+  if (Revision.isAtLeast(revision, "2025-06-18")) forms(conditions)
+  if (Revision.isAtLeast(revision, "2025-11-25")) pages(conditions)
+}
+
+const forms: Feature = ({ host, it }) => {
+  it.effect("[ELI-01] [ELI-07] [ELI-08] [ELI-09] it asks the user by a form with every kind of field", () =>
+    Effect.gen(function*() {
+      const { callTool } = yield* ClientSession.ClientSession
+      const ask = Effect.map(callTool("trigger-elicitation-request"), asText)
+      const accepted = yield* ask
+      assert.deepStrictEqual(JSON.parse(accepted.slice(accepted.indexOf("{"))), {
+        action: "accept",
+        content: {
+          name: "Ada",
+          check: true,
+          firstLine: "It was a dark and stormy night.",
+          email: "ada@example.com",
+          homepage: "https://example.com/ada",
+          birthdate: "1815-12-10",
+          integer: 42,
+          number: 3.14,
+          untitledSingleSelectEnum: "Monica",
+          untitledMultipleSelectEnum: ["Guitar"],
+          titledSingleSelectEnum: "hero-1",
+          titledMultipleSelectEnum: ["fish-1"],
+          legacyTitledEnum: "pet-1"
+        }
+      })
+      const fill = (action: "decline" | "cancel") => () => Effect.succeed({ action })
+      assert.include(yield* answering(host, { fill: fill("decline") }, ask), "User declined")
+      assert.include(yield* answering(host, { fill: fill("cancel") }, ask), "User cancelled")
+    }))
+}
+
+const pages: Feature = ({ host, it }) => {
+  const page = { url: "https://example.com/in", elicitationId: "page-1" }
+
+  it.effect("[ELI-10] [ELI-11] [ELI-16] it sends the user to a page, if they want to go there", () =>
+    Effect.gen(function*() {
+      const given: Array<unknown> = []
+      const visit = ({ elicitationId, mode, url }: Elicitation.UrlParams, asker: string) => {
+        given.push({ elicitationId, mode, url }, asker)
+        return Effect.succeed({ action: "decline" as const })
+      }
+      const declined = yield* answering(host, { visit }, said("trigger-url-elicitation", page))
+      assert.include(declined, "User declined to open the URL (Elicitation ID: page-1)")
+      assert.deepStrictEqual(given, [{ ...page, mode: "url" }, "mcp-servers/everything"])
+    }))
+
+  it.effect("[ELI-14] it refuses until a page has been visited, and then asks as usual", () =>
+    Effect.gen(function*() {
+      const { callTool } = yield* ClientSession.ClientSession
+      const visit = () => Effect.succeed({ action: "accept" as const })
+      const call = answering(
+        host,
+        { visit },
+        callTool("trigger-url-elicitation", { ...page, errorPath: true })
+      )
+      const { reason } = yield* Effect.flip(call)
+      assert(reason._tag === "ErrorResponse")
+      const [required, ...more] = Elicitation.requiredUrls(reason.error) ?? []
+      assert.deepStrictEqual(more, [])
+      assert.strictEqual(required?.url, "https://modelcontextprotocol.io")
+      assert.include(asText(yield* call), "User completed the URL elicitation flow")
+    }))
+}
+
+for (const revision of Revision.supported) {
+  describe(`the host with server-everything at ${revision}`, () => {
+    const host = make(revision, [Child.everything, "stdio"])
+    layer(host.layer, { excludeTestServices: true })((it) => {
+      for (const feature of [handshake, prompts, resources, content, questions]) feature({ it, host, revision })
+    })
+  })
+}

@@ -1,0 +1,108 @@
+import { assert } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import * as Child from "../fixtures/child.ts"
+import { call, OfficialClient } from "../fixtures/officialClient.ts"
+import { type Conditions, isAboutProgress } from "../fixtures/officialClients.ts"
+import { members } from "./results.ts"
+
+/** An answer of the client's that never comes, and what becomes of it. */
+const endless = Effect.gen(function*() {
+  const begun = yield* Deferred.make<void>()
+  const interrupted = yield* Deferred.make<void>()
+  const answering = () =>
+    Effect.andThen(
+      Deferred.succeed(begun, undefined),
+      Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
+    )
+  return { answering, begun: Deferred.await(begun), interrupted: Deferred.await(interrupted) }
+})
+
+const isAnswerTo = (id: unknown) => (message: unknown) =>
+  members(message)["id"] === id && members(message)["method"] === undefined
+
+const lastCall = Effect.map(
+  OfficialClient,
+  ({ sent }) => sent.map(members).findLast(({ method }) => method === "tools/call")?.["id"]
+)
+
+export const cancellation = ({ it, peer }: Conditions) => {
+  it.effect("[CAN-01] [CAN-04] [CAN-08] a call that is aborted is interrupted, and never answered", () =>
+    Effect.gen(function*() {
+      const { complaints, received, request, stderr } = yield* OfficialClient
+      const calling = yield* Effect.forkChild(call("remind", { text: "the milk", afterMs: 60_000 }))
+      yield* Child.until(() => calling.pollUnsafe() === undefined)
+      yield* request.ping
+      const id = yield* lastCall
+      yield* Fiber.interrupt(calling)
+      yield* Child.until(() => stderr().includes("nobody waits any more to be reminded of the milk"))
+      yield* request.ping
+      assert.isFalse(received.some(isAnswerTo(id)))
+      assert.deepStrictEqual(complaints.filter((complaint) => !isAboutProgress(complaint)), [])
+    }))
+
+  it.effect("[TMO-03] [CAN-04] a call whose time is up at the client is interrupted as well", () =>
+    Effect.gen(function*() {
+      const { stderr } = yield* OfficialClient
+      const outcome = yield* call("remind", { text: "the bread", afterMs: 60_000 }, { timeout: 50 })
+      assert.notProperty(outcome, "text")
+      yield* Child.until(() => stderr().includes("nobody waits any more to be reminded of the bread"))
+    }))
+
+  it.effect("[CAN-01] [CAN-04] what it has asked on behalf of a call is cancelled with the call", () =>
+    Effect.gen(function*() {
+      const { answers, request, sent } = yield* OfficialClient
+      const { answering, begun, interrupted } = yield* endless
+      answers.sampling = answering
+      const before = sent.length
+      const calling = yield* Effect.forkChild(call("summarize", { name: "plan" }))
+      yield* begun
+      yield* Fiber.interrupt(calling)
+      yield* interrupted
+      yield* request.ping
+      assert.deepStrictEqual(
+        sent.slice(before).map((message) => members(message)["method"]),
+        ["tools/call", "notifications/cancelled", "ping"]
+      )
+    }))
+
+  it.effect("[TMO-01] [TMO-03] [TMO-04] gives up what takes the client too long, and tells it", () =>
+    Effect.gen(function*() {
+      const { answers } = yield* OfficialClient
+      const { answering, interrupted } = yield* endless
+      answers.sampling = answering
+      assert.deepStrictEqual(yield* call("summarize", { name: "plan", patienceMs: 50 }), {
+        text: "sampling/createMessage: no response within 50 ms",
+        isError: true
+      })
+      yield* interrupted
+    }))
+
+  it.effect(`[CAN-05] [CAN-07] ${peer.cancelsAnswered ? "this client cancels" : "nothing cancels"} what was answered`, () =>
+    Effect.gen(function*() {
+      const { request, sent, stderr } = yield* OfficialClient
+      const scope = yield* Scope.make()
+      const signal = yield* Scope.provide(Effect.abortSignal, scope)
+      assert.deepStrictEqual(yield* call("remind", { text: "nothing", afterMs: 0 }, { signal }), {
+        text: "nothing",
+        isError: false
+      })
+      const id = yield* lastCall
+      const before = sent.length
+      yield* Scope.close(scope, Exit.void)
+      yield* request.ping
+      const cancelled = sent.slice(before).map(members).filter(({ method }) => method === "notifications/cancelled")
+      assert.deepStrictEqual(
+        cancelled.map(({ params }) => members(params)["requestId"]),
+        peer.cancelsAnswered ? [id] : []
+      )
+      assert.deepStrictEqual(yield* call("remind", { text: "everything", afterMs: 0 }), {
+        text: "everything",
+        isError: false
+      })
+      assert.notInclude(stderr(), "reminded of nothing")
+    }))
+}

@@ -1,0 +1,61 @@
+import { Revision } from "@effect-mcp/protocol"
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { OfficialClient } from "../fixtures/officialClient.ts"
+import type { Conditions } from "../fixtures/officialClients.ts"
+import { members } from "./results.ts"
+
+const prompt = (name: string) => ({ type: "ref/prompt" as const, name })
+const template = (uri: string) => ({ type: "ref/resource" as const, uri })
+
+export const completions = ({ it, peer, revision }: Conditions) => {
+  const completed = Effect.fnUntraced(
+    function*(...params: Parameters<OfficialClient["Service"]["request"]["complete"]>) {
+      const { request } = yield* OfficialClient
+      return members((yield* request.complete(...params))["completion"])
+    }
+  )
+
+  it.effect("[CMP-01] [CMP-02] completes an argument of a prompt", () =>
+    Effect.gen(function*() {
+      const found = yield* completed({ ref: prompt("summarize"), argument: { name: "style", value: "as" } })
+      assert.deepStrictEqual(found, { values: ["as a haiku", "as a list"], total: 2, hasMore: false })
+    }))
+
+  it.effect("[CMP-01] completes a variable of a template", () =>
+    Effect.gen(function*() {
+      const found = yield* completed({ ref: template("note:///{name}"), argument: { name: "name", value: "co" } })
+      assert.deepStrictEqual(found["values"], ["colours"])
+    }))
+
+  if (Revision.isAtLeast(revision, "2025-06-18")) {
+    it.effect("[CMP-01] completes by what has been filled in already", () =>
+      Effect.gen(function*() {
+        const argument = { name: "second", value: "pl" }
+        const ref = prompt("compare")
+        assert.deepStrictEqual((yield* completed({ ref, argument }))["values"], ["plan"])
+        const context = { arguments: { first: "plan" } }
+        assert.deepStrictEqual((yield* completed({ ref, argument, context }))["values"], [])
+      }))
+  }
+
+  it.effect("[CMP-03] refuses what is no prompt, no template, or no argument of theirs", () =>
+    Effect.gen(function*() {
+      const refusal = Effect.fnUntraced(function*(...params: Parameters<typeof completed>) {
+        const failure = yield* Effect.flip(completed(...params))
+        assert(failure._tag === "Refused", failure.message)
+        return { code: failure.code, message: failure.message }
+      })
+      const invalid = (message: string) => ({ code: -32602, message: peer.worded(-32602, message) })
+      const argument = { name: "colour", value: "" }
+      assert.deepStrictEqual(yield* refusal({ ref: prompt("burn"), argument }), invalid("Unknown prompt: burn"))
+      assert.deepStrictEqual(
+        yield* refusal({ ref: prompt("compare"), argument }),
+        invalid("Prompt compare has no argument colour")
+      )
+      assert.deepStrictEqual(
+        yield* refusal({ ref: template("note:///{name}"), argument }),
+        invalid("Template note:///{name} has no variable colour")
+      )
+    }))
+}

@@ -1,0 +1,61 @@
+import { type Revision } from "@effect-mcp/protocol"
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Child from "../fixtures/child.ts"
+import { call, OfficialClient } from "../fixtures/officialClient.ts"
+import { isAboutProgress, type Peer } from "../fixtures/officialClients.ts"
+
+export const ending = (peer: Peer, revision: Revision.Revision) => {
+  const connected = Effect.provide(peer.connect("notebook", revision))
+
+  it.live("[STD-07] [STD-10] [CAN-04] is left with a call in hand: interrupts it, and exits", () =>
+    Effect.gen(function*() {
+      const { close, pid, request, stderr } = yield* OfficialClient
+      const calling = yield* Effect.forkChild(call("remind", { text: "the end", afterMs: 60_000 }))
+      yield* request.ping
+      // These clients end the input of their server, give it two seconds, and then tell it to end.
+      yield* close
+      assert.notProperty(yield* Fiber.join(calling), "text")
+      yield* Child.until(() => !Child.isRunning(pid))
+      assert.include(stderr(), "nobody waits any more to be reminded of the end")
+    }).pipe(connected))
+
+  it.live("[STD-08] is told to end with a call in hand: answers it, and exits", () =>
+    Effect.gen(function*() {
+      const { complaints, pid, request } = yield* OfficialClient
+      const calling = yield* Effect.forkChild(call("remind", { text: "the end", afterMs: 300 }))
+      yield* request.ping
+      process.kill(pid, "SIGTERM")
+      assert.deepStrictEqual(yield* Fiber.join(calling), { text: "the end", isError: false })
+      yield* Child.until(() => !Child.isRunning(pid))
+      assert.deepStrictEqual(complaints.filter((complaint) => !isAboutProgress(complaint)), [])
+    }).pipe(connected))
+
+  it.live("[INIT-15] [SMP-01] [ELI-01] [ROOT-01] asks nothing of a client that has declared nothing", () =>
+    Effect.gen(function*() {
+      const { received } = yield* OfficialClient
+      const before = received.length
+      const failure = (method: string, capability: string) => ({
+        text: `${method}: the peer has not declared the capability "${capability}"`,
+        isError: true
+      })
+      assert.deepStrictEqual(
+        yield* call("summarize", { name: "plan" }),
+        failure("sampling/createMessage", "sampling")
+      )
+      assert.deepStrictEqual(
+        yield* call("research", { question: "Why?" }),
+        failure("sampling/createMessage", "sampling.tools")
+      )
+      assert.deepStrictEqual(
+        yield* call("erase", { name: "plan" }),
+        failure("elicitation/create", "elicitation.form")
+      )
+      assert.deepStrictEqual(yield* call("sign-in", {}), failure("elicitation/create", "elicitation.url"))
+      assert.deepStrictEqual(yield* call("places", {}), failure("roots/list", "roots"))
+      const published = yield* call("publish", { name: "plan" })
+      assert.match("text" in published ? published.text : "", /^Visit http:.* to sign in, then try again$/)
+      assert.strictEqual(received.length, before + 6)
+    }).pipe(Effect.provide(peer.connectBare("notebook", revision))))
+}

@@ -1,0 +1,47 @@
+import { Revision } from "@effect-mcp/protocol"
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { unknownTo } from "../../../protocol/test/revisions.ts"
+import { OfficialClient, result } from "../fixtures/officialClient.ts"
+import type { Conditions } from "../fixtures/officialClients.ts"
+import { members, structure } from "./results.ts"
+
+export const handshake = ({ it, revision }: Conditions) => {
+  it.effect("[INIT-04] [INIT-07] says who it is, how to use it, and what it can do", () =>
+    Effect.gen(function*() {
+      const client = yield* OfficialClient
+      assert.strictEqual(client.revision, revision)
+      assert.deepInclude(client.server, { name: "notebook", version: "0.1.0" })
+      assert.match(client.instructions ?? "", /^Notes are resources/)
+      assert.deepInclude(client.capabilities, {
+        tools: { listChanged: true },
+        prompts: { listChanged: true },
+        resources: { subscribe: true, listChanged: true },
+        logging: {}
+      })
+      if (revision !== "2024-11-05") assert.deepInclude(client.capabilities, { completions: {} })
+      if (revision === "2025-11-25") {
+        assert.hasAllKeys(client.server, ["name", "title", "version", "description", "websiteUrl", "icons"])
+      }
+    }))
+
+  it.effect("[PING-01] answers a ping", () => Effect.flatMap(OfficialClient, ({ request }) => request.ping))
+
+  it.effect("[PING-01] [INIT-02] pings the client, and knows who it is and what it can do", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(structure(yield* result("status"), revision), {
+        client: "official 1.0.0",
+        revision,
+        capabilities: Revision.isAtLeast(revision, "2025-06-18")
+          ? ["elicitation", "roots", "sampling"]
+          : ["roots", "sampling"],
+        answers: true
+      })
+    }))
+
+  it.effect("[INIT-13] what it says of itself is in the words of the revision", () =>
+    Effect.gen(function*() {
+      const { received } = yield* OfficialClient
+      assert.deepStrictEqual(unknownTo(revision, "initialize", "result", members(received[0])["result"]), [])
+    }))
+}

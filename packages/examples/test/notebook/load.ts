@@ -1,0 +1,48 @@
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { call, OfficialClient } from "../fixtures/officialClient.ts"
+import type { Conditions } from "../fixtures/officialClients.ts"
+import { list, members } from "./results.ts"
+
+const mebibyte = 2 ** 20
+
+export const load = ({ it }: Conditions) => {
+  it.effect("[MSG-03] [MSG-07] serves many calls at a time, and answers each when it is done", () =>
+    Effect.gen(function*() {
+      const { received } = yield* OfficialClient
+      const before = received.length
+      const numbers = Array.from({ length: 64 }, (_, index) => index)
+      const reminded = yield* Effect.forEach(
+        numbers,
+        (number) => call("remind", { text: String(number), afterMs: 140 - number * 2 }),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(reminded, numbers.map((number) => ({ text: String(number), isError: false })))
+      const ids = received.slice(before).map((message) => Number(members(message)["id"]))
+      assert.strictEqual(ids.length, numbers.length)
+      assert.strictEqual(new Set(ids).size, numbers.length)
+      assert.isAbove(ids[0] ?? 0, ids.at(-1) ?? 0)
+    }))
+
+  it.effect("[STD-02] [MSG-02] takes and gives a message of a mebibyte", () =>
+    Effect.gen(function*() {
+      const { request } = yield* OfficialClient
+      // Sixteen bytes: letters of one to four of them, and what a line must not hold.
+      const text = "a\nä\r\n€𝄞\u2028".repeat(mebibyte / 16)
+      yield* call("write", { name: "novel", text })
+      const novel = yield* request.readResource({ uri: "note:///novel" })
+      const [contents] = list(novel["contents"])
+      assert.isTrue(contents?.["text"] === text)
+    }))
+
+  it.effect("[MSG-02] [RES-10] any letters, in names, texts and URIs", () =>
+    Effect.gen(function*() {
+      const { request } = yield* OfficialClient
+      const name = "メモ 🗒️ / ä?#%"
+      const text = "𝄞 עברית \u0000 \ud800 {\"jsonrpc\":\"2.0\"}\n\n\u2029"
+      assert.deepInclude(yield* call("write", { name, text }), { isError: false })
+      const read = yield* request.readResource({ uri: `note:///${encodeURIComponent(name)}` })
+      assert.strictEqual(list(read["contents"])[0]?.["text"], text)
+      assert.deepInclude(yield* call("show", { name }), { isError: false })
+    }))
+}

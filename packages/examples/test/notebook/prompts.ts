@@ -1,0 +1,127 @@
+import { Revision } from "@effect-mcp/protocol"
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Child from "../fixtures/child.ts"
+import { all, call, heardOf, OfficialClient } from "../fixtures/officialClient.ts"
+import type { Conditions } from "../fixtures/officialClients.ts"
+import { known, list, members } from "./results.ts"
+
+const messages = Effect.fnUntraced(function*(name: string, filled: { readonly [argument: string]: string }) {
+  const { request } = yield* OfficialClient
+  const prompt = yield* request.getPrompt({ name, arguments: filled })
+  return list(prompt["messages"])
+})
+
+const kinds = (found: ReturnType<typeof list>) => found.map(({ content }) => members(content)["type"])
+
+export const prompts = ({ it, peer, revision }: Conditions) => {
+  const refusal = (name: string, filled: { readonly [argument: string]: string }) =>
+    Effect.map(Effect.flip(messages(name, filled)), (failure) => {
+      assert(failure._tag === "Refused", failure.message)
+      return { code: failure.code, message: failure.message }
+    })
+  const invalid = (message: string) => ({ code: -32602, message: peer.worded(-32602, message) })
+
+  it.effect("[PRM-01] [PAG-03] [PAG-05] [INIT-13] lists its prompts, page by page", () =>
+    Effect.gen(function*() {
+      const { received, request } = yield* OfficialClient
+      const before = received.length
+      const prompts = yield* all(request.listPrompts, "prompts")
+      assert.deepStrictEqual(prompts.map(({ name }) => name), ["compare", "illustrate", "letter", "summarize"])
+      // Three on a page.
+      assert.strictEqual(received.length - before, 2)
+      const { arguments: inputs, icons, ...summarize } = members(prompts[3])
+      assert.deepStrictEqual(
+        summarize,
+        known(revision, {
+          name: "summarize",
+          title: "Summarize a note",
+          description: "Asks for a summary, with the whole note beside it",
+          _meta: { "example.com/styles": 3 }
+        }, { title: "2025-06-18", _meta: "2025-06-18" })
+      )
+      assert.strictEqual(icons !== undefined, revision === "2025-11-25")
+      assert.deepStrictEqual(list(inputs), [
+        { name: "note", description: "The note to summarize", required: true },
+        { name: "style", description: "Some way to do it, such as “briefly”", required: false }
+      ])
+    }))
+
+  it.effect("[PRM-01] [INIT-13] these clients lose the title of an argument; it was sent if the revision has it", () =>
+    Effect.gen(function*() {
+      const { received, request } = yield* OfficialClient
+      yield* request.listPrompts({})
+      const page = received.map(members).findLast(({ result }) => JSON.stringify(result)?.includes("summarize"))
+      const [summarize] = list(members(page?.["result"])["prompts"])
+      assert.deepStrictEqual(
+        list(summarize?.["arguments"]).map(({ title }) => title),
+        Revision.isAtLeast(revision, "2025-06-18") ? ["Note", "Style"] : [undefined, undefined]
+      )
+    }))
+
+  it.effect("[PAG-06] refuses a cursor that it never gave", () =>
+    Effect.gen(function*() {
+      const { request } = yield* OfficialClient
+      const failure = yield* Effect.flip(request.listPrompts({ cursor: "4" }))
+      assert.deepInclude(failure, invalid("Unknown cursor: 4"))
+    }))
+
+  it.effect("[PRM-05] gets a prompt, filled in, with a whole resource in it and its metadata beside it", () =>
+    Effect.gen(function*() {
+      const { request } = yield* OfficialClient
+      const prompt = yield* request.getPrompt({ name: "summarize", arguments: { note: "plan", style: "as a haiku" } })
+      assert.strictEqual(prompt["description"], "A summary of the note “plan”")
+      assert.deepStrictEqual(prompt["_meta"], { "example.com/from": "notebook" })
+      const [question, whole] = list(prompt["messages"])
+      assert.deepStrictEqual(question, {
+        role: "user",
+        content: { type: "text", text: "Summarize this note as a haiku." }
+      })
+      const content = members(members(whole)["content"])
+      assert.deepInclude(content, { type: "resource", annotations: { audience: ["assistant"] } })
+      assert.deepInclude(content["resource"], {
+        uri: "note:///plan",
+        mimeType: "text/markdown",
+        text: "Read more, write less, walk by the sea."
+      })
+    }))
+
+  it.effect("[PRM-05] [INIT-13] pictures, sounds and links in prompts are what the revision has for them", () =>
+    Effect.gen(function*() {
+      const illustrate = yield* messages("illustrate", { note: "plan" })
+      assert.deepStrictEqual(illustrate.map(({ role }) => role), ["user", "user", "user", "assistant"])
+      assert.deepStrictEqual(kinds(illustrate), ["text", "image", revision === "2024-11-05" ? "text" : "audio", "text"])
+      const compare = yield* messages("compare", { first: "plan", second: "colours" })
+      const link = Revision.isAtLeast(revision, "2025-06-18") ? "resource_link" : "text"
+      assert.deepStrictEqual(kinds(compare), ["text", link, link])
+    }))
+
+  it.effect("[PRM-03] [PRM-04] refuses an unknown prompt, a missing argument and one that makes no sense", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* refusal("burn", {}), invalid("Unknown prompt: burn"))
+      assert.deepStrictEqual(
+        yield* refusal("compare", { first: "plan" }),
+        invalid("Prompt compare needs the argument second")
+      )
+      assert.deepStrictEqual(
+        yield* refusal("illustrate", { note: "nothing" }),
+        invalid("There is no note “nothing”")
+      )
+    }))
+
+  it.effect("[PRM-02] says that there are more prompts, and then there are", () =>
+    Effect.gen(function*() {
+      const client = yield* OfficialClient
+      const changes = () => heardOf(client, "notifications/prompts/list_changed").length
+      const before = changes()
+      yield* call("write", { name: "invitation", text: "Come to {place} at {time}, says {host}." })
+      yield* Child.until(() => changes() > before)
+      const prompts = yield* all(client.request.listPrompts, "prompts")
+      assert.include(prompts.map(({ name }) => name), "invitation")
+      const [invitation] = yield* messages("invitation", { place: "the sea", time: "noon", host: "Ada {x}" })
+      assert.deepStrictEqual(invitation?.["content"], {
+        type: "text",
+        text: "Come to the sea at noon, says Ada {x}."
+      })
+    }))
+}

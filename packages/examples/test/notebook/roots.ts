@@ -1,0 +1,39 @@
+import { McpError } from "@effect-mcp/protocol"
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Child from "../fixtures/child.ts"
+import { call, heardOf, OfficialClient, result } from "../fixtures/officialClient.ts"
+import type { Conditions } from "../fixtures/officialClients.ts"
+import { structure } from "./results.ts"
+
+export const roots = ({ it, revision }: Conditions) => {
+  it.effect("[ROOT-04] takes a refusal of the client for a failure of the tool", () =>
+    Effect.gen(function*() {
+      const { answers } = yield* OfficialClient
+      answers.roots = () => Effect.fail(McpError.methodNotFound("roots/list"))
+      assert.deepStrictEqual(yield* call("places", {}), {
+        text: "roots/list: the peer answered with error -32601: Method not found: roots/list",
+        isError: true
+      })
+    }))
+
+  it.effect("[ROOT-01] [ROOT-03] asks the client where it may work", () =>
+    Effect.gen(function*() {
+      const { answers } = yield* OfficialClient
+      const places = [{ uri: "file:///home/ada", name: "home" }, { uri: "file:///srv/notes%20of%20hers" }]
+      answers.roots = () => Effect.succeed({ roots: places })
+      assert.deepStrictEqual(structure(yield* result("places"), revision), { places })
+    }))
+
+  it.effect("[ROOT-02] [ROOT-06] asks again when the client says that it is elsewhere", () =>
+    Effect.gen(function*() {
+      const client = yield* OfficialClient
+      const places = [{ uri: "file:///tmp", name: "elsewhere" }]
+      const logged = () => JSON.stringify(heardOf(client, "notifications/message"))
+      client.answers.roots = () => Effect.succeed({ roots: places })
+      yield* client.rootsListChanged
+      yield* Child.until(() => logged().includes("places that the client works in: 1"))
+      client.answers.roots = () => Effect.die(new Error("asked once too often"))
+      assert.deepStrictEqual(structure(yield* result("places"), revision), { places })
+    }))
+}

@@ -1,0 +1,135 @@
+import { McpError, Revision } from "@effect-mcp/protocol"
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { type Asked, call, OfficialClient, result } from "../fixtures/officialClient.ts"
+import type { Conditions } from "../fixtures/officialClients.ts"
+import { list, members, structure } from "./results.ts"
+
+export const sampling = ({ it, revision }: Conditions) => {
+  it.effect("[SMP-01] asks the client's model, and takes what it says", () =>
+    Effect.gen(function*() {
+      const { answers } = yield* OfficialClient
+      let asked: Asked["params"] = {}
+      answers.sampling = ({ params }) =>
+        Effect.sync(() => {
+          asked = params
+          return {
+            role: "assistant",
+            model: "parrot-1",
+            stopReason: "endTurn",
+            content: { type: "text", text: "A walk by the sea." }
+          }
+        })
+      assert.deepStrictEqual(structure(yield* result("summarize", { name: "plan" }), revision), {
+        summary: "A walk by the sea.",
+        model: "parrot-1",
+        stopReason: "endTurn"
+      })
+      const { _meta, ...params } = asked
+      assert.deepStrictEqual(params, {
+        messages: [
+          { role: "user", content: { type: "text", text: "Summarize the note at note:///plan." } },
+          { role: "user", content: { type: "text", text: "Read more, write less, walk by the sea." } }
+        ],
+        systemPrompt: "You are brief.",
+        maxTokens: 200,
+        temperature: 0.2,
+        stopSequences: ["###"],
+        modelPreferences: { hints: [{ name: "small" }], costPriority: 1, speedPriority: 0.5, intelligencePriority: 0 }
+      })
+    }))
+
+  it.effect("[SMP-01] takes pictures from the client's model, too", () =>
+    Effect.gen(function*() {
+      const { answers } = yield* OfficialClient
+      answers.sampling = () =>
+        Effect.succeed({
+          role: "assistant",
+          model: "painter",
+          content: { type: "image", data: "AAAA", mimeType: "image/png" }
+        })
+      assert.deepStrictEqual(structure(yield* result("summarize", { name: "plan" }), revision), {
+        summary: "[image]",
+        model: "painter"
+      })
+    }))
+
+  it.effect("[SMP-06] takes a no of the client for a failure of the tool", () =>
+    Effect.gen(function*() {
+      const { answers } = yield* OfficialClient
+      answers.sampling = () =>
+        Effect.fail(new McpError.McpError({ code: -1, message: "User rejected sampling request" }))
+      assert.deepStrictEqual(yield* call("summarize", { name: "plan" }), {
+        text: "sampling/createMessage: the peer answered with error -1: User rejected sampling request",
+        isError: true
+      })
+    }))
+
+  it.effect(
+    revision === "2025-11-25"
+      ? "[SMP-02] [SMP-03] [SMP-04] [SMP-08] lets the client's model use tools, and answer for good in the end"
+      : "[SMP-02] [INIT-13] the revision has no tools for models: they are not offered",
+    () =>
+      Effect.gen(function*() {
+        const { answers } = yield* OfficialClient
+        const asked: Array<Asked["params"]> = []
+        answers.sampling = ({ params }) =>
+          Effect.sync(() => {
+            asked.push(params)
+            const use = (id: string, input: { [name: string]: unknown }) => ({
+              type: "tool_use" as const,
+              id,
+              name: "search",
+              input
+            })
+            return members(params["toolChoice"])["mode"] === "none"
+              ? { role: "assistant", model: "m", stopReason: "endTurn", content: { type: "text", text: "The sea." } }
+              : {
+                role: "assistant",
+                model: "m",
+                stopReason: "toolUse",
+                content: [use(`${asked.length}a`, { word: "sea" }), use(`${asked.length}b`, { wrong: 1 })]
+              }
+          })
+        const outcome = yield* call("research", { question: "What is it all about?" })
+        if (!Revision.isAtLeast(revision, "2025-11-25")) {
+          assert.deepStrictEqual(outcome, {
+            text: `sampling/createMessage: revision ${revision} does not have it; it exists since 2025-11-25`,
+            isError: true
+          })
+          assert.deepStrictEqual(asked, [])
+          return
+        }
+        assert.deepStrictEqual(outcome, { text: "The sea.", isError: false })
+        assert.deepStrictEqual(asked.map(({ toolChoice }) => toolChoice), [
+          { mode: "auto" },
+          { mode: "auto" },
+          { mode: "auto" },
+          { mode: "none" }
+        ])
+        assert.deepStrictEqual(list(asked[0]?.["tools"]).map(({ name }) => name), ["search"])
+        const [, uses, results] = list(asked[1]?.["messages"])
+        assert.strictEqual(uses?.["role"], "assistant")
+        assert.deepStrictEqual(list(uses?.["content"]).map(({ id }) => id), ["1a", "1b"])
+        assert.strictEqual(results?.["role"], "user")
+        const [found, misfit] = list(results?.["content"])
+        assert.deepInclude(found, { type: "tool_result", toolUseId: "1a" })
+        // One of these clients drops what is structured in it; the text says the same.
+        assert.deepStrictEqual(found?.["content"], [{
+          type: "text",
+          text: JSON.stringify({ matches: [{ name: "plan", count: 1 }, { name: "reading", count: 2 }] })
+        }])
+        assert.deepInclude(misfit, { type: "tool_result", toolUseId: "1b", isError: true })
+      })
+  )
+
+  it.effect("[SMP-06] takes a defect of the client for a failure of the tool", () =>
+    Effect.gen(function*() {
+      const { answers } = yield* OfficialClient
+      answers.sampling = () => Effect.die(new Error("the parrot is ill"))
+      assert.deepStrictEqual(yield* call("summarize", { name: "plan" }), {
+        text: "sampling/createMessage: the peer answered with error -32603: the parrot is ill",
+        isError: true
+      })
+    }))
+}

@@ -1,0 +1,151 @@
+import { Revision } from "@effect-mcp/protocol"
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { all, call, OfficialClient, result } from "../fixtures/officialClient.ts"
+import type { Conditions } from "../fixtures/officialClients.ts"
+import { blocks, known, list, members, structure, words } from "./results.ts"
+
+const title = "2025-06-18"
+const icons = "2025-11-25"
+
+export const tools = ({ it, peer, revision }: Conditions) => {
+  it.effect("[TOOL-01] [TOOL-06] [TOOL-07] [INIT-13] lists its tools, with what the revision knows of them", () =>
+    Effect.gen(function*() {
+      const { request } = yield* OfficialClient
+      const tools = yield* all(request.listTools, "tools")
+      assert.deepStrictEqual(
+        tools.map(({ name }) => name),
+        [
+          "write",
+          "show",
+          "search",
+          "erase",
+          "classify",
+          "places",
+          "status",
+          "summarize",
+          "research",
+          "index",
+          "remind",
+          "sign-in",
+          "publish"
+        ]
+      )
+      const [write, , search] = tools
+      assert.deepStrictEqual(
+        Object.keys(members(write)).toSorted(),
+        Object.keys(
+          known(
+            revision,
+            { annotations: 1, description: 1, icons: 1, inputSchema: 1, name: 1, title: 1 },
+            { annotations: "2025-03-26", icons, title }
+          )
+        )
+      )
+      assert.strictEqual(members(write?.["inputSchema"])["type"], "object")
+      if (revision !== "2024-11-05") {
+        assert.deepStrictEqual(write?.["annotations"], {
+          readOnlyHint: false,
+          destructiveHint: true,
+          idempotentHint: true,
+          openWorldHint: false
+        })
+      }
+      assert.strictEqual("outputSchema" in members(search), Revision.isAtLeast(revision, "2025-06-18"))
+    }))
+
+  it.effect("[TOOL-07] [TOOL-08] [TOOL-09] answers with structure, which fits what it said of it", () =>
+    Effect.gen(function*() {
+      const { request } = yield* OfficialClient
+      // These clients check it against the schema that they were listed.
+      yield* all(request.listTools, "tools")
+      assert.deepStrictEqual(structure(yield* result("search", { word: "sea" }), revision), {
+        matches: [{ name: "plan", count: 1 }, { name: "reading", count: 2 }]
+      })
+    }))
+
+  it.effect("[MSG-08] [INIT-13] answers in words, pictures, sounds, links and wholes, as the revision has them", () =>
+    Effect.gen(function*() {
+      const shown = yield* result("show", { name: "colours" })
+      assert.deepStrictEqual(shown["_meta"], { "example.com/shown": "colours" })
+      const [text, image, audio, link, whole, ...rest] = blocks(shown)
+      assert.deepStrictEqual(rest, [])
+      assert.deepStrictEqual(text, {
+        type: "text",
+        text: "Red, green and blue.",
+        annotations: { audience: ["user"], priority: 1 }
+      })
+      const { data, ...picture } = members(image)
+      assert.match(Buffer.from(String(data), "base64").toString("latin1"), /^\u0089PNG/)
+      assert.deepStrictEqual(picture, {
+        type: "image",
+        mimeType: "image/png",
+        annotations: known(revision, { lastModified: "2025-11-25T00:00:00Z", priority: 0 }, { lastModified: title })
+      })
+      if (revision === "2024-11-05") assert.deepStrictEqual(audio, { type: "text", text: "[audio, audio/wav]" })
+      else assert.match(Buffer.from(String(audio?.["data"]), "base64").toString("latin1"), /^RIFF....WAVE/s)
+      assert.deepStrictEqual(
+        Object.keys(members(link)).toSorted(),
+        Revision.isAtLeast(revision, "2025-06-18")
+          ? Object.keys(
+            known(revision, {
+              _meta: 1,
+              annotations: 1,
+              description: 1,
+              icons: 1,
+              mimeType: 1,
+              name: 1,
+              size: 1,
+              title: 1,
+              type: 1,
+              uri: 1
+            }, { icons })
+          )
+          : ["annotations", "text", "type"]
+      )
+      if (!Revision.isAtLeast(revision, "2025-06-18")) assert.strictEqual(link?.["text"], "colours: note:///colours")
+      const _meta = title
+      assert.deepStrictEqual(
+        whole,
+        known(revision, {
+          type: "resource",
+          resource: known(revision, {
+            uri: "note:///colours",
+            mimeType: "text/markdown",
+            text: "Red, green and blue.",
+            _meta: { "example.com/lastModified": "2025-11-25T00:00:00Z" }
+          }, { _meta }),
+          _meta: { "example.com/whole": true }
+        }, { _meta })
+      )
+    }))
+
+  it.effect("[TOOL-04] what goes wrong in a tool is for the model to read", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* call("show", { name: "nothing" }), {
+        text: "There is no note “nothing”",
+        isError: true
+      })
+    }))
+
+  it.effect("[TOOL-03] [TOOL-05] an unknown tool, and arguments that do not fit", () =>
+    Effect.gen(function*() {
+      const refused = (message: string) => ({ code: -32602, message: peer.worded(-32602, message), data: undefined })
+      assert.deepStrictEqual(yield* call("burn", {}), refused("Unknown tool: burn"))
+      const problem = "Invalid arguments for tool search: Expected string at [\"word\"]"
+      assert.deepStrictEqual(
+        yield* call("search", { word: 1 }),
+        revision === "2025-11-25" ? { text: problem, isError: true } : refused(problem)
+      )
+    }))
+
+  it.effect("writes a note, and links to it", () =>
+    Effect.gen(function*() {
+      const written = yield* result("write", { name: "wishes", text: "A boat." })
+      assert.strictEqual(words(written), "The note “wishes” is written.")
+      assert.strictEqual(list(written["content"]).length, 2)
+      assert.deepStrictEqual(structure(yield* result("search", { word: "boat" }), revision), {
+        matches: [{ name: "wishes", count: 1 }]
+      })
+    }))
+}
