@@ -20,6 +20,17 @@ import type { RequestError } from "./RequestError.ts"
 import type { RequestOptions } from "./RequestOptions.ts"
 
 /**
+ * What a handler may tell its client. Progress has a member of its own, and what is cancelled is a matter of the session.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Telling = Exclude<
+  Methods.NotificationName<"server">,
+  "notifications/cancelled" | "notifications/progress"
+>
+
+/**
  * The request that the running handler serves. The session provides it to every handler; what is sent through it travels
  * with the request it belongs to, so a handler never names a request id. It is closed with its request: progress and log
  * messages sent later are dropped, with an event, and requests fail with `ExchangeEnded` (PRG-05).
@@ -53,6 +64,14 @@ export class RequestContext extends Context.Service<RequestContext, {
    * unless the server declares the capability `logging` (LOG-01).
    */
   readonly log: (message: Omit<Logging.LogMessageParams, "_meta">) => Effect.Effect<void>
+  /**
+   * Tells the client something while this request is served, for example that a resource has changed. Fails with `ExchangeEnded`
+   * when it has been answered; what has to be said later is said by the session.
+   */
+  readonly notify: <Name extends Telling>(
+    name: Name,
+    params: Methods.NotificationParamsOf<Name>
+  ) => Effect.Effect<void, RequestError>
   /** Asks something of the client, on behalf of this request. */
   readonly request: <Name extends Methods.RequestName<"server">>(
     name: Name,
@@ -92,6 +111,26 @@ export const progress = (step: Progress.Progress): Effect.Effect<void, never, Re
 export const log = (
   message: Omit<Logging.LogMessageParams, "_meta">
 ): Effect.Effect<void, never, RequestContext> => Effect.flatMap(RequestContext, (context) => context.log(message))
+
+/**
+ * Tells the client something while the request is being served.
+ *
+ * @example
+ * ```ts
+ * import { RequestContext } from "@effect-mcp/session"
+ *
+ * // A tool that has changed a resource says so.
+ * export const changed = (uri: string) => RequestContext.notify("notifications/resources/updated", { uri })
+ * ```
+ *
+ * @category accessors
+ * @since 0.1.0
+ */
+export const notify = <Name extends Telling>(
+  name: Name,
+  params: Methods.NotificationParamsOf<Name>
+): Effect.Effect<void, RequestError, RequestContext> =>
+  Effect.flatMap(RequestContext, (context) => context.notify(name, params))
 
 /**
  * Asks the client's model for a message, on behalf of the request being served.

@@ -344,6 +344,32 @@ describe("asking the client", () => {
       assert.deepStrictEqual<unknown>(yield* raw.response, JsonRpc.success(1, text("Timeout")))
     }))
 
+  it.effect("[RES-03] a handler tells its client what it has changed, on its own stream, and not after the reply", () =>
+    Effect.gen(function*() {
+      const later = Deferred.makeUnsafe<RequestContext.RequestContext["Service"]>()
+      const uri = "note:///a"
+      const { raw } = yield* withRawClient({
+        handlers: {
+          ...tools({
+            change: Effect.gen(function*() {
+              yield* Effect.orDie(RequestContext.notify("notifications/resources/updated", { uri }))
+              yield* Deferred.succeed(later, yield* RequestContext.RequestContext)
+              return text("changed")
+            })
+          }),
+          "resources/subscribe": () => Effect.succeed({})
+        },
+        // There is no standalone stream here.
+        pair: MemoryTransport.makeMultiStream()
+      })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "change"))
+      assert.deepStrictEqual(names([yield* raw.receive, yield* raw.receive]), ["notifications/resources/updated", 1])
+      const context = yield* Deferred.await(later)
+      const { reason } = yield* Effect.flip(context.notify("notifications/resources/updated", { uri }))
+      assert.deepStrictEqual(reason, { _tag: "ExchangeEnded" })
+    }))
+
   it.effect("ExchangeEnded: not after the reply", () =>
     Effect.gen(function*() {
       const { effect, leaked } = leak()

@@ -17,6 +17,7 @@ const context = (request: JsonRpc.Request): RequestContext.RequestContext["Servi
   profile,
   progress: () => Effect.void,
   log: () => Effect.void,
+  notify: () => Effect.void,
   request: () => Effect.die("nobody to ask"),
   createMessage: () => Effect.die("nobody to ask"),
   elicit: () => Effect.die("nobody to ask"),

@@ -32,6 +32,16 @@ export class AskingContext extends ServedContext<Profile.ClientProfile, AskingPa
       )
   }
 
+  get notify(): Service["notify"] {
+    const { parts: { sender }, served } = this
+    return (name, params) =>
+      Effect.suspend(() =>
+        served.ended
+          ? Effect.fail(RequestError.make(name, { _tag: "ExchangeEnded" }))
+          : sender.notify(Methods.notifications[name], params, served.origin)
+      )
+  }
+
   get request(): Service["request"] {
     const { parts: { sender }, served } = this
     return (name, params, options) =>
