@@ -259,10 +259,14 @@ export const usesTools = (params: CreateMessageParams): boolean =>
  * @example
  * ```ts
  * import { Sampling } from "@effect-mcp/protocol"
+ * import * as Result from "effect/Result"
  *
- * export const problem = Sampling.checkToolUse([
+ * const checked = Sampling.checkToolUse([
  *   { role: "user", content: { type: "tool_result", toolUseId: "1", content: [] } }
- * ]) // => a failure: "message 1 answers tool uses, but no message comes before it"
+ * ])
+ *
+ * export const problem = Result.merge(checked)
+ * // => "message 1 answers tool uses, but no message comes before it"
  * ```
  *
  * @category guards

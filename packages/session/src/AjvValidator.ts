@@ -188,10 +188,9 @@ const describe = (errors: ReadonlyArray<ErrorObject> | null | undefined): string
  * import * as Result from "effect/Result"
  *
  * const validator = AjvValidator.make()
- * const compiled = validator.compile({ properties: { temperature: { type: "number" } } })
+ * const check = Result.getOrThrow(validator.compile({ properties: { temperature: { type: "number" } } }))
  *
- * // => "must be number at [\"temperature\"]"
- * export const problem = Result.map(compiled, (check) => check({ temperature: "hot" }))
+ * export const problem = check({ temperature: "hot" }) // => "must be number at [\"temperature\"]"
  * ```
  *
  * @category constructors

@@ -111,7 +111,7 @@ const peerEnded = TransportError.make({ _tag: "PeerEnded", exit: undefined })
  *   }, { info }).pipe(Effect.provideService(Transport.Transport, pair.server))
  *   const session = yield* ClientSession.make({ info }).pipe(Effect.provideService(Transport.Transport, pair.client))
  *   return yield* session.callTool("answer")
- * }).pipe(Effect.scoped)
+ * }).pipe(Effect.scoped) // => { content: [{ type: "text", text: "42" }] }
  * ```
  *
  * @category constructors

@@ -515,6 +515,7 @@ export const handlers = <const H extends Handlers.Handlers<"client", unknown>>(
  *   const session = yield* ClientSession.ClientSession
  *   return yield* session.callTool("answer")
  * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), server)))
+ * // => { content: [{ type: "text", text: "42" }] }
  * ```
  *
  * @category layers
