@@ -246,6 +246,18 @@ const isToolResult = (piece: SamplingContent): piece is ToolResultContent => pie
 /**
  * Do these params ask for tools, in any way (SMP-02)?
  *
+ * @example
+ * ```ts
+ * import { Content, Sampling } from "@effect-mcp/protocol"
+ *
+ * const params: Sampling.CreateMessageParams = {
+ *   messages: [{ role: "user", content: Content.text("How much is 15 + 27?") }],
+ *   maxTokens: 100
+ * }
+ *
+ * export const answers = [Sampling.usesTools(params), Sampling.usesTools({ ...params, tools: [] })] // => [false, true]
+ * ```
+ *
  * @category guards
  * @since 0.1.0
  */
