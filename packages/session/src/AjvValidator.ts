@@ -275,7 +275,21 @@ export const make = (options: Options = {}): Shape => {
 }
 
 /**
- * A validator as a Layer.
+ * A validator as a Layer, for a program that chooses its validator where it chooses its transports.
+ *
+ * @example
+ * ```ts
+ * import { ClientSession, JsonSchemaValidator } from "@effect-mcp/session"
+ * import * as AjvValidator from "@effect-mcp/session/AjvValidator"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const info = { name: "example", version: "1.0.0" }
+ *
+ * export const session = Layer.unwrap(
+ *   Effect.map(JsonSchemaValidator.JsonSchemaValidator, (validator) => ClientSession.layer({ info, validator }))
+ * ).pipe(Layer.provide(AjvValidator.layer({ maximumSize: 16_384 })))
+ * ```
  *
  * @category layers
  * @since 0.1.0
