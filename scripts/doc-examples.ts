@@ -1,19 +1,17 @@
 /**
- * Every TypeScript example in the documentation compiles as it stands.
+ * Every TypeScript example in the documentation compiles as it stands, and what it says comes out does.
  *
  * `node scripts/doc-examples.ts` takes each block fenced as `ts` out of the doc comments of the public packages and out
- * of the Markdown pages, checks all of them in one run of the compiler, and reports errors where the example is written.
- * An example is a whole module, imports included. There is no way to exempt one.
+ * of the Markdown pages, checks all of them in one run of the compiler, meanwhile runs those that expect a value, and
+ * reports errors where the example is written. An example is a whole module, imports included. There is no way to exempt
+ * one.
  */
-import { spawnSync } from "node:child_process"
+import { execFile } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { pathToFileURL } from "node:url"
+import { expectationsIn, type Line, problemOf } from "./expectations.ts"
 import { files, publicPackages, read, root } from "./workspace.ts"
-
-interface Line {
-  readonly number: number
-  readonly text: string
-}
 
 interface Example {
   readonly file: string
@@ -71,27 +69,41 @@ const examples = [
   ...modules.flatMap((file) => examplesIn(file, docComments(linesOf(file))))
 ]
 
-// Inside `node_modules`, where the packages resolve as they do for users, and where no other tool looks.
-const folder = path.posix.join("node_modules", path.basename(fs.mkdtempSync(path.join(root, "node_modules", ".doc-"))))
-const write = (name: string, text: string): void => {
+// Git and the other tools pass this folder over. It lies where the packages resolve as they do for users, and outside of
+// `node_modules`, in which Node runs no TypeScript.
+const folder = path.basename(fs.mkdtempSync(path.join(root, ".examples-")))
+const write = (name: string, text: string): string => {
   const file = path.join(root, folder, name)
   fs.mkdirSync(path.dirname(file), { recursive: true })
   fs.writeFileSync(file, text)
+  return file
 }
+
+/** Checks all examples, and returns what the compiler says, line by line. */
+const compile = (): Promise<ReadonlyArray<string>> =>
+  new Promise((resolve) => {
+    const compiler = path.join("node_modules", "typescript", "bin", "tsc")
+    const options = { cwd: root, encoding: "utf8", maxBuffer: Infinity } as const
+    execFile(process.execPath, [compiler, "-p", folder, "--pretty", "false"], options, (error, stdout, stderr) => {
+      resolve(error === null ? [] : ((stdout + stderr).trimEnd() || error.message).split("\n"))
+    })
+  })
 
 try {
   const written = new Map(examples.map((example, index) => [`${example.file}-${index + 1}.ts`, example]))
-  for (const [name, example] of written) {
-    write(name, moduleText(example))
-  }
+  const runnable = Array.from(written, ([name, example]) => ({
+    example,
+    address: pathToFileURL(write(name, moduleText(example))),
+    expectations: expectationsIn(example.lines)
+  }))
   write("package.json", JSON.stringify({ type: "module" }))
   write(
     "tsconfig.json",
     JSON.stringify({
-      extends: "../../tsconfig.base.json",
+      extends: "../tsconfig.base.json",
       files: Array.from(written.keys()),
       compilerOptions: {
-        rootDir: "../..",
+        rootDir: "..",
         noEmit: true,
         composite: false,
         incremental: false,
@@ -104,21 +116,27 @@ try {
       }
     })
   )
-  const compiler = path.join("node_modules", "typescript", "bin", "tsc")
-  const { status, stdout, stderr } = spawnSync(process.execPath, [compiler, "-p", folder, "--pretty", "false"], {
-    cwd: root,
-    encoding: "utf8"
-  })
-  const report = (stdout + stderr).split("\n").map((line) => {
+  const compiling = compile()
+  const problems: Array<string> = []
+  for (const { address, example, expectations } of runnable) {
+    for (const expectation of expectations) {
+      const problem = await problemOf(address, expectation)
+      if (problem !== undefined) {
+        problems.push(`${example.file}:${expectation.line} ${problem}`)
+      }
+    }
+  }
+  for (const line of await compiling) {
     const [, name, at, message] = /^(.+)\(([\d,]+)\): (.*)$/.exec(line) ?? []
     const source = name === undefined ? undefined : written.get(path.posix.relative(folder, name))?.file ?? name
-    return source === undefined || at === undefined ? line : `${source}:${at.replace(",", ":")} ${message}`
-  })
-  if (status !== 0) {
-    console.log(report.join("\n").trimEnd())
+    problems.push(source === undefined || at === undefined ? line : `${source}:${at.replace(",", ":")} ${message}`)
+  }
+  if (problems.length > 0) {
+    console.log(problems.join("\n"))
     process.exitCode = 1
   }
-  console.log(`${examples.length} examples checked`)
+  const expected = runnable.reduce((sum, { expectations }) => sum + expectations.length, 0)
+  console.log(`${examples.length} examples checked, ${expected} values compared`)
 } finally {
   fs.rmSync(path.join(root, folder), { recursive: true })
 }

@@ -1,21 +1,41 @@
 /**
- * Every declaration that users can import carries a doc comment.
+ * Every declaration that users can import carries a doc comment, and in it an example, unless there is nothing to show.
  *
- * `node scripts/documented.ts` prints each one that does not, and fails if there is any.
+ * `node scripts/documented.ts` prints each one that does not, and fails if there is any. Types, schemas, constants and metrics
+ * need no example. Their `@category` tells these values from others, such as Layers; functions and classes always need one.
  */
-import { parse } from "./syntax.ts"
+import { type Export, parse } from "./syntax.ts"
 import { publicModules, publicPackages, read } from "./workspace.ts"
+
+const selfExplanatory: ReadonlySet<string | undefined> = new Set(["schemas", "constants", "metrics"])
+
+const needsExample = ({ comment = "", kind }: Export): boolean =>
+  kind === "callable" ||
+  (kind === "value" && !selfExplanatory.has(/^ \* @category (\w+)$/m.exec(comment)?.[1]))
+
+const problemOf = (declaration: Export): string | undefined => {
+  const { comment } = declaration
+  if (comment === undefined) {
+    return "has no doc comment directly above it"
+  }
+  return needsExample(declaration) && !/^ \* @example\n \* ```ts$/m.test(comment)
+    ? "has no example in its doc comment"
+    : undefined
+}
 
 const exported = publicPackages.flatMap(publicModules).flatMap((file) =>
   parse(file, read(file)).exports.map((declaration) => ({ file, ...declaration }))
 )
-const bare = exported.filter(({ documented }) => !documented)
-
-for (const { file, line, name } of bare) {
-  console.log(`${file}:${line} ${name} has no doc comment directly above it`)
+let problems = 0
+for (const declaration of exported) {
+  const problem = problemOf(declaration)
+  if (problem !== undefined) {
+    problems++
+    console.log(`${declaration.file}:${declaration.line} ${declaration.name} ${problem}`)
+  }
 }
-if (bare.length > 0) {
+if (problems > 0) {
   process.exitCode = 1
 } else {
-  console.log(`${exported.length} exports documented`)
+  console.log(`${exported.length} exports documented, ${exported.filter(needsExample).length} with an example`)
 }

@@ -11,11 +11,13 @@ export interface Import {
   readonly line: number
 }
 
-/** A declaration that other modules can import, and whether a doc comment stands directly above it. */
+/** A declaration that other modules can import. Functions and classes are what can be called; types leave nothing to run. */
 export interface Export {
   readonly name: string
   readonly line: number
-  readonly documented: boolean
+  readonly kind: "callable" | "value" | "type"
+  /** The doc comment directly above it. */
+  readonly comment: string | undefined
 }
 
 /** One module, parsed. */
@@ -61,21 +63,42 @@ const specifierOf = (node: Node): string | undefined =>
     ? stringValue(children(node["arguments"])[0])
     : stringValue(node["source"])
 
-/** Whether the text ends in a doc comment that says something. Directives of the linter may follow it. */
-const endsInDocComment = (text: string): boolean => {
+/** The doc comment that the text ends in, if it says something. Directives of the linter may follow it. */
+const docCommentAtEnd = (text: string): string | undefined => {
   const above = text.replace(/(?:\n[ \t]*\/\/[^\n]*)+\n[ \t]*$/, "\n")
   const comment = above.trimEnd()
   const opening = comment.lastIndexOf("/**")
   // A blank line cuts a comment off from what follows: the header of a module documents no declaration.
   const adjacent = above.slice(comment.length).split("\n").length <= 2
   return adjacent && opening >= 0 && comment.indexOf("*/", opening + 3) === comment.length - 2 &&
-    /\w/.test(comment.slice(opening))
+      /\w/.test(comment.slice(opening))
+    ? comment.slice(opening)
+    : undefined
 }
 
 const nameOf = (declaration: Node): string => {
   const [declarator] = children(declaration["declarations"])
   const id = (declarator ?? declaration)["id"]
   return isNode(id) && typeof id["name"] === "string" ? id["name"] : "default"
+}
+
+const types = new Set(["TSInterfaceDeclaration", "TSTypeAliasDeclaration"])
+const functions = new Set(["FunctionDeclaration", "TSDeclareFunction"])
+const callables = new Set([...functions, "ClassDeclaration", "ArrowFunctionExpression", "FunctionExpression"])
+
+/** A constant is what it is set to, or what it is said to be. */
+const kindOf = ({ declaration, exportKind }: Node): Export["kind"] => {
+  if (!isNode(declaration)) {
+    return exportKind === "type" ? "type" : "value"
+  }
+  if (types.has(declaration.type)) {
+    return "type"
+  }
+  const [declarator] = children(declaration["declarations"])
+  const set = declarator?.["init"]
+  const isCallable = callables.has(declaration.type) || (isNode(set) && callables.has(set.type)) ||
+    Array.from(descendants(declarator?.["id"])).some(({ type }) => type === "TSFunctionType")
+  return isCallable ? "callable" : "value"
 }
 
 /** The declarations that one top-level statement exports. */
@@ -109,12 +132,12 @@ export const parse = (file: string, text: string): Module => {
       // Overloads of a function are one declaration, documented at the first.
       const key = isFunction(node) ? name : `${name}@${node.start}`
       if (!exports.has(key)) {
-        exports.set(key, { name, line: lineAt(node.start), documented: endsInDocComment(text.slice(0, node.start)) })
+        const comment = docCommentAtEnd(text.slice(0, node.start))
+        exports.set(key, { name, line: lineAt(node.start), kind: kindOf(node), comment })
       }
     }
   }
   return { imports, exports: Array.from(exports.values()) }
 }
 
-const isFunction = ({ declaration }: Node): boolean =>
-  isNode(declaration) && (declaration.type === "FunctionDeclaration" || declaration.type === "TSDeclareFunction")
+const isFunction = ({ declaration }: Node): boolean => isNode(declaration) && functions.has(declaration.type)

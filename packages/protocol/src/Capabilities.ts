@@ -240,7 +240,18 @@ export const declares = (declared: ClientCapabilities | ServerCapabilities, path
 }
 
 /**
- * Is it a matter of this capability, in this revision, whether something may be sent?
+ * Is it a matter of this capability, in this revision, whether something may be sent (INIT-15)?
+ *
+ * @example
+ * ```ts
+ * import { Capabilities } from "@effect-mcp/protocol"
+ *
+ * // In the oldest revision servers complete without declaring it: there is no word for it yet.
+ * export const answers = [
+ *   Capabilities.isKnownTo("completions", "2025-03-26"),
+ *   Capabilities.isKnownTo("completions", "2024-11-05")
+ * ] // => [true, false]
+ * ```
  *
  * @category guards
  * @since 0.1.0
@@ -254,6 +265,18 @@ export const isKnownTo = (path: Path, revision: Revision): boolean => {
  * Does what is declared cover what is required? Every part that is required must be there; what is not required is not
  * looked at. Experimental capabilities must be equal by value. The modes of an elicitation are not compared, and of tasks only
  * the requests that may become one.
+ *
+ * @example
+ * ```ts
+ * import { Capabilities } from "@effect-mcp/protocol"
+ *
+ * const declared = { sampling: { tools: {} }, roots: {} }
+ *
+ * export const answers = [
+ *   Capabilities.covers(declared, { sampling: {} }),
+ *   Capabilities.covers(declared, { roots: { listChanged: true } })
+ * ] // => [true, false]
+ * ```
  *
  * @category guards
  * @since 0.1.0
@@ -273,6 +296,18 @@ export const covers = (declared: ClientCapabilities, required: ClientCapabilitie
 
 /**
  * Does what is declared of tasks cover what is required of them? Only the requests that may become a task are compared.
+ *
+ * @example
+ * ```ts
+ * import { Capabilities } from "@effect-mcp/protocol"
+ *
+ * const declared = { requests: { elicitation: { create: {} } } }
+ *
+ * export const answers = [
+ *   Capabilities.coversTasks(declared, { requests: { elicitation: { create: {} } } }),
+ *   Capabilities.coversTasks(declared, { requests: { sampling: { createMessage: {} } } })
+ * ] // => [true, false]
+ * ```
  *
  * @category guards
  * @since 0.1.0

@@ -389,7 +389,19 @@ export const urlRequired = (elicitations: ReadonlyArray<UrlParams>, message = "U
   new McpError({ code: ErrorCode.UrlElicitationRequired, message, data: { elicitations } })
 
 /**
- * The pages that an error asks to be visited, if it is of that kind.
+ * The pages that an error asks to be visited (ELI-14). `undefined` if it is of another kind, or lists them in another form.
+ *
+ * @example
+ * ```ts
+ * import { Elicitation } from "@effect-mcp/protocol"
+ *
+ * const error = Elicitation.urlRequired([
+ *   { mode: "url", message: "Sign in first", url: "https://example.com/sign-in", elicitationId: "sign-in-1" }
+ * ])
+ *
+ * // What a client shows its user, before it tries the request again.
+ * export const pages = Elicitation.requiredUrls(error)?.map(({ url }) => url) // => ["https://example.com/sign-in"]
+ * ```
  *
  * @category errors
  * @since 0.1.0

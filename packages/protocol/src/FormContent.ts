@@ -66,11 +66,11 @@ const problemOf = (field: Field, value: FormContent[string]): Problem => {
  * @example
  * ```ts
  * import { FormContent } from "@effect-mcp/protocol"
+ * import * as Result from "effect/Result"
  *
- * export const problem = FormContent.check(
- *   { type: "object", properties: { age: { type: "integer", minimum: 18 } }, required: ["age"] },
- *   { age: 17 }
- * ) // => a failure: "age" is less than 18
+ * const form = { type: "object", properties: { age: { type: "integer", minimum: 18 } }, required: ["age"] } as const
+ *
+ * export const problem = Result.merge(FormContent.check(form, { age: 17 })) // => "\"age\" is less than 18"
  * ```
  *
  * @category guards

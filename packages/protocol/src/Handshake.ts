@@ -675,6 +675,15 @@ export const server: Machine<ServerTable, ServerState> = machine<ServerTable, Se
 /**
  * The server's side under the strict policy: no request is served before `notifications/initialized`.
  *
+ * @example
+ * ```ts
+ * import { Handshake } from "@effect-mcp/protocol"
+ *
+ * export const decisions = [Handshake.server, Handshake.strictServer].map(({ rows }) =>
+ *   rows["Negotiated"]?.["ReceiveRequest"]?.does
+ * ) // => ["ReleaseAndDeliver", "Refuse"]
+ * ```
+ *
  * @category machines
  * @since 0.1.0
  */

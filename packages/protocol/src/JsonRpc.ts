@@ -237,7 +237,16 @@ export const messages = (frame: unknown): ReadonlyArray<Message> => {
 }
 
 /**
- * Does this frame hold the replies to a batch?
+ * Does this frame hold the replies to a batch (MSG-15)?
+ *
+ * @example
+ * ```ts
+ * import { JsonRpc } from "@effect-mcp/protocol"
+ *
+ * const answered = (frame: JsonRpc.Frame) => JsonRpc.isBatch(frame) ? frame.map(({ id }) => id) : []
+ *
+ * export const ids = answered([JsonRpc.success(1, {}), JsonRpc.success(2, {})]) // => [1, 2]
+ * ```
  *
  * @category guards
  * @since 0.1.0
@@ -245,7 +254,16 @@ export const messages = (frame: unknown): ReadonlyArray<Message> => {
 export const isBatch = (frame: Frame): frame is ReadonlyArray<Response> => Array.isArray(frame)
 
 /**
- * A request. Params that are `undefined` are left out: the wire never carries `params: null`.
+ * A request (MSG-03). Params that are `undefined` are left out: the wire never carries `params: null`.
+ *
+ * @example
+ * ```ts
+ * import { JsonRpc } from "@effect-mcp/protocol"
+ *
+ * export const call = JsonRpc.request(1, "tools/call", { name: "add" })
+ * // => { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "add" } }
+ * export const ping = JsonRpc.request(2, "ping", undefined) // => { jsonrpc: "2.0", id: 2, method: "ping" }
+ * ```
  *
  * @category constructors
  * @since 0.1.0
@@ -254,7 +272,15 @@ export const request = (id: RequestId, method: string, params: Params | undefine
   params === undefined ? { jsonrpc: "2.0", id, method } : { jsonrpc: "2.0", id, method, params }
 
 /**
- * A notification.
+ * A notification, which has no id (MSG-11). Params that are `undefined` are left out.
+ *
+ * @example
+ * ```ts
+ * import { JsonRpc } from "@effect-mcp/protocol"
+ *
+ * export const ready = JsonRpc.notification("notifications/initialized")
+ * // => { jsonrpc: "2.0", method: "notifications/initialized" }
+ * ```
  *
  * @category constructors
  * @since 0.1.0
@@ -265,6 +291,13 @@ export const notification = (method: string, params?: Params): Notification =>
 /**
  * A response with a result.
  *
+ * @example
+ * ```ts
+ * import { JsonRpc } from "@effect-mcp/protocol"
+ *
+ * export const pong = JsonRpc.success(1, {}) // => { jsonrpc: "2.0", id: 1, result: {} }
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -272,7 +305,15 @@ export const success = (id: RequestId, result: unknown): Success => ({ jsonrpc: 
 
 /**
  * A response with an error. Pass `undefined` where the request's id could not be read and the revision wants it absent,
- * `null` where the revision wants it `null`.
+ * `null` where the revision wants it `null` (MSG-09).
+ *
+ * @example
+ * ```ts
+ * import { JsonRpc, McpError } from "@effect-mcp/protocol"
+ *
+ * export const unserved = JsonRpc.failure(1, McpError.methodNotFound("tools/cal"))
+ * // => { jsonrpc: "2.0", id: 1, error: { code: -32601, message: "Method not found: tools/cal" } }
+ * ```
  *
  * @category constructors
  * @since 0.1.0
@@ -286,6 +327,18 @@ export const failure = (id: RequestId | null | undefined, error: McpError): Fail
 
 /**
  * Is this response an error?
+ *
+ * @example
+ * ```ts
+ * import { JsonRpc, McpError } from "@effect-mcp/protocol"
+ *
+ * const codeOf = (response: JsonRpc.Response) => JsonRpc.isFailure(response) ? response.error.code : undefined
+ *
+ * export const codes = [
+ *   codeOf(JsonRpc.failure(1, McpError.methodNotFound("tools/cal"))),
+ *   codeOf(JsonRpc.success(2, {}))
+ * ] // => [-32601, undefined]
+ * ```
  *
  * @category guards
  * @since 0.1.0

@@ -59,6 +59,13 @@ export const LogMessageParams: Schema.Codec<LogMessageParams> = Schema.Struct({
 /**
  * Is a message of this level to be sent where `threshold` is the mildest that is wanted (LOG-02)?
  *
+ * @example
+ * ```ts
+ * import { Logging } from "@effect-mcp/protocol"
+ *
+ * export const answers = [Logging.isAtLeast("error", "warning"), Logging.isAtLeast("info", "warning")] // => [true, false]
+ * ```
+ *
  * @category ordering
  * @since 0.1.0
  */

@@ -28,7 +28,17 @@ export class McpError extends Schema.TaggedError<McpError>()("McpError", {
 }) {}
 
 /**
- * The error that a peer answered with. Only what an error consists of is taken over, whatever else the peer put beside it.
+ * The error that a peer answered with. Only what an error consists of is taken over, whatever else the peer put beside it
+ * (MSG-10).
+ *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ *
+ * const error = McpError.received({ code: -32002, message: "Resource not found", data: { uri: "file:///notes" } })
+ *
+ * export const data = error.data // => { uri: "file:///notes" }
+ * ```
  *
  * @category constructors
  * @since 0.1.0
@@ -44,6 +54,14 @@ const make = (code: number) => (message: string, data?: unknown): McpError => re
 /**
  * −32600: the request may not be sent now, or is none.
  *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const closed = Effect.fail(McpError.invalidRequest("The shop opens at nine"))
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -51,6 +69,13 @@ export const invalidRequest: (message: string, data?: unknown) => McpError = mak
 
 /**
  * −32601: the method is not served here.
+ *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ *
+ * export const message = McpError.methodNotFound("tools/cal").message // => "Method not found: tools/cal"
+ * ```
  *
  * @category constructors
  * @since 0.1.0
@@ -61,6 +86,17 @@ export const methodNotFound = (method: string): McpError =>
 /**
  * −32602: the params do not fit; say in the message which and why.
  *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const count = (to: unknown) =>
+ *   typeof to === "number"
+ *     ? Effect.succeed(to)
+ *     : Effect.fail(McpError.invalidParams("\"to\" is no number", { parameter: "to" }))
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -68,6 +104,15 @@ export const invalidParams: (message: string, data?: unknown) => McpError = make
 
 /**
  * −32603 with a message that gives nothing away: the cause belongs into the log, never to the peer.
+ *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const discreet = <A, R>(query: Effect.Effect<A, Error, R>) =>
+ *   Effect.catch(query, (error) => Effect.andThen(Effect.logError(error), Effect.fail(McpError.internalError)))
+ * ```
  *
  * @category constructors
  * @since 0.1.0

@@ -26,6 +26,13 @@ export type Sender = Role | "either"
 /**
  * The other side.
  *
+ * @example
+ * ```ts
+ * import { Method } from "@effect-mcp/protocol"
+ *
+ * export const asked = Method.peerOf("client") // => "server"
+ * ```
+ *
  * @category lookups
  * @since 0.1.0
  */
@@ -121,6 +128,17 @@ export const request = <const Name extends string, From extends Sender, Params, 
 
 /**
  * A row for a method that is not answered.
+ *
+ * @example
+ * ```ts
+ * import { Meta, Method } from "@effect-mcp/protocol"
+ *
+ * export const reindexed = Method.notification("acme/reindexed", {
+ *   from: "server",
+ *   params: Meta.NotificationParams,
+ *   since: "2025-06-18"
+ * })
+ * ```
  *
  * @category constructors
  * @since 0.1.0

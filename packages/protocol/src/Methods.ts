@@ -365,6 +365,17 @@ const sentBy = (row: { readonly from: Sender }, from: Role): boolean => row.from
 /**
  * The row of a request that `from` may send, if there is one.
  *
+ * @example
+ * ```ts
+ * import { Methods } from "@effect-mcp/protocol"
+ *
+ * // A server does not call tools.
+ * export const answers = [
+ *   Methods.findRequest("tools/call", "client")?.capability,
+ *   Methods.findRequest("tools/call", "server")?.capability
+ * ] // => ["tools", undefined]
+ * ```
+ *
  * @category lookups
  * @since 0.1.0
  */
@@ -375,6 +386,14 @@ export const findRequest = (name: string, from: Role): AnyRequest | undefined =>
 
 /**
  * The row of a notification that `from` may send, if there is one.
+ *
+ * @example
+ * ```ts
+ * import { Methods } from "@effect-mcp/protocol"
+ *
+ * export const since = Methods.findNotification("notifications/tasks/status", "server")?.since // => "2025-11-25"
+ * export const none = Methods.findNotification("constructor", "server") // => undefined
+ * ```
  *
  * @category lookups
  * @since 0.1.0

@@ -49,6 +49,15 @@ export const isRevision = (value: string): value is Revision => known.has(value)
 /**
  * Is `revision` as new as `since`, or newer? Dated revisions compare as their dates do.
  *
+ * @example
+ * ```ts
+ * import { Revision } from "@effect-mcp/protocol"
+ *
+ * // Structured content came with 2025-06-18.
+ * export const answers = Revision.supported.map((revision) => Revision.isAtLeast(revision, "2025-06-18"))
+ * // => [false, false, true, true]
+ * ```
+ *
  * @category ordering
  * @since 0.1.0
  */

@@ -246,6 +246,18 @@ const isToolResult = (piece: SamplingContent): piece is ToolResultContent => pie
 /**
  * Do these params ask for tools, in any way (SMP-02)?
  *
+ * @example
+ * ```ts
+ * import { Content, Sampling } from "@effect-mcp/protocol"
+ *
+ * const params: Sampling.CreateMessageParams = {
+ *   messages: [{ role: "user", content: Content.text("How much is 15 + 27?") }],
+ *   maxTokens: 100
+ * }
+ *
+ * export const answers = [Sampling.usesTools(params), Sampling.usesTools({ ...params, tools: [] })] // => [false, true]
+ * ```
+ *
  * @category guards
  * @since 0.1.0
  */
@@ -259,10 +271,14 @@ export const usesTools = (params: CreateMessageParams): boolean =>
  * @example
  * ```ts
  * import { Sampling } from "@effect-mcp/protocol"
+ * import * as Result from "effect/Result"
  *
- * export const problem = Sampling.checkToolUse([
+ * const checked = Sampling.checkToolUse([
  *   { role: "user", content: { type: "tool_result", toolUseId: "1", content: [] } }
- * ]) // => a failure: "message 1 answers tool uses, but no message comes before it"
+ * ])
+ *
+ * export const problem = Result.merge(checked)
+ * // => "message 1 answers tool uses, but no message comes before it"
  * ```
  *
  * @category guards

@@ -67,7 +67,15 @@ export const fromMeta = (meta: Meta | undefined): TraceContext | undefined => {
 }
 
 /**
- * What the metadata carries with its trace. Each part that is too long, or no list of members, is left out.
+ * What the metadata carries with its trace (MSG-31). Each part that is too long, or no list of members, is left out.
+ *
+ * @example
+ * ```ts
+ * import { TraceContext } from "@effect-mcp/protocol"
+ *
+ * export const baggage = TraceContext.baggageOf({ tracestate: "vendor=1", baggage: "no list" })
+ * // => { tracestate: "vendor=1" }
+ * ```
  *
  * @category conversions
  * @since 0.1.0
@@ -81,7 +89,19 @@ export const baggageOf = (meta: Meta | undefined): Baggage => {
 }
 
 /**
- * The metadata that says so. A span whose ids are not in the format is none that a peer could know, and says nothing.
+ * The metadata that names this trace (MSG-31). A span whose ids are not in the format is none that a peer could know, and
+ * says nothing.
+ *
+ * @example
+ * ```ts
+ * import { TraceContext } from "@effect-mcp/protocol"
+ *
+ * export const meta = TraceContext.toMeta({
+ *   traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
+ *   spanId: "00f067aa0ba902b7",
+ *   sampled: true
+ * }) // => { traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" }
+ * ```
  *
  * @category conversions
  * @since 0.1.0

@@ -188,10 +188,9 @@ const describe = (errors: ReadonlyArray<ErrorObject> | null | undefined): string
  * import * as Result from "effect/Result"
  *
  * const validator = AjvValidator.make()
- * const compiled = validator.compile({ properties: { temperature: { type: "number" } } })
+ * const check = Result.getOrThrow(validator.compile({ properties: { temperature: { type: "number" } } }))
  *
- * // => "must be number at [\"temperature\"]"
- * export const problem = Result.map(compiled, (check) => check({ temperature: "hot" }))
+ * export const problem = check({ temperature: "hot" }) // => "must be number at [\"temperature\"]"
  * ```
  *
  * @category constructors
@@ -276,7 +275,21 @@ export const make = (options: Options = {}): Shape => {
 }
 
 /**
- * A validator as a Layer.
+ * A validator as a Layer, for a program that chooses its validator where it chooses its transports.
+ *
+ * @example
+ * ```ts
+ * import { ClientSession, JsonSchemaValidator } from "@effect-mcp/session"
+ * import * as AjvValidator from "@effect-mcp/session/AjvValidator"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const info = { name: "example", version: "1.0.0" }
+ *
+ * export const session = Layer.unwrap(
+ *   Effect.map(JsonSchemaValidator.JsonSchemaValidator, (validator) => ClientSession.layer({ info, validator }))
+ * ).pipe(Layer.provide(AjvValidator.layer({ maximumSize: 16_384 })))
+ * ```
  *
  * @category layers
  * @since 0.1.0

@@ -34,7 +34,19 @@ export class CallbackContext extends Context.Service<CallbackContext, {
 }>()("@effect-mcp/session/CallbackContext") {}
 
 /**
- * Reports a step of progress of the server's request (PRG-03).
+ * Reports a step of progress of the server's request (PRG-03, PRG-04).
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { CallbackContext } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const createMessage = Effect.gen(function*() {
+ *   yield* CallbackContext.progress({ progress: 1, total: 2, message: "waiting for the user's consent" })
+ *   return { role: "assistant", content: Content.text("42"), model: "example-1" } as const
+ * })
+ * ```
  *
  * @category accessors
  * @since 0.1.0

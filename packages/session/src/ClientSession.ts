@@ -218,6 +218,19 @@ export const Service = <Self>() => <const Id extends string>(id: Id): Context.Se
 /**
  * The session with the server, for programs that talk to one.
  *
+ * @example
+ * ```ts
+ * import { ClientSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ * import * as Stream from "effect/Stream"
+ *
+ * // Whatever the server and the transport are.
+ * export const toolNames = Effect.gen(function*() {
+ *   const session = yield* ClientSession.ClientSession
+ *   return yield* Stream.runCollect(Stream.map(session.tools, ({ name }) => name))
+ * })
+ * ```
+ *
  * @category services
  * @since 0.1.0
  */
@@ -260,6 +273,19 @@ const closedWhile = (error: RequestError): HandshakeError.HandshakeErrorReason =
  * Connects and shakes hands: sends `initialize`, checks the answer, and says `notifications/initialized` (INIT-01 to
  * INIT-08). Fails with a `HandshakeError`, after having closed the connection, if the two sides do not come to terms.
  * Leaving the scope closes the session.
+ *
+ * @example
+ * ```ts
+ * import { ClientSession, ServerSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const info = { name: "example", version: "1.0.0" }
+ *
+ * export const agreed = Effect.gen(function*() {
+ *   const session = yield* ClientSession.make({ info, revisions: ["2025-06-18"] })
+ *   return session.profile.revision
+ * }).pipe(Effect.scoped, Effect.provide(ServerSession.layerInProcess({}, { info }))) // => "2025-06-18"
+ * ```
  *
  * @category constructors
  * @since 0.1.0
@@ -466,6 +492,22 @@ const shape = (
  * That holds of this Layer and not of what is composed with it: a constant such as `Layer.provide(layerOf(...), transport)` is
  * one Layer to Effect, which builds it once however often it is provided at the same time, and so it is one session. For two,
  * compose them in a function that is called twice, or put `Layer.fresh` around the composition.
+ *
+ * @example
+ * ```ts
+ * import { ClientSession } from "@effect-mcp/session"
+ * import { StdioClient } from "@effect-mcp/transport"
+ * import * as Layer from "effect/Layer"
+ *
+ * class Files extends ClientSession.Service<Files>()("app/Files") {}
+ *
+ * // A function, so that each call makes a session of its own.
+ * export const filesIn = (folder: string) =>
+ *   Layer.provide(
+ *     ClientSession.layerOf(Files, { info: { name: "app", version: "1.0.0" } }),
+ *     StdioClient.layerNode({ command: "node", args: ["files.mjs", folder] })
+ *   )
+ * ```
  *
  * @category layers
  * @since 0.1.0

@@ -35,8 +35,8 @@ export interface Dispatch<R> {
     profile: Profile.Profile
   ) => Result.Result<Effect.Effect<unknown, McpError.McpError, R>, McpError.McpError>
   /**
-   * Serves one request: prepares it, and runs its handler behind the middleware. Fails with −32601 for a method that is not served and −32602 for params that do not fit, and with whatever
-   * `McpError` the handler fails with.
+   * Serves one request: prepares it, and runs its handler behind the middleware. Fails with −32601 for a method that is not
+   * served and −32602 for params that do not fit, and with whatever `McpError` the handler fails with.
    */
   readonly handle: (
     request: JsonRpc.Request,
@@ -57,6 +57,21 @@ const paramsOf = (message: JsonRpc.Request | JsonRpc.Notification): unknown => m
 
 /**
  * Prepares the handlers of what `from` sends, and the middleware that stands before those of requests.
+ *
+ * @example
+ * ```ts
+ * import { Content, JsonRpc } from "@effect-mcp/protocol"
+ * import { Dispatch } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const dispatch = Dispatch.make("client", {
+ *   "tools/call": ({ name }) => Effect.succeed({ content: [Content.text(`you called ${name}`)] })
+ * })
+ * const profile = { revision: "2025-11-25", capabilities: {}, info: undefined } as const
+ *
+ * export const result = dispatch.handle(JsonRpc.request(1, "tools/call", { name: "add" }), profile)
+ * // => { content: [{ type: "text", text: "you called add" }] }
+ * ```
  *
  * @category constructors
  * @since 0.1.0

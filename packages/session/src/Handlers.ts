@@ -112,7 +112,19 @@ export type Only<H, From extends Method.Role> = {
 }
 
 /**
- * The capabilities that a server's handlers amount to.
+ * The capabilities that a server's handlers amount to (TOOL-01, RES-01, PRM-01, CMP-01). That a list may change is not seen
+ * from them: what is to say `listChanged` is declared beside them.
+ *
+ * @example
+ * ```ts
+ * import { Handlers } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const declared = Handlers.serverCapabilities({
+ *   "tools/list": () => Effect.succeed({ tools: [] }),
+ *   "resources/subscribe": () => Effect.succeed({})
+ * }) // => { tools: {}, resources: { subscribe: true } }
+ * ```
  *
  * @category derivations
  * @since 0.1.0
@@ -132,8 +144,18 @@ export const serverCapabilities = (handlers: Handlers<"client", unknown>): Capab
 }
 
 /**
- * The capabilities that a client's handlers amount to. Elicitation stands for forms; declare `url` beside it where pages to
- * visit are understood, too.
+ * The capabilities that a client's handlers amount to (ROOT-01, SMP-01, ELI-01). Elicitation stands for forms (ELI-02);
+ * declare `url` beside it where pages to visit are understood, too.
+ *
+ * @example
+ * ```ts
+ * import { Handlers } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const declared = Handlers.clientCapabilities({
+ *   "roots/list": () => Effect.succeed({ roots: [{ uri: "file:///home/ada/notes" }] })
+ * }) // => { roots: {} }
+ * ```
  *
  * @category derivations
  * @since 0.1.0

@@ -31,6 +31,17 @@ export type HandshakeErrorReason =
 /**
  * The kind in words.
  *
+ * @example
+ * ```ts
+ * import { HandshakeError } from "@effect-mcp/session"
+ *
+ * export const words = HandshakeError.describe({
+ *   _tag: "UnsupportedRevision",
+ *   answered: "1999-01-01",
+ *   supported: ["2025-06-18", "2025-11-25"]
+ * }) // => "the server chose revision 1999-01-01, this client speaks 2025-06-18, 2025-11-25"
+ * ```
+ *
  * @category formatting
  * @since 0.1.0
  */
@@ -52,7 +63,23 @@ export const describe = (reason: HandshakeErrorReason): string => {
 }
 
 /**
- * The handshake failed; the connection has been closed.
+ * The handshake failed; the connection has been closed. `reason` says why; recover from one kind with `Effect.catchReason`.
+ *
+ * @example
+ * ```ts
+ * import { ClientSession, ServerSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const info = { name: "example", version: "1.0.0" }
+ * const server = ServerSession.layerInProcess({}, { info, revisions: ["2025-11-25"] })
+ *
+ * export const greeting = ClientSession.make({ info, revisions: ["2024-11-05"] }).pipe(
+ *   Effect.as("hello"),
+ *   Effect.catchReason("HandshakeError", "UnsupportedRevision", ({ answered }) => Effect.succeed(`learn ${answered}`)),
+ *   Effect.scoped,
+ *   Effect.provide(server)
+ * ) // => "learn 2025-11-25"
+ * ```
  *
  * @category errors
  * @since 0.1.0
@@ -67,6 +94,14 @@ export class HandshakeError extends Data.TaggedError("HandshakeError")<{
 
 /**
  * A {@link HandshakeError} of this kind.
+ *
+ * @example
+ * ```ts
+ * import { HandshakeError } from "@effect-mcp/session"
+ *
+ * export const message = HandshakeError.make({ _tag: "Timeout", afterMillis: 30_000 }).message
+ * // => "the handshake failed: the server did not answer within 30000 ms"
+ * ```
  *
  * @category constructors
  * @since 0.1.0

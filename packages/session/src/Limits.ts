@@ -78,7 +78,14 @@ export interface Limits {
 }
 
 /**
- * A duration in milliseconds.
+ * A duration in milliseconds; `Infinity` for one that never ends. What is no duration throws.
+ *
+ * @example
+ * ```ts
+ * import { Limits } from "@effect-mcp/session"
+ *
+ * export const millis = Limits.toMillis("2 minutes") // => 120000
+ * ```
  *
  * @category conversions
  * @since 0.1.0

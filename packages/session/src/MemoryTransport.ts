@@ -61,6 +61,26 @@ export interface Pair {
 /**
  * The Layer of one end.
  *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { ClientSession, MemoryTransport, ServerSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const info = { name: "example", version: "1.0.0" }
+ * const handlers = ServerSession.handlers({ "tools/call": () => Effect.succeed({ content: [Content.text("42")] }) })
+ *
+ * export const answer = Effect.gen(function*() {
+ *   const pair = yield* MemoryTransport.make()
+ *   const server = Layer.provide(ServerSession.layer(handlers, { info }), MemoryTransport.layer(pair.server))
+ *   const client = Layer.provide(ClientSession.layer({ info }), MemoryTransport.layer(pair.client))
+ *   return yield* Effect.flatMap(ClientSession.ClientSession, (session) => session.callTool("answer")).pipe(
+ *     Effect.provide(Layer.merge(server, client))
+ *   )
+ * }) // => { content: [{ type: "text", text: "42" }] }
+ * ```
+ *
  * @category layers
  * @since 0.1.0
  */
@@ -111,7 +131,7 @@ const peerEnded = TransportError.make({ _tag: "PeerEnded", exit: undefined })
  *   }, { info }).pipe(Effect.provideService(Transport.Transport, pair.server))
  *   const session = yield* ClientSession.make({ info }).pipe(Effect.provideService(Transport.Transport, pair.client))
  *   return yield* session.callTool("answer")
- * }).pipe(Effect.scoped)
+ * }).pipe(Effect.scoped) // => { content: [{ type: "text", text: "42" }] }
  * ```
  *
  * @category constructors
@@ -151,6 +171,26 @@ const endStream = (stream: Stream) => {
 
 /**
  * A pair in which each request of the client has a stream of its own.
+ *
+ * @example
+ * ```ts
+ * import { ClientSession, MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const info = { name: "example", version: "1.0.0" }
+ * const capabilities = { tools: { listChanged: true } }
+ *
+ * // What a server says on its own account has no route, unless there is a standalone stream.
+ * export const problem = Effect.gen(function*() {
+ *   const pair = yield* MemoryTransport.makeMultiStream({ standalone: false })
+ *   const server = yield* ServerSession.make({}, { info, capabilities }).pipe(
+ *     Effect.provideService(Transport.Transport, pair.server)
+ *   )
+ *   yield* ClientSession.make({ info }).pipe(Effect.provideService(Transport.Transport, pair.client))
+ *   const error = yield* Effect.flip(server.toolListChanged)
+ *   return error.reason._tag === "SendFailed" ? error.reason.error.reason._tag : error.reason._tag
+ * }).pipe(Effect.scoped) // => "NoRoute"
+ * ```
  *
  * @category constructors
  * @since 0.1.0

@@ -74,7 +74,15 @@ export const sessionDuration: { readonly [Role in Method.Role]: Metric.Histogram
 /**
  * What a session's duration says of it: its revision, if the two sides came to terms, and what went wrong, if something did.
  *
- * @category models
+ * @example
+ * ```ts
+ * import { Metrics } from "@effect-mcp/session"
+ *
+ * export const attributes = Metrics.sessionAttributes({ _tag: "PeerStalled", afterMillis: 30_000 }, "2025-11-25")
+ * // => { "mcp.protocol.version": "2025-11-25", "error.type": "PeerStalled" }
+ * ```
+ *
+ * @category derivations
  * @since 0.1.0
  */
 export const sessionAttributes = (

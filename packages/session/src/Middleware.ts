@@ -111,6 +111,14 @@ const outer = <S, T>(first: Outbound<S> | undefined, second: Outbound<T> | undef
 /**
  * Several pieces as one; a request passes the first one first, whichever way it goes.
  *
+ * @example
+ * ```ts
+ * import { Metrics, Middleware, Tracing } from "@effect-mcp/session"
+ *
+ * // Each request has a span, and is measured inside of it.
+ * export const observed = Middleware.all(Tracing.make(), Metrics.middleware)
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */

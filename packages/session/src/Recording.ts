@@ -127,7 +127,15 @@ export const layer = (record: (entry: Entry) => void): Layer.Layer<Transport, ne
   )
 
 /**
- * The entry as one line of JSON, without the newline. What is not JSON is written as `null`.
+ * The entry as one line of JSON, without the newline. A frame that is not JSON is written as `null`.
+ *
+ * @example
+ * ```ts
+ * import { Recording } from "@effect-mcp/session"
+ *
+ * export const line = Recording.toJsonLine({ _tag: "Received", at: 0, frame: { jsonrpc: "2.0", id: 1, result: {} } })
+ * // => "{\"_tag\":\"Received\",\"at\":0,\"frame\":{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}}"
+ * ```
  *
  * @category formatting
  * @since 0.1.0

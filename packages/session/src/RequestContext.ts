@@ -93,7 +93,20 @@ export class RequestContext extends Context.Service<RequestContext, {
 }>()("@effect-mcp/session/RequestContext") {}
 
 /**
- * Reports a step of progress of the request being served (PRG-03, PRG-04).
+ * Reports a step of progress of the request being served (PRG-03, PRG-04). Nothing is sent unless the requester asked for
+ * progress, or if the value did not grow.
+ *
+ * @example
+ * ```ts
+ * import { RequestContext } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const all = <A, E, R>(steps: ReadonlyArray<Effect.Effect<A, E, R>>) =>
+ *   Effect.forEach(
+ *     steps,
+ *     (step, index) => Effect.tap(step, RequestContext.progress({ progress: index + 1, total: steps.length }))
+ *   )
+ * ```
  *
  * @category accessors
  * @since 0.1.0
@@ -104,6 +117,13 @@ export const progress = (step: Progress.Progress): Effect.Effect<void, never, Re
 /**
  * Sends the client a log message that belongs to the request being served. The server must declare the capability `logging`
  * (LOG-01).
+ *
+ * @example
+ * ```ts
+ * import { RequestContext } from "@effect-mcp/session"
+ *
+ * export const warn = RequestContext.log({ level: "warning", logger: "disk", data: { freeBytes: 4096 } })
+ * ```
  *
  * @category accessors
  * @since 0.1.0
@@ -133,7 +153,26 @@ export const notify = <Name extends Telling>(
   Effect.flatMap(RequestContext, (context) => context.notify(name, params))
 
 /**
- * Asks the client's model for a message, on behalf of the request being served.
+ * Asks the client's model for a message, on behalf of the request being served. What stands against the question is found
+ * before it is sent: `MissingCapability` (SMP-01, SMP-02), `NotInRevision`, or `InvalidParams` where uses of tools do not match
+ * their results (SMP-03, SMP-04).
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { RequestContext } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * // A client without a model gets the text as it is.
+ * export const summaryOf = (text: string) =>
+ *   RequestContext.createMessage({
+ *     messages: [{ role: "user", content: Content.text(`In one sentence: ${text}`) }],
+ *     maxTokens: 100
+ *   }).pipe(
+ *     Effect.map(({ content }) => content),
+ *     Effect.catchReason("RequestError", "MissingCapability", () => Effect.succeed(Content.text(text)))
+ *   )
+ * ```
  *
  * @category accessors
  * @since 0.1.0
@@ -145,7 +184,19 @@ export const createMessage = (
   Effect.flatMap(RequestContext, (context) => context.createMessage(params, options))
 
 /**
- * Asks the client's user, on behalf of the request being served.
+ * Asks the client's user, on behalf of the request being served. Fails with `MissingCapability` where the client has not
+ * declared the means (ELI-03), and with `InvalidResult` where what was filled in does not fit the form (ELI-07).
+ *
+ * @example
+ * ```ts
+ * import { RequestContext } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const consents = RequestContext.elicit({
+ *   message: "Delete all notes?",
+ *   requestedSchema: { type: "object", properties: { sure: { type: "boolean" } }, required: ["sure"] }
+ * }).pipe(Effect.map(({ action, content }) => action === "accept" && content?.["sure"] === true))
+ * ```
  *
  * @category accessors
  * @since 0.1.0
@@ -157,7 +208,16 @@ export const elicit = (
   Effect.flatMap(RequestContext, (context) => context.elicit(params, options))
 
 /**
- * Asks where the client lets the server work, on behalf of the request being served.
+ * Asks where the client lets the server work, on behalf of the request being served. Fails with `MissingCapability` where the
+ * client has not declared `roots` (ROOT-01).
+ *
+ * @example
+ * ```ts
+ * import { RequestContext } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const folders = Effect.map(RequestContext.listRoots(), ({ roots }) => roots.map(({ uri }) => new URL(uri)))
+ * ```
  *
  * @category accessors
  * @since 0.1.0

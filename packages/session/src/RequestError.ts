@@ -102,6 +102,14 @@ export class RequestError extends Data.TaggedError("RequestError")<{
 /**
  * A {@link RequestError} of this kind.
  *
+ * @example
+ * ```ts
+ * import { RequestError } from "@effect-mcp/session"
+ *
+ * export const message = RequestError.make("tools/call", { _tag: "Timeout", afterMillis: 5_000 }).message
+ * // => "tools/call: no response within 5000 ms"
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */

@@ -210,6 +210,18 @@ export interface Shape extends Session.Session<State> {
 /**
  * The session with the client.
  *
+ * @example
+ * ```ts
+ * import { ServerSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * // Said on the server's own account, whether a request is being served or not.
+ * export const announce = Effect.gen(function*() {
+ *   const session = yield* ServerSession.ServerSession
+ *   yield* session.toolListChanged
+ * })
+ * ```
+ *
  * @category services
  * @since 0.1.0
  */
@@ -232,7 +244,25 @@ export type State = Handshake.ServerState | Handshake.SessionlessServerState
 
 /**
  * Connects and begins to serve; returns at once, before any client has spoken. Each request runs its handler in a fiber of
- * its own, with a `RequestContext`. Leaving the scope closes the session.
+ * its own, with a `RequestContext`. `initialize` is answered with the revision it asks for, or with the newest of this side's
+ * (INIT-04, INIT-05, INIT-07). Fails with a `TransportError` if there is no connection. Leaving the scope closes the session.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { ServerSession } from "@effect-mcp/session"
+ * import { StdioServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const main = Effect.gen(function*() {
+ *   const session = yield* ServerSession.make({
+ *     "tools/call": () => Effect.succeed({ content: [Content.text("hello")] })
+ *   }, { info: { name: "greeter", version: "1.0.0" } })
+ *   const client = yield* session.profile
+ *   yield* Effect.logInfo(`serving ${client.info?.name}`)
+ *   return yield* session.closed
+ * }).pipe(Effect.scoped, Effect.provide(StdioServer.layerNode))
+ * ```
  *
  * @category constructors
  * @since 0.1.0
@@ -518,6 +548,7 @@ export const handlers = <const H extends Handlers.Handlers<"client", unknown>>(
  *   const session = yield* ClientSession.ClientSession
  *   return yield* session.callTool("answer")
  * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), server)))
+ * // => { content: [{ type: "text", text: "42" }] }
  * ```
  *
  * @category layers
@@ -540,6 +571,25 @@ export const layerInProcess = <const H extends Handlers.Handlers<"client", unkno
  * The session as a Layer: it serves while the Layer is there. Every build of this Layer makes a session of its own. A constant
  * composed of it and its transport is built once however often it is provided at the same time, and so it is one session; for
  * two, compose them in a function that is called twice, or put `Layer.fresh` around the composition.
+ *
+ * @example
+ * ```ts
+ * import { ServerSession } from "@effect-mcp/session"
+ * import { StdioServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const server = ServerSession.layer({
+ *   "tools/list": () => Effect.succeed({ tools: [] })
+ * }, { info: { name: "example", version: "1.0.0" }, capabilities: { logging: {} } })
+ *
+ * export const main = Effect.gen(function*() {
+ *   const session = yield* ServerSession.ServerSession
+ *   const client = yield* session.profile
+ *   yield* session.log({ level: "info", data: `welcome, ${client.info?.name}` })
+ *   return yield* session.closed
+ * }).pipe(Effect.provide(Layer.provide(server, StdioServer.layerNode)))
+ * ```
  *
  * @category layers
  * @since 0.1.0

@@ -59,7 +59,14 @@ export interface Session<State> {
 }
 
 /**
- * The newest of these revisions.
+ * The newest of these revisions; `undefined` if there are none.
+ *
+ * @example
+ * ```ts
+ * import { Session } from "@effect-mcp/session"
+ *
+ * export const offered = Session.newest(["2025-03-26", "2025-11-25", "2025-06-18"]) // => "2025-11-25"
+ * ```
  *
  * @category ordering
  * @since 0.1.0

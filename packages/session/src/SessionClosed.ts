@@ -9,6 +9,18 @@ import * as Data from "effect/Data"
 /**
  * What was waited for will not come, since the session has ended; `reason` says why.
  *
+ * @example
+ * ```ts
+ * import type { ServerSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const clientName = (session: ServerSession.Shape) =>
+ *   session.profile.pipe(
+ *     Effect.map(({ info }) => info?.name),
+ *     Effect.catchTag("SessionClosed", ({ reason }) => Effect.succeed(`nobody: ${reason._tag}`))
+ *   )
+ * ```
+ *
  * @category errors
  * @since 0.1.0
  */

@@ -24,8 +24,17 @@ export interface Options {
 }
 
 /**
- * What travels with the current trace: taken from the request being served, and given to every request sent meanwhile. Provide
- * it to send something of your own.
+ * What travels with the current trace: taken from the request being served, and given to every request sent meanwhile
+ * (MSG-31), by the middleware that {@link make} makes. Provide it to send something of your own. Default: nothing.
+ *
+ * @example
+ * ```ts
+ * import { type ClientSession, Tracing } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const search = (session: ClientSession.Shape) =>
+ *   Effect.provideService(session.callTool("search"), Tracing.Baggage, { baggage: "tenant=acme" })
+ * ```
  *
  * @category references
  * @since 0.1.0

@@ -80,6 +80,17 @@ export class TransportError extends Data.TaggedError("TransportError")<{
 /**
  * A {@link TransportError} of this kind.
  *
+ * @example
+ * ```ts
+ * import { TransportError } from "@effect-mcp/session"
+ *
+ * export const message = TransportError.make({
+ *   _tag: "ConnectFailed",
+ *   target: "wss://example.com/mcp",
+ *   cause: "connection refused"
+ * }).message // => "could not connect to wss://example.com/mcp: connection refused"
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */

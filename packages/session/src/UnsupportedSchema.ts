@@ -38,6 +38,17 @@ const describe = (reason: UnsupportedSchemaReason): string => {
 /**
  * No check could be made of a JSON Schema. `reason` says why; recover from one kind with `Effect.catchReason`.
  *
+ * @example
+ * ```ts
+ * import * as AjvValidator from "@effect-mcp/session/AjvValidator"
+ * import * as Result from "effect/Result"
+ *
+ * const compiled = AjvValidator.make().compile({ $ref: "https://example.com/schema.json" })
+ *
+ * export const problem = Result.isFailure(compiled) ? compiled.failure.message : undefined
+ * // => "unsupported schema: the reference \"https://example.com/schema.json\" leads nowhere in it, and nothing is fetched"
+ * ```
+ *
  * @category errors
  * @since 0.1.0
  */
@@ -51,6 +62,17 @@ export class UnsupportedSchema extends Data.TaggedError("UnsupportedSchema")<{
 
 /**
  * An {@link UnsupportedSchema} of this kind.
+ *
+ * @example
+ * ```ts
+ * import { type JsonSchemaValidator, UnsupportedSchema } from "@effect-mcp/session"
+ * import * as Result from "effect/Result"
+ *
+ * // Stands in where schemas are not trusted at all.
+ * export const refusing: JsonSchemaValidator.Shape = {
+ *   compile: () => Result.fail(UnsupportedSchema.make({ _tag: "Rejected", problem: "schemas are not trusted here" }))
+ * }
+ * ```
  *
  * @category constructors
  * @since 0.1.0

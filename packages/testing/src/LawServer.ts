@@ -51,6 +51,22 @@ const answer = (structuredContent: Input): Tool.CallToolResult => ({
  * - `ask {}` pings the client and answers when the client has; `say {data}` logs.
  * - `linger {}` answers, and goes on reporting progress after that.
  *
+ * @example
+ * ```ts
+ * import { ClientSession, ServerSession } from "@effect-mcp/session"
+ * import { LawServer } from "@effect-mcp/testing"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const server = ServerSession.layerInProcess(LawServer.make(), LawServer.options)
+ * const session = ClientSession.layer({ info: { name: "example", version: "1.0.0" } })
+ *
+ * export const echoed = Effect.gen(function*() {
+ *   const session = yield* ClientSession.ClientSession
+ *   return (yield* session.callTool("echo", { value: 42 })).structuredContent
+ * }).pipe(Effect.provide(Layer.provide(session, server))) // => { value: 42 }
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */

@@ -29,7 +29,23 @@ export interface RawPeer {
 }
 
 /**
- * Connects, and says nothing.
+ * Connects, and says nothing. The connection closes with the scope; fails as the transport does.
+ *
+ * @example
+ * ```ts
+ * import { JsonRpc } from "@effect-mcp/protocol"
+ * import { ServerSession } from "@effect-mcp/session"
+ * import { LawServer, RawPeer } from "@effect-mcp/testing"
+ * import * as Effect from "effect/Effect"
+ *
+ * // No handshake, so the request is refused.
+ * export const code = Effect.gen(function*() {
+ *   const peer = yield* RawPeer.make
+ *   yield* peer.send(JsonRpc.request(1, "tools/list", {}))
+ *   const response = yield* peer.response
+ *   return JsonRpc.isFailure(response) ? response.error.code : undefined
+ * }).pipe(Effect.scoped, Effect.provide(ServerSession.layerInProcess(LawServer.make(), LawServer.options))) // => -32600
+ * ```
  *
  * @category constructors
  * @since 0.1.0

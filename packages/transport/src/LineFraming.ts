@@ -101,14 +101,15 @@ const parse = (line: Uint8Array): Result.Result<unknown, FrameError> => {
  * @example
  * ```ts
  * import { LineFraming } from "@effect-mcp/transport"
+ * import * as Result from "effect/Result"
  *
  * export const frames: Array<unknown> = []
- * const decoder = LineFraming.decoder((frame) => frames.push(frame))
+ * const decoder = LineFraming.decoder((frame) => frames.push(Result.merge(frame)))
  * decoder.push(new TextEncoder().encode("{\"jsonrpc\":\"2.0\",\"id\":1,"))
  * decoder.push(new TextEncoder().encode("\"method\":\"ping\"}\nnpm warn deprecated\n"))
  * decoder.finish()
- * // => [Result.succeed({ jsonrpc: "2.0", id: 1, method: "ping" }),
- * //     Result.fail({ _tag: "NotJson", text: "npm warn deprecated" })]
+ * // => [{ jsonrpc: "2.0", id: 1, method: "ping" },
+ * //     { _tag: "NotJson", text: "npm warn deprecated" }]
  * ```
  *
  * @category constructors

@@ -136,6 +136,22 @@ const exitStatus = (handle: ChildProcessHandle): Effect.Effect<ExitStatus> =>
  * it left behind may hold it open. It reports the exit code or signal and the last lines of standard error. Lines that
  * are no JSON are delivered as frames that failed.
  *
+ * @example
+ * ```ts
+ * import { ClientSession, Transport } from "@effect-mcp/session"
+ * import { StdioClient } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ *
+ * const info = { name: "example", version: "1.0.0" }
+ *
+ * // Two processes, one for each session.
+ * export const two = Effect.gen(function*() {
+ *   const transport = yield* StdioClient.make({ command: "node", args: ["server.mjs"] })
+ *   const session = Effect.provideService(ClientSession.make({ info }), Transport.Transport, transport)
+ *   return yield* Effect.all([session, session])
+ * })
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -293,6 +309,18 @@ const open = Effect.fnUntraced(function*(
 
 /**
  * The transport as a Layer over any platform that can start processes. On Node, {@link layerNode} is all in one.
+ *
+ * @example
+ * ```ts
+ * import { StdioClient } from "@effect-mcp/transport"
+ * import * as NodeServices from "@effect/platform-node/NodeServices"
+ * import * as Layer from "effect/Layer"
+ *
+ * export const server = Layer.provide(
+ *   StdioClient.layer({ command: "python3", args: ["server.py"], stderr: "inherit" }),
+ *   NodeServices.layer
+ * )
+ * ```
  *
  * @category layers
  * @since 0.1.0

@@ -90,6 +90,20 @@ const open = Effect.fnUntraced(function*(
  * what is written to `console`, and so by Effect's loggers, goes to standard error. The end of the scope writes what was
  * sent.
  *
+ * @example
+ * ```ts
+ * import { StdioServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ * import * as Stdio from "effect/Stdio"
+ *
+ * // Standard input and output carry one conversation.
+ * export const second = Effect.gen(function*() {
+ *   const transport = yield* StdioServer.make()
+ *   yield* transport.connect
+ *   return (yield* Effect.flip(transport.connect)).message
+ * }).pipe(Effect.scoped, Effect.provide(Stdio.layerTest({}))) // => "this transport already carries a session"
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -110,6 +124,17 @@ export const make = Effect.fnUntraced(function*(
 /**
  * The transport as a Layer over the standard streams of any platform.
  *
+ * @example
+ * ```ts
+ * import { StdioServer } from "@effect-mcp/transport"
+ * import * as Layer from "effect/Layer"
+ *
+ * export const small = Layer.provide(
+ *   StdioServer.layerWith({ messageLimitBytes: 64 * 1024, flushWithin: "1 second" }),
+ *   StdioServer.layerStdio
+ * )
+ * ```
+ *
  * @category layers
  * @since 0.1.0
  */
@@ -118,6 +143,18 @@ export const layerWith = (options: Options): Layer.Layer<Transport.Transport, ne
 
 /**
  * {@link layerWith} with every default.
+ *
+ * @example
+ * ```ts
+ * import { StdioServer } from "@effect-mcp/transport"
+ * import * as Layer from "effect/Layer"
+ * import * as Stdio from "effect/Stdio"
+ * import type * as Stream from "effect/Stream"
+ *
+ * // The bytes of a recorded client, in place of standard input.
+ * export const replayed = (input: Stream.Stream<Uint8Array>) =>
+ *   Layer.provide(StdioServer.layer, Stdio.layerTest({ stdin: input }))
+ * ```
  *
  * @category layers
  * @since 0.1.0
@@ -137,6 +174,26 @@ const flushed = (output: Writable): Effect.Effect<void> =>
  * reading has ended or was interrupted, standard input is destroyed, so that it does not keep the process alive; and
  * writing has ended only when all of it has been handed to the operating system.
  *
+ * @example
+ * ```ts
+ * import { StdioServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ * import * as Stdio from "effect/Stdio"
+ * import * as Stream from "effect/Stream"
+ *
+ * // Every byte that a client sends is counted on its way.
+ * let bytes = 0
+ * const counting = Layer.effect(
+ *   Stdio.Stdio,
+ *   Effect.map(Stdio.Stdio, (stdio) => ({
+ *     ...stdio,
+ *     stdin: Stream.tap(stdio.stdin, (chunk) => Effect.sync(() => bytes += chunk.length))
+ *   }))
+ * )
+ * export const transport = StdioServer.layer.pipe(Layer.provide(counting), Layer.provide(StdioServer.layerStdio))
+ * ```
+ *
  * @category layers
  * @since 0.1.0
  */
@@ -151,6 +208,18 @@ export const layerStdio: Layer.Layer<Stdio.Stdio> = Layer.effect(
 
 /**
  * The transport as a Layer that needs nothing, on Node.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { ServerSession } from "@effect-mcp/session"
+ * import { StdioServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const main = ServerSession.serve({
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("hello")] })
+ * }, { info: { name: "greeter", version: "1.0.0" } }).pipe(Effect.provide(StdioServer.layerNode))
+ * ```
  *
  * @category layers
  * @since 0.1.0
