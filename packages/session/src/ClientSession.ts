@@ -267,7 +267,11 @@ const closedWhile = (error: RequestError): HandshakeError.HandshakeErrorReason =
 export const make = Effect.fnUntraced(
   function*<const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">, R = never>(
     options: Options<H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
-  ): Effect.fn.Return<Shape, HandshakeError.HandshakeError, Transport | Scope.Scope | Handlers.ServicesOf<H> | R> {
+  ): Effect.fn.Return<
+    Shape,
+    HandshakeError.HandshakeError,
+    Transport | Scope.Scope | Handlers.ServicesOf<H, "server"> | R
+  > {
     const limits = Limits.make(options.limits)
     const revisions = options.revisions ?? Revision.supported
     const offer = Session.newest(revisions) ?? Revision.latest
@@ -473,7 +477,7 @@ export const layerOf = <
 ): Layer.Layer<
   Self,
   HandshakeError.HandshakeError,
-  Transport | Handlers.ServicesOf<H> | Exclude<R, Scope.Scope>
+  Transport | Handlers.ServicesOf<H, "server"> | Exclude<R, Scope.Scope>
 > => Layer.fresh(Layer.effect(key, make(options)))
 
 /**
@@ -508,5 +512,5 @@ export const layer = <
 ): Layer.Layer<
   ClientSession,
   HandshakeError.HandshakeError,
-  Transport | Handlers.ServicesOf<H> | Exclude<R, Scope.Scope>
+  Transport | Handlers.ServicesOf<H, "server"> | Exclude<R, Scope.Scope>
 > => layerOf(ClientSession, options)

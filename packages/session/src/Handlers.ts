@@ -70,7 +70,9 @@ export type NotificationHandler<Name extends keyof Methods.Notifications, R = ne
  */
 export type Handlers<From extends Method.Role, R = never> =
   & { readonly [Name in RequestName<From>]?: RequestHandler<Name, R> }
-  & { readonly [Name in NotificationName<From>]?: NotificationHandler<Name, R> }
+  & {
+    readonly [Name in NotificationName<From>]?: NotificationHandler<Name, Exclude<R, RequestContext | CallbackContext>>
+  }
 
 /**
  * The services that a record of handlers runs with.
@@ -78,27 +80,32 @@ export type Handlers<From extends Method.Role, R = never> =
  * @category models
  * @since 0.1.0
  */
-export type ContextOf<H> = {
-  [Name in keyof H]-?: NonNullable<H[Name]> extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R
-    : never
+export type ContextOf<H> = { [Name in keyof H]-?: NeededBy<H[Name]> }[keyof H]
+
+/** The services that one handler runs with. */
+type NeededBy<Handler> = NonNullable<Handler> extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R
+  : never
+
+/**
+ * What the session provides to a handler of what `From` sends, by itself and each time: a scope that closes when the handler has
+ * ended, and to a handler of requests who asks. Nobody waits for what is made of a notification, so there is nobody to report to.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Provided<From extends Method.Role, Name> =
+  | Scope.Scope
+  | (Name extends RequestName<From> ? From extends "client" ? RequestContext : CallbackContext : never)
+
+/**
+ * The services that a record of handlers of what `From` sends needs, those the session provides left out.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type ServicesOf<H, From extends Method.Role> = {
+  [Name in keyof H]-?: Exclude<NeededBy<H[Name]>, Provided<From, Name>>
 }[keyof H]
-
-/**
- * What the session provides to handlers, by itself and for each request: who asks, and a scope that closes when the handler has
- * ended.
- *
- * @category models
- * @since 0.1.0
- */
-export type Provided = RequestContext | CallbackContext | Scope.Scope
-
-/**
- * The services that a record of handlers needs, those the session provides left out.
- *
- * @category models
- * @since 0.1.0
- */
-export type ServicesOf<H> = Exclude<ContextOf<H>, Provided>
 
 /**
  * Makes a handler for something that is not in the method table a type error.

@@ -240,7 +240,7 @@ export type State = Handshake.ServerState | Handshake.SessionlessServerState
 export const make = Effect.fnUntraced(function*<const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
   options: Options<R>
-): Effect.fn.Return<Shape, TransportError, Transport | Scope.Scope | Handlers.ServicesOf<H> | R> {
+): Effect.fn.Return<Shape, TransportError, Transport | Scope.Scope | Handlers.ServicesOf<H, "client"> | R> {
   const revisions = options.revisions ?? Revision.supported
   const fallback = Session.newest(revisions) ?? Revision.latest
   const capabilities: Capabilities.ServerCapabilities = {
@@ -468,7 +468,7 @@ export const serve = <const H extends Handlers.Handlers<"client", unknown>, R = 
 ): Effect.Effect<
   CloseReason.CloseReason,
   TransportError,
-  Transport | Handlers.ServicesOf<H> | Exclude<R, Scope.Scope>
+  Transport | Handlers.ServicesOf<H, "client"> | Exclude<R, Scope.Scope>
 > => Effect.scoped(Effect.flatMap(make<H, R>(handlers, options), (session) => session.closed))
 
 /**
@@ -523,7 +523,11 @@ export const handlers = <const H extends Handlers.Handlers<"client", unknown>>(
 export const layerInProcess = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
   options: Options<R>
-): Layer.Layer<Transport, TransportError, Exclude<Exclude<Handlers.ServicesOf<H> | R, Transport>, Scope.Scope>> =>
+): Layer.Layer<
+  Transport,
+  TransportError,
+  Exclude<Exclude<Handlers.ServicesOf<H, "client"> | R, Transport>, Scope.Scope>
+> =>
   Layer.fresh(Layer.effect(
     Transport,
     Effect.gen(function*() {
@@ -544,5 +548,5 @@ export const layerInProcess = <const H extends Handlers.Handlers<"client", unkno
 export const layer = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
   options: Options<R>
-): Layer.Layer<ServerSession, TransportError, Transport | Handlers.ServicesOf<H> | Exclude<R, Scope.Scope>> =>
+): Layer.Layer<ServerSession, TransportError, Transport | Handlers.ServicesOf<H, "client"> | Exclude<R, Scope.Scope>> =>
   Layer.fresh(Layer.effect(ServerSession, make<H, R>(handlers, options)))
