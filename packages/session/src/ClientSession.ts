@@ -276,10 +276,7 @@ export const make = Effect.fnUntraced(
     const revisions = options.revisions ?? Revision.supported
     const offer = Session.newest(revisions) ?? Revision.latest
     const handlers: Handlers.Handlers<"server", unknown> = options.handlers ?? {}
-    const capabilities: Capabilities.ClientCapabilities = {
-      ...Handlers.clientCapabilities(handlers),
-      ...options.capabilities
-    }
+    const capabilities = Handlers.clientCapabilities(handlers, options.capabilities)
     let profile: Profile.ServerProfile | undefined
 
     const core = yield* Core.make<Handshake.ClientState>({

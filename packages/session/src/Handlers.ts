@@ -119,34 +119,54 @@ export type Only<H, From extends Method.Role> = {
 }
 
 /**
- * The capabilities that a server's handlers amount to.
+ * The capabilities that a server's handlers amount to, and what it declares beyond them. What is declared counts, but a handler
+ * of subscriptions shows `resources.subscribe` whatever else is declared of resources, unless it is declared to be `false`.
+ *
+ * @example
+ * ```ts
+ * import { Handlers } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const capabilities = Handlers.serverCapabilities(
+ *   { "resources/subscribe": () => Effect.succeed({}) },
+ *   { resources: { listChanged: true } }
+ * ) // => { resources: { subscribe: true, listChanged: true } }
+ * ```
  *
  * @category derivations
  * @since 0.1.0
  */
-export const serverCapabilities = (handlers: Handlers<"client", unknown>): Capabilities.ServerCapabilities => {
+export const serverCapabilities = (
+  handlers: Handlers<"client", unknown>,
+  declared: Capabilities.ServerCapabilities = {}
+): Capabilities.ServerCapabilities => {
   const handles = (...names: ReadonlyArray<keyof Handlers<"client">>) =>
     names.some((name) => handlers[name] !== undefined)
   return {
     ...(handles("tools/list", "tools/call") ? { tools: {} } : undefined),
     ...(handles("prompts/list", "prompts/get") ? { prompts: {} } : undefined),
-    ...(handles("resources/list", "resources/read", "resources/templates/list", "resources/subscribe")
-      ? { resources: handles("resources/subscribe") ? { subscribe: true } : {} }
-      : undefined),
+    ...(handles("resources/list", "resources/read", "resources/templates/list") ? { resources: {} } : undefined),
     ...(handles("completion/complete") ? { completions: {} } : undefined),
-    ...(handles("logging/setLevel") ? { logging: {} } : undefined)
+    ...(handles("logging/setLevel") ? { logging: {} } : undefined),
+    ...declared,
+    ...(handles("resources/subscribe") ? { resources: { subscribe: true, ...declared.resources } } : undefined)
   }
 }
 
 /**
- * The capabilities that a client's handlers amount to. Elicitation stands for forms; declare `url` beside it where pages to
- * visit are understood, too.
+ * The capabilities that a client's handlers amount to, and what it declares beyond them. A handler of questions shows an
+ * `elicitation` without modes, which stands for forms (ELI-02). Declare `{ form: {}, url: {} }` where pages to visit are
+ * understood, too: `{ url: {} }` alone stands for pages only.
  *
  * @category derivations
  * @since 0.1.0
  */
-export const clientCapabilities = (handlers: Handlers<"server", unknown>): Capabilities.ClientCapabilities => ({
+export const clientCapabilities = (
+  handlers: Handlers<"server", unknown>,
+  declared: Capabilities.ClientCapabilities = {}
+): Capabilities.ClientCapabilities => ({
   ...(handlers["sampling/createMessage"] !== undefined ? { sampling: {} } : undefined),
   ...(handlers["elicitation/create"] !== undefined ? { elicitation: {} } : undefined),
-  ...(handlers["roots/list"] !== undefined ? { roots: {} } : undefined)
+  ...(handlers["roots/list"] !== undefined ? { roots: {} } : undefined),
+  ...declared
 })

@@ -243,10 +243,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
 ): Effect.fn.Return<Shape, TransportError, Transport | Scope.Scope | Handlers.ServicesOf<H, "client"> | R> {
   const revisions = options.revisions ?? Revision.supported
   const fallback = Session.newest(revisions) ?? Revision.latest
-  const capabilities: Capabilities.ServerCapabilities = {
-    ...Handlers.serverCapabilities(handlers),
-    ...options.capabilities
-  }
+  const capabilities = Handlers.serverCapabilities(handlers, options.capabilities)
   const introduced = Deferred.makeUnsafe<Profile.ClientProfile, SessionClosed>()
   const { sessionless } = options
   let profile: Profile.ClientProfile | undefined

@@ -1,6 +1,6 @@
 /** What a record of handlers says of itself: the services it needs, and the capabilities it amounts to. */
-import { CallbackContext, type Handlers, RequestContext } from "@effect-mcp/session"
-import { describe, expectTypeOf, it } from "@effect/vitest"
+import { CallbackContext, Handlers, RequestContext } from "@effect-mcp/session"
+import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
 describe("what the session provides", () => {
@@ -26,5 +26,28 @@ describe("what the session provides", () => {
     expectTypeOf<Handlers.ServicesOf<typeof handlers, "client">>().toEqualTypeOf<never>()
     const mistaken = { "notifications/roots/list_changed": () => report }
     expectTypeOf<Handlers.ServicesOf<typeof mistaken, "client">>().toEqualTypeOf<RequestContext.RequestContext>()
+  })
+})
+
+describe("what handlers show, and what is declared beyond it", () => {
+  const subscribe = { "resources/subscribe": () => Effect.succeed({}) }
+
+  it("[RES-01] subscriptions are declared beside whatever else is said of resources", () => {
+    assert.deepStrictEqual(Handlers.serverCapabilities(subscribe), { resources: { subscribe: true } })
+    assert.deepStrictEqual(Handlers.serverCapabilities(subscribe, { resources: { listChanged: true }, logging: {} }), {
+      resources: { subscribe: true, listChanged: true },
+      logging: {}
+    })
+    assert.deepStrictEqual(Handlers.serverCapabilities(subscribe, { resources: { subscribe: false } }), {
+      resources: { subscribe: false }
+    })
+  })
+
+  it("[ELI-01] [ELI-02] questions stand for forms, unless their modes are declared", () => {
+    const elicit = { "elicitation/create": () => Effect.succeed({ action: "cancel" as const }) }
+    assert.deepStrictEqual(Handlers.clientCapabilities(elicit), { elicitation: {} })
+    assert.deepStrictEqual(Handlers.clientCapabilities(elicit, { elicitation: { url: {} } }), {
+      elicitation: { url: {} }
+    })
   })
 })
