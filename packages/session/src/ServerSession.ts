@@ -11,7 +11,7 @@ import {
   Handshake,
   type Initialize,
   JsonRpc,
-  Logging,
+  type Logging,
   McpError,
   type Meta,
   Methods,
@@ -35,6 +35,7 @@ import * as Dispatch from "./Dispatch.ts"
 import * as Handlers from "./Handlers.ts"
 import * as AskingContext from "./internal/AskingContext.ts"
 import * as Core from "./internal/Core.ts"
+import * as LogLevel from "./internal/LogLevel.ts"
 import * as Reader from "./internal/Reader.ts"
 import * as Sender from "./internal/Sender.ts"
 import * as ServedContext from "./internal/ServedContext.ts"
@@ -316,23 +317,22 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
 
   const { notifications, requests } = Methods
 
-  let threshold: Logging.Level = "debug"
-  const setLevel = (level: Logging.Level) => {
-    threshold = level
-  }
+  const level = LogLevel.make({ remembers: sessionless === undefined })
 
   const log = (message: Omit<Logging.LogMessageParams, "_meta">, via: Origin | undefined) =>
     Effect.suspend(() =>
-      Logging.isAtLeast(message.level, threshold)
-        ? sender.notify(notifications["notifications/message"], message, via)
-        : Effect.void
+      level.admits(message.level) ? sender.notify(notifications["notifications/message"], message, via) : Effect.void
     )
 
   const contexts: AskingContext.AskingParts = { ...ServedContext.parts(core, sender), log }
 
   core.read(Reader.make(core, {
     sender,
-    dispatch: Dispatch.make("client", withLevel(handlers, capabilities, setLevel), options.middleware?.inbound),
+    dispatch: Dispatch.make(
+      "client",
+      capabilities.logging === undefined ? handlers : level.settableBy(handlers),
+      options.middleware?.inbound
+    ),
     profile: () => profile,
     contextOf: (served, request, profile) =>
       // The services of the handlers were captured with the session's context when it was made.
@@ -423,20 +423,6 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   }
   return session
 })
-
-/** A server that logs lets its client say which messages it wants; its own handler, if it has one, is asked first. */
-const withLevel = (
-  handlers: Handlers.Handlers<"client", unknown>,
-  capabilities: Capabilities.ServerCapabilities,
-  setLevel: (level: Logging.Level) => void
-): Handlers.Handlers<"client", unknown> => {
-  if (capabilities.logging === undefined) return handlers
-  const own = handlers["logging/setLevel"] ?? (() => Effect.succeed({}))
-  return {
-    ...handlers,
-    "logging/setLevel": (params) => Effect.tap(own(params), () => Effect.sync(() => setLevel(params.level)))
-  }
-}
 
 /**
  * Serves one client, from beginning to end: the main program of a server that runs as a child process.
