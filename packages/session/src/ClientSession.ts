@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import {
-  Capabilities,
+  type Capabilities,
   CloseReason,
   type Completion,
   Differences,
@@ -20,7 +20,6 @@ import {
   type Prompt,
   type Resource,
   Revision,
-  Sampling,
   type Tool
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
@@ -33,11 +32,11 @@ import { CallbackContext } from "./CallbackContext.ts"
 import * as Dispatch from "./Dispatch.ts"
 import * as Handlers from "./Handlers.ts"
 import * as HandshakeError from "./HandshakeError.ts"
+import * as AnsweringHandlers from "./internal/AnsweringHandlers.ts"
 import * as Core from "./internal/Core.ts"
 import * as OutputSchemas from "./internal/OutputSchemas.ts"
 import * as Paging from "./internal/Paging.ts"
 import * as Reader from "./internal/Reader.ts"
-import * as Rules from "./internal/Rules.ts"
 import * as Sender from "./internal/Sender.ts"
 import * as ServedContext from "./internal/ServedContext.ts"
 import { trust } from "./internal/trust.ts"
@@ -47,7 +46,7 @@ import * as Limits from "./Limits.ts"
 import type { Middleware } from "./Middleware.ts"
 import type { RequestError } from "./RequestError.ts"
 import type { RequestOptions } from "./RequestOptions.ts"
-import * as Session from "./Session.ts"
+import type * as Session from "./Session.ts"
 import type { Transport } from "./Transport.ts"
 
 /**
@@ -274,7 +273,7 @@ export const make = Effect.fnUntraced(
   > {
     const limits = Limits.make(options.limits)
     const revisions = options.revisions ?? Revision.supported
-    const offer = Session.newest(revisions) ?? Revision.latest
+    const offer = Revision.newest(revisions)
     const handlers: Handlers.Handlers<"server", unknown> = options.handlers ?? {}
     const capabilities = Handlers.clientCapabilities(handlers, options.capabilities)
     let profile: Profile.ServerProfile | undefined
@@ -296,7 +295,11 @@ export const make = Effect.fnUntraced(
     const outputSchemas = options.validator === undefined
       ? undefined
       : OutputSchemas.make({ validator: options.validator, capacity: limits.outputSchemas, emit: core.emit })
-    const dispatch = Dispatch.make("server", guarded(handlers, capabilities), options.middleware?.inbound)
+    const dispatch = Dispatch.make(
+      "server",
+      AnsweringHandlers.make(handlers, capabilities),
+      options.middleware?.inbound
+    )
     const contexts = ServedContext.parts(core, sender)
     core.read(Reader.make(core, {
       sender,
@@ -361,34 +364,6 @@ export const make = Effect.fnUntraced(
     return yield* HandshakeError.make(reason)
   }
 )
-
-/** What the specification wants of a client that is asked: declared modes (ELI-05), answers that fit, tools that match. */
-const guarded = (
-  handlers: Handlers.Handlers<"server", unknown>,
-  capabilities: Capabilities.ClientCapabilities
-): Handlers.Handlers<"server", unknown> => {
-  const { "elicitation/create": elicit, "sampling/createMessage": createMessage } = handlers
-  return {
-    ...handlers,
-    ...(elicit === undefined ? undefined : {
-      "elicitation/create": (params) =>
-        Capabilities.declares(capabilities, params.mode === "url" ? "elicitation.url" : "elicitation.form")
-          ? Effect.tap(elicit(params), (answer) => {
-            const problem = Rules.problemOf("elicitation/create", params, answer)
-            return problem === undefined ? Effect.void : Effect.die(new Error(problem))
-          })
-          : Effect.fail(McpError.invalidParams(`Elicitation by ${params.mode ?? "form"} is not supported`))
-    }),
-    ...(createMessage === undefined ? undefined : {
-      "sampling/createMessage": (params) => {
-        const checked = Sampling.checkToolUse(params.messages)
-        return Result.isSuccess(checked)
-          ? createMessage(params)
-          : Effect.fail(McpError.invalidParams(`Invalid params for sampling/createMessage: ${checked.failure}`))
-      }
-    })
-  }
-}
 
 const shape = (
   core: Core.Core<Handshake.ClientState>,

@@ -48,7 +48,7 @@ import { RequestContext } from "./RequestContext.ts"
 import type { RequestError } from "./RequestError.ts"
 import * as RequestErrors from "./RequestError.ts"
 import type { RequestOptions } from "./RequestOptions.ts"
-import * as Session from "./Session.ts"
+import type * as Session from "./Session.ts"
 import { SessionClosed } from "./SessionClosed.ts"
 import { type Origin, Transport } from "./Transport.ts"
 import type { TransportError } from "./TransportError.ts"
@@ -243,7 +243,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   options: Options<R>
 ): Effect.fn.Return<Shape, TransportError, Transport | Scope.Scope | Handlers.ServicesOf<H, "client"> | R> {
   const revisions = options.revisions ?? Revision.supported
-  const fallback = Session.newest(revisions) ?? Revision.latest
+  const fallback = Revision.newest(revisions)
   const capabilities = Handlers.serverCapabilities(handlers, options.capabilities)
   const introduced = Deferred.makeUnsafe<Profile.ClientProfile, SessionClosed>()
   const { sessionless } = options

@@ -34,7 +34,9 @@ export interface Options {
  * @since 0.1.0
  */
 export interface InFlight {
+  /** Requests of this side that wait for their responses. */
   readonly sent: number
+  /** Requests of the peer whose replies are not on their way yet. */
   readonly served: number
 }
 
@@ -45,7 +47,9 @@ export interface InFlight {
  * @since 0.1.0
  */
 export interface Session<State> {
+  /** Where the handshake stands, with what is known there. */
   readonly state: Effect.Effect<State>
+  /** How much is in flight now. */
   readonly inFlight: Effect.Effect<InFlight>
   /** What happens from now on, until the session ends; a reader that lags by more than 1,024 loses the oldest. */
   readonly events: Stream.Stream<SessionEvent>
@@ -57,12 +61,3 @@ export interface Session<State> {
   /** Waits until the session has ended, and says why. */
   readonly closed: Effect.Effect<CloseReason.CloseReason>
 }
-
-/**
- * The newest of these revisions.
- *
- * @category ordering
- * @since 0.1.0
- */
-export const newest = (revisions: ReadonlyArray<Revision.Revision>): Revision.Revision | undefined =>
-  revisions.toSorted().at(-1)
