@@ -13,10 +13,12 @@ import {
   JsonRpc,
   type Logging,
   McpError,
+  type Meta,
   type Method,
   Methods,
   type Pagination,
   type Profile,
+  type Progress,
   type Prompt,
   type Resource,
   Revision,
@@ -171,6 +173,11 @@ export interface Shape extends Session.Session<Handshake.ClientState> {
     level: Logging.Level,
     options?: RequestOptions<R>
   ) => Effect.Effect<void, RequestError, R>
+  /**
+   * Reports a step of progress of the server's request that brought this token (PRG-04). Inside a handler, `CallbackContext`
+   * does it, and sees to it that the value grows and nothing comes behind the reply.
+   */
+  readonly progress: (token: Meta.ProgressToken, step: Progress.Progress) => Effect.Effect<void, RequestError>
   /** Says that the roots have changed. Needs the capability `roots.listChanged` to be declared (ROOT-02). */
   readonly rootsListChanged: Effect.Effect<void, RequestError>
   /**
@@ -423,6 +430,8 @@ const shape = (
       sender.request(requests["prompts/get"], input === undefined ? { name } : { name, arguments: input }, options),
     complete: (params, options) => sender.request(requests["completion/complete"], params, options),
     setLogLevel: (level, options) => Effect.asVoid(sender.request(requests["logging/setLevel"], { level }, options)),
+    progress: (progressToken, step) =>
+      sender.notify(notifications["notifications/progress"], { ...step, progressToken }),
     rootsListChanged: sender.notify(notifications["notifications/roots/list_changed"], {}),
     notifications: (name) => core.subscriptions.follow(name)
   }
