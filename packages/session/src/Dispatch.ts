@@ -2,6 +2,10 @@
  * From a request to its result, without a session: no scope, no queue, no reader. A session runs each of its requests
  * through it in a fiber; a server without sessions can call it directly.
  *
+ * What a session does besides is then the caller's to do: it answers `initialize` and `ping`, gives handlers their context
+ * (`RequestContext` or `CallbackContext`, if they ask for it, and a scope), and makes results fit the peer's revision by
+ * `Differences.project`.
+ *
  * @since 0.1.0
  */
 import { type JsonRpc, McpError, type Method, Methods, type Profile, Revision } from "@effect-mcp/protocol"
@@ -35,8 +39,8 @@ export interface Dispatch<R> {
     profile: Profile.Profile
   ) => Result.Result<Effect.Effect<unknown, McpError.McpError, R>, McpError.McpError>
   /**
-   * Serves one request: prepares it, and runs its handler behind the middleware. Fails with −32601 for a method that is not served and −32602 for params that do not fit, and with whatever
-   * `McpError` the handler fails with.
+   * Serves one request: prepares it, and runs its handler behind the middleware. Fails as `prepare` does, and with whatever
+   * `McpError` the handler fails with. The result is what the handler answered, in the form of the newest revision.
    */
   readonly handle: (
     request: JsonRpc.Request,
@@ -57,6 +61,25 @@ const paramsOf = (message: JsonRpc.Request | JsonRpc.Notification): unknown => m
 
 /**
  * Prepares the handlers of what `from` sends, and the middleware that stands before those of requests.
+ *
+ * @example
+ * ```ts
+ * import { Content, Differences, JsonRpc, type Profile } from "@effect-mcp/protocol"
+ * import { Dispatch } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const dispatch = Dispatch.make("client", {
+ *   "tools/call": ({ name }) => Effect.succeed({ content: [Content.text(`you called ${name}`)] })
+ * })
+ * const client: Profile.ClientProfile = { revision: "2025-03-26", capabilities: {}, info: undefined }
+ *
+ * export const reply = (request: JsonRpc.Request) =>
+ *   Effect.match(dispatch.handle(request, client), {
+ *     onFailure: (error) => JsonRpc.failure(request.id, error),
+ *     onSuccess: (result) =>
+ *       JsonRpc.success(request.id, Differences.project(request.method, "result", client.revision, result))
+ *   })
+ * ```
  *
  * @category constructors
  * @since 0.1.0

@@ -105,7 +105,9 @@ const measured = <A, E, R>(
 }
 
 /**
- * The middleware that measures requests of both directions.
+ * The middleware that measures requests of both directions. What is refused before it reaches a handler, say of an unknown
+ * method, is not measured; the event `Refused` tells of it. A duration carries the method, the revision, the tool or prompt,
+ * and what went wrong, if something did.
  *
  * @example
  * ```ts
