@@ -181,8 +181,9 @@ export interface Shape extends Session.Session<Handshake.ClientState> {
   /** Says that the roots have changed. Needs the capability `roots.listChanged` to be declared (ROOT-02). */
   readonly rootsListChanged: Effect.Effect<void, RequestError>
   /**
-   * The server's notifications of one kind, from now on and until the session ends; a follower that lags by more than 1,024
-   * loses the oldest. What a handler is given is in the stream, too.
+   * The server's notifications of one kind, from when the stream is run and until the session ends; a follower that lags by
+   * more than 1,024 loses the oldest. What a handler is given is in the stream, too. A stream that is forked misses what comes
+   * before its fiber has begun: fork it with `startImmediately`.
    */
   readonly notifications: <Name extends Handlers.NotificationName<"server">>(
     name: Name
@@ -436,6 +437,32 @@ const shape = (
     notifications: (name) => core.subscriptions.follow(name)
   }
 }
+
+/**
+ * Handlers on their own, checked where they are written rather than where they are used.
+ *
+ * @example
+ * ```ts
+ * import { CallbackContext, ClientSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const handlers = ClientSession.handlers({
+ *   "elicitation/create": Effect.fnUntraced(function*({ message }) {
+ *     const { profile } = yield* CallbackContext.CallbackContext
+ *     yield* Effect.logInfo(`${profile.info.name} asks: ${message}`)
+ *     return { action: "decline" }
+ *   })
+ * })
+ *
+ * export const session = ClientSession.layer({ info: { name: "example", version: "1.0.0" }, handlers })
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const handlers = <const H extends Handlers.Handlers<"server", unknown>>(
+  handlers: H & Handlers.Only<H, "server">
+): H => handlers
 
 /**
  * The session as a Layer, under the key of one particular server. Every build of this Layer makes a session of its own, also

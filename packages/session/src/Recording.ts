@@ -34,7 +34,7 @@ export type Entry =
 export interface Recording {
   /** Put it where the recorded transport stood. */
   readonly transport: Transport["Service"]
-  /** What passes from now on; a reader that lags by more than 1,024 loses the oldest. */
+  /** What passes from when the stream is run; a reader that lags by more than 1,024 loses the oldest. */
   readonly entries: Stream.Stream<Entry>
 }
 

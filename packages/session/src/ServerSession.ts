@@ -188,11 +188,18 @@ export interface Shape extends Session.Session<State> {
   readonly toolListChanged: Effect.Effect<void, RequestError>
   /** Says that the list has changed. Needs the capability `prompts.listChanged` (PRM-02). */
   readonly promptListChanged: Effect.Effect<void, RequestError>
-  /** The client's notifications of one kind, from now on and until the session ends. */
+  /**
+   * The client's notifications of one kind, from when the stream is run and until the session ends; a follower that lags by
+   * more than 1,024 loses the oldest. What a handler is given is in the stream, too. A stream that is forked misses what comes
+   * before its fiber has begun: fork it with `startImmediately`.
+   */
   readonly notifications: <Name extends Handlers.NotificationName<"client">>(
     name: Name
   ) => Stream.Stream<Methods.NotificationParamsOf<Name>>
-  /** Everything the client sends, as it came, from now on; for looking on, since it is dealt with all the same. */
+  /**
+   * Everything the client sends, as it came, from when the stream is run; for looking on, since it is dealt with all the same. A
+   * follower that lags by more than 1,024 loses the oldest.
+   */
   readonly messages: Stream.Stream<JsonRpc.Message>
   /** Sends a message as it is: no gate, no matching. Its response, if it is a request, will be reported as unmatched. */
   readonly send: (message: JsonRpc.Message, options?: Related) => Effect.Effect<void, RequestError>

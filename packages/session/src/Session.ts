@@ -51,7 +51,10 @@ export interface Session<State> {
   readonly state: Effect.Effect<State>
   /** How much is in flight now. */
   readonly inFlight: Effect.Effect<InFlight>
-  /** What happens from now on, until the session ends; a reader that lags by more than 1,024 loses the oldest. */
+  /**
+   * What happens from when the stream is run, until the session ends; a reader that lags by more than 1,024 loses the oldest.
+   * `observe` misses nothing.
+   */
   readonly events: Stream.Stream<SessionEvent>
   /**
    * Ends the session, and waits until it has ended. Handlers may finish within the graceful close; one that waits for this
