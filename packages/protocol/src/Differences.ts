@@ -305,8 +305,11 @@ export const project = <A>(
 ): A => {
   // The canonical form of every message is that of the newest revision.
   if (revision === latest) return value
+  const difference = byMethod.get(method)?.[part]
+  // Most have none; and a method that the table does not know must leave no trace, since a peer may have made up its name.
+  if (difference === undefined) return value
   const key = `${method} ${part} ${revision}`
-  if (!compiled.has(key)) compiled.set(key, byMethod.get(method)?.[part]?.(revision))
+  if (!compiled.has(key)) compiled.set(key, difference(revision))
   const projection = compiled.get(key)
   // A projection only drops optional members and says the same in the words of an older revision.
   return projection === undefined ? value : trust<A>(projection(value))

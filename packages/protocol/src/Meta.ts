@@ -26,7 +26,9 @@ export interface Meta {
  */
 // Of free-form objects there is nothing to look into, and this is five times faster than a `Record` of `Unknown`: what is
 // received is passed on as it is, so nothing has to be copied either.
-export const Meta: Schema.Codec<Meta> = trust(Schema.ObjectKeyword.pipe(Schema.refine(isRecord)))
+export const Meta: Schema.Codec<Meta> = trust(
+  Schema.ObjectKeyword.pipe(Schema.refine(isRecord, { expected: "object" }))
+)
 
 /**
  * A progress token: what a requester puts into `_meta.progressToken` to be told of progress (PRG-01).

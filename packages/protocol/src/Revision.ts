@@ -64,6 +64,22 @@ export const isRevision = (value: string): value is Revision => known.has(value)
 export const isAtLeast = (revision: Revision, since: Revision): boolean => revision >= since
 
 /**
+ * The newest of these revisions, of which there is at least one.
+ *
+ * @example
+ * ```ts
+ * import { Revision } from "@effect-mcp/protocol"
+ *
+ * export const newest = Revision.newest(["2025-06-18", "2024-11-05"]) // => "2025-06-18"
+ * ```
+ *
+ * @category ordering
+ * @since 0.1.0
+ */
+export const newest = (revisions: readonly [Revision, ...ReadonlyArray<Revision>]): Revision =>
+  revisions.reduce((newest, revision) => isAtLeast(revision, newest) ? revision : newest)
+
+/**
  * What a revision says about the envelope, where revisions differ.
  *
  * @category models

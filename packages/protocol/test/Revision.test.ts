@@ -43,3 +43,10 @@ it("[MSG-09] an id that could not be read is null before 2025-11-25 and absent f
     assert.strictEqual(Revision.envelopes[revision].unreadableId, expected, revision)
   }
 })
+
+it("the newest of revisions is the one with the latest date, wherever it stands", () => {
+  assert.strictEqual(Revision.newest(["2025-06-18", "2024-11-05", "2025-03-26"]), "2025-06-18")
+  assert.strictEqual(Revision.newest(["2024-11-05", "2025-03-26", "2025-06-18"]), "2025-06-18")
+  assert.strictEqual(Revision.newest(["2024-11-05"]), "2024-11-05")
+  assert.strictEqual(Revision.newest(Revision.supported), Revision.latest)
+})

@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import {
-  Capabilities,
+  type Capabilities,
   CloseReason,
   type Completion,
   Differences,
@@ -13,14 +13,15 @@ import {
   JsonRpc,
   type Logging,
   McpError,
+  type Meta,
   type Method,
   Methods,
   type Pagination,
   type Profile,
+  type Progress,
   type Prompt,
   type Resource,
   Revision,
-  Sampling,
   type Tool
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
@@ -33,11 +34,11 @@ import { CallbackContext } from "./CallbackContext.ts"
 import * as Dispatch from "./Dispatch.ts"
 import * as Handlers from "./Handlers.ts"
 import * as HandshakeError from "./HandshakeError.ts"
+import * as AnsweringHandlers from "./internal/AnsweringHandlers.ts"
 import * as Core from "./internal/Core.ts"
 import * as OutputSchemas from "./internal/OutputSchemas.ts"
 import * as Paging from "./internal/Paging.ts"
 import * as Reader from "./internal/Reader.ts"
-import * as Rules from "./internal/Rules.ts"
 import * as Sender from "./internal/Sender.ts"
 import * as ServedContext from "./internal/ServedContext.ts"
 import { trust } from "./internal/trust.ts"
@@ -47,7 +48,7 @@ import * as Limits from "./Limits.ts"
 import type { Middleware } from "./Middleware.ts"
 import type { RequestError } from "./RequestError.ts"
 import type { RequestOptions } from "./RequestOptions.ts"
-import * as Session from "./Session.ts"
+import type * as Session from "./Session.ts"
 import type { Transport } from "./Transport.ts"
 
 /**
@@ -172,11 +173,17 @@ export interface Shape extends Session.Session<Handshake.ClientState> {
     level: Logging.Level,
     options?: RequestOptions<R>
   ) => Effect.Effect<void, RequestError, R>
+  /**
+   * Reports a step of progress of the server's request that brought this token (PRG-04). Inside a handler, `CallbackContext`
+   * does it, and sees to it that the value grows and nothing comes behind the reply.
+   */
+  readonly progress: (token: Meta.ProgressToken, step: Progress.Progress) => Effect.Effect<void, RequestError>
   /** Says that the roots have changed. Needs the capability `roots.listChanged` to be declared (ROOT-02). */
   readonly rootsListChanged: Effect.Effect<void, RequestError>
   /**
-   * The server's notifications of one kind, from now on and until the session ends; a follower that lags by more than 1,024
-   * loses the oldest. What a handler is given is in the stream, too.
+   * The server's notifications of one kind, from when the stream is run and until the session ends; a follower that lags by
+   * more than 1,024 loses the oldest. What a handler is given is in the stream, too. A stream that is forked misses what comes
+   * before its fiber has begun: fork it with `startImmediately`.
    */
   readonly notifications: <Name extends Handlers.NotificationName<"server">>(
     name: Name
@@ -293,15 +300,16 @@ const closedWhile = (error: RequestError): HandshakeError.HandshakeErrorReason =
 export const make = Effect.fnUntraced(
   function*<const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">, R = never>(
     options: Options<H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
-  ): Effect.fn.Return<Shape, HandshakeError.HandshakeError, Transport | Scope.Scope | Handlers.ServicesOf<H> | R> {
+  ): Effect.fn.Return<
+    Shape,
+    HandshakeError.HandshakeError,
+    Transport | Scope.Scope | Handlers.ServicesOf<H, "server"> | R
+  > {
     const limits = Limits.make(options.limits)
     const revisions = options.revisions ?? Revision.supported
-    const offer = Session.newest(revisions) ?? Revision.latest
+    const offer = Revision.newest(revisions)
     const handlers: Handlers.Handlers<"server", unknown> = options.handlers ?? {}
-    const capabilities: Capabilities.ClientCapabilities = {
-      ...Handlers.clientCapabilities(handlers),
-      ...options.capabilities
-    }
+    const capabilities = Handlers.clientCapabilities(handlers, options.capabilities)
     let profile: Profile.ServerProfile | undefined
 
     const core = yield* Core.make<Handshake.ClientState>({
@@ -329,7 +337,11 @@ export const make = Effect.fnUntraced(
         clientInfo: options.info
       })
     const declared = () => introduction(profile?.revision ?? offer).capabilities
-    const dispatch = Dispatch.make("server", guarded(handlers, declared), options.middleware?.inbound)
+    const dispatch = Dispatch.make(
+      "server",
+      AnsweringHandlers.make(handlers, declared),
+      options.middleware?.inbound
+    )
     const contexts = ServedContext.parts(core, sender)
     core.read(Reader.make(core, {
       sender,
@@ -394,34 +406,6 @@ export const make = Effect.fnUntraced(
   }
 )
 
-/** What the specification wants of a client that is asked: declared modes (ELI-05), answers that fit, tools that match. */
-const guarded = (
-  handlers: Handlers.Handlers<"server", unknown>,
-  declared: () => Capabilities.ClientCapabilities
-): Handlers.Handlers<"server", unknown> => {
-  const { "elicitation/create": elicit, "sampling/createMessage": createMessage } = handlers
-  return {
-    ...handlers,
-    ...(elicit === undefined ? undefined : {
-      "elicitation/create": (params) =>
-        Capabilities.declares(declared(), params.mode === "url" ? "elicitation.url" : "elicitation.form")
-          ? Effect.tap(elicit(params), (answer) => {
-            const problem = Rules.problemOf("elicitation/create", params, answer)
-            return problem === undefined ? Effect.void : Effect.die(new Error(problem))
-          })
-          : Effect.fail(McpError.invalidParams(`Elicitation by ${params.mode ?? "form"} is not supported`))
-    }),
-    ...(createMessage === undefined ? undefined : {
-      "sampling/createMessage": (params) => {
-        const checked = Sampling.checkToolUse(params.messages)
-        return Result.isSuccess(checked)
-          ? createMessage(params)
-          : Effect.fail(McpError.invalidParams(`Invalid params for sampling/createMessage: ${checked.failure}`))
-      }
-    })
-  }
-}
-
 const shape = (
   core: Core.Core<Handshake.ClientState>,
   sender: Sender.Sender,
@@ -480,10 +464,38 @@ const shape = (
       sender.request(requests["prompts/get"], input === undefined ? { name } : { name, arguments: input }, options),
     complete: (params, options) => sender.request(requests["completion/complete"], params, options),
     setLogLevel: (level, options) => Effect.asVoid(sender.request(requests["logging/setLevel"], { level }, options)),
+    progress: (progressToken, step) =>
+      sender.notify(notifications["notifications/progress"], { ...step, progressToken }),
     rootsListChanged: sender.notify(notifications["notifications/roots/list_changed"], {}),
     notifications: (name) => core.subscriptions.follow(name)
   }
 }
+
+/**
+ * Handlers on their own, checked where they are written rather than where they are used.
+ *
+ * @example
+ * ```ts
+ * import { CallbackContext, ClientSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const handlers = ClientSession.handlers({
+ *   "elicitation/create": Effect.fnUntraced(function*({ message }) {
+ *     const { profile } = yield* CallbackContext.CallbackContext
+ *     yield* Effect.logInfo(`${profile.info.name} asks: ${message}`)
+ *     return { action: "decline" }
+ *   })
+ * })
+ *
+ * export const session = ClientSession.layer({ info: { name: "example", version: "1.0.0" }, handlers })
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const handlers = <const H extends Handlers.Handlers<"server", unknown>>(
+  handlers: H & Handlers.Only<H, "server">
+): H => handlers
 
 /**
  * The session as a Layer, under the key of one particular server. Every build of this Layer makes a session of its own, also
@@ -522,7 +534,7 @@ export const layerOf = <
 ): Layer.Layer<
   Self,
   HandshakeError.HandshakeError,
-  Transport | Handlers.ServicesOf<H> | Exclude<R, Scope.Scope>
+  Transport | Handlers.ServicesOf<H, "server"> | Exclude<R, Scope.Scope>
 > => Layer.fresh(Layer.effect(key, make(options)))
 
 /**
@@ -557,5 +569,5 @@ export const layer = <
 ): Layer.Layer<
   ClientSession,
   HandshakeError.HandshakeError,
-  Transport | Handlers.ServicesOf<H> | Exclude<R, Scope.Scope>
+  Transport | Handlers.ServicesOf<H, "server"> | Exclude<R, Scope.Scope>
 > => layerOf(ClientSession, options)

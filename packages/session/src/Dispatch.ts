@@ -2,6 +2,10 @@
  * From a request to its result, without a session: no scope, no queue, no reader. A session runs each of its requests
  * through it in a fiber; a server without sessions can call it directly.
  *
+ * What a session does besides is then the caller's to do: it answers `initialize` and `ping`, gives handlers their context
+ * (`RequestContext` or `CallbackContext`, if they ask for it, and a scope), and makes results fit the peer's revision by
+ * `Differences.project`.
+ *
  * @since 0.1.0
  */
 import { type JsonRpc, McpError, type Method, Methods, type Profile, Revision } from "@effect-mcp/protocol"
@@ -35,8 +39,8 @@ export interface Dispatch<R> {
     profile: Profile.Profile
   ) => Result.Result<Effect.Effect<unknown, McpError.McpError, R>, McpError.McpError>
   /**
-   * Serves one request: prepares it, and runs its handler behind the middleware. Fails with −32601 for a method that is not
-   * served and −32602 for params that do not fit, and with whatever `McpError` the handler fails with.
+   * Serves one request: prepares it, runs its handler behind the middleware, and puts the result into the words of the peer's
+   * revision. Fails as `prepare` does, and with whatever `McpError` the handler fails with.
    */
   readonly handle: (
     request: JsonRpc.Request,

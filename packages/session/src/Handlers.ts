@@ -70,7 +70,9 @@ export type NotificationHandler<Name extends keyof Methods.Notifications, R = ne
  */
 export type Handlers<From extends Method.Role, R = never> =
   & { readonly [Name in RequestName<From>]?: RequestHandler<Name, R> }
-  & { readonly [Name in NotificationName<From>]?: NotificationHandler<Name, R> }
+  & {
+    readonly [Name in NotificationName<From>]?: NotificationHandler<Name, Exclude<R, RequestContext | CallbackContext>>
+  }
 
 /**
  * The services that a record of handlers runs with.
@@ -78,27 +80,32 @@ export type Handlers<From extends Method.Role, R = never> =
  * @category models
  * @since 0.1.0
  */
-export type ContextOf<H> = {
-  [Name in keyof H]-?: NonNullable<H[Name]> extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R
-    : never
+export type ContextOf<H> = { [Name in keyof H]-?: NeededBy<H[Name]> }[keyof H]
+
+/** The services that one handler runs with. */
+type NeededBy<Handler> = NonNullable<Handler> extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R
+  : never
+
+/**
+ * What the session provides to a handler of what `From` sends, by itself and each time: a scope that closes when the handler has
+ * ended, and to a handler of requests who asks. Nobody waits for what is made of a notification, so there is nobody to report to.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Provided<From extends Method.Role, Name> =
+  | Scope.Scope
+  | (Name extends RequestName<From> ? From extends "client" ? RequestContext : CallbackContext : never)
+
+/**
+ * The services that a record of handlers of what `From` sends needs, those the session provides left out.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type ServicesOf<H, From extends Method.Role> = {
+  [Name in keyof H]-?: Exclude<NeededBy<H[Name]>, Provided<From, Name>>
 }[keyof H]
-
-/**
- * What the session provides to handlers, by itself and for each request: who asks, and a scope that closes when the handler has
- * ended.
- *
- * @category models
- * @since 0.1.0
- */
-export type Provided = RequestContext | CallbackContext | Scope.Scope
-
-/**
- * The services that a record of handlers needs, those the session provides left out.
- *
- * @category models
- * @since 0.1.0
- */
-export type ServicesOf<H> = Exclude<ContextOf<H>, Provided>
 
 /**
  * Makes a handler for something that is not in the method table a type error.
@@ -112,47 +119,51 @@ export type Only<H, From extends Method.Role> = {
 }
 
 /**
- * The capabilities that a server's handlers amount to (TOOL-01, RES-01, PRM-01, CMP-01). That a list may change is not seen
- * from them: what is to say `listChanged` is declared beside them.
+ * The capabilities that a server's handlers amount to, and what it declares beyond them. What is declared counts, but a handler
+ * of subscriptions shows `resources.subscribe` whatever else is declared of resources, unless it is declared to be `false`.
  *
  * @example
  * ```ts
  * import { Handlers } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
- * export const declared = Handlers.serverCapabilities({
- *   "tools/list": () => Effect.succeed({ tools: [] }),
- *   "resources/subscribe": () => Effect.succeed({})
- * }) // => { tools: {}, resources: { subscribe: true } }
+ * export const capabilities = Handlers.serverCapabilities(
+ *   { "resources/subscribe": () => Effect.succeed({}) },
+ *   { resources: { listChanged: true } }
+ * ) // => { resources: { subscribe: true, listChanged: true } }
  * ```
  *
  * @category derivations
  * @since 0.1.0
  */
-export const serverCapabilities = (handlers: Handlers<"client", unknown>): Capabilities.ServerCapabilities => {
+export const serverCapabilities = (
+  handlers: Handlers<"client", unknown>,
+  declared: Capabilities.ServerCapabilities = {}
+): Capabilities.ServerCapabilities => {
   const handles = (...names: ReadonlyArray<keyof Handlers<"client">>) =>
     names.some((name) => handlers[name] !== undefined)
   return {
     ...(handles("tools/list", "tools/call") ? { tools: {} } : undefined),
     ...(handles("prompts/list", "prompts/get") ? { prompts: {} } : undefined),
-    ...(handles("resources/list", "resources/read", "resources/templates/list", "resources/subscribe")
-      ? { resources: handles("resources/subscribe") ? { subscribe: true } : {} }
-      : undefined),
+    ...(handles("resources/list", "resources/read", "resources/templates/list") ? { resources: {} } : undefined),
     ...(handles("completion/complete") ? { completions: {} } : undefined),
-    ...(handles("logging/setLevel") ? { logging: {} } : undefined)
+    ...(handles("logging/setLevel") ? { logging: {} } : undefined),
+    ...declared,
+    ...(handles("resources/subscribe") ? { resources: { subscribe: true, ...declared.resources } } : undefined)
   }
 }
 
 /**
- * The capabilities that a client's handlers amount to (ROOT-01, SMP-01, ELI-01). Elicitation stands for forms (ELI-02);
- * declare `url` beside it where pages to visit are understood, too.
+ * The capabilities that a client's handlers amount to, and what it declares beyond them. A handler of questions shows an
+ * `elicitation` without modes, which stands for forms (ELI-02). Declare `{ form: {}, url: {} }` where pages to visit are
+ * understood, too: `{ url: {} }` alone stands for pages only.
  *
  * @example
  * ```ts
  * import { Handlers } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
- * export const declared = Handlers.clientCapabilities({
+ * export const capabilities = Handlers.clientCapabilities({
  *   "roots/list": () => Effect.succeed({ roots: [{ uri: "file:///home/ada/notes" }] })
  * }) // => { roots: {} }
  * ```
@@ -160,8 +171,12 @@ export const serverCapabilities = (handlers: Handlers<"client", unknown>): Capab
  * @category derivations
  * @since 0.1.0
  */
-export const clientCapabilities = (handlers: Handlers<"server", unknown>): Capabilities.ClientCapabilities => ({
+export const clientCapabilities = (
+  handlers: Handlers<"server", unknown>,
+  declared: Capabilities.ClientCapabilities = {}
+): Capabilities.ClientCapabilities => ({
   ...(handlers["sampling/createMessage"] !== undefined ? { sampling: {} } : undefined),
   ...(handlers["elicitation/create"] !== undefined ? { elicitation: {} } : undefined),
-  ...(handlers["roots/list"] !== undefined ? { roots: {} } : undefined)
+  ...(handlers["roots/list"] !== undefined ? { roots: {} } : undefined),
+  ...declared
 })

@@ -45,6 +45,9 @@ export interface Shape {
 /**
  * Checks values against JSON Schemas. `JsonSchemaValidatorLaws` of `@effect-mcp/testing` judges an implementation.
  *
+ * A session does not look for this service: a client is given its validator as an option, so that one provided for something else
+ * decides nothing about an untrusted server. The service is for programs that pass one validator around.
+ *
  * @example
  * ```ts
  * import { JsonSchemaValidator } from "@effect-mcp/session"

@@ -78,21 +78,6 @@ export interface Limits {
 }
 
 /**
- * A duration in milliseconds; `Infinity` for one that never ends. What is no duration throws.
- *
- * @example
- * ```ts
- * import { Limits } from "@effect-mcp/session"
- *
- * export const millis = Limits.toMillis("2 minutes") // => 120000
- * ```
- *
- * @category conversions
- * @since 0.1.0
- */
-export const toMillis = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
-
-/**
  * Fills in the defaults.
  *
  * @example
@@ -106,18 +91,18 @@ export const toMillis = (duration: Duration.Input): number => Duration.toMillis(
  * @since 0.1.0
  */
 export const make = (options: Options = {}): Limits => ({
-  requestDeadline: toMillis(options.requestDeadline ?? "60 seconds"),
-  requestTotal: toMillis(options.requestTotal ?? "1 hour"),
-  handshake: toMillis(options.handshake ?? "30 seconds"),
-  opening: toMillis(options.opening ?? Duration.infinity),
-  gracefulClose: toMillis(options.gracefulClose ?? "5 seconds"),
-  write: toMillis(options.write ?? "30 seconds"),
+  requestDeadline: Duration.toMillis(options.requestDeadline ?? "60 seconds"),
+  requestTotal: Duration.toMillis(options.requestTotal ?? "1 hour"),
+  handshake: Duration.toMillis(options.handshake ?? "30 seconds"),
+  opening: Duration.toMillis(options.opening ?? Duration.infinity),
+  gracefulClose: Duration.toMillis(options.gracefulClose ?? "5 seconds"),
+  write: Duration.toMillis(options.write ?? "30 seconds"),
   outgoing: options.outgoing ?? 1024,
   incoming: options.incoming ?? 256,
   incomingBytes: options.incomingBytes ?? 32 * 1024 * 1024,
   replies: options.replies ?? 16_384,
   progress: options.progress ?? 256,
-  progressInterval: toMillis(options.progressInterval ?? 0),
+  progressInterval: Duration.toMillis(options.progressInterval ?? 0),
   notifications: options.notifications ?? 1024,
   outputSchemas: options.outputSchemas ?? 1024,
   malformedReplies: options.malformedReplies ?? 10

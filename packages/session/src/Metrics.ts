@@ -4,8 +4,7 @@
  *
  * @since 0.1.0
  */
-import type { CloseReason, Method } from "@effect-mcp/protocol"
-import { ErrorCode } from "@effect-mcp/protocol"
+import { ErrorCode, type Method } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
@@ -62,6 +61,8 @@ export const serverActiveRequests: Metric.Gauge<number> = Metric.gauge("mcp.serv
 
 /**
  * How long the sessions of each side lasted, in seconds. Every session is measured when it has ended; it needs no middleware.
+ * The attributes are `mcp.protocol.version`, if the two sides came to terms, and `error.type`, the close reason, unless one of
+ * the sides just ended it.
  *
  * @category metrics
  * @since 0.1.0
@@ -70,28 +71,6 @@ export const sessionDuration: { readonly [Role in Method.Role]: Metric.Histogram
   client: seconds("mcp.client.session.duration", "The duration of the MCP session as observed on the MCP client"),
   server: seconds("mcp.server.session.duration", "The duration of the MCP session as observed on the MCP server")
 }
-
-/**
- * What a session's duration says of it: its revision, if the two sides came to terms, and what went wrong, if something did.
- *
- * @example
- * ```ts
- * import { Metrics } from "@effect-mcp/session"
- *
- * export const attributes = Metrics.sessionAttributes({ _tag: "PeerStalled", afterMillis: 30_000 }, "2025-11-25")
- * // => { "mcp.protocol.version": "2025-11-25", "error.type": "PeerStalled" }
- * ```
- *
- * @category derivations
- * @since 0.1.0
- */
-export const sessionAttributes = (
-  reason: CloseReason.CloseReason,
-  revision: string | undefined
-): { readonly [name: string]: string } => ({
-  ...(revision === undefined ? {} : { "mcp.protocol.version": revision }),
-  ...(reason._tag === "Requested" || reason._tag === "PeerEnded" ? {} : { "error.type": reason._tag })
-})
 
 const measured = <A, E, R>(
   direction: Operation.Direction,
@@ -126,7 +105,9 @@ const measured = <A, E, R>(
 }
 
 /**
- * The middleware that measures requests of both directions.
+ * The middleware that measures requests of both directions. What is refused before it reaches a handler, say of an unknown
+ * method, is not measured; the event `Refused` tells of it. A duration carries the method, the revision, the tool or prompt,
+ * and what went wrong, if something did.
  *
  * @example
  * ```ts

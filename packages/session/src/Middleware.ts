@@ -12,7 +12,7 @@ import { trust } from "./internal/trust.ts"
 import type { RequestError } from "./RequestError.ts"
 
 /**
- * A request of the peer, past all gates and with params that fit, on its way to its handler.
+ * A request of the peer, past the gates of the session and with params that fit, on its way to its handler.
  *
  * @category models
  * @since 0.1.0
@@ -65,7 +65,8 @@ export type Outbound<Services = never> = <Params extends object, Result, R>(
 
 /**
  * Middleware for both ways. What it needs becomes a requirement of the session's Layer, but for the context of the request that
- * a handler runs with.
+ * a handler runs with. The type has to say so, since a function for any params cannot be looked into: a piece that uses a
+ * service `Quota` is a `Middleware<Quota>` where it is written. {@link inbound} and {@link outbound} find it out by themselves.
  *
  * @example
  * ```ts
@@ -88,9 +89,12 @@ export type Outbound<Services = never> = <Params extends object, Result, R>(
  * @since 0.1.0
  */
 export interface Middleware<InboundServices = never, OutboundServices = never> {
-  /** Passed by each request of the peer but `initialize` and `ping`, which the session answers itself. */
+  /**
+   * Passed by each request of the peer on its way to a handler: not by `initialize` and `ping`, which the session answers
+   * itself, and not by what is refused before, which the event `Refused` tells of.
+   */
   readonly inbound?: Inbound<InboundServices> | undefined
-  /** Passed by each request of this side but `initialize`. */
+  /** Passed by each request of this side but `initialize`, also by one that a gate will refuse. */
   readonly outbound?: Outbound<OutboundServices> | undefined
 }
 
@@ -98,12 +102,18 @@ export interface Middleware<InboundServices = never, OutboundServices = never> {
 type InboundServicesOf<M> = M extends Middleware<infer R, infer _> ? R : never
 type OutboundServicesOf<M> = M extends Middleware<infer _, infer R> ? R : never
 
-const inner = <S, T>(outer: Inbound<S> | undefined, inside: Inbound<T> | undefined): Inbound<S | T> | undefined => {
-  if (outer === undefined || inside === undefined) return outer ?? inside
-  return (request, next) => outer(request, (changed) => inside(changed, next))
+const bothInbound = <S, T>(
+  first: Inbound<S> | undefined,
+  second: Inbound<T> | undefined
+): Inbound<S | T> | undefined => {
+  if (first === undefined || second === undefined) return first ?? second
+  return (request, next) => first(request, (changed) => second(changed, next))
 }
 
-const outer = <S, T>(first: Outbound<S> | undefined, second: Outbound<T> | undefined): Outbound<S | T> | undefined => {
+const bothOutbound = <S, T>(
+  first: Outbound<S> | undefined,
+  second: Outbound<T> | undefined
+): Outbound<S | T> | undefined => {
   if (first === undefined || second === undefined) return first ?? second
   return (request, next) => first(request, (changed) => second(changed, next))
 }
@@ -127,8 +137,8 @@ export const all = <const M extends ReadonlyArray<Middleware<unknown, unknown>>>
 ): Middleware<InboundServicesOf<M[number]>, OutboundServicesOf<M[number]>> =>
   // What all of them need together is what each of them needs.
   trust(middleware.reduce<Middleware<unknown, unknown>>((first, second) => ({
-    inbound: inner(first.inbound, second.inbound),
-    outbound: outer(first.outbound, second.outbound)
+    inbound: bothInbound(first.inbound, second.inbound),
+    outbound: bothOutbound(first.outbound, second.outbound)
   }), {}))
 
 /**

@@ -14,8 +14,8 @@ import * as Subscriptions from "./internal/Subscriptions.ts"
 import { type Connection, type FrameError, type Inbound, Transport } from "./Transport.ts"
 
 /**
- * One frame that passed. `at` is milliseconds since 1970 by the program's `Clock`. A frame that was `Received` but could not be
- * read stands there with its error.
+ * One frame. `at` is milliseconds since 1970 by the program's `Clock`. `Sent` is what the session handed to the transport, whether
+ * or not it could be delivered; `Received` what the transport delivered; `Unreadable` bytes that came and are no frame.
  *
  * @category models
  * @since 0.1.0
@@ -34,7 +34,7 @@ export type Entry =
 export interface Recording {
   /** Put it where the recorded transport stood. */
   readonly transport: Transport["Service"]
-  /** What passes from now on; a reader that lags by more than 1,024 loses the oldest. */
+  /** What passes from when the stream is run; a reader that lags by more than 1,024 loses the oldest. */
   readonly entries: Stream.Stream<Entry>
 }
 

@@ -11,7 +11,7 @@ import {
   Handshake,
   type Initialize,
   JsonRpc,
-  Logging,
+  type Logging,
   McpError,
   type Meta,
   Methods,
@@ -35,6 +35,7 @@ import * as Dispatch from "./Dispatch.ts"
 import * as Handlers from "./Handlers.ts"
 import * as AskingContext from "./internal/AskingContext.ts"
 import * as Core from "./internal/Core.ts"
+import * as LogLevel from "./internal/LogLevel.ts"
 import * as Reader from "./internal/Reader.ts"
 import * as Sender from "./internal/Sender.ts"
 import * as ServedContext from "./internal/ServedContext.ts"
@@ -47,7 +48,7 @@ import { RequestContext } from "./RequestContext.ts"
 import type { RequestError } from "./RequestError.ts"
 import * as RequestErrors from "./RequestError.ts"
 import type { RequestOptions } from "./RequestOptions.ts"
-import * as Session from "./Session.ts"
+import type * as Session from "./Session.ts"
 import { SessionClosed } from "./SessionClosed.ts"
 import { type Origin, Transport } from "./Transport.ts"
 import type { TransportError } from "./TransportError.ts"
@@ -187,11 +188,18 @@ export interface Shape extends Session.Session<State> {
   readonly toolListChanged: Effect.Effect<void, RequestError>
   /** Says that the list has changed. Needs the capability `prompts.listChanged` (PRM-02). */
   readonly promptListChanged: Effect.Effect<void, RequestError>
-  /** The client's notifications of one kind, from now on and until the session ends. */
+  /**
+   * The client's notifications of one kind, from when the stream is run and until the session ends; a follower that lags by
+   * more than 1,024 loses the oldest. What a handler is given is in the stream, too. A stream that is forked misses what comes
+   * before its fiber has begun: fork it with `startImmediately`.
+   */
   readonly notifications: <Name extends Handlers.NotificationName<"client">>(
     name: Name
   ) => Stream.Stream<Methods.NotificationParamsOf<Name>>
-  /** Everything the client sends, as it came, from now on; for looking on, since it is dealt with all the same. */
+  /**
+   * Everything the client sends, as it came, from when the stream is run; for looking on, since it is dealt with all the same. A
+   * follower that lags by more than 1,024 loses the oldest.
+   */
   readonly messages: Stream.Stream<JsonRpc.Message>
   /** Sends a message as it is: no gate, no matching. Its response, if it is a request, will be reported as unmatched. */
   readonly send: (message: JsonRpc.Message, options?: Related) => Effect.Effect<void, RequestError>
@@ -270,13 +278,10 @@ export type State = Handshake.ServerState | Handshake.SessionlessServerState
 export const make = Effect.fnUntraced(function*<const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
   options: Options<R>
-): Effect.fn.Return<Shape, TransportError, Transport | Scope.Scope | Handlers.ServicesOf<H> | R> {
+): Effect.fn.Return<Shape, TransportError, Transport | Scope.Scope | Handlers.ServicesOf<H, "client"> | R> {
   const revisions = options.revisions ?? Revision.supported
-  const fallback = Session.newest(revisions) ?? Revision.latest
-  const capabilities: Capabilities.ServerCapabilities = {
-    ...Handlers.serverCapabilities(handlers),
-    ...options.capabilities
-  }
+  const fallback = Revision.newest(revisions)
+  const capabilities = Handlers.serverCapabilities(handlers, options.capabilities)
   const introduced = Deferred.makeUnsafe<Profile.ClientProfile, SessionClosed>()
   const { sessionless } = options
   let profile: Profile.ClientProfile | undefined
@@ -352,23 +357,22 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
 
   const { notifications, requests } = Methods
 
-  let threshold: Logging.Level = "debug"
-  const setLevel = (level: Logging.Level) => {
-    threshold = level
-  }
+  const level = LogLevel.make({ remembers: sessionless === undefined })
 
   const log = (message: Omit<Logging.LogMessageParams, "_meta">, via: Origin | undefined) =>
     Effect.suspend(() =>
-      Logging.isAtLeast(message.level, threshold)
-        ? sender.notify(notifications["notifications/message"], message, via)
-        : Effect.void
+      level.admits(message.level) ? sender.notify(notifications["notifications/message"], message, via) : Effect.void
     )
 
   const contexts: AskingContext.AskingParts = { ...ServedContext.parts(core, sender), log }
 
   core.read(Reader.make(core, {
     sender,
-    dispatch: Dispatch.make("client", withLevel(handlers, capabilities, setLevel), options.middleware?.inbound),
+    dispatch: Dispatch.make(
+      "client",
+      capabilities.logging === undefined ? handlers : level.settableBy(handlers),
+      options.middleware?.inbound
+    ),
     profile: () => profile,
     contextOf: (served, request, profile) =>
       // The services of the handlers were captured with the session's context when it was made.
@@ -460,20 +464,6 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   return session
 })
 
-/** A server that logs lets its client say which messages it wants; its own handler, if it has one, is asked first. */
-const withLevel = (
-  handlers: Handlers.Handlers<"client", unknown>,
-  capabilities: Capabilities.ServerCapabilities,
-  setLevel: (level: Logging.Level) => void
-): Handlers.Handlers<"client", unknown> => {
-  if (capabilities.logging === undefined) return handlers
-  const own = handlers["logging/setLevel"] ?? (() => Effect.succeed({}))
-  return {
-    ...handlers,
-    "logging/setLevel": (params) => Effect.tap(own(params), () => Effect.sync(() => setLevel(params.level)))
-  }
-}
-
 /**
  * Serves one client, from beginning to end: the main program of a server that runs as a child process.
  *
@@ -501,7 +491,7 @@ export const serve = <const H extends Handlers.Handlers<"client", unknown>, R = 
 ): Effect.Effect<
   CloseReason.CloseReason,
   TransportError,
-  Transport | Handlers.ServicesOf<H> | Exclude<R, Scope.Scope>
+  Transport | Handlers.ServicesOf<H, "client"> | Exclude<R, Scope.Scope>
 > => Effect.scoped(Effect.flatMap(make<H, R>(handlers, options), (session) => session.closed))
 
 /**
@@ -557,7 +547,11 @@ export const handlers = <const H extends Handlers.Handlers<"client", unknown>>(
 export const layerInProcess = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
   options: Options<R>
-): Layer.Layer<Transport, TransportError, Exclude<Exclude<Handlers.ServicesOf<H> | R, Transport>, Scope.Scope>> =>
+): Layer.Layer<
+  Transport,
+  TransportError,
+  Exclude<Exclude<Handlers.ServicesOf<H, "client"> | R, Transport>, Scope.Scope>
+> =>
   Layer.fresh(Layer.effect(
     Transport,
     Effect.gen(function*() {
@@ -597,5 +591,5 @@ export const layerInProcess = <const H extends Handlers.Handlers<"client", unkno
 export const layer = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
   options: Options<R>
-): Layer.Layer<ServerSession, TransportError, Transport | Handlers.ServicesOf<H> | Exclude<R, Scope.Scope>> =>
+): Layer.Layer<ServerSession, TransportError, Transport | Handlers.ServicesOf<H, "client"> | Exclude<R, Scope.Scope>> =>
   Layer.fresh(Layer.effect(ServerSession, make<H, R>(handlers, options)))

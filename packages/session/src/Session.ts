@@ -34,7 +34,9 @@ export interface Options {
  * @since 0.1.0
  */
 export interface InFlight {
+  /** Requests of this side that wait for their responses. */
   readonly sent: number
+  /** Requests of the peer whose replies are not on their way yet. */
   readonly served: number
 }
 
@@ -45,9 +47,14 @@ export interface InFlight {
  * @since 0.1.0
  */
 export interface Session<State> {
+  /** Where the handshake stands, with what is known there. */
   readonly state: Effect.Effect<State>
+  /** How much is in flight now. */
   readonly inFlight: Effect.Effect<InFlight>
-  /** What happens from now on, until the session ends; a reader that lags by more than 1,024 loses the oldest. */
+  /**
+   * What happens from when the stream is run, until the session ends; a reader that lags by more than 1,024 loses the oldest.
+   * `observe` misses nothing.
+   */
   readonly events: Stream.Stream<SessionEvent>
   /**
    * Ends the session, and waits until it has ended. Handlers may finish within the graceful close; one that waits for this
@@ -57,19 +64,3 @@ export interface Session<State> {
   /** Waits until the session has ended, and says why. */
   readonly closed: Effect.Effect<CloseReason.CloseReason>
 }
-
-/**
- * The newest of these revisions; `undefined` if there are none.
- *
- * @example
- * ```ts
- * import { Session } from "@effect-mcp/session"
- *
- * export const offered = Session.newest(["2025-03-26", "2025-11-25", "2025-06-18"]) // => "2025-11-25"
- * ```
- *
- * @category ordering
- * @since 0.1.0
- */
-export const newest = (revisions: ReadonlyArray<Revision.Revision>): Revision.Revision | undefined =>
-  revisions.toSorted().at(-1)

@@ -600,9 +600,9 @@ describe("services", () => {
 
   it.effect("the types say what is missing, and that the session gives its handlers their context", () =>
     Effect.gen(function*() {
-      type Needs = Handlers.ServicesOf<typeof handlers>
+      type Needs = Handlers.ServicesOf<typeof handlers, "client">
       const needs: Greeting extends Needs ? Needs extends Greeting ? true : false : false = true
-      const none: [Handlers.ServicesOf<ReturnType<typeof tools>>] extends [never] ? true : false = true
+      const none: [Handlers.ServicesOf<ReturnType<typeof tools>, "client">] extends [never] ? true : false = true
       assert.isTrue(needs && none)
       const typed: Handlers.Handlers<"client"> = {
         "tools/list": ({ cursor }) => Effect.succeed({ tools: [], nextCursor: `after ${cursor ?? "the start"}` })

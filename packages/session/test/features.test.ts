@@ -9,6 +9,7 @@ import {
   Transport
 } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
@@ -296,7 +297,7 @@ for (const { form: name, pair } of forms) {
   })
 }
 
-describe("what the seeds have besides", () => {
+describe("what a session does by hand", () => {
   it.effect("capabilities are checked part by part, experimental ones by value", () =>
     Effect.gen(function*() {
       const { server } = yield* connect({
@@ -321,6 +322,24 @@ describe("what the seeds have besides", () => {
       const another = server.buildCreateMessage({ messages: [], maxTokens: 1 })
       assert.strictEqual(new Set([built.id, other.id, another.id]).size, 3)
       assert.deepStrictEqual(yield* server.inFlight, { sent: 0, served: 0 })
+    }).pipe(Effect.scoped))
+
+  it.effect("a client reports progress by the token that a request brought", () =>
+    Effect.gen(function*() {
+      const operating = yield* Deferred.make<ClientSession.Shape>()
+      const handlers: typeof clientHandlers = {
+        "roots/list": Effect.fnUntraced(function*() {
+          const { meta } = yield* CallbackContext.CallbackContext
+          const { progress } = yield* Deferred.await(operating)
+          yield* Effect.orDie(progress(meta?.progressToken ?? "none", { progress: 1, total: 2 }))
+          return { roots: [] }
+        })
+      }
+      const { client, server } = yield* connect({ client: { handlers } })
+      yield* Deferred.succeed(operating, client)
+      const steps: Array<unknown> = []
+      yield* server.listRoots({ onProgress: ({ progress, total }) => Effect.sync(() => steps.push([progress, total])) })
+      assert.deepStrictEqual(steps, [[1, 2]])
     }).pipe(Effect.scoped))
 
   it.effect("a message can be sent as it is, and all that comes can be followed", () =>

@@ -2,7 +2,8 @@ import { JsonRpc } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
-import { introduce, settled, withRawClient, withRawServer } from "./support/sessions.ts"
+import * as Stream from "effect/Stream"
+import { connected, introduce, settled, start, withRawClient, withRawServer } from "./support/sessions.ts"
 
 /** Notifications as either side may get them: of any method, a request's too, and with params that fit or do not. */
 const all = [
@@ -46,4 +47,24 @@ describe("[MSG-12] a notification is not answered, good or bad, handled or not",
       assert.deepStrictEqual(raw.received.slice(said), [])
       assert.strictEqual((yield* session.state)._tag, "Operating")
     }).pipe(Effect.provide(Logger.layer([]))))
+})
+
+describe("a stream of notifications", () => {
+  it.effect("misses nothing that comes after its fiber has started at once", () =>
+    Effect.gen(function*() {
+      const { client, server } = yield* connected({
+        server: { capabilities: { tools: { listChanged: true }, logging: {} } },
+        client: { capabilities: { roots: { listChanged: true } } }
+      })
+      const seen: Array<string> = []
+      const follow = <A>(name: string, stream: Stream.Stream<A>) =>
+        start(Stream.runForEach(stream, () => Effect.sync(() => seen.push(name))))
+      yield* follow("tools", client.notifications("notifications/tools/list_changed"))
+      yield* follow("roots", server.notifications("notifications/roots/list_changed"))
+      yield* follow("all", server.messages)
+      yield* server.toolListChanged
+      yield* client.rootsListChanged
+      yield* settled
+      assert.sameMembers(seen, ["tools", "roots", "all"])
+    }))
 })

@@ -117,6 +117,17 @@ describe("a server without sessions", () => {
       assert.deepStrictEqual(messages.at(-1), JsonRpc.success(1, text("StatelessModeNotSupported")))
     }))
 
+  it.effect("lets nobody set the level at which it logs for others", () =>
+    Effect.gen(function*() {
+      const { raw } = yield* sessionless({
+        say: Effect.as(RequestContext.log({ level: "info", data: "here" }), text("said"))
+      })
+      yield* raw.send(JsonRpc.request(1, "logging/setLevel", { level: "emergency" }))
+      assert.deepStrictEqual(yield* raw.response, JsonRpc.success(1, {}))
+      yield* raw.send(call(2, "say"))
+      assert.deepStrictEqual(names([yield* raw.receive, yield* raw.receive]), ["notifications/message", 2])
+    }))
+
   it.effect("tells what it has to tell", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* sessionless()

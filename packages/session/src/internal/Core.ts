@@ -7,11 +7,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Metric from "effect/Metric"
 import * as Ref from "effect/Ref"
 import * as Scope from "effect/Scope"
 import type { Limits } from "../Limits.ts"
-import * as Metrics from "../Metrics.ts"
 import type { Session } from "../Session.ts"
 import type { SessionEvent } from "../SessionEvent.ts"
 import { type Connection, type Inbound, Transport } from "../Transport.ts"
@@ -24,6 +22,7 @@ import * as NotificationQueue from "./NotificationQueue.ts"
 import * as Observers from "./Observers.ts"
 import * as Outbox from "./Outbox.ts"
 import * as Replies from "./Replies.ts"
+import * as SessionDuration from "./SessionDuration.ts"
 import * as Subscriptions from "./Subscriptions.ts"
 import * as Timer from "./Timer.ts"
 
@@ -256,11 +255,7 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     yield* Scope.close(connectionScope, Exit.void)
     if (reader !== undefined) yield* within(Fiber.await(reader), cleanupMillis)
     happen({ _tag: "Drained" })
-    const duration = Metrics.sessionDuration[side.role]
-    yield* Metric.update(
-      Metric.withAttributes(duration, Metrics.sessionAttributes(reason, revision)),
-      (timer.now() - connectedAt) / 1000
-    )
+    yield* SessionDuration.record({ role: side.role, reason, revision, millis: timer.now() - connectedAt })
     observers.emit({ _tag: "Closed", reason, unfinished: unfinished() })
     observers.end()
     subscriptions.end()

@@ -11,10 +11,10 @@ import {
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
-import { toMillis } from "../Limits.ts"
 import type * as Middleware from "../Middleware.ts"
 import * as RequestError from "../RequestError.ts"
 import type { RequestOptions } from "../RequestOptions.ts"
@@ -277,9 +277,11 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       if (typeof admission === "object") return fail(admission)
       const blocked = refusal(row, params)
       if (blocked !== undefined) return fail(blocked)
-      const allowedMillis = options?.deadline === undefined ? limits.requestDeadline : toMillis(options.deadline)
+      const allowedMillis = options?.deadline === undefined
+        ? limits.requestDeadline
+        : Duration.toMillis(options.deadline)
       const totalMillis = options?.maxTotal !== undefined
-        ? toMillis(options.maxTotal)
+        ? Duration.toMillis(options.maxTotal)
         : options?.extendOnProgress === true
         ? Math.max(limits.requestTotal, allowedMillis)
         : Number.POSITIVE_INFINITY

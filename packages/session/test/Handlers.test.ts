@@ -1,0 +1,53 @@
+/** What a record of handlers says of itself: the services it needs, and the capabilities it amounts to. */
+import { CallbackContext, Handlers, RequestContext } from "@effect-mcp/session"
+import { assert, describe, expectTypeOf, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+
+describe("what the session provides", () => {
+  const report = Effect.asVoid(RequestContext.progress({ progress: 1 }))
+  const reportBack = Effect.asVoid(CallbackContext.progress({ progress: 1 }))
+
+  it("a server's handlers of requests have a RequestContext, and no CallbackContext", () => {
+    const handlers = { "tools/list": () => Effect.as(report, { tools: [] }) }
+    expectTypeOf<Handlers.ServicesOf<typeof handlers, "client">>().toEqualTypeOf<never>()
+    const mistaken = { "tools/list": () => Effect.as(reportBack, { tools: [] }) }
+    expectTypeOf<Handlers.ServicesOf<typeof mistaken, "client">>().toEqualTypeOf<CallbackContext.CallbackContext>()
+  })
+
+  it("a client's handlers of requests have a CallbackContext, and no RequestContext", () => {
+    const handlers = { "roots/list": () => Effect.as(reportBack, { roots: [] }) }
+    expectTypeOf<Handlers.ServicesOf<typeof handlers, "server">>().toEqualTypeOf<never>()
+    const mistaken = { "roots/list": () => Effect.as(report, { roots: [] }) }
+    expectTypeOf<Handlers.ServicesOf<typeof mistaken, "server">>().toEqualTypeOf<RequestContext.RequestContext>()
+  })
+
+  it("handlers of notifications have a scope, and nobody to report to", () => {
+    const handlers = { "notifications/roots/list_changed": () => Effect.asVoid(Effect.scope) }
+    expectTypeOf<Handlers.ServicesOf<typeof handlers, "client">>().toEqualTypeOf<never>()
+    const mistaken = { "notifications/roots/list_changed": () => report }
+    expectTypeOf<Handlers.ServicesOf<typeof mistaken, "client">>().toEqualTypeOf<RequestContext.RequestContext>()
+  })
+})
+
+describe("what handlers show, and what is declared beyond it", () => {
+  const subscribe = { "resources/subscribe": () => Effect.succeed({}) }
+
+  it("[RES-01] subscriptions are declared beside whatever else is said of resources", () => {
+    assert.deepStrictEqual(Handlers.serverCapabilities(subscribe), { resources: { subscribe: true } })
+    assert.deepStrictEqual(Handlers.serverCapabilities(subscribe, { resources: { listChanged: true }, logging: {} }), {
+      resources: { subscribe: true, listChanged: true },
+      logging: {}
+    })
+    assert.deepStrictEqual(Handlers.serverCapabilities(subscribe, { resources: { subscribe: false } }), {
+      resources: { subscribe: false }
+    })
+  })
+
+  it("[ELI-01] [ELI-02] questions stand for forms, unless their modes are declared", () => {
+    const elicit = { "elicitation/create": () => Effect.succeed({ action: "cancel" as const }) }
+    assert.deepStrictEqual(Handlers.clientCapabilities(elicit), { elicitation: {} })
+    assert.deepStrictEqual(Handlers.clientCapabilities(elicit, { elicitation: { url: {} } }), {
+      elicitation: { url: {} }
+    })
+  })
+})
