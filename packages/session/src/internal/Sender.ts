@@ -292,9 +292,12 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       // The handshake's own request is no matter of the program's.
       options?.event !== undefined
         ? exchange(row, params, options)
-        : provided(middleware(
-          { method: row.name, params, profile: parties.profile(), onOpen: undefined },
-          (sent) => exchange(row, sent.params, { ...options, onOpen: sent.onOpen })
+        // A request is an effect: nothing of it happens before it runs, and all of it happens each time that it does.
+        : provided(Effect.suspend(() =>
+          middleware(
+            { method: row.name, params, profile: parties.profile(), onOpen: undefined },
+            (sent) => exchange(row, sent.params, { ...options, onOpen: sent.onOpen })
+          )
         ))
 
   /** Hands a message that expects no response to the outbox, and waits until it is sent or there is room for others. */
