@@ -14,6 +14,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
+import * as Tracer from "effect/Tracer"
 import { toMillis } from "../Limits.ts"
 import type * as Middleware from "../Middleware.ts"
 import * as RequestError from "../RequestError.ts"
@@ -281,9 +282,12 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       })
     })
 
+  // A caller without a span begins a trace; it does not go on with that in which the session was made.
+  const services = Context.omit(Tracer.ParentSpan)(core.context)
+
   /** What middleware needs was captured when the session was made; what the caller has comes first. */
   const provided = <A, E, R>(effect: Effect.Effect<A, E, unknown>): Effect.Effect<A, E, R> =>
-    trust(Effect.updateContext(effect, (caller) => Context.merge(core.context, caller)))
+    trust(Effect.updateContext(effect, (caller) => Context.merge(services, caller)))
 
   const { middleware } = parties
   const request: Sender["request"] = middleware === undefined
