@@ -287,14 +287,20 @@ export const make = Effect.fnUntraced(
     }, { limits, observe: options.observe }).pipe(
       Effect.mapError((error) => HandshakeError.make({ _tag: "ConnectFailed", error }))
     )
+    const outputSchemas = options.validator === undefined
+      ? undefined
+      : OutputSchemas.make({
+        validator: options.validator,
+        capacity: limits.outputSchemas,
+        emit: core.emit,
+        revision: () => profile?.revision
+      })
     const sender = Sender.make(core, {
       profile: () => profile,
       declared: capabilities,
-      middleware: options.middleware?.outbound
+      middleware: options.middleware?.outbound,
+      checking: outputSchemas?.checking
     })
-    const outputSchemas = options.validator === undefined
-      ? undefined
-      : OutputSchemas.make({ validator: options.validator, capacity: limits.outputSchemas, emit: core.emit })
     const dispatch = Dispatch.make("server", guarded(handlers, capabilities), options.middleware?.inbound)
     const contexts = ServedContext.parts(core, sender)
     core.read(Reader.make(core, {
@@ -338,8 +344,7 @@ export const make = Effect.fnUntraced(
       return core.closed
     }))
     if (verdict !== undefined && Result.isSuccess(verdict)) {
-      const checks = outputSchemas !== undefined && Revision.isAtLeast(verdict.success.revision, OutputSchemas.since)
-      return shape(core, checks ? outputSchemas.checking(sender) : sender, verdict.success)
+      return shape(core, sender, verdict.success)
     }
 
     const reason = verdict !== undefined

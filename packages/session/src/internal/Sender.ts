@@ -72,6 +72,8 @@ export interface Parties {
   readonly declared: Declared
   /** What every request but `initialize` goes through. */
   readonly middleware: Middleware.Outbound<unknown> | undefined
+  /** What looks at requests as the peer gets them, and at results as it gave them. */
+  readonly checking?: ((request: Sender["request"]) => Sender["request"]) | undefined
 }
 
 /** What the gates look at. */
@@ -260,7 +262,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
     })
   }
 
-  const exchange: Sender["request"] = (row, params, options) =>
+  const unchecked: Sender["request"] = (row, params, options) =>
     Effect.suspend(() => {
       const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
       const admission = admit(options?.event ?? (row.name === "ping" ? sendPing : sendRequest))
@@ -289,7 +291,8 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
   const provided = <A, E, R>(effect: Effect.Effect<A, E, unknown>): Effect.Effect<A, E, R> =>
     trust(Effect.updateContext(effect, (caller) => Context.merge(services, caller)))
 
-  const { middleware } = parties
+  const { checking, middleware } = parties
+  const exchange = checking === undefined ? unchecked : checking(unchecked)
   const request: Sender["request"] = middleware === undefined
     ? exchange
     : (row, params, options) =>
