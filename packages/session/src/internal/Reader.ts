@@ -278,7 +278,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
 
   const batch = (frames: ReadonlyArray<unknown>, origin: Origin | undefined, bytes: number) => {
     const revision = profile()?.revision
-    // No handshake can be in a batch, since without one there is no revision that has batches (MSG-16).
+    // A session has no handshake in a batch, since without one there is no revision that has batches (MSG-16).
     if (origin instanceof Batch || revision === undefined || !Revision.envelopes[revision].batches) {
       return malformed({ id: undefined, answerable: true, problem: "a message is no batch" }, origin)
     }
