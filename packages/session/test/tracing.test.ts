@@ -225,6 +225,21 @@ describe("tracing", () => {
     }).pipe(traced)
   })
 
+  it.effect("[MSG-31] law 10: what travelled while the session was made does not travel with what is sent later", () => {
+    const { traced } = collector()
+    return Effect.gen(function*() {
+      const { raw, session } = yield* Effect.provideService(
+        withRawServer({ client: { middleware } }),
+        Tracing.Baggage,
+        { baggage: "userId=alice" }
+      )
+      const calling = yield* start(session.callTool("x"))
+      yield* settled
+      assert.sameMembers(Object.keys(Object(metaOf(raw.received.at(-1)))), ["traceparent"])
+      yield* Fiber.interrupt(calling)
+    }).pipe(traced)
+  })
+
   it.effect("[MSG-28] what the caller says beside the trace goes along", () => {
     const { traced } = collector()
     return Effect.gen(function*() {

@@ -19,6 +19,7 @@ import { toMillis } from "../Limits.ts"
 import type * as Middleware from "../Middleware.ts"
 import * as RequestError from "../RequestError.ts"
 import type { RequestOptions } from "../RequestOptions.ts"
+import { Baggage } from "../Tracing.ts"
 import type { Origin } from "../Transport.ts"
 import { TransportError } from "../TransportError.ts"
 import type { Core, State } from "./Core.ts"
@@ -284,8 +285,8 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       })
     })
 
-  // A caller without a span begins a trace; it does not go on with that in which the session was made.
-  const services = Context.omit(Tracer.ParentSpan)(core.context)
+  // A caller without a span begins a trace; it does not go on with that in which the session was made, nor with its baggage.
+  const services = Context.omit(Tracer.ParentSpan, Baggage)(core.context)
 
   /** What middleware needs was captured when the session was made; what the caller has comes first. */
   const provided = <A, E, R>(effect: Effect.Effect<A, E, unknown>): Effect.Effect<A, E, R> =>
