@@ -39,8 +39,11 @@ const ids = /^(?!0{32})[\da-f]{32}$/
 const spans = /^(?!0{16})[\da-f]{16}$/
 const flags = /^[\da-f]{2}$/
 
-/** Members with a value each, separated by commas: what both lists have in common. */
-const list = /^[\t\x20-\x7E]*=[\t\x20-\x7E]*$/
+/**
+ * Members with a value each, separated by commas: what both lists have in common. Before the first `=` there is none, so that
+ * there is one way only to read a text, and a long one that does not fit is found out in one go.
+ */
+const list = /^[\t\x20-\x3C\x3E-\x7E]*=[\t\x20-\x7E]*$/
 
 /**
  * The trace that the metadata names. What is not in the format is no trace; a version to come is read as far as this one goes.
@@ -60,7 +63,8 @@ const list = /^[\t\x20-\x7E]*=[\t\x20-\x7E]*$/
 export const fromMeta = (meta: Meta | undefined): TraceContext | undefined => {
   const traceparent = meta?.["traceparent"]
   if (typeof traceparent !== "string") return undefined
-  const [first = "", traceId = "", spanId = "", last = "", ...more] = traceparent.split("-")
+  // Of what follows it matters only whether there is any.
+  const [first = "", traceId = "", spanId = "", last = "", ...more] = traceparent.split("-", 5)
   const fits = version.test(first) && ids.test(traceId) && spans.test(spanId) && flags.test(last)
   if (!fits || (first === "00" && more.length > 0)) return undefined
   return { traceId, spanId, sampled: (Number.parseInt(last, 16) & 1) === 1 }

@@ -20,6 +20,8 @@ const form: Elicitation.Form = {
 const fitting: ReadonlyArray<FormContent.FormContent> = [
   { name: "Ada" },
   { name: "𝒜𝒹𝒶𝓁" },
+  { name: "Al", size: 1, tags: ["c"] },
+  { name: "Al", toString: "x", constructor: 1 },
   { name: "Ada", size: 0, age: -3, sure: false, color: "green", shade: "l", tags: ["a", "c"], marks: [] },
   { name: "Ada", unknown: 1 }
 ]

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 
 /**
  * The request of the server that the running handler of the client serves. It is closed with its request, as the server's
- * `RequestContext` is.
+ * `RequestContext` is, and a spread of it has no members either.
  *
  * @example
  * ```ts

@@ -321,14 +321,20 @@ export const make = Effect.fnUntraced(
     }, { limits, observe: options.observe }).pipe(
       Effect.mapError((error) => HandshakeError.make({ _tag: "ConnectFailed", error }))
     )
+    const outputSchemas = options.validator === undefined
+      ? undefined
+      : OutputSchemas.make({
+        validator: options.validator,
+        capacity: limits.outputSchemas,
+        emit: core.emit,
+        revision: () => profile?.revision
+      })
     const sender = Sender.make(core, {
       profile: () => profile,
       declared: capabilities,
-      middleware: options.middleware?.outbound
+      middleware: options.middleware?.outbound,
+      checking: outputSchemas?.checking
     })
-    const outputSchemas = options.validator === undefined
-      ? undefined
-      : OutputSchemas.make({ validator: options.validator, capacity: limits.outputSchemas, emit: core.emit })
     /** What this client says of itself, in the words of a revision. */
     const introduction = (revision: Revision.Revision): Initialize.InitializeParams =>
       Differences.project("initialize", "params", revision, {
@@ -383,8 +389,7 @@ export const make = Effect.fnUntraced(
       return core.closed
     }))
     if (verdict !== undefined && Result.isSuccess(verdict)) {
-      const checks = outputSchemas !== undefined && Revision.isAtLeast(verdict.success.revision, OutputSchemas.since)
-      return shape(core, checks ? outputSchemas.checking(sender) : sender, verdict.success)
+      return shape(core, sender, verdict.success)
     }
 
     const reason = verdict !== undefined

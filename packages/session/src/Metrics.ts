@@ -100,7 +100,10 @@ const measured = <A, E, R>(
         )
       )
     }
-    return Effect.andThen(Metric.modify(inFlight, 1), Effect.onExit(effect, record))
+    // Whoever is interrupted between the two would count for ever.
+    return Effect.uninterruptibleMask((restore) =>
+      Effect.andThen(Metric.modify(inFlight, 1), Effect.onExit(restore(effect), record))
+    )
   })
 }
 

@@ -35,6 +35,9 @@ export type Telling = Exclude<
  * with the request it belongs to, so a handler never names a request id. It is closed with its request: progress and log
  * messages sent later are dropped, with an event, and requests fail with `ExchangeEnded` (PRG-05).
  *
+ * Its members are made when they are looked at, and a spread (`{ ...context }`) has none of them. Who hands on a changed one names
+ * what it takes over: `{ id: context.id, … }`.
+ *
  * @example
  * ```ts
  * import { RequestContext } from "@effect-mcp/session"

@@ -34,6 +34,7 @@ import type * as Stream from "effect/Stream"
 import * as Dispatch from "./Dispatch.ts"
 import * as Handlers from "./Handlers.ts"
 import * as AskingContext from "./internal/AskingContext.ts"
+import { Batch } from "./internal/Batch.ts"
 import * as Core from "./internal/Core.ts"
 import * as LogLevel from "./internal/LogLevel.ts"
 import * as Reader from "./internal/Reader.ts"
@@ -310,6 +311,10 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   }
 
   const initialize = (request: JsonRpc.Request, origin: Origin | undefined) => {
+    // Where there is no handshake, a revision with batches is known before it (MSG-16).
+    if (origin instanceof Batch) {
+      return refuse(request, McpError.invalidRequest("initialize is no part of a batch"), origin)
+    }
     const params = validate(Methods.requests.initialize.params)(request.params ?? {})
     if (Result.isFailure(params)) {
       const outcome = core.happen({ _tag: "ReceiveInvalidInitialize" })

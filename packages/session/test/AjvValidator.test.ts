@@ -30,6 +30,35 @@ describe("AjvValidator", () => {
       "https://json-schema.org/draft/2019-09/schema"
     ]
   ) {
+    it("[MSG-35] that items are distinct is found out in one go, however many there are", () => {
+      const compiled = AjvValidator.make().compile({ type: "array", uniqueItems: true })
+      assert.isTrue(Result.isSuccess(compiled))
+      if (Result.isFailure(compiled)) return
+      const check = compiled.success
+      // Were each compared with each other, the test would not end in time.
+      const many = Array.from({ length: 200_000 }, (_, index) => ({ index }))
+      assert.isUndefined(check(many))
+      assert.isString(check([...many, { index: 0 }]))
+      for (
+        const [distinct, items] of [
+          [true, []],
+          [true, [1, "1", [1], { 1: 1 }, null, "null", true]],
+          [true, [{ a: 1 }, { a: 1, b: 2 }, { b: 1 }]],
+          [true, [[1, 2], [2, 1]]],
+          [true, [JSON.parse("{\"__proto__\":1}"), {}]],
+          [false, [1, 1]],
+          [false, [0, -0]],
+          [false, [{ a: 1, b: { c: 2, d: [3] } }, { b: { d: [3], c: 2 }, a: 1 }]],
+          [false, [[{ a: 1, b: 2 }], [{ b: 2, a: 1 }]]]
+        ] as const
+      ) {
+        assert.strictEqual(check(items) === undefined, distinct, JSON.stringify(items))
+      }
+      assert.strictEqual(check([1, 1]), "must NOT have duplicate items")
+      const either = AjvValidator.make().compile({ uniqueItems: false })
+      assert.isTrue(Result.isSuccess(either) && either.success([1, 1]) === undefined)
+    })
+
     it(`[MSG-33] knows the tuples of ${dialect}`, () => {
       const check = compile({ $schema: dialect, items: [{ type: "number" }], additionalItems: false })
       assert.isUndefined(check([1]))

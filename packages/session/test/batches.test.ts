@@ -1,6 +1,6 @@
 /** Several messages in one frame, which revision 2025-03-26 has and no other. */
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
-import { MemoryTransport, RequestContext, type Transport } from "@effect-mcp/session"
+import { MemoryTransport, RequestContext, type Transport, TransportError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -19,6 +19,7 @@ import {
   start,
   text,
   tools,
+  upTo,
   withRawClient,
   withRawServer
 } from "./support/sessions.ts"
@@ -193,6 +194,140 @@ describe("a batch that a server receives", () => {
       const replies = [yield* raw.response, yield* raw.response]
       assert.deepStrictEqual(replies.map(({ id }) => id), [1, 2])
       assert.deepStrictEqual(replies.map(codeOf), [-32603, undefined])
+    }))
+
+  it.effect("law 12: replies that no transport can write are replaced at most twice, and then given up", () =>
+    Effect.gen(function*() {
+      const tooLong = TransportError.make({ _tag: "Unserializable", cause: new RangeError("Invalid string length") })
+      const attempts: Array<unknown> = []
+      const { link, record } = yield* withRawClient({
+        handlers: tools({ quick: Effect.succeed(text("quick")), big: Effect.succeed(text("big")) }),
+        server: { sessionless: { revision: batched } },
+        pair: Effect.map(MemoryTransport.make(), (pair) => ({
+          ...pair,
+          server: {
+            connect: Effect.map(pair.server.connect, (connection) => ({
+              ...connection,
+              send: ({ message }) => {
+                attempts.push(JsonRpc.isBatch(message) ? message.map(codeOf) : codeOf(message))
+                return attempts.length > 100 ? Effect.void : Effect.fail(tooLong)
+              }
+            }))
+          }
+        }))
+      })
+      yield* settled
+      link.deliver([call(1, "quick"), call(2, "big")])
+      yield* settled
+      assert.deepStrictEqual(attempts, [[undefined, undefined], [undefined, undefined], [-32603, -32603]])
+      attempts.length = 0
+      link.deliver(call(3, "quick"))
+      yield* settled
+      assert.deepStrictEqual(attempts, [undefined, -32603])
+      assert.strictEqual(record.of("SendFailed").length, 5)
+    }))
+
+  it.effect("law 12: replies that wait for the rest of their batch are bounded", () =>
+    Effect.gen(function*() {
+      const { link, session } = yield* withRawClient({
+        handlers: tools({ never: Effect.never }),
+        server: { limits: { replies: 100 }, sessionless: { revision: batched } }
+      })
+      yield* settled
+      link.deliver([call("a", "never"), ...upTo(100).map(ping)])
+      yield* settled
+      assert.strictEqual((yield* session.state)._tag, "Sessionless")
+      link.deliver([call("b", "never"), ping(101), ping(102)])
+      assert.deepStrictEqual(yield* session.closed, { _tag: "RepliesOverflow", waiting: 101 })
+    }))
+
+  it.effect("law 12: replies that have gone with their batch wait no longer", () =>
+    Effect.gen(function*() {
+      const { frames, link, session } = yield* withRawClient({
+        handlers: tools({ never: Effect.never }),
+        server: { limits: { replies: 100 }, sessionless: { revision: batched } }
+      }).pipe(Effect.map((parts) => ({ ...parts, frames: parts.link.handed })))
+      yield* settled
+      for (let count = 0; count < 10; count++) {
+        link.deliver([call("a", "never"), ...upTo(90).map(ping)])
+        link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: "a" }))
+      }
+      yield* settled
+      assert.strictEqual((yield* session.state)._tag, "Sessionless")
+      assert.strictEqual(frames.length, 900)
+    }))
+
+  it.effect("law 12: a batch that nobody takes counts for as many replies as it has", () =>
+    Effect.gen(function*() {
+      const { link, session } = yield* withRawClient({
+        server: { limits: { replies: 100 }, sessionless: { revision: batched } }
+      })
+      yield* settled
+      link.stall()
+      for (let count = 0; count < 4; count++) link.deliver(upTo(40).map(ping))
+      // The first is with the transport.
+      assert.deepStrictEqual(yield* session.closed, { _tag: "RepliesOverflow", waiting: 120 })
+    }))
+
+  it.effect("law 12: what has gone out counts no longer, and a batch of ten thousand is answered", () =>
+    Effect.gen(function*() {
+      const { link, session } = yield* withRawClient({
+        handlers: tools({ wait: Effect.sleep("1 second").pipe(Effect.as(text("x"))) }),
+        server: { limits: { replies: 10_000 }, sessionless: { revision: batched } }
+      })
+      yield* settled
+      for (let count = 0; count < 3; count++) {
+        link.stall()
+        link.deliver(ping(0))
+        link.deliver(upTo(10_000).map((id) => id % 2 === 0 ? ping(id) : call(id, "wait")))
+        yield* TestClock.adjust("1 second")
+        link.recover()
+        yield* settled
+      }
+      assert.strictEqual((yield* session.state)._tag, "Sessionless")
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+      const codes = link.handed.slice(-10_000).map(codeOf)
+      // Of the 5,000 calls, those that are more than 256 at a time are refused, and all are answered.
+      assert.deepStrictEqual([codes.length, codes.filter((code) => code === -32010).length], [10_000, 5000 - 256])
+    }))
+
+  it.effect("law 12: its bytes are those of its messages, each its share", () =>
+    Effect.gen(function*() {
+      const { link, session } = yield* withRawClient({
+        handlers: tools({ never: Effect.never }),
+        server: { limits: { incomingBytes: 1000 }, sessionless: { revision: batched } }
+      })
+      yield* settled
+      link.deliver([call(1, "never"), call(2, "never"), initialized, initialized], 1600)
+      assert.strictEqual((yield* session.inFlight).served, 2)
+      link.deliver([call(3, "never"), call(4, "never")], 400)
+      assert.strictEqual((yield* session.inFlight).served, 3)
+      yield* settled
+      assert.deepStrictEqual(link.handed, [])
+      link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 3 }))
+      assert.deepStrictEqual(link.handed.map((reply) => "id" in reply ? [reply.id, codeOf(reply)] : reply), [[
+        4,
+        -32010
+      ]])
+    }))
+
+  it.effect("[MSG-15] [MSG-17] a batch within a batch is no message, and the ones beside it are answered", () =>
+    Effect.gen(function*() {
+      const { frames, link } = yield* serverWith({ quick: Effect.succeed(text("quick")) })
+      let nested: unknown = [ping(9)]
+      for (let depth = 0; depth < 10_000; depth++) nested = [nested]
+      link.deliver([nested, call(1, "quick")])
+      yield* settled
+      assert.deepStrictEqual(frames.map(idsOf), [[null, 1]])
+    }))
+
+  it.effect("[MSG-15] one that holds a response and a request is answered when both are dealt with", () =>
+    Effect.gen(function*() {
+      const { frames, link, record } = yield* serverWith({ quick: Effect.succeed(text("quick")) })
+      link.deliver([call(1, "quick"), JsonRpc.success(99, {})])
+      yield* settled
+      assert.deepStrictEqual(frames.map(idsOf), [[1]])
+      assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Unknown"])
     }))
 
   it.effect("law 1: when the session ends, finished requests of a batch are answered though others are not", () =>

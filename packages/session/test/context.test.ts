@@ -99,6 +99,24 @@ describe("what a handler knows", () => {
 })
 
 describe("progress", () => {
+  it.effect("[PRG-06] a step beyond the total is told like the one that reaches it", () =>
+    Effect.gen(function*() {
+      const { raw } = yield* withRawClient({
+        handlers: tools({
+          far: Effect.gen(function*() {
+            yield* RequestContext.progress({ progress: 1, total: 6 })
+            yield* RequestContext.progress({ progress: 7, total: 6 })
+            return text("done")
+          })
+        }),
+        server: { limits: { progressInterval: "100 millis" } }
+      })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "far", { _meta: { progressToken: "t" } }))
+      yield* settled
+      assert.deepStrictEqual(progressOf(yield* raw.pending).map((params) => params?.["progress"]), [1, 7])
+    }))
+
   it.effect("[PRG-06] a handler that reports more often than it may is thinned out; the total is always told", () =>
     Effect.gen(function*() {
       const { raw, record } = yield* withRawClient({

@@ -27,6 +27,16 @@ describe("deadlines that progress puts off", () => {
       assert.deepStrictEqual(yield* Fiber.join(calling), text("done"))
     }))
 
+  it.effect("[TMO-04] [TMO-06] a call that is allowed more than the session's total has as much as it is allowed", () =>
+    Effect.gen(function*() {
+      const { session } = yield* withRawServer({ client: { limits: { requestTotal: 50 } } })
+      const calling = yield* begin(session.callTool("x", {}, { deadline: 100, extendOnProgress: true, onProgress }))
+      yield* TestClock.adjust(99)
+      assert.isUndefined(calling.pollUnsafe())
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(yield* Fiber.join(calling), { _tag: "Timeout", afterMillis: 100 })
+    }))
+
   it.effect("[TMO-05] when steps stop coming it ends", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()

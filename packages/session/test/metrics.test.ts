@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
+import * as Scheduler from "effect/Scheduler"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { call, connected, introduce, settled, start, text, tools, withRawClient } from "./support/sessions.ts"
@@ -78,6 +79,35 @@ describe("metrics", () => {
       yield* Fiber.await(two)
       yield* settled
       assert.deepStrictEqual(yield* active, [series(0), series(0)])
+    }).pipe(alone))
+
+  it.effect("a caller that leaves is not counted, however little of the request has happened", () =>
+    Effect.gen(function*() {
+      const { client } = yield* connected({ handlers: tools({ wait: Effect.never }), client: { middleware } })
+      // Every caller leaves a little later than the one before it.
+      for (let steps = 0; steps < 60; steps++) {
+        const calling = yield* start(
+          Effect.provideService(client.callTool("wait"), Scheduler.MaxOpsBeforeYield, 3)
+        )
+        for (let step = 0; step < steps; step++) yield* Effect.yieldNow
+        yield* Fiber.interrupt(calling)
+      }
+      assert.deepStrictEqual(yield* seriesOf("mcp.client.active_requests"), [
+        { attributes: { "mcp.method.name": "tools/call" }, value: 0 }
+      ])
+    }).pipe(alone))
+
+  it.effect("a tool that the peer does not know is named where it was called", () =>
+    Effect.gen(function*() {
+      const { client } = yield* connected({ handlers: tools({}), client: { middleware }, server: { middleware } })
+      yield* Effect.flip(client.callTool("none"))
+      const failed = { "rpc.response.status_code": "-32602" }
+      assert.deepStrictEqual(yield* seriesOf("mcp.client.operation.duration"), [
+        { attributes: { ...common, ...tool("none"), ...failed, "error.type": "-32602" }, count: 1, sum: 0 }
+      ])
+      assert.deepStrictEqual(yield* seriesOf("mcp.server.operation.duration"), [
+        { attributes: { ...common, "gen_ai.operation.name": "execute_tool", ...failed }, count: 1, sum: 0 }
+      ])
     }).pipe(alone))
 
   it.effect("a peer cannot fill them with names of its own invention", () =>

@@ -1,4 +1,4 @@
-import { Content, JsonRpc, McpError } from "@effect-mcp/protocol"
+import { Content, JsonRpc, McpError, Revision } from "@effect-mcp/protocol"
 import {
   CallbackContext,
   ClientSession,
@@ -12,6 +12,7 @@ import {
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -321,6 +322,43 @@ describe("middleware on the way out", () => {
       assert.deepStrictEqual(said, ["roots/list to 2025-11-25", "roots/list to 2025-11-25"])
     }))
 
+  it.effect("nothing of it happens before a request runs, and all of it each time that it does", () =>
+    Effect.gen(function*() {
+      let passed = 0
+      const { client } = yield* connected({
+        handlers: tools({ x: Effect.succeed(text("x")) }),
+        client: {
+          middleware: {
+            outbound: (request, next) => {
+              passed++
+              return next(request)
+            }
+          }
+        }
+      })
+      const calling = client.callTool("x")
+      assert.strictEqual(passed, 0)
+      yield* calling
+      yield* calling
+      assert.strictEqual(passed, 2)
+    }))
+
+  it.effect("law 9: one that throws fails its request, when that runs, and no other", () =>
+    Effect.gen(function*() {
+      const { client } = yield* connected({
+        handlers: tools({ x: Effect.succeed(text("x")) }),
+        client: {
+          middleware: Middleware.outbound("tools/list", () => {
+            throw new Error("broken middleware")
+          })
+        }
+      })
+      const listing = client.listTools()
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(listing)))
+      assert.deepStrictEqual(yield* client.callTool("x"), text("x"))
+      assert.deepStrictEqual(yield* client.inFlight, { sent: 0, served: 0 })
+    }))
+
   it.effect("an error that the peer answered with may become a result", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({
@@ -335,6 +373,77 @@ describe("middleware on the way out", () => {
         content: [Content.text("Unknown tool: none")],
         isError: true
       })
+    }))
+})
+
+describe("several pieces of middleware", () => {
+  /** Marks what it hands on. */
+  const marking = (mark: string): Middleware.Middleware =>
+    Middleware.all(
+      Middleware.inbound("tools/call", (request, next) =>
+        next({ ...request, params: { ...request.params, name: `${request.params.name}${mark}` } })),
+      Middleware.outbound("tools/call", (request, next) =>
+        next({ ...request, params: { ...request.params, name: `${request.params.name}${mark}` } }))
+    )
+
+  it.effect("each gets what the one before it made of the request, whichever way it goes", () =>
+    Effect.gen(function*() {
+      const { client } = yield* connected({
+        handlers: { "tools/call": ({ name }) => Effect.succeed(text(name)) },
+        client: { middleware: Middleware.all(marking("a"), marking("b")) },
+        server: { middleware: Middleware.all(marking("c"), marking("d")) }
+      })
+      assert.deepStrictEqual(yield* client.callTool("-"), text("-abcd"))
+    }))
+
+  it.effect("a piece for one way leaves the other way to the others, wherever it stands", () =>
+    Effect.gen(function*() {
+      const said: Array<string> = []
+      const { inbound, outbound } = told("it", said)
+      const pieces = [{ inbound }, { outbound }]
+      for (const middleware of [pieces, pieces.toReversed()]) {
+        const { client, server } = yield* connected({
+          handlers: tools({ x: Effect.succeed(text("x")) }),
+          client: { handlers: { "roots/list": () => Effect.succeed({ roots: [] }) } },
+          server: { middleware: Middleware.all(...middleware) }
+        })
+        yield* client.callTool("x")
+        yield* server.listRoots()
+      }
+      const once = ["it > tools/call", "it < Success", "it > roots/list", "it < Success"]
+      assert.deepStrictEqual(said, [...once, ...once])
+    }))
+
+  it.effect("a piece for one method leaves the others alone, on either way", () =>
+    Effect.gen(function*() {
+      const { client } = yield* connected({
+        handlers: tools({ x: Effect.succeed(text("x")) }),
+        client: { middleware: Middleware.outbound("tools/list", () => Effect.succeed({ tools: [] })) },
+        server: { middleware: Middleware.inbound("tools/list", () => Effect.succeed({ tools: [] })) }
+      })
+      assert.deepStrictEqual(yield* client.callTool("x"), text("x"))
+    }))
+
+  it.effect("[TOOL-05] where none changes them, the params are the received object", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const { link } = yield* withRawClient({
+        handlers: {
+          "tools/call": (params) => {
+            seen.push(params)
+            return Effect.succeed(text("x"))
+          }
+        },
+        server: {
+          sessionless: { revision: Revision.latest },
+          middleware: Middleware.all({ inbound: (request, next) => next(request) }, told("it", []))
+        }
+      })
+      yield* settled
+      const request = Object.freeze(call(1, "x", Object.freeze({ arguments: Object.freeze({ a: 1 }) })))
+      link.deliver(request)
+      yield* settled
+      assert.isTrue(seen.length === 1 && seen[0] === request.params)
     }))
 })
 

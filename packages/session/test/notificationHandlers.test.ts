@@ -1,5 +1,5 @@
 import { JsonRpc } from "@effect-mcp/protocol"
-import type { ClientSession } from "@effect-mcp/session"
+import { ClientSession, MemoryTransport, Transport } from "@effect-mcp/session"
 import { Census } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -7,7 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import { closedEvents } from "./support/closing.ts"
 import * as RawServer from "./support/RawServer.ts"
-import { logMessage, names, settled, start, upTo, withRawServer } from "./support/sessions.ts"
+import { info, logMessage, names, settled, start, upTo, withRawServer } from "./support/sessions.ts"
 
 describe("slow handlers of notifications", () => {
   it.effect("law 12: one at a time, in order; the oldest makes room, and that is seen", () =>
@@ -120,6 +120,32 @@ describe("slow handlers of notifications", () => {
         JsonRpc.notification("notifications/message")
       )
       assert.strictEqual(fussy.record.of("NotificationIgnored").length, 2)
+    }))
+})
+
+describe("what a notification's handler acquires", () => {
+  it.effect("law 2: is released when the notification has been handled, and not with the session", () =>
+    Effect.gen(function*() {
+      const said: Array<string> = []
+      const pair = yield* MemoryTransport.make()
+      const raw = yield* RawServer.make(pair.server, RawServer.shakesHands())
+      yield* ClientSession.make({
+        info,
+        handlers: {
+          "notifications/message": ({ data }) =>
+            Effect.andThen(
+              Effect.acquireRelease(
+                Effect.sync(() => said.push(`acquired ${data}`)),
+                () => Effect.sync(() => said.push(`released ${data}`))
+              ),
+              Effect.yieldNow
+            )
+        }
+      }).pipe(Effect.provideService(Transport.Transport, pair.client))
+      yield* settled
+      yield* raw.say(logMessage(1), logMessage(2))
+      yield* settled
+      assert.deepStrictEqual(said, ["acquired 1", "released 1", "acquired 2", "released 2"])
     }))
 })
 

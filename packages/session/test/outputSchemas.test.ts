@@ -1,5 +1,5 @@
 import { Content, JsonRpc, Meta, Method, Revision, type Tool } from "@effect-mcp/protocol"
-import { type ClientSession, type RequestError } from "@effect-mcp/session"
+import { type ClientSession, Middleware, type RequestError } from "@effect-mcp/session"
 import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -136,6 +136,28 @@ for (const { form, pair } of forms) {
         assert.include(error.message, `tools/call: the output schema of the tool "weather" cannot be used: `)
         assert.include(error.message, dialect)
         assert.deepStrictEqual(remote.asked, ["tools/list"])
+      }).pipe(Effect.scoped))
+
+    it.effect("[TOOL-08] middleware may give tools other names: what the server gave is held against what it listed", () =>
+      Effect.gen(function*() {
+        const renamed = (name: string) => name.replace("home/", "")
+        const { client } = yield* connect([tool("weather", weather)], misfit, {
+          validator,
+          middleware: Middleware.all(
+            Middleware.outbound("tools/list", (request, next) =>
+              Effect.map(next(request), ({ tools }) => ({
+                tools: tools.map((tool) => ({ ...tool, name: `home/${tool.name}` }))
+              }))),
+            Middleware.outbound("tools/call", (request, next) =>
+              request.params.name === "home/cached"
+                ? Effect.succeed(misfit)
+                : next({ ...request, params: { ...request.params, name: renamed(request.params.name) } }))
+          )
+        })
+        assert.deepStrictEqual((yield* client.listTools()).tools.map(({ name }) => name), ["home/weather"])
+        assert.strictEqual(yield* problemOf(client.callTool("home/weather")), doesNotFit)
+        // What never was at the server is the program's own.
+        assert.deepStrictEqual(yield* client.callTool("home/cached"), misfit)
       }).pipe(Effect.scoped))
 
     it.effect("[TOOL-02] that the tools have changed forgets their schemas", () =>

@@ -1,5 +1,5 @@
 import { ErrorCode, JsonRpc } from "@effect-mcp/protocol"
-import { MemoryTransport } from "@effect-mcp/session"
+import { MemoryTransport, type Transport } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -223,5 +223,36 @@ describe("too many complaints", () => {
       yield* settled
       assert.strictEqual(answers.length, 1)
       assert.deepStrictEqual(streams.map((stream) => stream.pollUnsafe() !== undefined), [true, true, true])
+    }))
+
+  it.effect("[STD-04] law 12: so they are at a client, which answers nothing that it cannot read", () =>
+    Effect.gen(function*() {
+      const ended: Array<Transport.Origin> = []
+      let deliver: (inbound: Transport.Inbound) => void = () => {}
+      const { link } = yield* withRawServer({
+        pair: Effect.map(MemoryTransport.make(), (pair) => ({
+          ...pair,
+          client: {
+            connect: Effect.map(pair.client.connect, (connection) => ({
+              ...connection,
+              run: (take) => {
+                deliver = take
+                return connection.run(take)
+              },
+              settle: (origin) => ended.push(origin)
+            }))
+          }
+        }))
+      })
+      const before = link.handed.length
+      const origins = [{ name: "unreadable" }, { name: "too large" }, { name: "no message" }]
+      const frames = [
+        Result.fail({ _tag: "NotJson", text: "{" } as const),
+        Result.fail({ _tag: "TooLarge", limitBytes: 1 } as const),
+        Result.succeed({ jsonrpc: "2.0" })
+      ]
+      for (const [index, origin] of origins.entries()) deliver({ frame: frames[index] ?? Result.succeed(null), origin })
+      assert.deepStrictEqual(ended, origins)
+      assert.strictEqual(link.handed.length, before)
     }))
 })

@@ -23,6 +23,28 @@ import {
 } from "./support/sessions.ts"
 
 describe("races", () => {
+  it.effect("[CAN-04] law 8: a handler whose own doing gets it cancelled, before it first waits, is interrupted", () =>
+    Effect.gen(function*() {
+      let cancel = () => {}
+      const { seen, effect } = traced(Effect.never)
+      const { link, raw, record, session } = yield* withRawClient({
+        handlers: tools({
+          rash: Effect.suspend(() => {
+            cancel()
+            return effect
+          })
+        })
+      })
+      cancel = () => link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
+      yield* introduce(raw)
+      link.deliver(call(1, "rash"))
+      yield* settled
+      assert.notInclude(seen, "finished")
+      assert.strictEqual(record.of("Cancelled").length, 1)
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+      assert.deepStrictEqual(yield* raw.pending, [])
+    }))
+
   it.effect("[CAN-05] [CAN-07] a cancellation behind the reply is ignored", () =>
     Effect.gen(function*() {
       const { link, raw, record } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })

@@ -1,21 +1,41 @@
 import { JsonRpc } from "@effect-mcp/protocol"
-import { MemoryTransport, Transport, TransportError } from "@effect-mcp/session"
+import {
+  ClientSession,
+  MemoryTransport,
+  RequestContext,
+  type RequestError,
+  Transport,
+  TransportError
+} from "@effect-mcp/session"
 import { Census, RawPeer } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/testing/TestClock"
+import { closedFor, peerEnded, requested } from "./support/closing.ts"
 import * as Link from "./support/Link.ts"
 import * as RawServer from "./support/RawServer.ts"
 import {
   call,
   client,
+  codeOf,
+  connected,
+  forms,
+  info,
   initialize,
+  introduce,
+  logMessage,
+  names,
+  reasonOf,
   server,
   settled,
   start,
   text,
   tools,
+  upTo,
   withRawClient,
   withRawServer
 } from "./support/sessions.ts"
@@ -164,4 +184,348 @@ describe("defects that were found, and must not come back", () => {
       assert.strictEqual(began, 1)
       assert.isTrue(Exit.isFailure(yield* Effect.exit(session.ping())))
     }))
+})
+
+describe("defects that other implementations had", () => {
+  it.effect("law 1: a local close while another fiber waits for a response: the wait ends, with the reason", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer()
+      const calling = yield* start(session.callTool("x"))
+      yield* settled
+      yield* session.close
+      assert.deepStrictEqual(yield* reasonOf(calling), closedFor(requested))
+      assert.deepStrictEqual(names(raw.received.slice(-2)), ["tools/call", "notifications/cancelled"])
+    }))
+
+  it.effect("law 8: [CAN-07] a cancellation sent right behind its request, before the handler has begun, finds it", () =>
+    Effect.gen(function*() {
+      const { link, raw, session } = yield* withRawClient({ handlers: tools({ wait: Effect.never }) })
+      yield* introduce(raw)
+      link.deliver(call(1, "wait"))
+      link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
+      yield* settled
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+      assert.deepStrictEqual(yield* raw.pending, [])
+    }))
+
+  it.effect("law 5: [CAN-07] a reply that races the cancellation of its request: one of the two wins, whichever is first", () =>
+    Effect.gen(function*() {
+      const gate = Deferred.makeUnsafe<void>()
+      const { link, raw, record } = yield* withRawClient({
+        handlers: tools({ gated: Effect.as(Deferred.await(gate), text("x")) })
+      })
+      yield* introduce(raw)
+      link.deliver(call(1, "gated"))
+      link.deliver(call(2, "gated"))
+      const cancel = (requestId: number) => link.deliver(JsonRpc.notification("notifications/cancelled", { requestId }))
+      // Both in one step: the first before the handler can have ended, the second when its reply is on its way.
+      cancel(1)
+      Deferred.doneUnsafe(gate, Exit.void)
+      yield* settled
+      cancel(2)
+      yield* settled
+      assert.deepStrictEqual(names(yield* raw.pending), [2])
+      assert.deepStrictEqual([record.of("Cancelled").length, record.of("CancelIgnored").length], [1, 1])
+    }))
+
+  it.effect("law 9: a callback of the client may use its session while it answers", () =>
+    Effect.gen(function*() {
+      const own: { session?: Effect.Effect<unknown, RequestError.RequestError> } = {}
+      const { client, server } = yield* connected({
+        handlers: tools({ x: Effect.succeed(text("x")) }),
+        client: {
+          handlers: {
+            "roots/list": () => Effect.as(Effect.orDie(own.session ?? Effect.die("no session")), { roots: [] })
+          }
+        }
+      })
+      own.session = Effect.andThen(client.callTool("x"), client.ping())
+      assert.deepStrictEqual(yield* server.listRoots(), { roots: [] })
+    }))
+
+  it.effect("law 9: a message handler that throws costs its message, and the session goes on reading", () =>
+    Effect.gen(function*() {
+      const heard: Array<unknown> = []
+      const { raw, record, session } = yield* withRawServer({
+        script: RawServer.pongs,
+        client: {
+          handlers: {
+            "notifications/message": ({ data }) => {
+              if (data === "bad") throw null
+              return Effect.sync(() => heard.push(data))
+            }
+          }
+        }
+      })
+      yield* raw.say(logMessage("bad"), logMessage("good"))
+      yield* settled
+      assert.deepStrictEqual(heard, ["good"])
+      assert.strictEqual(record.of("HandlerFailed").length, 1)
+      yield* session.ping()
+    }))
+
+  it.effect("[TMO-04] a timeout of 0 is no timeout of never: it ends at once; an infinite one never ends", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer()
+      const none = yield* start(session.callTool("x", {}, { deadline: 0 }))
+      assert.deepStrictEqual(yield* reasonOf(none), { _tag: "Timeout", afterMillis: 0 })
+      const ever = yield* start(session.callTool("x", {}, { deadline: "Infinity" }))
+      yield* TestClock.adjust("10000 days")
+      assert.isUndefined(ever.pollUnsafe())
+      yield* raw.say(JsonRpc.success(1, text("x")))
+      assert.deepStrictEqual(yield* Fiber.join(ever), text("x"))
+    }))
+
+  it.effect("[TMO-06] a total ends a call that reports no progress, also where it extends a shorter deadline", () =>
+    Effect.gen(function*() {
+      const { session } = yield* withRawServer()
+      for (const extendOnProgress of [true, false]) {
+        const calling = yield* start(
+          session.callTool("x", {}, { deadline: "Infinity", maxTotal: "3 seconds", extendOnProgress })
+        )
+        yield* TestClock.adjust("3 seconds")
+        assert.deepStrictEqual(yield* reasonOf(calling), { _tag: "Timeout", afterMillis: 3000 })
+      }
+    }))
+
+  it.effect("law 4: [PRG-04] progress and the response in one chunk: the progress is told before the call ends", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer()
+      const told: Array<unknown> = []
+      const calling = yield* start(
+        Effect.tap(
+          session.callTool("x", {}, { onProgress: ({ progress }) => Effect.sync(() => told.push(progress)) }),
+          () => Effect.sync(() => told.push("ended"))
+        )
+      )
+      const step = (progress: number) => JsonRpc.notification("notifications/progress", { progressToken: 1, progress })
+      yield* raw.say(step(1), step(2), JsonRpc.success(1, text("x")))
+      yield* Fiber.join(calling)
+      assert.deepStrictEqual(told, [1, 2, "ended"])
+    }))
+
+  it.effect("law 6: a second initialize is refused, and what was agreed on stays", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient()
+      yield* introduce(raw, "2025-06-18")
+      yield* raw.send(initialize("2024-11-05"))
+      assert.strictEqual(codeOf(yield* raw.response), -32600)
+      assert.strictEqual((yield* session.profile).revision, "2025-06-18")
+    }))
+
+  it.effect("law 5: an id that is in flight already is refused, and the first request is answered", () =>
+    Effect.gen(function*() {
+      const gate = Deferred.makeUnsafe<void>()
+      const { raw } = yield* withRawClient({
+        handlers: tools({ gated: Effect.as(Deferred.await(gate), text("x")) })
+      })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "gated"))
+      yield* raw.send(call(1, "gated"))
+      assert.strictEqual(codeOf(yield* raw.response), -32600)
+      Deferred.doneUnsafe(gate, Exit.void)
+      assert.deepStrictEqual(yield* raw.response, JsonRpc.success(1, text("x")))
+    }))
+
+  it.effect("law 5: a handler that throws null, or fails with it, is answered for", () =>
+    Effect.gen(function*() {
+      const { raw } = yield* withRawClient({
+        handlers: tools({
+          throws: () => {
+            throw null
+          },
+          dies: Effect.die(null)
+        })
+      })
+      yield* introduce(raw)
+      for (const [id, name] of ["throws", "dies"].entries()) {
+        yield* raw.send(call(id, name))
+        const answer = yield* raw.response
+        assert.deepStrictEqual([answer.id, codeOf(answer)], [id, -32603])
+      }
+    }))
+
+  it.effect("law 5: a result that no JSON can say (a BigInt, a cycle) is answered for", () =>
+    Effect.gen(function*() {
+      const cycle: { [name: string]: unknown } = {}
+      cycle["self"] = cycle
+      const { raw } = yield* withRawClient({
+        handlers: tools({
+          big: Effect.succeed({ content: [], structuredContent: { big: 1n } }),
+          cycle: Effect.succeed({ content: [], structuredContent: cycle })
+        })
+      })
+      yield* introduce(raw)
+      for (const name of ["big", "cycle"]) {
+        yield* raw.send(call(name, name))
+        const answer = yield* raw.response
+        assert.deepStrictEqual([answer.id, codeOf(answer)], [name, -32603])
+      }
+    }))
+
+  it.effect("law 3: [PRG-01] the id 0, the id of no letters and the token 0 are an id, an id and a token", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient({
+        handlers: tools({ wait: Effect.andThen(RequestContext.progress({ progress: 1 }), Effect.never) })
+      })
+      yield* introduce(raw)
+      for (const id of [0, ""]) {
+        yield* raw.send(call(id, "wait", { _meta: { progressToken: id } }))
+        assert.deepStrictEqual(yield* raw.receive, {
+          jsonrpc: "2.0",
+          method: "notifications/progress",
+          params: { progress: 1, progressToken: id }
+        })
+        yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: id }))
+        yield* settled
+        assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+        yield* raw.send(JsonRpc.request(id, "ping", undefined))
+        assert.deepStrictEqual(yield* raw.response, JsonRpc.success(id, {}))
+      }
+    }))
+
+  it.effect("params: null are no params, in requests, in notifications and in a ping", () =>
+    Effect.gen(function*() {
+      const { link, raw, record } = yield* withRawClient({ handlers: tools({}) })
+      yield* raw.send(initialize())
+      yield* raw.response
+      link.deliver({ jsonrpc: "2.0", method: "notifications/initialized", params: null })
+      link.deliver({ jsonrpc: "2.0", id: 1, method: "ping", params: null })
+      link.deliver({ jsonrpc: "2.0", id: 2, method: "tools/list", params: null })
+      link.deliver({ jsonrpc: "2.0", method: "notifications/cancelled", params: null })
+      assert.deepStrictEqual([yield* raw.response, yield* raw.response], [
+        JsonRpc.success(1, {}),
+        JsonRpc.success(2, { tools: [] })
+      ])
+      assert.deepStrictEqual(record.of("CancelIgnored").map(({ id }) => id), [undefined])
+    }))
+
+  it.effect("law 3: [CAN-06] a late response to a cancelled request is passed over, and seen", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawServer({ script: RawServer.pongs })
+      yield* Fiber.interrupt(yield* start(session.callTool("x")))
+      yield* raw.say(JsonRpc.success(1, text("late")))
+      yield* settled
+      assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Late"])
+      yield* session.ping()
+    }))
+
+  it.effect("law 2: a handler that outlives its session is reported, and what it says and asks then goes nowhere", () =>
+    Effect.gen(function*() {
+      const gate = Deferred.makeUnsafe<void>()
+      const asked: Array<unknown> = []
+      const { link, raw, record, session } = yield* withRawClient({
+        handlers: tools({
+          stubborn: Effect.uninterruptible(Effect.gen(function*() {
+            yield* Deferred.await(gate)
+            yield* RequestContext.progress({ progress: 1 })
+            yield* RequestContext.log({ level: "info", data: "still here" })
+            asked.push((yield* Effect.orDie(Effect.flip(RequestContext.listRoots()))).reason)
+            return text("too late")
+          }))
+        }),
+        server: { capabilities: { logging: {} } }
+      })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "stubborn", { _meta: { progressToken: 1 } }))
+      const closing = yield* start(session.close)
+      yield* TestClock.adjust("10 seconds")
+      yield* Fiber.join(closing)
+      assert.deepStrictEqual(record.of("Closed").map(({ unfinished }) => unfinished), [
+        [{ method: "tools/call", count: 1 }]
+      ])
+      const before = link.handed.length
+      Deferred.doneUnsafe(gate, Exit.void)
+      yield* settled
+      assert.deepStrictEqual(asked, [{ _tag: "ExchangeEnded" }])
+      assert.strictEqual(link.handed.length, before)
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }))
+
+  it.effect("law 1: [STD-10] input that ends while the server asks its client something: the question fails at once", () =>
+    Effect.gen(function*() {
+      const { link, raw, session } = yield* withRawClient({ server: { limits: { gracefulClose: "5 seconds" } } })
+      yield* introduce(raw)
+      const asking = yield* start(session.ping({ deadline: "Infinity" }))
+      yield* settled
+      link.endReading()
+      assert.deepStrictEqual(yield* reasonOf(asking), closedFor(peerEnded))
+      assert.deepStrictEqual(yield* session.closed, peerEnded)
+    }))
+
+  it.effect("[INIT-10] a client that never says initialized is served, and may be asked", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
+      yield* raw.send(JsonRpc.request(0, "initialize", {
+        protocolVersion: "2025-11-25",
+        capabilities: { roots: {} },
+        clientInfo: info
+      }))
+      yield* raw.response
+      const asking = yield* start(session.listRoots())
+      yield* raw.send(call(1, "x"))
+      assert.deepStrictEqual(names([yield* raw.receive, yield* raw.receive]), ["roots/list", 1])
+      yield* raw.send(JsonRpc.success(1, { roots: [] }))
+      assert.deepStrictEqual(yield* Fiber.join(asking), { roots: [] })
+    }))
+
+  it.effect("law 10: two sessions made from one layer constant are two", () =>
+    Effect.gen(function*() {
+      const layer = ClientSession.layer({ info })
+      const ids: Array<unknown> = []
+      const over = Effect.fnUntraced(function*(name: string) {
+        const pair = yield* MemoryTransport.make()
+        yield* server(pair.server, tools({ who: Effect.succeed(text(name)) }))
+        return Layer.provide(layer, MemoryTransport.layer(pair.client))
+      })
+      const asking = Effect.gen(function*() {
+        const session = yield* ClientSession.ClientSession
+        ids.push(session)
+        return yield* session.callTool("who")
+      })
+      const [one, two] = [yield* over("one"), yield* over("two")]
+      const both = Effect.flatMap(asking, (outer) => Effect.map(Effect.provide(asking, two), (inner) => [outer, inner]))
+      assert.deepStrictEqual(yield* Effect.provide(both, one), [text("one"), text("two")])
+      assert.notStrictEqual(ids[0], ids[1])
+    }))
+
+  for (const { form, pair } of forms) {
+    it.effect(`law 9: two peers that wait for each other while the queues of both are full get through (${form})`, () =>
+      Effect.gen(function*() {
+        const limits = { outgoing: 1, incoming: 1000 }
+        const { client, links, server } = yield* connected({
+          pair,
+          handlers: tools({
+            back: Effect.as(
+              Effect.orDie(Effect.flatMap(RequestContext.RequestContext, ({ request }) => request("roots/list", {}))),
+              text("back")
+            )
+          }),
+          client: {
+            limits,
+            handlers: { "roots/list": () => Effect.succeed({ roots: [] }) }
+          },
+          server: { limits, capabilities: { logging: {} } }
+        })
+        links.client.stall()
+        links.server.stall()
+        const calls = yield* start(
+          Effect.forEach(upTo(100), () => client.callTool("back"), { concurrency: "unbounded" })
+        )
+        const logs = yield* start(
+          Effect.forEach(upTo(10), (data) => server.log({ level: "info", data }), { concurrency: "unbounded" })
+        )
+        yield* settled
+        assert.isUndefined(logs.pollUnsafe())
+        // From now on each lets one message through only when the other has.
+        for (let turn = 0; turn < 600; turn++) {
+          links.client.letOne()
+          yield* settled
+          links.server.letOne()
+          yield* settled
+        }
+        assert.strictEqual((yield* Fiber.join(calls)).length, 100)
+        yield* Fiber.join(logs)
+      }))
+  }
 })

@@ -1,6 +1,6 @@
 /** A server that keeps no sessions. */
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
-import { RequestContext, type RequestError } from "@effect-mcp/session"
+import { MemoryTransport, RequestContext, type RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -68,6 +68,55 @@ describe("a server without sessions", () => {
       }
       assert.deepStrictEqual(yield* session.profile, { revision: Revision.latest, capabilities: {}, info: undefined })
       assert.deepStrictEqual(yield* session.state, { _tag: "Sessionless" })
+    }))
+
+  it.effect("takes no client that introduces itself for the one that asks next, and tells its transport of none", () =>
+    Effect.gen(function*() {
+      const profiles: Array<unknown> = []
+      const established: Array<unknown> = []
+      const { raw } = yield* withRawClient({
+        handlers: tools({
+          who: Effect.map(RequestContext.RequestContext, ({ profile }) => {
+            profiles.push(profile)
+            return text("x")
+          })
+        }),
+        server: { sessionless: { revision: "2025-06-18" } },
+        pair: Effect.map(MemoryTransport.make(), (pair) => ({
+          ...pair,
+          server: {
+            connect: Effect.map(pair.server.connect, (connection) => ({
+              ...connection,
+              established: (profile) => established.push(profile)
+            }))
+          }
+        }))
+      })
+      yield* raw.send(initialize("2025-11-25"))
+      yield* raw.response
+      yield* raw.send(call(1, "who"))
+      yield* raw.response
+      assert.deepStrictEqual(profiles, [{ revision: "2025-06-18", capabilities: {}, info: undefined }])
+      assert.deepStrictEqual(established, [])
+    }))
+
+  it.effect("[MSG-16] refuses an initialize in a batch, and answers what is in it besides", () =>
+    Effect.gen(function*() {
+      const { link, raw } = yield* sessionless({ x: Effect.succeed(text("x")) }, "2025-03-26")
+      yield* settled
+      link.deliver([initialize("2025-03-26"), call(1, "x")])
+      const answers = [yield* raw.response, yield* raw.response]
+      assert.deepStrictEqual(answers.map((answer) => [answer.id, codeOf(answer)]), [[0, -32600], [1, undefined]])
+    }))
+
+  it.effect("law 10: the level that one client sets is no other's", () =>
+    Effect.gen(function*() {
+      const { raw } = yield* sessionless({ x: Effect.as(RequestContext.log({ level: "info", data: 1 }), text("x")) })
+      yield* raw.send(JsonRpc.request(1, "logging/setLevel", { level: "error" }))
+      assert.deepStrictEqual(yield* raw.response, JsonRpc.success(1, {}))
+      yield* raw.send(call(2, "x"))
+      yield* settled
+      assert.deepStrictEqual(names(yield* raw.pending), ["notifications/message", 2])
     }))
 
   it.effect("refuses an initialize whose params do not fit", () =>

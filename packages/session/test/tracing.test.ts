@@ -1,5 +1,5 @@
-import { JsonRpc, McpError } from "@effect-mcp/protocol"
-import { RequestContext, Tracing } from "@effect-mcp/session"
+import { ErrorCode, JsonRpc, McpError } from "@effect-mcp/protocol"
+import { Middleware, RequestContext, Tracing } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -145,6 +145,45 @@ describe("tracing", () => {
     }).pipe(traced)
   })
 
+  it.effect("middleware before it still learns the id of the exchange", () =>
+    Effect.gen(function*() {
+      const opened: Array<unknown> = []
+      const { client } = yield* connected({
+        handlers: tools({ x: Effect.succeed(text("x")) }),
+        client: {
+          middleware: Middleware.all(
+            { outbound: (request, next) => next({ ...request, onOpen: (id) => opened.push(id) }) },
+            middleware
+          )
+        }
+      })
+      yield* client.callTool("x")
+      assert.deepStrictEqual(opened, [1])
+    }))
+
+  it.effect("a result that says it is no error is none, and what is missing is the caller's mistake", () => {
+    const { spans, traced } = collector()
+    return Effect.gen(function*() {
+      const { client } = yield* connected({
+        handlers: {
+          ...tools({ x: Effect.succeed({ ...text("x"), isError: false }) }),
+          "resources/read": ({ uri }) =>
+            Effect.fail(new McpError.McpError({ code: ErrorCode.ResourceNotFound, message: uri }))
+        },
+        server: { middleware }
+      })
+      // An address that stands where there is none to be is nobody's.
+      const withAddress = { name: "x", uri: "file:///a" }
+      yield* client.request("tools/call", withAddress)
+      yield* Effect.flip(client.readResource("file:///a"))
+      const ended = spans.map((span) => {
+        const { "error.type": error, "mcp.resource.uri": uri, "rpc.response.status_code": code } = attributesOf(span)
+        return [error, code, uri]
+      })
+      assert.deepStrictEqual(ended, [[undefined, undefined, undefined], [undefined, "-32002", "file:///a"]])
+    }).pipe(traced)
+  })
+
   it.effect("[MSG-31] reads the trace off the wire, and links the span in which the session was made", () => {
     const { spans, traced } = collector()
     return Effect.gen(function*() {
@@ -169,6 +208,49 @@ describe("tracing", () => {
       assert.notStrictEqual(two?.traceId, ambient?.traceId)
       assert.deepStrictEqual(two?.links.map(({ span }) => span.spanId), [ambient?.spanId])
     }).pipe(Effect.withSpan("around the session"), traced)
+  })
+
+  it.effect("[MSG-31] a caller without a span begins a trace; it is not that in which the session was made", () => {
+    const { spans, traced } = collector()
+    return Effect.gen(function*() {
+      const { client } = yield* Effect.withSpan(
+        connected({ handlers: tools({ x: Effect.succeed(text("x")) }), client: { middleware } }),
+        "while starting"
+      )
+      yield* client.callTool("x")
+      yield* Effect.withSpan(client.callTool("x"), "in the program")
+      const [starting, alone, within, called] = spans
+      assert.deepStrictEqual([parentOf(alone), parentOf(called)], [undefined, within?.spanId])
+      assert.notStrictEqual(alone?.traceId, starting?.traceId)
+    }).pipe(traced)
+  })
+
+  it.effect("[MSG-31] law 10: what travelled while the session was made does not travel with what is sent later", () => {
+    const { traced } = collector()
+    return Effect.gen(function*() {
+      const { raw, session } = yield* Effect.provideService(
+        withRawServer({ client: { middleware } }),
+        Tracing.Baggage,
+        { baggage: "userId=alice" }
+      )
+      const calling = yield* start(session.callTool("x"))
+      yield* settled
+      assert.sameMembers(Object.keys(Object(metaOf(raw.received.at(-1)))), ["traceparent"])
+      yield* Fiber.interrupt(calling)
+    }).pipe(traced)
+  })
+
+  it.effect("[MSG-28] what the caller says beside the trace goes along", () => {
+    const { traced } = collector()
+    return Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer({ client: { middleware } })
+      const calling = yield* start(session.request("tools/call", { name: "x", _meta: { acme: [1] } }))
+      yield* settled
+      const meta = metaOf(raw.received.at(-1))
+      assert.containSubset(meta, { acme: [1] })
+      assert.sameMembers(Object.keys(Object(meta)), ["acme", "traceparent"])
+      yield* Fiber.interrupt(calling)
+    }).pipe(traced)
   })
 
   it.effect("[MSG-31] hands on what travels with the trace, and only what may", () => {

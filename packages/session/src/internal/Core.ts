@@ -175,6 +175,9 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     return Number.POSITIVE_INFINITY
   }
 
+  const onOverflow = (waiting: number) =>
+    end({ _tag: "TransportEnded", reason: { _tag: "RepliesOverflow", waiting } }, "None")
+
   const outbox = Outbox.make({
     connection,
     fork,
@@ -184,14 +187,20 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     writeMillis: limits.write,
     onStalled: () =>
       end({ _tag: "TransportEnded", reason: { _tag: "PeerStalled", afterMillis: limits.write } }, "None"),
-    onOverflow: (waiting) => end({ _tag: "TransportEnded", reason: { _tag: "RepliesOverflow", waiting } }, "None")
+    onOverflow
   })
 
   const failedToSend: Core<S>["failedToSend"] = (frame, error) => {
     observers.emit({ _tag: "SendFailed", method: "method" in frame ? frame.method : undefined, error })
     if (error.reason._tag === "WriteFailed" || error.reason._tag === "PeerEnded") broken(error)
   }
-  const replies = Replies.make({ connection, outbox, onFailed: failedToSend })
+  const replies = Replies.make({
+    connection,
+    outbox,
+    capacity: limits.replies,
+    onFailed: failedToSend,
+    onOverflow
+  })
 
   /** None of them gets a reply any more; what is in one batch with them need not wait for theirs. */
   const interruptAll = () => {

@@ -1,4 +1,4 @@
-import type { JsonRpc } from "@effect-mcp/protocol"
+import { JsonRpc } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -73,6 +73,8 @@ const given = <E>(make: () => Effect.Effect<void, E>): Effect.Effect<void, E> =>
   }
 }
 
+const repliesIn = ({ last, message }: Outbound): number => !last ? 0 : JsonRpc.isBatch(message) ? message.length : 1
+
 const isRequest = (frame: JsonRpc.Frame): frame is JsonRpc.Request => "method" in frame && "id" in frame
 
 export const make = (options: {
@@ -121,7 +123,7 @@ export const make = (options: {
   const next = (): Entry | undefined => {
     for (const entry of waiting) {
       waiting.delete(entry)
-      if (entry.outbound.last) replies--
+      replies -= repliesIn(entry.outbound)
       return entry
     }
     return undefined
@@ -170,7 +172,7 @@ export const make = (options: {
       }
       if (!pumping && sending === undefined && waiting.size === 0) return pump(entry)
       waiting.add(entry)
-      if (entry.outbound.last) replies++
+      replies += repliesIn(entry.outbound)
       // What is put in while a message is being handed over goes out right behind it, however much it is.
       if (replies > replyCapacity && sending !== undefined) return onOverflow(replies)
       pump()

@@ -1,4 +1,4 @@
-import { JsonRpc, Methods, type Revision, type Tool } from "@effect-mcp/protocol"
+import { JsonRpc, Methods, Revision, type Tool } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Check, Shape as Validator } from "../JsonSchemaValidator.ts"
@@ -10,7 +10,7 @@ import { trust } from "./trust.ts"
 import { validate } from "./validation.ts"
 
 /** The revision that brought output schemas and structured content. */
-export const since: Revision.Revision = "2025-06-18"
+const since: Revision.Revision = "2025-06-18"
 
 /** How many characters all remembered schemas may have together, as JSON text. */
 const maximumCharacters = 16_777_216
@@ -21,8 +21,8 @@ const maximumCharacters = 16_777_216
 export interface OutputSchemas {
   /** Takes what the server says: that its tools have changed forgets them all. */
   readonly hear: (message: JsonRpc.Request | JsonRpc.Notification) => void
-  /** A sender that remembers what it lists, and checks the results of what it calls. */
-  readonly checking: (sender: Sender) => Sender
+  /** A way out that remembers what is listed on it, and checks the results of what is called. */
+  readonly checking: (request: Sender["request"]) => Sender["request"]
 }
 
 /** What was listed for a tool. A later listing that says the same leaves it as it is. */
@@ -56,8 +56,15 @@ export const make = (options: {
   readonly validator: Validator
   readonly capacity: number
   readonly emit: (event: SessionEvent) => void
+  /** The revision that was agreed on, once one is. */
+  readonly revision: () => Revision.Revision | undefined
 }): OutputSchemas => {
-  const { emit, validator } = options
+  const { emit, revision, validator } = options
+
+  const applies = (): boolean => {
+    const agreed = revision()
+    return agreed !== undefined && Revision.isAtLeast(agreed, since)
+  }
   const known = LeastRecentlyUsed.make<Known>({ size: options.capacity, weight: maximumCharacters })
 
   const remember = ({ name, outputSchema }: Tool.Tool): void => {
@@ -79,31 +86,30 @@ export const make = (options: {
     hear: (message) => {
       if (message.method === "notifications/tools/list_changed") known.clear()
     },
-    checking: (sender) => ({
-      ...sender,
-      request: (row, params, options) => {
-        // By the row itself: a row of the user's own may have the same name, and another result.
-        if (Object.is(row, list)) return sender.request(row, params, { ...options, onAnswer: listed })
-        if (!Object.is(row, call)) return sender.request(row, params, options)
-        return Effect.suspend(() => {
-          // The row is that of `tools/call`: these are its params, and its result below.
-          const { name: tool } = trust<Tool.CallToolParams>(params)
-          const schema = known.get(tool)
-          if (schema === undefined) return sender.request(row, params, options)
-          const check = validator.compile(schema.schema)
-          if (Result.isFailure(check)) {
-            return Effect.fail(RequestError.make(row.name, { _tag: "UnusableSchema", tool, error: check.failure }))
-          }
-          return Effect.tap(sender.request(row, params, options), (result) => {
-            // What was replaced or forgotten in the meantime says nothing about this result.
-            if (known.get(tool) !== schema) return Effect.void
-            const problem = problemOf(tool, check.success, trust<Tool.CallToolResult>(result))
-            return problem === undefined
-              ? Effect.void
-              : Effect.fail(RequestError.make(row.name, { _tag: "InvalidResult", problem }))
-          })
-        })
+    checking: (send) => (row, params, options) => {
+      // By the row itself: a row of the user's own may have the same name, and another result.
+      if (Object.is(row, list)) {
+        return Effect.suspend(() => send(row, params, applies() ? { ...options, onAnswer: listed } : options))
       }
-    })
+      if (!Object.is(row, call)) return send(row, params, options)
+      return Effect.suspend(() => {
+        // The row is that of `tools/call`: these are its params, and its result below.
+        const { name: tool } = trust<Tool.CallToolParams>(params)
+        const schema = known.get(tool)
+        if (schema === undefined) return send(row, params, options)
+        const check = validator.compile(schema.schema)
+        if (Result.isFailure(check)) {
+          return Effect.fail(RequestError.make(row.name, { _tag: "UnusableSchema", tool, error: check.failure }))
+        }
+        return Effect.tap(send(row, params, options), (result) => {
+          // What was replaced or forgotten in the meantime says nothing about this result.
+          if (known.get(tool) !== schema) return Effect.void
+          const problem = problemOf(tool, check.success, trust<Tool.CallToolResult>(result))
+          return problem === undefined
+            ? Effect.void
+            : Effect.fail(RequestError.make(row.name, { _tag: "InvalidResult", problem }))
+        })
+      })
+    }
   }
 }

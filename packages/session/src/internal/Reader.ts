@@ -176,7 +176,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     const closing = Scope.closeUnsafe(scope, exit)
     if (closing === undefined) return then(exit)
     core.fork(Effect.uninterruptible(closing)).addObserver((closed) =>
-      then(Exit.isFailure(closed) ? Exit.failCause(closed.cause) : exit)
+      then(Exit.isFailure(closed) ? brokenOff(exit, closed.cause) : exit)
     )
   }
 
@@ -278,7 +278,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
 
   const batch = (frames: ReadonlyArray<unknown>, origin: Origin | undefined, bytes: number) => {
     const revision = profile()?.revision
-    // No handshake can be in a batch, since without one there is no revision that has batches (MSG-16).
+    // A session has no handshake in a batch, since without one there is no revision that has batches (MSG-16).
     if (origin instanceof Batch || revision === undefined || !Revision.envelopes[revision].batches) {
       return malformed({ id: undefined, answerable: true, problem: "a message is no batch" }, origin)
     }
@@ -335,6 +335,16 @@ const fitted = (method: string, revision: Revision.Revision, value: unknown): Ex
   } catch (thrown) {
     return Exit.die(thrown)
   }
+}
+
+/** A scope that did not close in good order spoils whatever its handler ended with; of that nothing is lost. */
+const brokenOff = <A, E>(exit: Exit.Exit<A, E>, closing: Cause.Cause<never>): Exit.Exit<never> => {
+  const { reasons } = Exit.isFailure(exit) ? Cause.combine(exit.cause, closing) : closing
+  return Exit.failCause(
+    Cause.fromReasons(
+      reasons.flatMap((reason) => Cause.isFailReason(reason) ? Cause.die(reason.error).reasons : [reason])
+    )
+  )
 }
 
 /** The error a handler chose to answer with, if it chose one. */

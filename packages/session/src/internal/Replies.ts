@@ -24,18 +24,34 @@ const writable = (response: JsonRpc.Response): JsonRpc.Response => {
   }
 }
 
+/** That something failed, which is all that can be said. */
+const failed = ({ id }: JsonRpc.Response): JsonRpc.Response => JsonRpc.failure(id, McpError.internalError)
+
+/** What is sent instead of a response, in a frame that the transport could not write. */
+type Instead = (response: JsonRpc.Response) => JsonRpc.Response
+
+/** What is tried instead of one, and of several together, which may be too long only all of them. Then nothing is. */
+const insteadOfOne: ReadonlyArray<Instead> = [failed]
+const insteadOfSeveral: ReadonlyArray<Instead> = [writable, failed]
+
 export const make = (options: {
   readonly connection: Connection
   readonly outbox: Outbox.Outbox
+  /** How many replies may wait for the rest of their batch. */
+  readonly capacity: number
   /** One frame could not be sent. */
   readonly onFailed: (frame: JsonRpc.Frame, error: TransportError) => void
+  /** More replies wait than may. */
+  readonly onOverflow: (replies: number) => void
 }): Replies => {
-  const { connection, onFailed, outbox } = options
+  const { capacity, connection, onFailed, onOverflow, outbox } = options
+  let collected = 0
 
   const post = (
     frame: JsonRpc.Response | ReadonlyArray<JsonRpc.Response>,
     via: Origin | undefined,
-    handed: () => void
+    handed: () => void,
+    instead: ReadonlyArray<Instead>
   ) =>
     outbox.offer(
       Outbox.entry({ message: frame, via, last: true }, {
@@ -44,31 +60,40 @@ export const make = (options: {
           const error = Outbox.errorOf(exit)
           if (error === undefined) return
           onFailed(frame, error)
-          if (error.reason._tag !== "Unserializable") return
-          if (JsonRpc.isBatch(frame)) post(frame.map(writable), via, () => {})
-          else if (frame.id !== undefined) post(JsonRpc.failure(frame.id, McpError.internalError), via, () => {})
+          const [next, ...others] = instead
+          if (error.reason._tag !== "Unserializable" || next === undefined) return
+          post(JsonRpc.isBatch(frame) ? frame.map(next) : next(frame), via, () => {}, others)
         }
       })
     )
 
-  const finish = (batch: Batch, replies: ReadonlyArray<Reply> | undefined) => {
-    if (replies === undefined) return
+  /** One message of a batch has ended. */
+  const end = (batch: Batch, reply?: Reply) => {
+    if (reply !== undefined) collected++
+    const replies = batch.end(reply)
+    if (replies === undefined) return collected > capacity ? onOverflow(collected) : undefined
+    collected -= replies.length
     if (replies.length === 0) return settle(batch.origin)
-    post(replies.map(({ response }) => response), batch.origin, () => {
-      for (const { handed } of replies) handed?.()
-    })
+    post(
+      replies.map(({ response }) => response),
+      batch.origin,
+      () => {
+        for (const { handed } of replies) handed?.()
+      },
+      insteadOfSeveral
+    )
   }
 
   const settle: Replies["settle"] = (origin) => {
-    if (origin instanceof Batch) finish(origin, origin.end())
+    if (origin instanceof Batch) end(origin)
     else if (origin !== undefined) connection.settle?.(origin)
   }
 
   return {
     reply: (response, via, handed) =>
       via instanceof Batch
-        ? finish(via, via.end({ response, handed }))
-        : post(response, via, handed ?? (() => {})),
+        ? end(via, { response, handed })
+        : post(response, via, handed ?? (() => {}), insteadOfOne),
     settle
   }
 }

@@ -15,9 +15,11 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
+import * as Tracer from "effect/Tracer"
 import type * as Middleware from "../Middleware.ts"
 import * as RequestError from "../RequestError.ts"
 import type { RequestOptions } from "../RequestOptions.ts"
+import { Baggage } from "../Tracing.ts"
 import type { Origin } from "../Transport.ts"
 import { TransportError } from "../TransportError.ts"
 import type { Core, State } from "./Core.ts"
@@ -71,6 +73,8 @@ export interface Parties {
   readonly declared: Declared
   /** What every request but `initialize` goes through. */
   readonly middleware: Middleware.Outbound<unknown> | undefined
+  /** What looks at requests as the peer gets them, and at results as it gave them. */
+  readonly checking?: ((request: Sender["request"]) => Sender["request"]) | undefined
 }
 
 /** What the gates look at. */
@@ -270,7 +274,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
     })
   }
 
-  const exchange: Sender["request"] = (row, params, options) =>
+  const unchecked: Sender["request"] = (row, params, options) =>
     Effect.suspend(() => {
       const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
       const admission = admit(options?.event ?? (row.name === "ping" ? sendPing : sendRequest))
@@ -294,20 +298,27 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       })
     })
 
+  // A caller without a span begins a trace; it does not go on with that in which the session was made, nor with its baggage.
+  const services = Context.omit(Tracer.ParentSpan, Baggage)(core.context)
+
   /** What middleware needs was captured when the session was made; what the caller has comes first. */
   const provided = <A, E, R>(effect: Effect.Effect<A, E, unknown>): Effect.Effect<A, E, R> =>
-    trust(Effect.updateContext(effect, (caller) => Context.merge(core.context, caller)))
+    trust(Effect.updateContext(effect, (caller) => Context.merge(services, caller)))
 
-  const { middleware } = parties
+  const { checking, middleware } = parties
+  const exchange = checking === undefined ? unchecked : checking(unchecked)
   const request: Sender["request"] = middleware === undefined
     ? exchange
     : (row, params, options) =>
       // The handshake's own request is no matter of the program's.
       options?.event !== undefined
         ? exchange(row, params, options)
-        : provided(middleware(
-          { method: row.name, params, profile: parties.profile(), onOpen: undefined },
-          (sent) => exchange(row, sent.params, { ...options, onOpen: sent.onOpen })
+        // A request is an effect: nothing of it happens before it runs, and all of it happens each time that it does.
+        : provided(Effect.suspend(() =>
+          middleware(
+            { method: row.name, params, profile: parties.profile(), onOpen: undefined },
+            (sent) => exchange(row, sent.params, { ...options, onOpen: sent.onOpen })
+          )
         ))
 
   /** Hands a message that expects no response to the outbox, and waits until it is sent or there is room for others. */

@@ -1,0 +1,178 @@
+/**
+ * The end, at every step of a call: programs that yield after every third operation are stopped one step later each time, so that
+ * no place between two operations is left out.
+ */
+import { JsonRpc } from "@effect-mcp/protocol"
+import {
+  ClientSession,
+  type MemoryTransport,
+  Metrics,
+  Middleware,
+  RequestContext,
+  ServerSession,
+  Tracing,
+  Transport
+} from "@effect-mcp/session"
+import { Census } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Metric from "effect/Metric"
+import * as Scheduler from "effect/Scheduler"
+import * as TestClock from "effect/testing/TestClock"
+import * as Link from "./support/Link.ts"
+import { call, forms, info, movingOn, start, text, withRawClient } from "./support/sessions.ts"
+
+/** How many steps later the last of the ends comes; a call takes about 40. */
+const last = 50
+
+/** Yields after every third operation. */
+const slowly = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.provideService(effect, Scheduler.MaxOpsBeforeYield, 3)
+
+const steps = (count: number) =>
+  Effect.gen(function*() {
+    for (let step = 0; step < count; step++) yield* Effect.yieldNow
+  })
+
+const middleware = Middleware.all(Tracing.make(), Metrics.middleware)
+
+/** What counts something up and down again: how far it is from where it was. */
+const balances = Effect.gen(function*() {
+  const inFlight = { "mcp.method.name": "tools/call" }
+  const sent = yield* Metric.value(Metric.withAttributes(Metrics.clientActiveRequests, inFlight))
+  const served = yield* Metric.value(Metric.withAttributes(Metrics.serverActiveRequests, inFlight))
+  return { sent: Number(sent.value), served: Number(served.value) }
+})
+
+/** A tool that acquires something, says something, and lets go of it in two steps. */
+const tool = (held: { count: number }) =>
+  Effect.gen(function*() {
+    yield* Effect.acquireRelease(
+      Effect.sync(() => {
+        held.count++
+      }),
+      () =>
+        Effect.andThen(
+          Effect.yieldNow,
+          Effect.sync(() => {
+            held.count--
+          })
+        )
+    )
+    yield* RequestContext.progress({ progress: 1 })
+    yield* steps(5)
+    return text("done")
+  })
+
+const both = Effect.fnUntraced(function*(pair: MemoryTransport.Pair, held: { count: number }) {
+  const links = { client: Link.over(pair.client), server: Link.over(pair.server) }
+  const options = { info, middleware, limits: { gracefulClose: 0 } }
+  const server = yield* ServerSession.make({ "tools/call": () => tool(held) }, options).pipe(
+    Effect.provideService(Transport.Transport, links.server.transport)
+  )
+  const client = yield* ClientSession.make(options).pipe(
+    Effect.provideService(Transport.Transport, links.client.transport)
+  )
+  return { client, links, server }
+})
+
+type Both = Effect.Success<ReturnType<typeof both>>
+
+const ends: ReadonlyArray<
+  readonly [string, (all: Both, calling: Fiber.Fiber<unknown, unknown>) => Effect.Effect<unknown>]
+> = [
+  ["the caller leaves", (_, calling) => Fiber.interrupt(calling)],
+  ["the client closes", ({ client }) => client.close],
+  ["the server closes", ({ server }) => server.close],
+  ["the server's input ends", ({ links, server }) => {
+    links.server.endReading()
+    return server.closed
+  }],
+  ["the client's input breaks", ({ client, links }) => {
+    links.client.breakReading(Link.readFailed)
+    return client.closed
+  }]
+]
+
+const nothing = { sent: 0, served: 0 }
+
+for (const { form, pair } of forms) {
+  describe(`at every step (${form})`, () => {
+    for (const [what, end] of ends) {
+      it.effect(`laws 1, 2, 5 and 8: [CAN-04] ${what}`, () =>
+        Effect.gen(function*() {
+          for (let step = 0; step < last; step++) {
+            const held = { count: 0 }
+            const census = Census.make()
+            const program = Effect.gen(function*() {
+              const all = yield* both(yield* pair, held)
+              const { client, links, server } = all
+              const calling = yield* start(slowly(client.callTool("x", {}, { onProgress: () => Effect.void })))
+              yield* steps(step)
+              const ending = yield* start(end(all, calling))
+              yield* TestClock.adjust("10 seconds")
+              yield* steps(100)
+              assert.isDefined(ending.pollUnsafe(), `step ${step}`)
+              const exit = yield* Fiber.await(calling)
+              const sent = links.client.handed.flatMap((message) => "method" in message ? [message.method] : [])
+              const calls = sent.filter((name) => name === "tools/call").length
+              const cancellations = sent.filter((name) => name === "notifications/cancelled").length
+              const replies = links.server.handed.filter((message) => !("method" in message) && message.id === 1).length
+              assert.isAtMost(calls, 1, `step ${step}`)
+              assert.isAtMost(cancellations, calls, `step ${step}`)
+              assert.isAtMost(replies, calls, `step ${step}`)
+              // Who leaves behind the answer has nothing left to cancel.
+              if (what === "the caller leaves" && Exit.isFailure(exit) && replies === 0) {
+                assert.strictEqual(cancellations, calls, `step ${step}`)
+              }
+              assert.deepStrictEqual(
+                [yield* client.inFlight, yield* server.inFlight],
+                [nothing, nothing],
+                `step ${step}`
+              )
+            })
+            yield* Effect.gen(function*() {
+              yield* census.count(Effect.scoped(movingOn(program)))
+              yield* steps(30)
+              assert.deepStrictEqual(yield* balances, nothing, `step ${step}`)
+            }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
+            assert.deepStrictEqual([held.count, census.living()], [0, 0], `step ${step}`)
+          }
+        }))
+    }
+
+    for (const together of [false, true]) {
+      it.effect(`laws 2 and 5: [CAN-04] a cancellation of one of ${together ? "two calls in a batch" : "one"}`, () =>
+        Effect.gen(function*() {
+          for (let step = 0; step < last; step++) {
+            const census = Census.make()
+            const program = slowly(Effect.gen(function*() {
+              const { link, record, session } = yield* withRawClient({
+                pair,
+                handlers: {
+                  "tools/call": () => Effect.as(RequestContext.progress({ progress: 1 }), text("x"))
+                },
+                server: { middleware, sessionless: { revision: "2025-03-26" } }
+              })
+              yield* steps(30)
+              link.deliver(together ? [call(1, "x"), call(2, "x")] : call(1, "x"))
+              yield* steps(step)
+              link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
+              yield* steps(300)
+              const replies = link.handed.flatMap((message) => "method" in message ? [] : [message.id])
+              const cancelled = record.of("Cancelled").length
+              assert.strictEqual(cancelled + record.of("CancelIgnored").length, 1, `step ${step}`)
+              assert.sameMembers(replies, [...(cancelled === 1 ? [] : [1]), ...(together ? [2] : [])], `step ${step}`)
+              assert.deepStrictEqual(record.of("HandlerFailed"), [])
+              assert.deepStrictEqual(yield* session.inFlight, nothing, `step ${step}`)
+            }))
+            yield* census.count(Effect.scoped(movingOn(program)))
+            yield* steps(30)
+            assert.strictEqual(census.living(), 0, `step ${step}`)
+          }
+        }))
+    }
+  })
+}
