@@ -32,9 +32,9 @@ import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import { CallbackContext } from "./CallbackContext.ts"
 import * as Dispatch from "./Dispatch.ts"
+import type { Extension } from "./Extension.ts"
 import * as Handlers from "./Handlers.ts"
 import * as HandshakeError from "./HandshakeError.ts"
-import * as AnsweringHandlers from "./internal/AnsweringHandlers.ts"
 import * as Core from "./internal/Core.ts"
 import * as OutputSchemas from "./internal/OutputSchemas.ts"
 import * as Paging from "./internal/Paging.ts"
@@ -69,6 +69,8 @@ export interface Options<H = Handlers.Handlers<"server">, R = never> extends Ses
    * `CallbackContext`.
    */
   readonly handlers?: H
+  /** Methods of the server's own that the client handles. */
+  readonly extensions?: ReadonlyArray<Extension<"server" | "either", R | CallbackContext | Scope.Scope>>
   /** What requests pass on their way to their handlers, and out to the server. */
   readonly middleware?: Middleware<R | CallbackContext | Scope.Scope, R>
   /**
@@ -182,12 +184,14 @@ export interface Shape extends Session.Session<Handshake.ClientState> {
   readonly rootsListChanged: Effect.Effect<void, RequestError>
   /**
    * The server's notifications of one kind, from when the stream is run and until the session ends; a follower that lags by
-   * more than 1,024 loses the oldest. What a handler is given is in the stream, too. A stream that is forked misses what comes
+   * more than `Limits` lets it loses the oldest. What a handler is given is in the stream, too. A stream that is forked misses what comes
    * before its fiber has begun: fork it with `startImmediately`.
    */
   readonly notifications: <Name extends Handlers.NotificationName<"server">>(
     name: Name
   ) => Stream.Stream<Methods.NotificationParamsOf<Name>>
+  /** Sends a message as it is: no gate, no matching. Its response, if it is a request, will be reported as unmatched. */
+  readonly send: (message: JsonRpc.Message) => Effect.Effect<void, RequestError>
 }
 
 /**
@@ -345,8 +349,8 @@ export const make = Effect.fnUntraced(
     const declared = () => introduction(profile?.revision ?? offer).capabilities
     const dispatch = Dispatch.make(
       "server",
-      AnsweringHandlers.make(handlers, declared),
-      options.middleware?.inbound
+      handlers,
+      { middleware: options.middleware?.inbound, extensions: options.extensions, declared }
     )
     const contexts = ServedContext.parts(core, sender)
     core.read(Reader.make(core, {
@@ -472,7 +476,8 @@ const shape = (
     progress: (progressToken, step) =>
       sender.notify(notifications["notifications/progress"], { ...step, progressToken }),
     rootsListChanged: sender.notify(notifications["notifications/roots/list_changed"], {}),
-    notifications: (name) => core.subscriptions.follow(name)
+    notifications: (name) => core.subscriptions.follow(name),
+    send: (message) => sender.send(message)
   }
 }
 

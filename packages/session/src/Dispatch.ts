@@ -2,25 +2,28 @@
  * From a request to its result, without a session: no scope, no queue, no reader. A session runs each of its requests
  * through it in a fiber; a server without sessions can call it directly.
  *
- * What a session does besides is then the caller's to do: it answers `initialize` and `ping`, gives handlers their context
- * (`RequestContext` or `CallbackContext`, if they ask for it, and a scope), and makes results fit the peer's revision by
- * `Differences.project`.
+ * What a session does besides is then the caller's to do: it answers `initialize` and `ping`, and gives handlers their context
+ * (`RequestContext` or `CallbackContext`, if they ask for it, and a scope).
  *
  * @since 0.1.0
  */
-import { type JsonRpc, McpError, type Method, Methods, type Profile, Revision } from "@effect-mcp/protocol"
+import {
+  type Capabilities,
+  type JsonRpc,
+  McpError,
+  type Method,
+  Methods,
+  type Profile,
+  Revision
+} from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type {
-  ContextOf,
-  Handlers,
-  NotificationHandler,
-  NotificationName,
-  RequestHandler,
-  RequestName
-} from "./Handlers.ts"
+import type { Extension } from "./Extension.ts"
+import type { ContextOf, Handlers } from "./Handlers.ts"
+import * as Answer from "./internal/Answer.ts"
+import * as Rules from "./internal/Rules.ts"
 import { trust } from "./internal/trust.ts"
-import { validate } from "./internal/validation.ts"
+import { type Validate, validate } from "./internal/validation.ts"
 import type { Inbound } from "./Middleware.ts"
 
 /**
@@ -31,17 +34,16 @@ import type { Inbound } from "./Middleware.ts"
  */
 export interface Dispatch<R> {
   /**
-   * What there is to do about a request: looks up its method in the table and the peer's revision, and checks the params. Fails
-   * with −32601 for a method that is not served and −32602 for params that do not fit, before any handler has run.
+   * What there is to do about a request: looks up its method and the peer's revision, and checks the params and what else must be
+   * true of them (SMP-03, ELI-05). Fails with −32601 for a method that is not served and −32602 for params that do not fit,
+   * before any middleware or handler has run. What is to be done ends with the result in the words of the peer's revision, and
+   * dies of one that no receiver would understand.
    */
   readonly prepare: (
     request: JsonRpc.Request,
     profile: Profile.Profile
   ) => Result.Result<Effect.Effect<unknown, McpError.McpError, R>, McpError.McpError>
-  /**
-   * Serves one request: prepares it, runs its handler behind the middleware, and puts the result into the words of the peer's
-   * revision. Fails as `prepare` does, and with whatever `McpError` the handler fails with.
-   */
+  /** Serves one request: prepares it and does what there is to do. Fails as `prepare` does, or as the handler does. */
   readonly handle: (
     request: JsonRpc.Request,
     profile: Profile.Profile
@@ -56,8 +58,48 @@ export interface Dispatch<R> {
   ) => Result.Result<Effect.Effect<void, never, R> | undefined, string>
 }
 
+/**
+ * What may be said beside the handlers.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Options<Services = never> {
+  /** What stands before the handlers of requests. */
+  readonly middleware?: Inbound<Services> | undefined
+  /** What is handled beyond the method table. A method of the table is not replaced. */
+  readonly extensions?: ReadonlyArray<Extension<Method.Sender, Services>> | undefined
+  /** What a client has declared to its server; it refuses questions of another kind (ELI-05). Default: none are. */
+  readonly declared?: (() => Capabilities.ClientCapabilities) | undefined
+}
+
+/** A handler, and what a message must be to reach it. */
+interface Handled<Handler> {
+  readonly name: string
+  readonly since: Revision.Revision
+  readonly check: Validate<object>
+  readonly handler: Handler
+}
+
+type ServesRequest<R> = (params: object) => Effect.Effect<unknown, McpError.McpError, R>
+type ServesNotification<R> = (params: object) => Effect.Effect<void, never, R>
+
+const handled = <Handler>(
+  row: { readonly name: string; readonly since: Revision.Revision; readonly params: object },
+  handler: Handler
+): Handled<Handler> => ({
+  name: row.name,
+  since: row.since,
+  // The params of a method are an object, whatever else they are.
+  check: validate<object>(trust(row.params)),
+  handler
+})
+
 /** The params as they count: absent and `null` are no params. */
 const paramsOf = (message: JsonRpc.Request | JsonRpc.Notification): unknown => message.params ?? {}
+
+const isIn = (row: { readonly since: Revision.Revision }, profile: Profile.Profile): boolean =>
+  Revision.isAtLeast(profile.revision, row.since)
 
 /**
  * Prepares the handlers of what `from` sends, and the middleware that stands before those of requests.
@@ -83,36 +125,51 @@ const paramsOf = (message: JsonRpc.Request | JsonRpc.Notification): unknown => m
 export const make = <From extends Method.Role, const H extends Handlers<From, unknown>, Services = never>(
   from: From,
   handlers: H,
-  middleware?: Inbound<Services>
+  options: Options<Services> = {}
 ): Dispatch<ContextOf<H> | Services> => {
   type R = ContextOf<H> | Services
+  const { declared, extensions = [], middleware } = options
   // Maps, since a record would find `constructor` and `__proto__` under names off the wire.
-  const byName = new Map<string, unknown>(Object.entries({ ...handlers }))
-  // A record's cell for a name holds the handler for that name's row; the lookup by a string cannot show it.
-  const requestHandler = (name: string) =>
-    trust<RequestHandler<RequestName<From> & keyof Methods.Requests, R> | undefined>(byName.get(name))
-  const notificationHandler = (name: string) =>
-    trust<NotificationHandler<NotificationName<From> & keyof Methods.Notifications, R> | undefined>(byName.get(name))
+  const own = new Map<string, unknown>(Object.entries(handlers))
+  const requests = new Map<string, Handled<ServesRequest<R>>>()
+  const notifications = new Map<string, Handled<ServesNotification<R> | undefined>>()
 
-  const isIn = (row: { readonly since: Revision.Revision }, profile: Profile.Profile) =>
-    Revision.isAtLeast(profile.revision, row.since)
+  // A record's cell for a name holds the handler for that name's row, and an extension what its row is about; a lookup by a
+  // string cannot show it.
+  for (const { handler, row } of extensions) {
+    if (row.kind === "request") requests.set(row.name, handled(row, trust(handler)))
+    else notifications.set(row.name, handled(row, trust(handler)))
+  }
+  for (const name of Object.keys(Methods.requests)) {
+    const row = Methods.findRequest(name, from)
+    const handler = own.get(name)
+    if (row === undefined || handler === undefined) requests.delete(name)
+    else requests.set(name, handled(row, trust(handler)))
+  }
+  for (const name of Object.keys(Methods.notifications)) {
+    const row = Methods.findNotification(name, from)
+    if (row === undefined) notifications.delete(name)
+    else notifications.set(name, handled(row, trust(own.get(name))))
+  }
 
   const prepare: Dispatch<R>["prepare"] = (request, profile) => {
-    const row = Methods.findRequest(request.method, from)
-    const handler = row === undefined ? undefined : requestHandler(row.name)
-    if (row === undefined || handler === undefined || !isIn(row, profile)) {
-      return Result.fail(McpError.methodNotFound(request.method))
-    }
-    const checked = validate<unknown>(trust(row.params))(paramsOf(request))
+    const served = requests.get(request.method)
+    if (served === undefined || !isIn(served, profile)) return Result.fail(McpError.methodNotFound(request.method))
+    const { handler, name: method } = served
+    const checked = served.check(paramsOf(request))
     if (Result.isFailure(checked)) {
-      return Result.fail(McpError.invalidParams(`Invalid params for ${request.method}: ${checked.failure}`))
+      return Result.fail(McpError.invalidParams(`Invalid params for ${method}: ${checked.failure}`))
     }
-    // The row's schema has just said that these are the handler's params.
-    const params = trust<Parameters<typeof handler>[0]>(checked.success)
-    return Result.succeed(Effect.suspend(() =>
-      middleware === undefined
-        ? handler(params)
-        : middleware({ method: row.name, id: request.id, params, profile }, (passed) => handler(passed.params))
+    const params = checked.success
+    const refusal = Rules.refusalOf(method, params, declared)
+    if (refusal !== undefined) return Result.fail(McpError.invalidParams(refusal))
+    return Result.succeed(Effect.flatMap(
+      Effect.suspend(() =>
+        middleware === undefined
+          ? handler(params)
+          : middleware({ method, id: request.id, params, profile }, (passed) => handler(passed.params))
+      ),
+      (value) => Answer.fit(method, profile.revision, params, value)
     ))
   }
 
@@ -123,14 +180,12 @@ export const make = <From extends Method.Role, const H extends Handlers<From, un
       return Result.isSuccess(prepared) ? prepared.success : Effect.fail(prepared.failure)
     },
     notify: (notification, profile) => {
-      const row = Methods.findNotification(notification.method, from)
-      if (row === undefined || !isIn(row, profile)) return Result.fail("unknown method")
-      const handler = notificationHandler(row.name)
-      const params = validate<unknown>(trust(row.params))(paramsOf(notification))
+      const heard = notifications.get(notification.method)
+      if (heard === undefined || !isIn(heard, profile)) return Result.fail("unknown method")
+      const { check, handler } = heard
+      const params = check(paramsOf(notification))
       if (Result.isFailure(params)) return Result.fail(params.failure)
-      return Result.succeed(
-        handler === undefined ? undefined : Effect.suspend(() => handler(trust(params.success)))
-      )
+      return Result.succeed(handler === undefined ? undefined : Effect.suspend(() => handler(params.success)))
     }
   }
 }

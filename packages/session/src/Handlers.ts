@@ -3,10 +3,11 @@
  *
  * @since 0.1.0
  */
-import type { Capabilities, McpError, Method, Methods } from "@effect-mcp/protocol"
+import { type Capabilities, type McpError, type Method, Methods } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { CallbackContext } from "./CallbackContext.ts"
+import { trust } from "./internal/trust.ts"
 import type { RequestContext } from "./RequestContext.ts"
 
 /**
@@ -118,9 +119,40 @@ export type Only<H, From extends Method.Role> = {
     "is no request or notification that this side can handle"
 }
 
+interface Members {
+  readonly [name: string]: unknown
+}
+
+const isMembers = (value: unknown): value is Members => typeof value === "object" && value !== null
+
+/** The capabilities of requests that are declared by a flag; the others leave room for more. */
+const flags: ReadonlySet<string> = new Set<Capabilities.Path>(["resources.subscribe"])
+
+/** What is declared, and beside it what the rows of these handlers need. */
+const withShown = <Declared extends object>(
+  from: Method.Role,
+  handlers: Handlers<Method.Role, unknown>,
+  declared: Declared
+): Declared => {
+  const all = new Map<string, unknown>(Object.entries(declared))
+  for (const [name, handler] of Object.entries(handlers)) {
+    const path = handler === undefined ? undefined : Methods.findRequest(name, from)?.capability
+    if (path === undefined) continue
+    const [capability = path, part] = path.split(".")
+    const said = all.has(capability) ? all.get(capability) : {}
+    all.set(
+      capability,
+      part === undefined || !isMembers(said) ? said : { [part]: flags.has(path) ? true : {}, ...said }
+    )
+  }
+  // What the rows of one role's requests need are capabilities of the other.
+  return trust(Object.fromEntries(all))
+}
+
 /**
- * The capabilities that a server's handlers amount to, and what it declares beyond them. What is declared counts, but a handler
- * of subscriptions shows `resources.subscribe` whatever else is declared of resources, unless it is declared to be `false`.
+ * The capabilities that a server's handlers amount to, and what it declares beyond them. Each capability is that of
+ * the handler's row. What is declared counts; but a handler of subscriptions shows `resources.subscribe` whatever else is declared
+ * of resources, unless it is declared to be `false`.
  *
  * @example
  * ```ts
@@ -139,19 +171,7 @@ export type Only<H, From extends Method.Role> = {
 export const serverCapabilities = (
   handlers: Handlers<"client", unknown>,
   declared: Capabilities.ServerCapabilities = {}
-): Capabilities.ServerCapabilities => {
-  const handles = (...names: ReadonlyArray<keyof Handlers<"client">>) =>
-    names.some((name) => handlers[name] !== undefined)
-  return {
-    ...(handles("tools/list", "tools/call") ? { tools: {} } : undefined),
-    ...(handles("prompts/list", "prompts/get") ? { prompts: {} } : undefined),
-    ...(handles("resources/list", "resources/read", "resources/templates/list") ? { resources: {} } : undefined),
-    ...(handles("completion/complete") ? { completions: {} } : undefined),
-    ...(handles("logging/setLevel") ? { logging: {} } : undefined),
-    ...declared,
-    ...(handles("resources/subscribe") ? { resources: { subscribe: true, ...declared.resources } } : undefined)
-  }
-}
+): Capabilities.ServerCapabilities => withShown("client", handlers, declared)
 
 /**
  * The capabilities that a client's handlers amount to, and what it declares beyond them. A handler of questions shows an
@@ -174,9 +194,4 @@ export const serverCapabilities = (
 export const clientCapabilities = (
   handlers: Handlers<"server", unknown>,
   declared: Capabilities.ClientCapabilities = {}
-): Capabilities.ClientCapabilities => ({
-  ...(handlers["sampling/createMessage"] !== undefined ? { sampling: {} } : undefined),
-  ...(handlers["elicitation/create"] !== undefined ? { elicitation: {} } : undefined),
-  ...(handlers["roots/list"] !== undefined ? { roots: {} } : undefined),
-  ...declared
-})
+): Capabilities.ClientCapabilities => withShown("server", handlers, declared)

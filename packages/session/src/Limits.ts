@@ -45,8 +45,15 @@ export interface Options {
    * the one that reaches the total (PRG-06). Default: none are.
    */
   readonly progressInterval?: Duration.Input
-  /** How many notifications are kept for a slow consumer; the oldest makes room. Default 1,024. */
+  /**
+   * How many notifications, messages or events are kept for each slow consumer of such; the oldest makes room. Default 1,024.
+   */
   readonly notifications?: number
+  /**
+   * How many bytes the notifications or steps of progress that are kept for a slow consumer may have come in; the oldest makes
+   * room. Only a transport that carries bytes counts them. Default 32 MiB.
+   */
+  readonly notificationBytes?: number
   /** How many tools' output schemas a client with a validator remembers; the one not used for longest makes room. Default 1,024. */
   readonly outputSchemas?: number
   /** How many unreadable or malformed frames are answered per second. Default 10. */
@@ -73,6 +80,7 @@ export interface Limits {
   readonly progress: number
   readonly progressInterval: number
   readonly notifications: number
+  readonly notificationBytes: number
   readonly outputSchemas: number
   readonly malformedReplies: number
 }
@@ -104,6 +112,7 @@ export const make = (options: Options = {}): Limits => ({
   progress: options.progress ?? 256,
   progressInterval: Duration.toMillis(options.progressInterval ?? 0),
   notifications: options.notifications ?? 1024,
+  notificationBytes: options.notificationBytes ?? 32 * 1024 * 1024,
   outputSchemas: options.outputSchemas ?? 1024,
   malformedReplies: options.malformedReplies ?? 10
 })

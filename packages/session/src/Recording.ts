@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import type * as Stream from "effect/Stream"
 import * as Subscriptions from "./internal/Subscriptions.ts"
+import * as Limits from "./Limits.ts"
 import { type Connection, type FrameError, type Inbound, Transport } from "./Transport.ts"
 
 /**
@@ -34,23 +35,27 @@ export type Entry =
 export interface Recording {
   /** Put it where the recorded transport stood. */
   readonly transport: Transport["Service"]
-  /** What passes from when the stream is run; a reader that lags by more than 1,024 loses the oldest. */
+  /** What passes from when the stream is run; a reader that lags by more than 1,024, or by more than 32 MiB, loses the oldest. */
   readonly entries: Stream.Stream<Entry>
 }
+
+/** What is kept for a reader of `entries`: what a session keeps for a follower, unless told otherwise. */
+const { notificationBytes: bytes, notifications: capacity } = Limits.make()
 
 const recorded = (
   transport: Transport["Service"],
   clock: Clock.Clock,
-  record: (entry: Entry) => void
+  record: (entry: Entry, bytes: number) => void
 ): Transport["Service"] => {
   const sent = (frame: JsonRpc.Frame) =>
-    Effect.sync(() => record({ _tag: "Sent", at: clock.currentTimeMillisUnsafe(), frame }))
-  const received = ({ frame }: Inbound) => {
+    Effect.sync(() => record({ _tag: "Sent", at: clock.currentTimeMillisUnsafe(), frame }, 0))
+  const received = ({ bytes = 0, frame }: Inbound) => {
     const at = clock.currentTimeMillisUnsafe()
     record(
       Result.isSuccess(frame)
         ? { _tag: "Received", at, frame: frame.success }
-        : { _tag: "Unreadable", at, error: frame.failure }
+        : { _tag: "Unreadable", at, error: frame.failure },
+      bytes
     )
   }
   return {
@@ -95,9 +100,9 @@ const recorded = (
  */
 export const make = (transport: Transport["Service"]): Effect.Effect<Recording> =>
   Effect.map(Clock.Clock, (clock) => {
-    const subscriptions = Subscriptions.make()
+    const subscriptions = Subscriptions.make({ capacity, bytes })
     return {
-      transport: recorded(transport, clock, (entry) => subscriptions.publish("entries", entry)),
+      transport: recorded(transport, clock, (entry, bytes) => subscriptions.publish("entries", entry, bytes)),
       entries: subscriptions.follow<Entry>("entries")
     }
   })
@@ -122,7 +127,7 @@ export const layer = (record: (entry: Entry) => void): Layer.Layer<Transport, ne
   Layer.effect(
     Transport,
     Effect.gen(function*() {
-      return recorded(yield* Transport, yield* Clock.Clock, record)
+      return recorded(yield* Transport, yield* Clock.Clock, (entry) => record(entry))
     })
   )
 

@@ -14,6 +14,7 @@ import {
   type Logging,
   McpError,
   type Meta,
+  type Method,
   Methods,
   type Profile,
   type Progress,
@@ -32,6 +33,7 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import * as Dispatch from "./Dispatch.ts"
+import type { Extension } from "./Extension.ts"
 import * as Handlers from "./Handlers.ts"
 import * as AskingContext from "./internal/AskingContext.ts"
 import { Batch } from "./internal/Batch.ts"
@@ -72,10 +74,12 @@ export interface Options<R = never> extends Session.Options {
   readonly requireInitialized?: boolean
   /**
    * Serve without a session: from the first message on, with nothing known of whoever asks, and each request for itself. What
-   * it is taken to be in has to be said, since no handshake says it. `initialize` is answered and changes nothing; requests of
-   * the server, ping included, fail with `StatelessModeNotSupported`. Default: a session, which begins with a handshake.
+   * it is taken to be in has to be said, since no handshake says it. `initialize` is answered with that revision and changes
+   * nothing; requests of the server, ping included, fail with `StatelessModeNotSupported`. Default: a session, which begins with a handshake.
    */
   readonly sessionless?: { readonly revision: Revision.Revision }
+  /** Methods of the client's own that the server handles. */
+  readonly extensions?: ReadonlyArray<Extension<"client" | "either", R | RequestContext | Scope.Scope>>
   /** What requests pass on their way to their handlers, and out to the client. */
   readonly middleware?: Middleware<R | RequestContext | Scope.Scope, R>
 }
@@ -135,6 +139,12 @@ export interface Shape extends Session.Session<State> {
     params: Methods.ParamsOf<Name>,
     options?: AskOptions<R>
   ) => Effect.Effect<Methods.ResultOf<Name>, RequestError, R>
+  /** Sends a request of a method that is not in the table, by a row of your own. */
+  readonly extension: <Params extends object, Result, R = never>(
+    row: Method.RequestMethod<string, "server" | "either", Params, Result>,
+    params: Params,
+    options?: AskOptions<R>
+  ) => Effect.Effect<Result, RequestError, R>
   /** Asks whether the client is there (PING-01). */
   readonly ping: <R = never>(options?: AskOptions<R>) => Effect.Effect<void, RequestError, R>
   /**
@@ -191,17 +201,12 @@ export interface Shape extends Session.Session<State> {
   readonly promptListChanged: Effect.Effect<void, RequestError>
   /**
    * The client's notifications of one kind, from when the stream is run and until the session ends; a follower that lags by
-   * more than 1,024 loses the oldest. What a handler is given is in the stream, too. A stream that is forked misses what comes
+   * more than `Limits` lets it loses the oldest. What a handler is given is in the stream, too. A stream that is forked misses what comes
    * before its fiber has begun: fork it with `startImmediately`.
    */
   readonly notifications: <Name extends Handlers.NotificationName<"client">>(
     name: Name
   ) => Stream.Stream<Methods.NotificationParamsOf<Name>>
-  /**
-   * Everything the client sends, as it came, from when the stream is run; for looking on, since it is dealt with all the same. A
-   * follower that lags by more than 1,024 loses the oldest.
-   */
-  readonly messages: Stream.Stream<JsonRpc.Message>
   /** Sends a message as it is: no gate, no matching. Its response, if it is a request, will be reported as unmatched. */
   readonly send: (message: JsonRpc.Message, options?: Related) => Effect.Effect<void, RequestError>
   /** Builds the request that `createMessage` would send, with an id of its own, and does not send it. */
@@ -324,7 +329,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       return refuse(request, error, origin)
     }
     const { clientInfo, protocolVersion } = params.success
-    const revision = revisions.find((revision) => revision === protocolVersion) ?? fallback
+    const revision = sessionless?.revision ?? revisions.find((revision) => revision === protocolVersion) ?? fallback
     // What a revision has no word for was not declared in it, whatever stands there.
     const declared = Differences.project("initialize", "params", revision, params.success).capabilities
     const client: Profile.ClientProfile = { revision, capabilities: declared, info: clientInfo }
@@ -376,7 +381,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     dispatch: Dispatch.make(
       "client",
       capabilities.logging === undefined ? handlers : level.settableBy(handlers),
-      options.middleware?.inbound
+      { middleware: options.middleware?.inbound, extensions: options.extensions }
     ),
     profile: () => profile,
     contextOf: (served, request, profile) =>
@@ -444,6 +449,8 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     hasCapability: (required) =>
       Effect.sync(() => profile !== undefined && Capabilities.covers(profile.capabilities, required)),
     request: ask,
+    extension: (row, params, options) =>
+      related(row.name, options, (via) => sender.request(row, params, { ...options, via })),
     ping: (options) => Effect.asVoid(ask("ping", {}, options)),
     createMessage: (params, options) => ask("sampling/createMessage", params, options),
     listRoots: (options) => ask("roots/list", {}, options),
@@ -459,7 +466,6 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     toolListChanged: tell("notifications/tools/list_changed", {}),
     promptListChanged: tell("notifications/prompts/list_changed", {}),
     notifications: (name) => core.subscriptions.follow(name),
-    messages: core.subscriptions.follow(Reader.everything),
     send: (message, options) => related("send", options, (via) => sender.send(message, via)),
     buildCreateMessage: (params, options) => build("sampling/createMessage", params, options),
     buildElicitForm: (message, form, options) =>

@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import type { CloseReason, Implementation, Revision } from "@effect-mcp/protocol"
+import type { CloseReason, Implementation, JsonRpc, Revision } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type * as Limits from "./Limits.ts"
@@ -52,10 +52,16 @@ export interface Session<State> {
   /** How much is in flight now. */
   readonly inFlight: Effect.Effect<InFlight>
   /**
-   * What happens from when the stream is run, until the session ends; a reader that lags by more than 1,024 loses the oldest.
+   * What happens from when the stream is run, until the session ends; a reader that lags by more than `Limits` lets it
+   * loses the oldest.
    * `observe` misses nothing.
    */
   readonly events: Stream.Stream<SessionEvent>
+  /**
+   * Everything the peer sends, as it came, from when the stream is run; for looking on, since it is dealt with all the same. A
+   * follower that lags by more than `Limits` lets it loses the oldest.
+   */
+  readonly messages: Stream.Stream<JsonRpc.Message>
   /**
    * Ends the session, and waits until it has ended. Handlers may finish within the graceful close; one that waits for this
    * waits for itself that long, so it should fork it.

@@ -6,6 +6,7 @@
 export * as CallbackContext from "./CallbackContext.ts"
 export * as ClientSession from "./ClientSession.ts"
 export * as Dispatch from "./Dispatch.ts"
+export * as Extension from "./Extension.ts"
 export * as Handlers from "./Handlers.ts"
 export * as HandshakeError from "./HandshakeError.ts"
 export * as JsonSchemaValidator from "./JsonSchemaValidator.ts"

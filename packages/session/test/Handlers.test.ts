@@ -1,4 +1,5 @@
 /** What a record of handlers says of itself: the services it needs, and the capabilities it amounts to. */
+import { Capabilities, Methods } from "@effect-mcp/protocol"
 import { CallbackContext, Handlers, RequestContext } from "@effect-mcp/session"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -41,6 +42,24 @@ describe("what handlers show, and what is declared beyond it", () => {
     assert.deepStrictEqual(Handlers.serverCapabilities(subscribe, { resources: { subscribe: false } }), {
       resources: { subscribe: false }
     })
+  })
+
+  it("each capability is that of the handler's row, for every row of the table", () => {
+    const handler = () => Effect.die("it ran")
+    for (const row of Object.values(Methods.requests)) {
+      if (row.capability === undefined) continue
+      const handlers = Object.fromEntries([[row.name, handler]])
+      for (const from of ["client", "server"] as const) {
+        const capabilities = from === "client"
+          ? Handlers.serverCapabilities(handlers)
+          : Handlers.clientCapabilities(handlers)
+        const sent = Methods.findRequest(row.name, from) !== undefined
+        assert.strictEqual(Capabilities.declares(capabilities, row.capability), sent, `${row.name} from a ${from}`)
+        assert.strictEqual(Object.keys(capabilities).length, sent ? 1 : 0, row.name)
+      }
+    }
+    const half = Object.fromEntries([["tools/list", undefined], ["prompts/get", handler]])
+    assert.deepStrictEqual(Handlers.serverCapabilities(half), { prompts: {} })
   })
 
   it("[ELI-01] [ELI-02] questions stand for forms, unless their modes are declared", () => {

@@ -17,6 +17,7 @@ describe("limits", () => {
       progress: 256,
       progressInterval: 0,
       notifications: 1024,
+      notificationBytes: 33_554_432,
       outputSchemas: 1024,
       malformedReplies: 10
     })

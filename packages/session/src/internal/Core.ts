@@ -60,7 +60,7 @@ export interface Core<S extends State> {
   readonly notifications: NotificationQueue.NotificationQueue
   readonly observers: Observers.Observers
   readonly subscriptions: Subscriptions.Subscriptions
-  readonly emit: (event: SessionEvent) => void
+  readonly emit: Observers.Observers["emit"]
   readonly state: () => S
   /** Lets an event happen: the handshake machine judges it and moves. */
   readonly happen: (event: Handshake.Event) => Handshake.Outcome<S>
@@ -128,16 +128,18 @@ export const make = Effect.fnUntraced(function*<S extends State>(
 
   const stateRef = Ref.makeUnsafe<S>(side.initial)
   const closed = Deferred.makeUnsafe<CloseReason.CloseReason>()
+  const bounds = { capacity: limits.notifications, bytes: limits.notificationBytes }
   const observers = Observers.make({
+    bounds,
     observe: options.observe,
     onThrow: (thrown) => {
       fork(Effect.logError("a session's observer threw", thrown))
     }
   })
-  const subscriptions = Subscriptions.make()
+  const subscriptions = Subscriptions.make(bounds)
   const exchanges = Exchanges.make(side.firstId)
   const inflight = Inflight.make({ requests: limits.incoming, bytes: limits.incomingBytes })
-  const notifications = NotificationQueue.make({ fork, capacity: limits.notifications })
+  const notifications = NotificationQueue.make({ fork, bounds })
 
   // What an observer does about a change of state must not come before what changed it is on its way.
   let held: Array<SessionEvent> | undefined
@@ -329,6 +331,7 @@ export const session = <S extends State>(core: Core<S>): Session<S> => ({
   state: Effect.sync(core.state),
   inFlight: Effect.sync(() => ({ sent: core.exchanges.size(), served: core.inflight.size() })),
   events: core.observers.events,
+  messages: core.subscriptions.follow(Subscriptions.everything),
   close: Effect.suspend(() => {
     core.end({ _tag: "Close", reason: CloseReason.requested })
     return core.closed

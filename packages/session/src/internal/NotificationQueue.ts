@@ -2,6 +2,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
+import * as Backlog from "./Backlog.ts"
 
 /**
  * The peer's notifications on their way to their handlers: one at a time, in order. A fiber runs only while there is one
@@ -9,8 +10,8 @@ import type * as Fiber from "effect/Fiber"
  * response which only the reader can bring.
  */
 export interface NotificationQueue {
-  /** `false` when an older one had to go. */
-  readonly offer: (notification: Handling) => boolean
+  /** `false` when older ones had to go. */
+  readonly offer: (notification: Handling, bytes: number) => boolean
   /** Waits until all are handled. */
   readonly drained: Effect.Effect<void>
   /** Starts no more, and interrupts the handler that runs. */
@@ -27,9 +28,9 @@ export interface Handling {
 
 export const make = (options: {
   readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
-  readonly capacity: number
+  readonly bounds: Backlog.Bounds
 }): NotificationQueue => {
-  const waiting: Array<Handling> = []
+  const waiting = Backlog.make<Handling>(options.bounds)
   const waiters: Array<Deferred.Deferred<void>> = []
   let current: { readonly method: string; readonly fiber: Fiber.Fiber<void> } | undefined
   let pumping = false
@@ -53,21 +54,19 @@ export const make = (options: {
   }
 
   return {
-    offer: (notification) => {
-      const full = waiting.length >= options.capacity
-      if (full) waiting.shift()
-      waiting.push(notification)
+    offer: (notification, bytes) => {
+      const complete = waiting.offer(notification, bytes)
       pump()
-      return !full
+      return complete
     },
     drained: Effect.suspend(() => {
-      if (current === undefined && waiting.length === 0) return Effect.void
+      if (current === undefined && waiting.size() === 0) return Effect.void
       const waiter = Deferred.makeUnsafe<void>()
       waiters.push(waiter)
       return Deferred.await(waiter)
     }),
     stop: () => {
-      waiting.length = 0
+      waiting.clear()
       current?.fiber.interruptUnsafe()
     },
     unfinished: () => current?.method

@@ -1,32 +1,31 @@
-import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import type { SessionEvent } from "../SessionEvent.ts"
-
-/** How many events a reader of `events` may lag behind before the oldest make room. */
-const lag = 1024
+import type { Bounds } from "./Backlog.ts"
+import * as Mailbox from "./Mailbox.ts"
 
 /**
  * Who watches a session. An unwatched session pays nothing for it.
  */
 export interface Observers {
-  readonly emit: (event: SessionEvent) => void
+  /** Tells of an event, and of the bytes that are kept with it. */
+  readonly emit: (event: SessionEvent, bytes?: number) => void
   /** What happens from now on; a slow reader loses the oldest. Ends with the session. */
   readonly events: Stream.Stream<SessionEvent>
   readonly end: () => void
 }
 
 export const make = (options: {
+  readonly bounds: Bounds
   readonly observe: ((event: SessionEvent) => void) | undefined
   readonly onThrow: (thrown: unknown) => void
 }): Observers => {
-  const queues = new Set<Queue.Queue<SessionEvent, Cause.Done>>()
+  const readers = new Set<Mailbox.Mailbox<SessionEvent>>()
   let ended = false
   return {
-    emit: (event) => {
+    emit: (event, bytes = 0) => {
       if (ended) return
-      for (const queue of queues) Queue.offerUnsafe(queue, event)
+      for (const reader of readers) reader.offer(event, bytes)
       if (options.observe === undefined) return
       try {
         options.observe(event)
@@ -35,22 +34,22 @@ export const make = (options: {
         options.onThrow(thrown)
       }
     },
-    events: Stream.unwrap(Effect.gen(function*() {
-      const queue = yield* Effect.acquireRelease(
-        Queue.make<SessionEvent, Cause.Done>({ capacity: lag, strategy: "sliding" }),
-        (queue) =>
-          Effect.sync(() => {
-            queues.delete(queue)
-          })
-      )
-      if (ended) yield* Queue.end(queue)
-      else queues.add(queue)
-      return Stream.fromQueue(queue)
-    })),
+    events: Stream.unwrap(Effect.map(
+      Effect.acquireRelease(
+        Effect.sync(() => {
+          const reader = Mailbox.make<SessionEvent>(options.bounds)
+          if (ended) reader.end()
+          else readers.add(reader)
+          return reader
+        }),
+        (reader) => Effect.sync(() => readers.delete(reader))
+      ),
+      (reader) => reader.stream
+    )),
     end: () => {
       ended = true
-      for (const queue of queues) Queue.endUnsafe(queue)
-      queues.clear()
+      for (const reader of readers) reader.end()
+      readers.clear()
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { Progress } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
-import * as Latch from "effect/Latch"
+import type { Bounds } from "./Backlog.ts"
+import * as Mailbox from "./Mailbox.ts"
 
 /**
  * The steps of progress of one exchange on their way from the reader, which never waits, to the caller's fiber, which may
@@ -8,42 +9,24 @@ import * as Latch from "effect/Latch"
  */
 export interface ProgressMailbox {
   /** Puts a step in; `"NotIncreasing"` when it does not grow and was left out, `"Overflow"` when an older step had to go. */
-  readonly offer: (step: Progress.Progress) => "Taken" | "Overflow" | "NotIncreasing"
+  readonly offer: (step: Progress.Progress, bytes: number) => "Taken" | "Overflow" | "NotIncreasing"
   /** No more steps will come: the response is there, or will never be. */
   readonly end: () => void
   /** Gives every step to `sink`, in order, until the mailbox has ended and is empty. */
   readonly drain: <R>(sink: (step: Progress.Progress) => Effect.Effect<void, never, R>) => Effect.Effect<void, never, R>
 }
 
-export const make = (capacity: number): ProgressMailbox => {
-  const arrived = Latch.makeUnsafe(false)
-  let steps: Array<Progress.Progress> = []
+export const make = (bounds: Bounds): ProgressMailbox => {
+  const steps = Mailbox.make<Progress.Progress>(bounds)
   let highest = Number.NEGATIVE_INFINITY
-  let ended = false
   return {
-    offer: (step) => {
+    offer: (step, bytes) => {
       if (step.progress <= highest) return "NotIncreasing"
       highest = step.progress
-      const full = steps.length >= capacity
-      if (full) steps.shift()
-      steps.push(step)
-      Latch.openUnsafe(arrived)
-      return full ? "Overflow" : "Taken"
+      return steps.offer(step, bytes) ? "Taken" : "Overflow"
     },
-    end: () => {
-      ended = true
-      Latch.openUnsafe(arrived)
-    },
-    drain: Effect.fnUntraced(function*(sink) {
-      while (true) {
-        yield* Latch.await(arrived)
-        Latch.closeUnsafe(arrived)
-        const batch = steps
-        steps = []
-        for (const step of batch) yield* sink(step)
-        if (ended && steps.length === 0) return
-        if (ended) Latch.openUnsafe(arrived)
-      }
-    })
+    end: steps.end,
+    drain: (sink) =>
+      Effect.catch(Effect.forever(Effect.flatMap(steps.take, sink), { disableYield: true }), () => Effect.void)
   }
 }

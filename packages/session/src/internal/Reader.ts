@@ -1,4 +1,4 @@
-import { Differences, ErrorCode, JsonRpc, McpError, Methods, type Profile, Revision } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc, McpError, Methods, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,13 +11,11 @@ import { Batch } from "./Batch.ts"
 import type { Core, State } from "./Core.ts"
 import * as Exchanges from "./Exchanges.ts"
 import * as Inflight from "./Inflight.ts"
-import * as Rules from "./Rules.ts"
+import * as RateLimit from "./RateLimit.ts"
 import type { Sender } from "./Sender.ts"
+import { everything } from "./Subscriptions.ts"
 import { trust } from "./trust.ts"
 import { validate } from "./validation.ts"
-
-/** The name under which everything that comes in is published. */
-export const everything = "*"
 
 /**
  * What a reader has to know beyond the core.
@@ -59,17 +57,11 @@ export const make = <S extends State, P extends Profile.Profile, R>(
   // Frames that are no messages
   // ===================================================================================================================
 
-  let second = Number.NEGATIVE_INFINITY
-  let repliesThisSecond = 0
+  const complaints = RateLimit.make(core.limits.malformedReplies, core.timer.now)
 
   /** Answers what cannot be read, but never so often that two peers could keep each other busy with it. */
   const complain = (error: McpError.McpError, id: JsonRpc.Request["id"] | undefined, origin: Origin | undefined) => {
-    const now = core.timer.now()
-    if (now - second >= 1000) {
-      second = now
-      repliesThisSecond = 0
-    }
-    if (++repliesThisSecond > core.limits.malformedReplies) return replies.settle(origin)
+    if (!complaints.take()) return replies.settle(origin)
     const revision = profile()?.revision
     const unreadable = revision !== undefined && Revision.envelopes[revision].unreadableId === "null" ? null : undefined
     replies.reply(JsonRpc.failure(id ?? unreadable, error), origin)
@@ -96,9 +88,16 @@ export const make = <S extends State, P extends Profile.Profile, R>(
   // Responses
   // ===================================================================================================================
 
-  const response = (message: JsonRpc.Response) => {
-    const unmatched = (kind: "Late" | "Duplicate" | "Unknown" | "NoId") =>
-      emit({ _tag: "UnmatchedResponse", kind, response: message })
+  const warnings = RateLimit.make(core.limits.malformedReplies, core.timer.now)
+
+  const response = (message: JsonRpc.Response, bytes: number) => {
+    const unmatched = (kind: "Late" | "Duplicate" | "Unknown" | "NoId") => {
+      emit({ _tag: "UnmatchedResponse", kind, response: message }, bytes)
+      // The others are of requests that were made, and belong to what may happen.
+      if (kind === "Unknown" && warnings.take()) {
+        core.fork(Effect.logWarning("a response to no request of this session", { id: message.id }))
+      }
+    }
     const outcome = core.happen({ _tag: "ReceiveResponse" })
     if (outcome._tag !== "Moved" || outcome.does !== "Match") return unmatched("Unknown")
     if (message.id === undefined || message.id === null) return unmatched("NoId")
@@ -168,7 +167,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     served.fiber = fiber
     // It may have been cancelled by something that it sent itself, before there was a fiber to interrupt.
     if (served.ended) fiber.interruptUnsafe()
-    fiber.addObserver((exit) => leave(scope, exit, (left) => finish(served, left, peer.revision)))
+    fiber.addObserver((exit) => leave(scope, exit, (left) => finish(served, left)))
   }
 
   /** Closes the scope of a handler that has ended. Nearly all have acquired nothing, and need no fiber for that. */
@@ -180,12 +179,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     )
   }
 
-  const finish = (
-    served: Inflight.Served,
-    outcome: Exit.Exit<unknown, McpError.McpError>,
-    revision: Revision.Revision
-  ) => {
-    const exit = Exit.isSuccess(outcome) ? fitted(served.method, revision, outcome.value) : outcome
+  const finish = (served: Inflight.Served, exit: Exit.Exit<unknown, McpError.McpError>) => {
     const claimed = inflight.claim(served)
     served.ended = true
     const error = Exit.isFailure(exit) ? answerTo(exit.cause) : undefined
@@ -208,16 +202,16 @@ export const make = <S extends State, P extends Profile.Profile, R>(
   // Notifications
   // ===================================================================================================================
 
-  const notification = (message: JsonRpc.Notification, origin: Origin | undefined) => {
+  const notification = (message: JsonRpc.Notification, origin: Origin | undefined, bytes: number) => {
     switch (message.method) {
       case "notifications/cancelled":
         cancelled(message)
         break
       case "notifications/progress":
-        progress(message)
+        progress(message, bytes)
         break
       default:
-        if (!parts.intercept(message, origin)) deliver(message)
+        if (!parts.intercept(message, origin)) deliver(message, bytes)
     }
     replies.settle(origin)
   }
@@ -235,21 +229,21 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     replies.settle(served.origin)
   }
 
-  const progress = (message: JsonRpc.Notification) => {
+  const progress = (message: JsonRpc.Notification, bytes: number) => {
     const params = validate(Methods.notifications["notifications/progress"].params)(message.params ?? {})
     if (Result.isFailure(params)) return ignored(message.method, params.failure)
     const exchange = exchanges.find(params.success.progressToken)
     if (exchange?.progress === undefined || exchange.outcome !== "Pending") {
       return emit({ _tag: "ProgressDropped", reason: "UnknownToken" })
     }
-    const taken = exchange.progress.offer(params.success)
+    const taken = exchange.progress.offer(params.success, bytes)
     if (exchange.extendsTo !== undefined && taken !== "NotIncreasing") {
       exchange.deadline = Math.min(core.timer.now() + exchange.allowedMillis, exchange.extendsTo)
     }
     if (taken !== "Taken") emit({ _tag: "ProgressDropped", reason: taken })
   }
 
-  const deliver = (message: JsonRpc.Notification) => {
+  const deliver = (message: JsonRpc.Notification, bytes: number) => {
     const outcome = core.happen({ _tag: "ReceiveNotification" })
     const peer = profile()
     if (outcome._tag !== "Moved" || outcome.does !== "Deliver" || peer === undefined) {
@@ -257,7 +251,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     }
     const handling = dispatch.notify(message, peer)
     if (Result.isFailure(handling)) return ignored(message.method, handling.failure)
-    const followed = subscriptions.publish(message.method, message.params ?? {})
+    const followed = subscriptions.publish(message.method, message.params ?? {}, bytes)
     if (handling.success === undefined) {
       if (!followed) ignored(message.method, "no handler")
       return
@@ -267,7 +261,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
       emit({ _tag: "HandlerFailed", method: message.method, cause })
       return Effect.logError(`the handler of ${message.method} failed`, cause)
     })
-    if (!core.notifications.offer({ method: message.method, handle: contained })) {
+    if (!core.notifications.offer({ method: message.method, handle: contained }, bytes)) {
       ignored(message.method, "the handlers lag behind; the oldest was dropped")
     }
   }
@@ -280,7 +274,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     const revision = profile()?.revision
     // A session has no handshake in a batch, since without one there is no revision that has batches (MSG-16).
     if (origin instanceof Batch || revision === undefined || !Revision.envelopes[revision].batches) {
-      return malformed({ id: undefined, answerable: true, problem: "a message is no batch" }, origin)
+      return malformed({ id: undefined, answerable: true, problem: "no batch is expected here" }, origin)
     }
     const together = new Batch(frames.length, origin)
     for (const frame of frames) receive(frame, together, bytes / frames.length)
@@ -290,14 +284,14 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     const classified = JsonRpc.classify(frame)
     switch (classified._tag) {
       case "Request":
-        subscriptions.publish(everything, classified.message)
+        subscriptions.publish(everything, classified.message, bytes)
         return request(classified.message, origin, bytes)
       case "Notification":
-        subscriptions.publish(everything, classified.message)
-        return notification(classified.message, origin)
+        subscriptions.publish(everything, classified.message, bytes)
+        return notification(classified.message, origin, bytes)
       case "Response":
-        subscriptions.publish(everything, classified.message)
-        response(classified.message)
+        subscriptions.publish(everything, classified.message, bytes)
+        response(classified.message, bytes)
         return replies.settle(origin)
       case "Batch":
         return batch(classified.frames, origin, bytes)
@@ -320,22 +314,6 @@ const progressTokenOf = (params: JsonRpc.Params | undefined): string | number | 
 const overloaded = (why: string) => new McpError.McpError({ code: ErrorCode.Overloaded, message: `Overloaded: ${why}` })
 
 const duplicate = McpError.invalidRequest("A request with this id is in flight")
-
-const isResult = (value: unknown): boolean => typeof value === "object" && value !== null
-
-/** What a handler answered, in the words of the peer's revision. Reading what a program made may throw, as the program may. */
-const fitted = (method: string, revision: Revision.Revision, value: unknown): Exit.Exit<unknown> => {
-  if (!isResult(value)) {
-    return Exit.die(new Error(`the handler of ${method} answered with something that is no result`))
-  }
-  try {
-    const misfit = Rules.misfitOf(method, value)
-    if (misfit !== undefined) return Exit.die(new Error(`the result of ${method} does not fit: ${misfit}`))
-    return Exit.succeed(Differences.project(method, "result", revision, value))
-  } catch (thrown) {
-    return Exit.die(thrown)
-  }
-}
 
 /** A scope that did not close in good order spoils whatever its handler ended with; of that nothing is lost. */
 const brokenOff = <A, E>(exit: Exit.Exit<A, E>, closing: Cause.Cause<never>): Exit.Exit<never> => {

@@ -91,6 +91,24 @@ export const find = (method: string): Rule<object> | undefined =>
   // The params of a method are what its rule is about.
   trust(byMethod.get(method))
 
+/** What speaks against a question of the peer beyond its schema, if anything does (ELI-05, SMP-03, SMP-04). */
+export const refusalOf = (
+  method: string,
+  params: object,
+  declared: (() => Capabilities.ClientCapabilities) | undefined
+): string | undefined => {
+  // The params of a method are what has just been checked against the schema of its row.
+  if (method === "sampling/createMessage") {
+    const checked = Sampling.checkToolUse(trust<Sampling.CreateMessageParams>(params).messages)
+    return Result.isSuccess(checked) ? undefined : `Invalid params for ${method}: ${checked.failure}`
+  }
+  if (method !== "elicitation/create" || declared === undefined) return undefined
+  const { mode = "form" } = trust<Elicitation.ElicitParams>(params)
+  return Capabilities.declares(declared(), mode === "url" ? "elicitation.url" : "elicitation.form")
+    ? undefined
+    : `Elicitation by ${mode} is not supported`
+}
+
 /** What is wrong with the answer to a question beyond what the schema of answers says, if anything is (ELI-07). */
 export const problemOf = (method: string, params: object, answer: unknown): string | undefined => {
   if (method !== "elicitation/create") return undefined

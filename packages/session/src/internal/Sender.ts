@@ -228,7 +228,9 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       const total = now + totalMillis
       const exchange = exchanges.open({
         method,
-        progress: onProgress === undefined ? undefined : ProgressMailbox.make(limits.progress),
+        progress: onProgress === undefined
+          ? undefined
+          : ProgressMailbox.make({ capacity: limits.progress, bytes: limits.notificationBytes }),
         openedAt: now,
         deadline: Math.min(now + allowedMillis, total),
         allowedMillis,

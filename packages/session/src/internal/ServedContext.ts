@@ -64,11 +64,14 @@ export class ServedContext<out P extends Profile.Profile, out Shared extends Par
         if (served.ended) return dropped("ExchangeEnded")
         if (!Number.isFinite(step.progress) || step.progress <= served.highest) return dropped("NotIncreasing")
         served.highest = step.progress
+        // JSON has no word for what is not finite, and to know no total is no reason to be silent.
+        const { total, ...rest } = step
+        const said = total === undefined || Number.isFinite(total) ? step : rest
         const isLast = step.total !== undefined && step.progress >= step.total
         if (!isLast && now() - served.reportedAt < progressInterval) return dropped("TooSoon")
         served.reportedAt = now()
         return Effect.ignore(
-          sender.notify(Methods.notifications["notifications/progress"], { ...step, progressToken }, origin)
+          sender.notify(Methods.notifications["notifications/progress"], { ...said, progressToken }, origin)
         )
       })
   }

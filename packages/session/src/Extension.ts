@@ -1,0 +1,86 @@
+/**
+ * What a side handles beyond the method table: methods of one's own, each with its row.
+ *
+ * @since 0.1.0
+ */
+import type { McpError, Method } from "@effect-mcp/protocol"
+import type * as Effect from "effect/Effect"
+import { trust } from "./internal/trust.ts"
+
+/**
+ * A method that `From` sends, and what this side does with it. It passes the same gates as the methods of the table: the
+ * handshake, the revision that its row says, and the schema of its params.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Extension<out From extends Method.Sender, out R = never> {
+  readonly row:
+    | Method.RequestMethod<string, From, object, unknown>
+    | Method.NotificationMethod<string, From, object>
+  readonly handler: (params: never) => Effect.Effect<unknown, McpError.McpError, R>
+}
+
+/**
+ * Serves a request of one's own. The handler runs as any other does: in a fiber of its own, with the context of its request, and
+ * its `McpError` is its answer.
+ *
+ * @example
+ * ```ts
+ * import { Meta, Method } from "@effect-mcp/protocol"
+ * import { ClientSession, Extension, ServerSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ *
+ * const echo = Method.request("acme/echo", {
+ *   from: "client",
+ *   params: Schema.Struct({ ...Meta.RequestParams.fields, text: Schema.String }),
+ *   result: Schema.Struct({ ...Meta.EmptyResult.fields, text: Schema.String })
+ * })
+ *
+ * const info = { name: "example", version: "1.0.0" }
+ * const server = ServerSession.layerInProcess({}, {
+ *   info,
+ *   extensions: [Extension.request(echo, ({ text }) => Effect.succeed({ text }))]
+ * })
+ *
+ * export const answer = Effect.gen(function*() {
+ *   const session = yield* ClientSession.make({ info })
+ *   return yield* session.extension(echo, { text: "hello" })
+ * }).pipe(Effect.scoped, Effect.provide(server)) // => { text: "hello" }
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const request = <From extends Method.Sender, Params extends object, Result extends object, R = never>(
+  row: Method.RequestMethod<string, From, Params, Result>,
+  handler: (params: Params) => Effect.Effect<Result, McpError.McpError, R>
+): Extension<From, R> => // The handler is asked with what the row's own schema has let through.
+({ row: trust(row), handler })
+
+/**
+ * Listens to a notification of one's own. It has its turn among all notifications, one at a time, in the order they came.
+ *
+ * @example
+ * ```ts
+ * import { Meta, Method } from "@effect-mcp/protocol"
+ * import { ClientSession, Extension } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const reindexed = Method.notification("acme/reindexed", { from: "server", params: Meta.NotificationParams })
+ *
+ * export const session = ClientSession.layer({
+ *   info: { name: "example", version: "1.0.0" },
+ *   extensions: [Extension.notification(reindexed, () => Effect.logInfo("the index is new"))]
+ * })
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const notification = <From extends Method.Sender, Params extends object, R = never>(
+  row: Method.NotificationMethod<string, From, Params>,
+  handler: (params: Params) => Effect.Effect<void, never, R>
+): Extension<From, R> => // The handler is asked with what the row's own schema has let through.
+({ row: trust(row), handler })
