@@ -67,7 +67,7 @@ describe("what a response brings", () => {
         __proto__: null
       }
       yield* raw.say(JsonRpc.success(1, result))
-      assert.isTrue((yield* Fiber.join(fiber)) as unknown === result)
+      assert.strictEqual<unknown>(yield* Fiber.join(fiber), result)
     }))
 
   it.effect("unknown members survive a real wire", () =>
