@@ -4,7 +4,8 @@
  * @since 0.1.0
  */
 import * as Result from "effect/Result"
-import type { ChoicesField, ElicitResult, Field, Form, NumberField, StringField } from "./Elicitation.ts"
+import * as Schema from "effect/Schema"
+import type { ChoicesField, Field, Form, NumberField, StringField } from "./Form.ts"
 
 /**
  * The values of a form, by the names of its fields.
@@ -12,7 +13,20 @@ import type { ChoicesField, ElicitResult, Field, Form, NumberField, StringField 
  * @category models
  * @since 0.1.0
  */
-export type FormContent = NonNullable<ElicitResult["content"]>
+export interface FormContent {
+  readonly [name: string]: string | number | boolean | ReadonlyArray<string>
+}
+
+/**
+ * The schema of {@link FormContent}: values of the right kinds, whatever the form asks for.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const FormContent: Schema.Codec<FormContent> = Schema.Record(
+  Schema.String,
+  Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Array(Schema.String)])
+)
 
 /** What is wrong with a value, if anything is. */
 type Problem = string | undefined
@@ -65,10 +79,10 @@ const problemOf = (field: Field, value: FormContent[string]): Problem => {
  *
  * @example
  * ```ts
- * import { FormContent } from "@effect-mcp/protocol"
+ * import { type Form, FormContent } from "@effect-mcp/protocol"
  * import * as Result from "effect/Result"
  *
- * const form = { type: "object", properties: { age: { type: "integer", minimum: 18 } }, required: ["age"] } as const
+ * const form: Form.Form = { type: "object", properties: { age: { type: "integer", minimum: 18 } }, required: ["age"] }
  *
  * export const problem = Result.merge(FormContent.check(form, { age: 17 })) // => "\"age\" is less than 18"
  * ```

@@ -1,8 +1,8 @@
-import { type Elicitation, FormContent } from "@effect-mcp/protocol"
+import { type Form, FormContent } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 
-const form: Elicitation.Form = {
+const form: Form.Form = {
   type: "object",
   properties: {
     name: { type: "string", minLength: 2, maxLength: 4 },

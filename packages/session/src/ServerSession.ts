@@ -8,6 +8,7 @@ import {
   type CloseReason,
   Differences,
   type Elicitation,
+  type Form,
   Handshake,
   type Initialize,
   JsonRpc,
@@ -160,7 +161,7 @@ export interface Shape extends Session.Session<State> {
   /** Asks the client's user by a form. */
   readonly elicitForm: <R = never>(
     message: string,
-    form: Elicitation.Form,
+    form: Form.Form,
     options?: AskOptions<R>
   ) => Effect.Effect<Elicitation.ElicitResult, RequestError, R>
   /** Asks the client's user to visit a page (ELI-10). */
@@ -212,7 +213,7 @@ export interface Shape extends Session.Session<State> {
   /** Builds the request that `createMessage` would send, with an id of its own, and does not send it. */
   readonly buildCreateMessage: (params: Sampling.CreateMessageParams, options?: BuildOptions) => JsonRpc.Request
   /** Builds the request that `elicitForm` would send, and does not send it. */
-  readonly buildElicitForm: (message: string, form: Elicitation.Form, options?: BuildOptions) => JsonRpc.Request
+  readonly buildElicitForm: (message: string, form: Form.Form, options?: BuildOptions) => JsonRpc.Request
   /** Builds the request that `elicitUrl` would send, and does not send it. */
   readonly buildElicitUrl: (
     message: string,

@@ -3,6 +3,7 @@ import { Capabilities, Methods } from "@effect-mcp/protocol"
 import { CallbackContext, Handlers, RequestContext } from "@effect-mcp/session"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { connected, tools } from "./support/sessions.ts"
 
 describe("what the session provides", () => {
   const report = Effect.asVoid(RequestContext.progress({ progress: 1 }))
@@ -32,6 +33,16 @@ describe("what the session provides", () => {
 
 describe("what handlers show, and what is declared beyond it", () => {
   const subscribe = { "resources/subscribe": () => Effect.succeed({}) }
+
+  it.effect("[TOOL-01] what has a handler is declared", () =>
+    Effect.gen(function*() {
+      const bare = yield* connected({ server: { capabilities: {} } })
+      assert.deepStrictEqual(bare.client.profile.capabilities, {})
+      const listed = yield* connected({ handlers: { "tools/list": () => Effect.succeed({ tools: [] }) } })
+      assert.deepStrictEqual(listed.client.profile.capabilities, { tools: {}, logging: {} })
+      const more = yield* connected({ handlers: tools({}), server: { capabilities: { tools: { listChanged: true } } } })
+      assert.deepStrictEqual(more.client.profile.capabilities, { tools: { listChanged: true } })
+    }))
 
   it("[RES-01] subscriptions are declared beside whatever else is said of resources", () => {
     assert.deepStrictEqual(Handlers.serverCapabilities(subscribe), { resources: { subscribe: true } })

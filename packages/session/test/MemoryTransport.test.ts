@@ -11,8 +11,10 @@ import { forms, settled, start } from "./support/sessions.ts"
 
 const note = (data: unknown) => JsonRpc.notification("note", { data })
 
-const dataOf = (inbound: Transport.Inbound) =>
-  Result.isSuccess(inbound.frame) ? (inbound.frame.success as JsonRpc.Notification).params?.["data"] : undefined
+const dataOf = ({ frame }: Transport.Inbound) => {
+  const received = JsonRpc.classify(Result.getOrUndefined(frame))
+  return received._tag === "Notification" ? received.message.params?.["data"] : undefined
+}
 
 const plain = (message: JsonRpc.Message): Transport.Outbound => ({ message, via: undefined, last: false })
 

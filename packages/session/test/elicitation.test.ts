@@ -1,4 +1,4 @@
-import { type Capabilities, type Elicitation, ErrorCode, JsonRpc, McpError } from "@effect-mcp/protocol"
+import { type Capabilities, type Elicitation, ErrorCode, type Form, JsonRpc, McpError } from "@effect-mcp/protocol"
 import { CallbackContext, type Handlers, RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -18,7 +18,7 @@ import {
   withRawServer
 } from "./support/sessions.ts"
 
-const form: Elicitation.Form = {
+const form: Form.Form = {
   type: "object",
   properties: {
     name: { type: "string" },

@@ -1,4 +1,4 @@
-import { Content, Elicitation, McpError, Meta, Method, Revision, type Sampling } from "@effect-mcp/protocol"
+import { Content, Elicitation, type Form, McpError, Meta, Method, Revision, type Sampling } from "@effect-mcp/protocol"
 import {
   CallbackContext,
   ClientSession,
@@ -16,7 +16,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { codeOf, forms, info, settled, text } from "./support/sessions.ts"
 
-const form: Elicitation.Form = { type: "object", properties: { name: { type: "string" } }, required: ["name"] }
+const form: Form.Form = { type: "object", properties: { name: { type: "string" } }, required: ["name"] }
 
 const serverHandlers = ServerSession.handlers({
   "tools/list": ({ cursor }) =>

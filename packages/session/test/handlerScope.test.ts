@@ -1,10 +1,11 @@
 /** What a handler acquires, and how it lets go of it. */
 import { JsonRpc, McpError } from "@effect-mcp/protocol"
-import { MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
+import { ClientSession, MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
 import { Census, RawPeer } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { closedEvents } from "./support/closing.ts"
@@ -124,5 +125,31 @@ describe("letting go of what a handler has acquired", () => {
         [{ method: "tools/call", count: 1 }]
       ])
       assert.deepStrictEqual(names(yield* raw.pending), [])
+    }))
+})
+
+describe("what a handler acquires", () => {
+  it.effect("law 2: is released when its request has ended, before it is answered, and not with the session", () =>
+    Effect.gen(function*() {
+      const said: Array<string> = []
+      const held: Effect.Effect<void, never, Scope.Scope> = Effect.acquireRelease(
+        Effect.sync(() => {
+          said.push("acquired")
+        }),
+        () => Effect.sync(() => said.push("released"))
+      )
+      const pair = yield* MemoryTransport.make()
+      const handlers = ServerSession.handlers({
+        "tools/call": ({ name }) => Effect.andThen(held, name === "wait" ? Effect.never : Effect.succeed(text(name)))
+      })
+      yield* ServerSession.make(handlers, { info }).pipe(Effect.provideService(Transport.Transport, pair.server))
+      const client = yield* ClientSession.make({ info }).pipe(Effect.provideService(Transport.Transport, pair.client))
+      yield* client.callTool("x")
+      assert.deepStrictEqual(said, ["acquired", "released"])
+      const waiting = yield* start(client.callTool("wait"))
+      yield* settled
+      yield* Fiber.interrupt(waiting)
+      yield* settled
+      assert.deepStrictEqual(said, ["acquired", "released", "acquired", "released"])
     }))
 })

@@ -1,9 +1,10 @@
 import { ErrorCode, JsonRpc, Logging } from "@effect-mcp/protocol"
+import { RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
-import { call, codeOf, introduce, settled, tools, withRawClient } from "./support/sessions.ts"
+import { call, codeOf, introduce, names, settled, text, tools, withRawClient } from "./support/sessions.ts"
 
 const logging = { capabilities: { logging: {} } }
 
@@ -78,4 +79,39 @@ describe("logging", () => {
       assert.deepStrictEqual(heard.map(codeOf), [ErrorCode.InternalError])
       assert.notInclude(JSON.stringify(heard), "swordfish")
     }).pipe(Effect.provide(Logger.layer([]))))
+})
+
+describe("what a handler logs", () => {
+  it.effect("[LOG-01] without the declared capability it is dropped and seen, and the handler goes on", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawClient({
+        handlers: tools({ x: Effect.as(RequestContext.log({ level: "info", data: "x" }), text("x")) })
+      })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "x"))
+      assert.deepStrictEqual(names(yield* raw.pending), [1])
+      const [event] = record.of("NotificationIgnored")
+      assert.strictEqual(event?.method, "notifications/message")
+      assert.include(event?.problem, "logging")
+      assert.deepStrictEqual((yield* Effect.flip(session.log({ level: "info", data: "x" }))).reason, {
+        _tag: "MissingCapability",
+        capability: "logging"
+      })
+    }))
+
+  it.effect("[LOG-01] with it, it is sent before the result", () =>
+    Effect.gen(function*() {
+      const { raw } = yield* withRawClient({
+        handlers: tools({
+          x: Effect.as(RequestContext.log({ level: "emergency", data: { a: [1] }, logger: "l" }), text("x"))
+        }),
+        server: logging
+      })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "x"))
+      assert.deepStrictEqual(yield* raw.pending, [
+        JsonRpc.notification("notifications/message", { level: "emergency", data: { a: [1] }, logger: "l" }),
+        JsonRpc.success(1, text("x"))
+      ])
+    }))
 })

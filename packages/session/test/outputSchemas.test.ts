@@ -32,14 +32,16 @@ const fit = structured({ temperature: 22.5 })
 const misfit = structured({ temperature: "hot" })
 
 /** A server whose tools and results can be changed, and which counts what it is asked. */
+interface Changeable {
+  tools: ReadonlyArray<Tool.Tool>
+  result: Tool.CallToolResult
+  readonly asked: Array<string>
+  /** Calls wait for it, if there is one. */
+  gate: Deferred.Deferred<void> | undefined
+}
+
 const changeable = (tools: ReadonlyArray<Tool.Tool>, result: Tool.CallToolResult) => {
-  const server = {
-    tools,
-    result,
-    asked: [] as Array<string>,
-    /** Calls wait for it, if there is one. */
-    gate: undefined as Deferred.Deferred<void> | undefined
-  }
+  const server: Changeable = { tools, result, asked: [], gate: undefined }
   const handlers: ServerHandlers = {
     "tools/list": () =>
       Effect.sync(() => {

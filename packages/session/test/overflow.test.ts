@@ -218,8 +218,9 @@ describe("too many complaints", () => {
       yield* start(connection.run(({ frame }) => answers.push(Result.getOrUndefined(frame))))
       const request = connection.request
       assert.isDefined(request)
-      const bad = (id: number) => start(request({ jsonrpc: "1.0" as "2.0", id, method: "x" }))
-      const streams = [yield* bad(1), yield* bad(2), yield* bad(3)]
+      // The ids are no whole numbers.
+      const bad = (id: number) => start(request({ jsonrpc: "2.0", id, method: "x" }))
+      const streams = [yield* bad(1.5), yield* bad(2.5), yield* bad(3.5)]
       yield* settled
       assert.strictEqual(answers.length, 1)
       assert.deepStrictEqual(streams.map((stream) => stream.pollUnsafe() !== undefined), [true, true, true])

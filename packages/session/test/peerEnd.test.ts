@@ -1,12 +1,16 @@
-import { RequestContext } from "@effect-mcp/session"
+import { Revision } from "@effect-mcp/protocol"
+import { ClientSession, MemoryTransport, RequestContext, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 import { closedFor, peerEnded, requested, serving } from "./support/closing.ts"
 import {
   call,
   connected,
   forms,
+  info,
   initialize,
   introduce,
   logMessage,
@@ -170,5 +174,21 @@ describe("the peer's end", () => {
       yield* TestClock.adjust(200)
       assert.deepStrictEqual(yield* session.closed, peerEnded)
       assert.deepStrictEqual(heard, ["the disk is full", "good bye"])
+    }))
+
+  it.effect("ServerSession.serve runs until the session has closed, and says why", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const serving = yield* start(
+        ServerSession.serve(tools({ x: Effect.succeed(text("x")) }), { info }).pipe(
+          Effect.provide(MemoryTransport.layer(pair.server))
+        )
+      )
+      yield* Effect.gen(function*() {
+        const session = yield* ClientSession.ClientSession
+        yield* session.callTool("x")
+        assert.strictEqual(session.profile.revision, Revision.latest)
+      }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), MemoryTransport.layer(pair.client))))
+      assert.deepStrictEqual(yield* Fiber.join(serving), { _tag: "PeerEnded", exit: undefined })
     }))
 })

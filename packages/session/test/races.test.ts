@@ -126,7 +126,7 @@ describe("races", () => {
   it.effect("[CAN-05] [CAN-09] cancellations that are none, or of the handshake, do nothing", () =>
     Effect.gen(function*() {
       const { effect, seen } = traced(Effect.never)
-      const { raw, record } = yield* withRawClient({ handlers: tools({ wait: effect }) })
+      const { link, raw, record } = yield* withRawClient({ handlers: tools({ wait: effect }) })
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 0 }))
       yield* introduce(raw)
       yield* raw.send(call(1, "wait"))
@@ -135,7 +135,7 @@ describe("races", () => {
       ) {
         yield* raw.send(JsonRpc.notification("notifications/cancelled", params))
       }
-      yield* raw.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: [1] as never })
+      link.deliver({ jsonrpc: "2.0", method: "notifications/cancelled", params: [1] })
       yield* settled
       assert.deepStrictEqual(seen, ["began"])
       assert.deepStrictEqual(yield* raw.pending, [])

@@ -68,7 +68,9 @@ describe("a server's handshake", () => {
 
   it.effect("a handler that is undefined is none", () =>
     Effect.gen(function*() {
-      const { raw } = yield* withRawClient({ handlers: { ...tools({}), "tools/call": undefined } as never })
+      // The types of handlers have no room for it, but those who write without types do it.
+      const handlers: object = { ...tools({}), "tools/call": undefined }
+      const { raw } = yield* withRawClient({ handlers })
       yield* introduce(raw)
       yield* raw.send(call(1, "x"))
       assert.strictEqual(codeOf(yield* raw.response), ErrorCode.MethodNotFound)
@@ -101,13 +103,13 @@ describe("a server's handshake", () => {
 
   it.effect("[INIT-02] a bad initialize is told what does not fit, and the next one may", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* withRawClient()
+      const { link, raw, session } = yield* withRawClient()
       for (const params of [undefined, {}, { ...initialize().params, clientInfo: { name: 1 } }]) {
         yield* raw.send(JsonRpc.request("bad", "initialize", params))
         const answer = yield* raw.response
         assert.deepStrictEqual([answer.id, codeOf(answer)], ["bad", ErrorCode.InvalidParams])
       }
-      yield* raw.send({ jsonrpc: "2.0", id: "null", method: "initialize", params: null as never })
+      link.deliver({ jsonrpc: "2.0", id: "null", method: "initialize", params: null })
       assert.strictEqual(codeOf(yield* raw.response), ErrorCode.InvalidParams)
       assert.strictEqual((yield* session.state)._tag, "Opening")
       assert.isFalse(JsonRpc.isFailure(yield* introduce(raw)))

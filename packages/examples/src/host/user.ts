@@ -2,6 +2,8 @@
  * The user of a host: whoever a server's questions are put to.
  */
 import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
+import type * as Form from "@effect-mcp/protocol/Form"
+import type * as FormContent from "@effect-mcp/protocol/FormContent"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -12,10 +14,8 @@ export class User extends Context.Service<User, {
   readonly visit: (question: Elicitation.UrlParams, asker: string) => Effect.Effect<Elicitation.ElicitResult>
 }>()("@effect-mcp/examples/host/User") {}
 
-type Content = NonNullable<Elicitation.ElicitResult["content"]>
-
 /** Something that fits a field: its default, or the first thing that comes to mind (ELI-08). */
-const fitting = (field: Elicitation.Field): Content[string] => {
+const fitting = (field: Form.Field): FormContent.FormContent[string] => {
   if (field.default !== undefined) return field.default
   switch (field.type) {
     case "boolean":
@@ -41,7 +41,7 @@ const byFormat = {
 }
 
 /** A form with something in each of its fields. */
-export const filled = ({ properties }: Elicitation.Form): Content =>
+export const filled = ({ properties }: Form.Form): FormContent.FormContent =>
   Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, fitting(field)]))
 
 /** Someone who does all that is asked. Not everyone should be. */

@@ -1,7 +1,7 @@
 /**
  * Tools that ask the client something before they answer: its user, or where it lets this server work.
  */
-import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
+import type * as Form from "@effect-mcp/protocol/Form"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -17,7 +17,7 @@ const reasons = [
   { const: "wrong", title: "It was never true" }
 ]
 
-const eraseForm = (name: string): Elicitation.Form => ({
+const eraseForm = (name: string): Form.Form => ({
   type: "object",
   properties: {
     sure: { type: "boolean", title: "Sure?", description: `Whether “${name}” may be erased`, default: false },

@@ -1,0 +1,78 @@
+import { JsonRpc, McpError } from "@effect-mcp/protocol"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+import { names, reasonOf, settled, start, text, withRawServer } from "./support/sessions.ts"
+import { answered, waiting } from "./support/waitingCall.ts"
+
+describe("responses that come too late, or again", () => {
+  it.effect("[CAN-06] [CAN-07] a response after the cancellation is late", () =>
+    Effect.gen(function*() {
+      const { fiber, raw, record, saidSince, session } = yield* waiting()
+      yield* Fiber.interrupt(fiber)
+      assert.deepStrictEqual(names(saidSince()), ["notifications/cancelled"])
+      yield* raw.say(answered(1), JsonRpc.failure(1, McpError.invalidRequest("cancelled")))
+      yield* settled
+      assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind).slice(0, 1), ["Late"])
+      assert.strictEqual(record.of("UnmatchedResponse").length, 2)
+      assert.strictEqual(saidSince().length, 1)
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }))
+
+  it.effect("[TMO-03] [CAN-06] a response after the deadline is late", () =>
+    Effect.gen(function*() {
+      const { fiber, raw, record } = yield* waiting()
+      yield* TestClock.adjust("60 seconds")
+      assert.strictEqual((yield* reasonOf(fiber))._tag, "Timeout")
+      yield* raw.say(answered(1))
+      yield* settled
+      assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Late"])
+    }))
+
+  it.effect("[TMO-03] a response after the deadline is late, also while progress is still being told", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawServer()
+      const fiber = yield* start(
+        Effect.exit(session.callTool("x", {}, { deadline: 1000, onProgress: () => Effect.sleep(5000) }))
+      )
+      yield* settled
+      yield* raw.say(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }))
+      yield* TestClock.adjust(1000)
+      yield* raw.say(answered(1))
+      yield* settled
+      assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Late"])
+      yield* TestClock.adjust(5000)
+      assert.isTrue(Exit.isFailure(yield* Fiber.join(fiber)))
+    }))
+
+  it.effect("law 3: a second response to one request is a duplicate", () =>
+    Effect.gen(function*() {
+      const { fiber, raw, record, session } = yield* waiting()
+      yield* raw.say(answered(1, "first"), answered(1, "second"))
+      assert.deepStrictEqual(yield* Fiber.join(fiber), text("first"))
+      yield* settled
+      assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Duplicate"])
+      yield* raw.say(JsonRpc.failure(1, McpError.invalidRequest("third")))
+      yield* settled
+      assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Duplicate", "Duplicate"])
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }))
+
+  it.effect("law 3: a second response is a duplicate while the first one still waits behind progress", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawServer()
+      const fiber = yield* start(session.callTool("x", {}, { onProgress: () => Effect.sleep(100) }))
+      yield* settled
+      yield* raw.say(
+        JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }),
+        answered(1, "first"),
+        answered(1, "second")
+      )
+      yield* settled
+      assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Duplicate"])
+      yield* TestClock.adjust(100)
+      assert.deepStrictEqual(yield* Fiber.join(fiber), text("first"))
+    }))
+})

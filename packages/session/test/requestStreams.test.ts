@@ -1,0 +1,167 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import { MemoryTransport, RequestContext } from "@effect-mcp/session"
+import { Census } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+import {
+  call,
+  connected,
+  introduce,
+  names,
+  settled,
+  start,
+  text,
+  tools,
+  withRawClient,
+  withRawServer
+} from "./support/sessions.ts"
+
+describe("a stream for each request", () => {
+  it.effect("[RES-03] a handler tells its client what it has changed, on its own stream, and not after the reply", () =>
+    Effect.gen(function*() {
+      const later = Deferred.makeUnsafe<RequestContext.RequestContext["Service"]>()
+      const uri = "note:///a"
+      const { raw } = yield* withRawClient({
+        handlers: {
+          ...tools({
+            change: Effect.gen(function*() {
+              yield* Effect.orDie(RequestContext.notify("notifications/resources/updated", { uri }))
+              yield* Deferred.succeed(later, yield* RequestContext.RequestContext)
+              return text("changed")
+            })
+          }),
+          "resources/subscribe": () => Effect.succeed({})
+        },
+        // There is no standalone stream here.
+        pair: MemoryTransport.makeMultiStream()
+      })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "change"))
+      assert.deepStrictEqual(names([yield* raw.receive, yield* raw.receive]), ["notifications/resources/updated", 1])
+      const context = yield* Deferred.await(later)
+      const { reason } = yield* Effect.flip(context.notify("notifications/resources/updated", { uri }))
+      assert.deepStrictEqual(reason, { _tag: "ExchangeEnded" })
+    }))
+
+  it.effect("[SHS-14] NoRoute: what belongs to no request needs a standalone stream", () =>
+    Effect.gen(function*() {
+      const { client, records, server } = yield* connected({
+        pair: MemoryTransport.makeMultiStream(),
+        handlers: tools({ x: Effect.succeed(text("x")) })
+      })
+      const log = yield* Effect.flip(server.log({ level: "info", data: "x" }))
+      const ping = yield* Effect.flip(server.ping())
+      for (const { reason } of [log, ping]) {
+        assert.strictEqual(reason._tag, "SendFailed")
+        assert.strictEqual(reason._tag === "SendFailed" && reason.error.reason._tag, "NoRoute")
+      }
+      assert.deepStrictEqual(records.server.of("SendFailed").map(({ method }) => method), [
+        "notifications/message",
+        "ping"
+      ])
+      assert.deepStrictEqual(yield* server.inFlight, { sent: 0, served: 0 })
+      assert.deepStrictEqual(yield* client.callTool("x"), text("x"))
+      assert.deepStrictEqual(records.client.of("UnmatchedResponse"), [])
+    }))
+
+  it.effect("[SHS-14] with a standalone stream it has one", () =>
+    Effect.gen(function*() {
+      const heard: Array<unknown> = []
+      const { server } = yield* connected({
+        pair: MemoryTransport.makeMultiStream({ standalone: true }),
+        client: { handlers: { "notifications/message": ({ data }) => Effect.sync(() => heard.push(data)) } }
+      })
+      yield* server.log({ level: "info", data: "x" })
+      yield* server.ping()
+      assert.deepStrictEqual(heard, ["x"])
+    }))
+
+  it.effect("[SHS-08] log and progress of a handler need no standalone stream", () =>
+    Effect.gen(function*() {
+      const heard: Array<unknown> = []
+      const { client } = yield* connected({
+        pair: MemoryTransport.makeMultiStream(),
+        handlers: tools({
+          x: Effect.gen(function*() {
+            yield* RequestContext.log({ level: "info", data: "log" })
+            yield* RequestContext.progress({ progress: 1 })
+            return text("x")
+          })
+        }),
+        client: { handlers: { "notifications/message": ({ data }) => Effect.sync(() => heard.push(data)) } }
+      })
+      yield* client.callTool("x", {}, { onProgress: ({ progress }) => Effect.sync(() => heard.push(progress)) })
+      assert.deepStrictEqual(heard, ["log", 1])
+    }))
+
+  it.effect("[CAN-04] on streams, a cancelled request's stream is closed, and the next one is unharmed", () =>
+    Effect.gen(function*() {
+      const { client, records, server } = yield* connected({
+        pair: MemoryTransport.makeMultiStream(),
+        handlers: tools({ wait: Effect.never, x: Effect.succeed(text("x")) })
+      })
+      const waiting = yield* start(client.callTool("wait"))
+      yield* settled
+      yield* Fiber.interrupt(waiting)
+      yield* settled
+      assert.deepStrictEqual(yield* server.inFlight, { sent: 0, served: 0 })
+      assert.deepStrictEqual(yield* client.callTool("x"), text("x"))
+      assert.deepStrictEqual([records.client.of("SendFailed"), records.server.of("SendFailed")], [[], []])
+    }))
+
+  it.effect("ExchangeEnded: a stream that the peer ends without a response ends only its request", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.makeMultiStream()
+      const { raw, session } = yield* withRawServer({ pair: Effect.succeed(pair) })
+      const one = yield* start(session.callTool("one"))
+      const two = yield* start(session.callTool("two"))
+      yield* settled
+      yield* raw.settle(1)
+      const error = yield* Effect.flip(Fiber.join(one))
+      assert.deepStrictEqual(
+        error.reason._tag === "SendFailed" ? error.reason.error.reason : error.reason,
+        { _tag: "ExchangeEnded" }
+      )
+      yield* settled
+      assert.notInclude(names(raw.received), "notifications/cancelled")
+      yield* raw.say(JsonRpc.success(2, text("two")))
+      assert.deepStrictEqual(yield* Fiber.join(two), text("two"))
+    }))
+})
+
+describe("streams that outlive their response", () => {
+  it.effect("[CAN-04] law 2: a stream whose caller has left is given up at once, though the peer leaves it open", () =>
+    Effect.gen(function*() {
+      const census = Census.make()
+      const { raw, session } = yield* census.count(withRawServer({ pair: MemoryTransport.makeMultiStream() }))
+      yield* TestClock.adjust("30 seconds")
+      yield* settled
+      const idle = census.living()
+      yield* Fiber.interrupt(yield* start(session.callTool("x", {}, { deadline: "Infinity" })))
+      yield* settled
+      assert.strictEqual(census.living(), idle)
+      assert.deepStrictEqual(names(raw.received).slice(2), ["tools/call", "notifications/cancelled"])
+    }))
+
+  it.effect("[SHS-09] law 2: a stream that the peer leaves open behind its response is given up", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.makeMultiStream()
+      const census = Census.make()
+      const { raw, session } = yield* census.count(withRawServer({ pair: Effect.succeed(pair) }))
+      yield* TestClock.adjust("30 seconds")
+      yield* settled
+      const idle = census.living()
+      for (const id of [1, 2, 3]) {
+        const calling = yield* start(session.callTool("x"))
+        yield* settled
+        yield* raw.sayOpen(id, JsonRpc.success(id, text("x")))
+        yield* Fiber.join(calling)
+      }
+      yield* TestClock.adjust("60 seconds")
+      yield* settled
+      assert.strictEqual(census.living(), idle, "each answered request has left a fiber behind")
+    }))
+})

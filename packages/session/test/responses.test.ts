@@ -1,0 +1,80 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import { MemoryTransport } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+import { reasonOf, settled, start } from "./support/sessions.ts"
+import { waiting } from "./support/waitingCall.ts"
+
+describe("what a response brings", () => {
+  it.effect("[MSG-10] an error arrives with its code, message and data", () =>
+    Effect.gen(function*() {
+      const { fiber, raw } = yield* waiting()
+      yield* raw.say({ jsonrpc: "2.0", id: 1, error: { code: -32002, message: "gone", data: [1, null], more: true } })
+      const { method, reason } = yield* Effect.flip(Fiber.join(fiber))
+      assert.strictEqual(method, "tools/call")
+      assert.strictEqual(reason._tag, "ErrorResponse")
+      if (reason._tag !== "ErrorResponse") return
+      assert.deepStrictEqual([reason.error.code, reason.error.message, reason.error.data], [-32002, "gone", [1, null]])
+    }))
+
+  for (const code of [1e300, 2 ** 53, -(2 ** 60)]) {
+    it.effect(`[MSG-10] law 7: an error with the code ${code} costs at most its request`, () =>
+      Effect.gen(function*() {
+        const { fiber, link, session } = yield* waiting()
+        const other = yield* start(session.ping())
+        yield* settled
+        assert.doesNotThrow(() => link.deliver({ jsonrpc: "2.0", id: 1, error: { code, message: "far out" } }))
+        link.deliver(JsonRpc.success(2, {}))
+        yield* Fiber.join(other)
+        yield* TestClock.adjust("60 seconds")
+        assert.include(["ErrorResponse", "Timeout"], (yield* reasonOf(fiber))._tag)
+      }))
+  }
+
+  it.effect("[MSG-27] InvalidResult: says which method and where, and only that request fails", () =>
+    Effect.gen(function*() {
+      const { fiber, raw, session } = yield* waiting()
+      yield* raw.say(JsonRpc.success(1, { content: [{ type: "text", text: 42 }] }))
+      const error = yield* Effect.flip(Fiber.join(fiber))
+      assert.strictEqual(error.method, "tools/call")
+      assert.strictEqual(error.reason._tag, "InvalidResult")
+      if (error.reason._tag !== "InvalidResult") return
+      assert.include(error.reason.problem, "content")
+      assert.notInclude(error.reason.problem, "\n")
+      const ping = yield* start(session.ping())
+      yield* raw.say(JsonRpc.success(2, {}))
+      yield* Fiber.join(ping)
+    }))
+
+  for (const result of [null, [], "text", 0, {}, { content: null }, { content: {} }]) {
+    it.effect(`InvalidResult: ${JSON.stringify(result)} is no result of tools/call`, () =>
+      Effect.gen(function*() {
+        const { fiber, raw } = yield* waiting()
+        yield* raw.say({ jsonrpc: "2.0", id: 1, result })
+        assert.strictEqual((yield* reasonOf(fiber))._tag, "InvalidResult")
+      }))
+  }
+
+  it.effect("the result is the very object that was received, unknown members and all", () =>
+    Effect.gen(function*() {
+      const { fiber, raw } = yield* waiting({ pair: MemoryTransport.make({ serialization: "none" }) })
+      const result = {
+        content: [{ type: "text", text: "x", annotations: { audience: ["user"] }, future: { deep: [1] } }],
+        structuredContent: { a: 1 },
+        resultType: "complete",
+        __proto__: null
+      }
+      yield* raw.say(JsonRpc.success(1, result))
+      assert.strictEqual<unknown>(yield* Fiber.join(fiber), result)
+    }))
+
+  it.effect("unknown members survive a real wire", () =>
+    Effect.gen(function*() {
+      const { fiber, raw } = yield* waiting()
+      const result = { content: [{ type: "text", text: "x", future: [1, { a: null }] }], resultType: "complete" }
+      yield* raw.say({ jsonrpc: "2.0", id: 1, result, trace: "an envelope may have more, too" })
+      assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), result)
+    }))
+})

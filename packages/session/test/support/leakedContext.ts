@@ -1,0 +1,15 @@
+import { RequestContext } from "@effect-mcp/session"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { text } from "./sessions.ts"
+
+/** A tool that gives its context away, for whoever wants to use it later. */
+export const leak = () => {
+  const leaked = Deferred.makeUnsafe<RequestContext.RequestContext["Service"]>()
+  const effect = Effect.map(RequestContext.RequestContext, (context) => {
+    Deferred.doneUnsafe(leaked, Exit.succeed(context))
+    return text("leaked")
+  })
+  return { leaked: Deferred.await(leaked), effect }
+}
