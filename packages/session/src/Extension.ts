@@ -27,15 +27,15 @@ export interface Extension<out From extends Method.Sender, out R = never> {
  *
  * @example
  * ```ts
- * import { Meta, Method } from "@effect-mcp/protocol"
+ * import { Method } from "@effect-mcp/protocol"
  * import { ClientSession, Extension, ServerSession } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  * import * as Schema from "effect/Schema"
  *
  * const echo = Method.request("acme/echo", {
  *   from: "client",
- *   params: Schema.Struct({ ...Meta.RequestParams.fields, text: Schema.String }),
- *   result: Schema.Struct({ ...Meta.EmptyResult.fields, text: Schema.String })
+ *   params: Schema.Struct({ text: Schema.String }),
+ *   result: Schema.Struct({ text: Schema.String })
  * })
  *
  * const info = { name: "example", version: "1.0.0" }

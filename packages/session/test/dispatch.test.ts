@@ -37,11 +37,13 @@ const handle = <R>(
 const request = (method: string, params?: unknown): JsonRpc.Request =>
   params === undefined
     ? JsonRpc.request(1, method, undefined)
+    // What is off the wire is of any type; that is what these tests are about.
     : { jsonrpc: "2.0", id: 1, method, params: params as JsonRpc.Params }
 
 const notification = (method: string, params?: unknown): JsonRpc.Notification =>
   params === undefined
     ? JsonRpc.notification(method)
+    // As above.
     : { jsonrpc: "2.0", method, params: params as JsonRpc.Params }
 
 const names = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "prototype", "", "tools/call "]
@@ -148,7 +150,8 @@ describe("requests without a session", () => {
   it.effect("a handler that is inherited, or undefined, is none", () =>
     Effect.gen(function*() {
       const inherited: Handlers.Handlers<"client"> = Object.create({ "tools/list": () => Effect.die("it ran") })
-      for (const handlers of [inherited, { "tools/list": undefined } as object]) {
+      const none: object = { "tools/list": undefined }
+      for (const handlers of [inherited, none]) {
         const error = yield* Effect.flip(handle(served(handlers), request("tools/list")))
         assert.strictEqual(error.code, ErrorCode.MethodNotFound)
       }
@@ -240,6 +243,116 @@ describe("requests without a session", () => {
         Greeting.of("hello")
       )
       assert.deepStrictEqual(result, text("hello"))
+    }))
+})
+
+describe("what a handler answers", () => {
+  const rich = {
+    content: [{ type: "audio" as const, data: "AA==", mimeType: "audio/wav" }],
+    structuredContent: { a: 1 }
+  }
+
+  it.effect("is put into the words of the peer's revision", () =>
+    Effect.gen(function*() {
+      const dispatch = Dispatch.make("client", { "tools/call": () => Effect.succeed(rich) })
+      const answer = (revision: Revision.Revision) =>
+        dispatch.handle(request("tools/call", { name: "x" }), { ...profile, revision })
+      assert.strictEqual(yield* answer("2025-11-25"), rich)
+      assert.deepStrictEqual(yield* answer("2025-03-26"), { content: rich.content })
+      assert.notDeepInclude(yield* answer("2024-11-05"), { content: rich.content })
+    }))
+
+  for (const answer of [undefined, null, 1, "text", Symbol("x")]) {
+    it.effect(`is no result: ${String(answer)}`, () =>
+      Effect.gen(function*() {
+        const handlers: object = { "tools/list": () => Effect.succeed(answer) }
+        assert.isTrue(Exit.hasDies(yield* Effect.exit(handle(served(handlers), request("tools/list")))))
+      }))
+  }
+
+  it.effect("may throw when it is read, and that is a defect of the handler's", () =>
+    Effect.gen(function*() {
+      const handlers: object = {
+        "tools/call": () =>
+          Effect.succeed({
+            get content() {
+              throw new Error("no")
+            }
+          })
+      }
+      const outcome = Effect.exit(
+        served(handlers).handle(request("tools/call", { name: "x" }), {
+          ...profile,
+          revision: "2024-11-05"
+        })
+      )
+      assert.isTrue(Exit.hasDies(
+        yield* Effect.provideService(
+          outcome,
+          RequestContext.RequestContext,
+          context(request("tools/call"))
+        )
+      ))
+    }))
+})
+
+describe("what a client is asked", () => {
+  const form = { type: "object" as const, properties: { name: { type: "string" as const } }, required: ["name"] }
+  const byForm = request("elicitation/create", { message: "Who?", requestedSchema: form })
+  const byPage = request("elicitation/create", {
+    mode: "url",
+    message: "Sign in",
+    url: "https://example.com",
+    elicitationId: "1"
+  })
+  const unmatched = request("sampling/createMessage", {
+    maxTokens: 1,
+    messages: [{ role: "user", content: { type: "tool_result", toolUseId: "1", content: [] } }]
+  })
+
+  const asked = () => {
+    const passed: Array<string> = []
+    const dispatch = Dispatch.make("server", {
+      "elicitation/create": () => Effect.succeed({ action: "decline" }),
+      "sampling/createMessage": () => Effect.die("it ran")
+    }, {
+      declared: () => ({ elicitation: { url: {} } }),
+      middleware: (request, next) => {
+        passed.push(request.method)
+        return next(request)
+      }
+    })
+    return { passed, dispatch }
+  }
+
+  it.effect("[ELI-05] [SMP-03] is refused before any middleware runs, if no handler may see it", () =>
+    Effect.gen(function*() {
+      const { dispatch, passed } = asked()
+      for (const refused of [byForm, unmatched]) {
+        const error = yield* Effect.flip(dispatch.handle(refused, profile))
+        assert.strictEqual(error.code, ErrorCode.InvalidParams)
+      }
+      assert.deepStrictEqual(passed, [])
+      assert.deepStrictEqual(yield* dispatch.handle(byPage, profile), { action: "decline" })
+      assert.deepStrictEqual(passed, ["elicitation/create"])
+    }))
+
+  it.effect("[ELI-07] and its answer fits the form, whoever gave it", () =>
+    Effect.gen(function*() {
+      const dispatch = Dispatch.make("server", {
+        "elicitation/create": () => Effect.succeed({ action: "accept", content: { name: "Ada" } })
+      }, {
+        middleware: (request, next) =>
+          Effect.map(next(request), (answer) => {
+            if (request.id !== 1) return answer
+            return { ...answer, content: {} }
+          })
+      })
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(dispatch.handle(byForm, profile))))
+      assert.deepStrictEqual(yield* dispatch.handle({ ...byForm, id: 2 }, profile), {
+        action: "accept",
+        content: { name: "Ada" }
+      })
     }))
 })
 

@@ -13,6 +13,31 @@ const progressOf = (messages: ReadonlyArray<JsonRpc.Message>) =>
   )
 
 describe("progress", () => {
+  it.effect("[PRG-03] a total that is no number is left out, and so it is no total to have reached", () =>
+    Effect.gen(function*() {
+      const { raw, record } = yield* withRawClient({
+        handlers: tools({
+          vague: Effect.gen(function*() {
+            const totals = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+            for (const [index, total] of totals.entries()) {
+              yield* RequestContext.progress({ progress: index + 1, total, message: "on the way" })
+            }
+            return text("done")
+          })
+        }),
+        server: { limits: { progressInterval: "100 millis" } }
+      })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "vague", { _meta: { progressToken: "t" } }))
+      yield* settled
+      assert.deepStrictEqual(progressOf(yield* raw.pending), [{
+        progressToken: "t",
+        progress: 1,
+        message: "on the way"
+      }])
+      assert.deepStrictEqual(record.of("ProgressDropped").map(({ reason }) => reason), ["TooSoon", "TooSoon"])
+    }))
+
   it.effect("[PRG-06] a step beyond the total is told like the one that reaches it", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({

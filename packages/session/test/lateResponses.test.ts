@@ -3,8 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
 import * as TestClock from "effect/testing/TestClock"
-import { names, reasonOf, settled, start, text, withRawServer } from "./support/sessions.ts"
+import { names, reasonOf, settled, start, text, upTo, withRawServer } from "./support/sessions.ts"
 import { answered, waiting } from "./support/waitingCall.ts"
 
 describe("responses that come too late, or again", () => {
@@ -75,4 +76,25 @@ describe("responses that come too late, or again", () => {
       yield* TestClock.adjust(100)
       assert.deepStrictEqual(yield* Fiber.join(fiber), text("first"))
     }))
+})
+
+describe("responses to nothing that was asked", () => {
+  it.effect("[MSG-07] are logged as warnings, ten times a second at most; late ones are not", () => {
+    const warned: Array<unknown> = []
+    const logging = Logger.layer([
+      Logger.make(({ logLevel, message }) => warned.push([logLevel, ...(Array.isArray(message) ? message : [message])]))
+    ])
+    return Effect.gen(function*() {
+      const { fiber, link } = yield* waiting()
+      yield* Fiber.interrupt(fiber)
+      link.deliver(answered(1))
+      assert.deepStrictEqual(warned, [])
+      for (const id of upTo(15)) link.deliver(JsonRpc.success(`nobody's ${id}`, { secret: true }))
+      assert.strictEqual(warned.length, 10)
+      assert.deepStrictEqual(warned[0], ["Warn", "a response to no request of this session", { id: "nobody's 1" }])
+      yield* TestClock.adjust("1 second")
+      link.deliver(JsonRpc.success("one more", {}))
+      assert.strictEqual(warned.length, 11)
+    }).pipe(Effect.provide(logging))
+  })
 })

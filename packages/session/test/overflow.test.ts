@@ -3,13 +3,16 @@ import { MemoryTransport, type Transport } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
 import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import {
   call,
   codeOf,
   forms,
   introduce,
+  logMessage,
   names,
   server,
   settled,
@@ -169,6 +172,73 @@ describe("too much progress", () => {
       assert.deepStrictEqual(record.of("ProgressDropped"), [])
       assert.deepStrictEqual(seen, Array.from({ length: 1000 }, (_, index) => 101 + index))
     }))
+})
+
+describe("too many bytes for a slow consumer, where bytes are counted", () => {
+  const limits = { notificationBytes: 100 }
+
+  it.effect("law 12: of progress", () =>
+    Effect.gen(function*() {
+      const { link, record, session } = yield* withRawServer({ client: { limits } })
+      const seen: Array<number> = []
+      const calling = yield* start(session.callTool("x", {}, {
+        onProgress: ({ progress }) => Effect.delay(Effect.sync(() => seen.push(progress)), progress === 1 ? 10 : 0)
+      }))
+      yield* settled
+      for (const progress of upTo(4)) {
+        link.deliver(JsonRpc.notification("notifications/progress", { progressToken: 1, progress }), 50)
+      }
+      link.deliver(JsonRpc.success(1, text("x")))
+      yield* TestClock.adjust(10)
+      yield* Fiber.join(calling)
+      assert.deepStrictEqual([seen, record.of("ProgressDropped")], [[1, 3, 4], [
+        { _tag: "ProgressDropped", reason: "Overflow" }
+      ]])
+    }))
+
+  it.effect("law 12: of notifications, for their handlers and for each who follows them", () =>
+    Effect.gen(function*() {
+      const handled: Array<unknown> = []
+      const { link, record, session } = yield* withRawServer({
+        client: {
+          limits,
+          handlers: {
+            "notifications/message": ({ data }) => Effect.delay(Effect.sync(() => handled.push(data)), 10)
+          }
+        }
+      })
+      const followed: Array<unknown> = []
+      const all: Array<unknown> = []
+      const slowly = <A>(to: Array<unknown>) =>
+        Stream.runForEach((item: A) => Effect.delay(Effect.sync(() => to.push(item)), 10))
+      yield* start(slowly<{ readonly data: unknown }>(followed)(session.notifications("notifications/message")))
+      yield* start(slowly<JsonRpc.Message>(all)(session.messages))
+      yield* settled
+      for (const data of upTo(5)) link.deliver(logMessage(data), 40)
+      yield* TestClock.adjust(1000)
+      // The first is with its consumer, and two have room.
+      assert.deepStrictEqual(handled, [1, 4, 5])
+      assert.deepStrictEqual(followed, [1, 4, 5].map((data) => ({ level: "info", data })))
+      assert.deepStrictEqual(all, [1, 4, 5].map(logMessage))
+      assert.strictEqual(record.of("NotificationIgnored").length, 2)
+    }))
+
+  it.effect("law 12: of responses that belong to nothing, for who reads the events", () =>
+    Effect.gen(function*() {
+      const { link, session } = yield* withRawServer({ client: { limits } })
+      const read: Array<unknown> = []
+      yield* start(Stream.runForEach(session.events, (event) =>
+        Effect.delay(
+          Effect.sync(() => read.push("response" in event && event.response.id)),
+          10
+        )))
+      yield* settled
+      for (const id of upTo(5)) {
+        link.deliver(JsonRpc.success(`unknown ${id}`, {}), 40)
+      }
+      yield* TestClock.adjust(1000)
+      assert.deepStrictEqual(read, ["unknown 1", "unknown 4", "unknown 5"])
+    }).pipe(Effect.provide(Logger.layer([]))))
 })
 
 describe("too many complaints", () => {

@@ -66,8 +66,8 @@ export class ServedContext<out P extends Profile.Profile, out Shared extends Par
         served.highest = step.progress
         // JSON has no word for what is not finite, and to know no total is no reason to be silent.
         const { total, ...rest } = step
-        const said = total === undefined || Number.isFinite(total) ? step : rest
-        const isLast = step.total !== undefined && step.progress >= step.total
+        const said: Progress.Progress = total === undefined || Number.isFinite(total) ? step : rest
+        const isLast = said.total !== undefined && said.progress >= said.total
         if (!isLast && now() - served.reportedAt < progressInterval) return dropped("TooSoon")
         served.reportedAt = now()
         return Effect.ignore(
