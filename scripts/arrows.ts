@@ -14,7 +14,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   protocol: [],
   session: ["protocol"],
   transport: ["session", "protocol"],
-  testing: ["session", "protocol"],
+  testing: ["transport", "session", "protocol"],
   examples: ["protocol", "session", "transport", "testing"],
   benchmarks: ["protocol", "session", "transport", "testing"]
 }

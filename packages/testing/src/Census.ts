@@ -17,6 +17,8 @@ export interface Census {
   readonly started: () => number
   /** How many of them are alive now. */
   readonly living: () => number
+  /** What counts them, as the service that Effect's runtime tells of its fibers. */
+  readonly metrics: Metric.FiberRuntimeMetricsService
   /** Runs a program under this census. Every fiber it starts is counted; its own, already started, is not. */
   readonly count: <A, E, R>(program: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
@@ -54,6 +56,7 @@ export const make = (): Census => {
   return {
     started: () => started,
     living: () => living,
+    metrics,
     count: (program) => Effect.provideService(program, Metric.FiberRuntimeMetrics, metrics)
   }
 }
