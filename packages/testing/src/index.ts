@@ -4,5 +4,12 @@
  * @since 0.1.0
  */
 export * as Census from "./Census.ts"
+export * as ErrorObjects from "./ErrorObjects.ts"
+export * as HandshakeStates from "./HandshakeStates.ts"
 export * as LawServer from "./LawServer.ts"
+export * as Mutation from "./Mutation.ts"
+export * as NearlyValid from "./NearlyValid.ts"
+export * as Profiles from "./Profiles.ts"
 export * as RawPeer from "./RawPeer.ts"
+export * as RequestIds from "./RequestIds.ts"
+export * as ValidMessages from "./ValidMessages.ts"
