@@ -88,8 +88,12 @@ export const describe = (reason: CloseReason): string => {
       return `the peer took no bytes for ${reason.afterMillis} ms`
     case "RepliesOverflow":
       return `the peer went on asking while ${reason.waiting} replies waited for it`
-    case "TransportFailed":
-      return reason.cause instanceof Error ? reason.cause.message : `the transport failed: ${inWords(reason.cause)}`
+    case "TransportFailed": {
+      // Some errors have nothing to say, and neither has an empty text.
+      const said = reason.cause instanceof Error ? reason.cause.message : inWords(reason.cause)
+      if (said === "") return "the transport failed"
+      return reason.cause instanceof Error ? said : `the transport failed: ${said}`
+    }
     case "HandshakeFailed":
       return `the handshake failed: ${reason.problem}`
     case "HandshakeTimeout":

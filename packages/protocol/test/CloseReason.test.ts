@@ -21,6 +21,8 @@ const words: ReadonlyArray<readonly [Reason, string]> = [
   [{ _tag: "TransportFailed", cause: "EPIPE" }, "the transport failed: EPIPE"],
   [{ _tag: "TransportFailed", cause: undefined }, "the transport failed: undefined"],
   [{ _tag: "TransportFailed", cause: Symbol("broken") }, "the transport failed: Symbol(broken)"],
+  [{ _tag: "TransportFailed", cause: new Error("") }, "the transport failed"],
+  [{ _tag: "TransportFailed", cause: "" }, "the transport failed"],
   [{ _tag: "HandshakeFailed", problem: "no common revision" }, "the handshake failed: no common revision"],
   [{ _tag: "HandshakeTimeout", afterMillis: 1 }, "the handshake did not finish within 1 ms"]
 ]

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
+import { trust } from "./internal/trust.ts"
 
 /**
  * The client's end of a conversation, message by message.
@@ -20,6 +21,8 @@ import type * as Scope from "effect/Scope"
 export interface RawPeer {
   /** Sends a message. Requests get a stream of their own where the transport has one per request. */
   readonly send: (message: JsonRpc.Message) => Effect.Effect<void, TransportError>
+  /** Sends what is no message, or may be none, as it is. Requests get no stream of their own. */
+  readonly say: (frame: unknown) => Effect.Effect<void, TransportError>
   /** Waits for the next message of the server. */
   readonly receive: Effect.Effect<JsonRpc.Message>
   /** Waits for the next response of the server, and skips the rest. */
@@ -68,6 +71,8 @@ export const make: Effect.Effect<RawPeer, TransportError, Transport.Transport | 
       connection.request !== undefined && "method" in message && "id" in message
         ? Effect.asVoid(Effect.forkIn(connection.request(message), scope, { startImmediately: true }))
         : connection.send({ message, via: undefined, last: false }),
+    // It is no message on purpose.
+    say: (frame) => connection.send({ message: trust<JsonRpc.Frame>(frame), via: undefined, last: false }),
     receive: Queue.take(inbox),
     response,
     pending: Effect.suspend(() => Queue.clear(inbox))

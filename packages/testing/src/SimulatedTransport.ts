@@ -18,7 +18,7 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type { Faults } from "./Faults.ts"
 import * as Choices from "./internal/Choices.ts"
-import * as Wire from "./internal/Wire.ts"
+import * as SimulatedWire from "./internal/SimulatedWire.ts"
 
 /**
  * How a connection is simulated.
@@ -77,11 +77,11 @@ interface Lane extends Direction {
   /** Sends one message, when the lane lets it. */
   readonly send: (
     message: JsonRpc.Frame,
-    channel: () => Result.Result<Wire.Channel, TransportError.TransportError>
+    channel: () => Result.Result<SimulatedWire.Channel, TransportError.TransportError>
   ) => Effect.Effect<void, TransportError.TransportError>
-  readonly afterwards: Wire.Wire["afterwards"]
+  readonly afterwards: SimulatedWire.Wire["afterwards"]
   /** A place for bytes to come out, which become frames there. */
-  readonly open: (origin?: Transport.Origin) => Wire.Channel
+  readonly open: (origin?: Transport.Origin) => SimulatedWire.Channel
   /** Reads, until the other side has ended. */
   readonly run: Transport.Connection["run"]
   /** The reader has gone; what comes now comes to nobody. */
@@ -90,11 +90,11 @@ interface Lane extends Direction {
   readonly close: () => void
   readonly cut: () => void
   /** Where bytes come out that belong to nothing else. */
-  readonly plain: Wire.Channel
+  readonly plain: SimulatedWire.Channel
 }
 
 const makeLane = (options: Options, name: string, clock: Clock.Clock): Lane => {
-  const wire = Wire.make(options.faults, Choices.make(options.seed, name), clock)
+  const wire = SimulatedWire.make(options.faults, Choices.make(options.seed, name), clock)
   const free = Latch.makeUnsafe(true)
   const over = Deferred.makeUnsafe<Transport.End, TransportError.TransportError>()
   let receive: ((inbound: Transport.Inbound) => void) | undefined
@@ -102,8 +102,10 @@ const makeLane = (options: Options, name: string, clock: Clock.Clock): Lane => {
   let ended = false
   let isCut = false
 
-  const open = (origin?: Transport.Origin): Wire.Channel =>
-    LineFraming.decoder((frame, bytes) => receive?.({ frame, bytes, ...(origin === undefined ? undefined : { origin }) }))
+  const open = (origin?: Transport.Origin): SimulatedWire.Channel =>
+    LineFraming.decoder((frame, bytes) =>
+      receive?.({ frame, bytes, ...(origin === undefined ? undefined : { origin }) })
+    )
   const plain = open(options.form === "StreamPerRequest" ? {} : undefined)
 
   const end = (writable: boolean, exit?: CloseReason.ProcessExit) => {
@@ -138,7 +140,9 @@ const makeLane = (options: Options, name: string, clock: Clock.Clock): Lane => {
     },
     send: (message, channel) =>
       Effect.suspend(() =>
-        free.isOpen() ? pass(message, channel) : Effect.andThen(Latch.await(free), Effect.suspend(() => pass(message, channel)))
+        free.isOpen()
+          ? pass(message, channel)
+          : Effect.andThen(Latch.await(free), Effect.suspend(() => pass(message, channel)))
       ),
     afterwards: wire.afterwards,
     open,
@@ -154,7 +158,10 @@ const makeLane = (options: Options, name: string, clock: Clock.Clock): Lane => {
     cut: () => {
       isCut = true
       Latch.openUnsafe(free)
-      Deferred.doneUnsafe(over, Exit.fail(TransportError.make({ _tag: "ReadFailed", cause: broken("the wire is cut") })))
+      Deferred.doneUnsafe(
+        over,
+        Exit.fail(TransportError.make({ _tag: "ReadFailed", cause: broken("the wire is cut") }))
+      )
     },
     plain
   }
@@ -187,13 +194,13 @@ const oneStream = (toServer: Lane, toClient: Lane) => {
 
 /** The stream of one request: open until its reply, its settlement, or the client's leaving. */
 interface Stream {
-  readonly channel: Wire.Channel
+  readonly channel: SimulatedWire.Channel
   readonly ended: Deferred.Deferred<void>
 }
 
 const streamPerRequest = (toServer: Lane, toClient: Lane) => {
   const streams = new Map<Transport.Origin, Stream>()
-  let standalone: Wire.Channel | undefined
+  let standalone: SimulatedWire.Channel | undefined
 
   const settle = (origin: Transport.Origin) => {
     const stream = streams.get(origin)
@@ -283,7 +290,9 @@ export const make = (options: Options): Effect.Effect<Pair> =>
   Effect.map(Clock.Clock, (clock) => {
     const toServer = makeLane(options, "to the server", clock)
     const toClient = makeLane(options, "to the client", clock)
-    const ends = options.form === "StreamPerRequest" ? streamPerRequest(toServer, toClient) : oneStream(toServer, toClient)
+    const ends = options.form === "StreamPerRequest"
+      ? streamPerRequest(toServer, toClient)
+      : oneStream(toServer, toClient)
     return {
       ...ends,
       toServer,

@@ -4,8 +4,18 @@
  * @since 0.1.0
  */
 export * as Census from "./Census.ts"
+export * as ErrorObjects from "./ErrorObjects.ts"
 export * as Faults from "./Faults.ts"
+export * as HandshakeStates from "./HandshakeStates.ts"
+export * as Hostile from "./Hostile.ts"
+export * as HostileBytes from "./HostileBytes.ts"
+export * as HostileText from "./HostileText.ts"
 export * as LawServer from "./LawServer.ts"
+export * as Mutation from "./Mutation.ts"
+export * as NearlyValid from "./NearlyValid.ts"
+export * as Profiles from "./Profiles.ts"
 export * as RawPeer from "./RawPeer.ts"
+export * as RequestIds from "./RequestIds.ts"
 export * as SimulatedTransport from "./SimulatedTransport.ts"
+export * as ValidMessages from "./ValidMessages.ts"
 export * as World from "./World.ts"

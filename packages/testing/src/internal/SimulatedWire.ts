@@ -12,7 +12,7 @@ export interface Channel {
 /**
  * One direction of a connection: what is on its way, and what happens to it there.
  */
-export interface Wire {
+export interface SimulatedWire {
   /** Puts one message on its way. */
   readonly write: (channel: Channel, bytes: Uint8Array) => void
   /** Does something when everything that was written to this channel so far has come or got lost. */
@@ -49,7 +49,7 @@ const joined = (chunks: ReadonlyArray<Uint8Array>): Uint8Array => {
   return all
 }
 
-export const make = (faults: Faults, choices: Choices.Choices, clock: Clock.Clock): Wire => {
+export const make = (faults: Faults, choices: Choices.Choices, clock: Clock.Clock): SimulatedWire => {
   const items: Array<Item> = []
   const arrived = Latch.makeUnsafe(false)
   const everything = {}

@@ -1,0 +1,22 @@
+import type { Path } from "./paths.ts"
+import { isMembers } from "./wire.ts"
+
+/** A member that a message loses on its way to an older revision. */
+export interface NewerMember {
+  readonly path: Path
+  readonly value: unknown
+}
+
+/** The members of a value that are not in what became of it in an older revision, though the objects around them are. */
+export const newerMembers = (newest: unknown, older: unknown, path: Path): ReadonlyArray<NewerMember> => {
+  if (newest === older) return []
+  if (Array.isArray(newest) && Array.isArray(older) && newest.length === older.length) {
+    return newest.flatMap((element, index) => newerMembers(element, older[index], [...path, index]))
+  }
+  if (!isMembers(newest) || !isMembers(older)) return []
+  return Object.entries(newest).flatMap(([name, value]) =>
+    Object.hasOwn(older, name)
+      ? newerMembers(value, older[name], [...path, name])
+      : [{ path: [...path, name], value }]
+  )
+}

@@ -1,0 +1,122 @@
+import { JsonRpc, Method, Methods, Revision } from "@effect-mcp/protocol"
+import { Mutation, NearlyValid } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { rowOf } from "./support/rows.ts"
+
+const roles: ReadonlyArray<Method.Role> = ["client", "server"]
+const sides = Revision.supported.flatMap((revision) => roles.map((from) => ({ from, revision })))
+const runs = { arbitrary: { runs: 500 } }
+
+const fits = (schema: Schema.Codec<unknown>, value: unknown): boolean => Schema.is(schema)(value)
+
+/** How a receiver finds a message to be, by nothing but the tables. */
+const found = (
+  frame: unknown,
+  from: Method.Role,
+  revision: Revision.Revision,
+  asked: string | undefined
+): NearlyValid.Refusal | "Valid" => {
+  const classified = JsonRpc.classify(frame)
+  switch (classified._tag) {
+    case "Request":
+    case "Notification": {
+      const { method, params } = classified.message
+      const row = classified._tag === "Request"
+        ? Methods.findRequest(method, from)
+        : Methods.findNotification(method, from)
+      if (row === undefined || !Revision.isAtLeast(revision, row.since)) return "UnknownMethod"
+      return fits(row.params, params ?? {}) ? "Valid" : "InvalidParams"
+    }
+    case "Response": {
+      if (JsonRpc.isFailure(classified.message)) return "Valid"
+      const row = Methods.findRequest(asked ?? "", Method.peerOf(from))
+      return row !== undefined && fits(row.result, classified.message.result) ? "Valid" : "InvalidResult"
+    }
+    case "Batch":
+    case "Malformed":
+      return "Malformed"
+  }
+}
+
+describe.each(sides)("of a $from in $revision", ({ from, revision }) => {
+  const refused = NearlyValid.refused(from, revision)
+  const tolerated = NearlyValid.tolerated(from, revision)
+
+  it.prop("[MSG-01] [MSG-03] [MSG-04] [MSG-08] [MSG-10] what was spoilt has to be refused as it says", [
+    refused
+  ], ([{ message, method, mutation, refusal, valid }]) => {
+    assert.strictEqual(found(message, from, revision, method), refusal, Mutation.describe(mutation))
+    if (mutation._tag === "MethodNewer") {
+      assert.strictEqual(message, valid)
+      assert.isFalse(Revision.isAtLeast(revision, rowOf(method ?? "", from)?.since ?? "2024-11-05"))
+      return
+    }
+    assert.strictEqual(found(valid, from, revision, method), "Valid")
+    assert.notDeepEqual<unknown>(message, valid)
+  }, runs)
+
+  it.prop("what has to be borne is taken for the same message, and fits", [
+    tolerated
+  ], ([{ message, method, mutation, valid }]) => {
+    assert.strictEqual(found(message, from, revision, method), "Valid", Mutation.describe(mutation))
+    assert.strictEqual(found(valid, from, revision, method), "Valid")
+    assert.strictEqual(JsonRpc.classify(message)._tag, JsonRpc.classify(valid)._tag)
+    assert.notStrictEqual(JSON.stringify(message), JSON.stringify(valid))
+  }, runs)
+
+  it.effect("every kind of mutation is drawn", () =>
+    Effect.gen(function*() {
+      const spoilt = yield* Arbitrary.sampleEffect(refused, { count: 3_000, seed: 1 })
+      const tags = new Set(spoilt.map(({ mutation }) => mutation._tag))
+      const all: ReadonlyArray<Mutation.Spoiling> = [
+        "MemberMissing",
+        "MemberNull",
+        "MemberOfWrongType",
+        "LiteralUnknown",
+        "RuleBroken",
+        "MemberUnwanted",
+        "MethodUnknown"
+      ]
+      assert.sameMembers([...tags], revision === Revision.latest ? [...all] : [...all, "MethodNewer"])
+      assert.strictEqual(new Set(spoilt.map(({ refusal }) => refusal)).size, 4)
+
+      const borne = yield* Arbitrary.sampleEffect(tolerated, { count: 1_000, seed: 1 })
+      assert.sameMembers(
+        [...new Set(borne.map(({ mutation }) => mutation._tag))],
+        revision === Revision.latest
+          ? ["MemberUnknown", "ParamsNull"]
+          : ["MemberUnknown", "ParamsNull", "MemberNewer"]
+      )
+    }))
+
+  it.effect("one seed draws the same messages again", () =>
+    Effect.gen(function*() {
+      const draw = Arbitrary.sampleEffect(Arbitrary.all([refused, tolerated]), { count: 100, seed: "again" })
+      assert.deepStrictEqual(yield* draw, yield* draw)
+    }))
+})
+
+it.effect("every kind of spoilt message shrinks to a small one that is spoilt in that way", () =>
+  Effect.gen(function*() {
+    for (const tag of ["MemberMissing", "MemberNull", "LiteralUnknown", "RuleBroken", "MethodUnknown"] as const) {
+      const outcome = yield* Arbitrary.checkEffect(
+        NearlyValid.refused("client", "2025-11-25"),
+        ({ mutation }) => mutation._tag !== tag,
+        { runs: 1_000, seed: 1, maxShrinks: 2_000 }
+      )
+      assert.strictEqual(outcome._tag, "Falsified")
+      if (outcome._tag !== "Falsified") return
+      assert.strictEqual(outcome.shrunkInput.mutation._tag, tag)
+      assert.isBelow(JSON.stringify(outcome.shrunkInput.valid).length, 200)
+    }
+  }))
+
+it("says in words what was done", () => {
+  assert.strictEqual(
+    Mutation.describe({ _tag: "MemberMissing", path: ["result", "content", 0, "type"], value: undefined }),
+    "result.content[0].type is missing"
+  )
+})

@@ -1,0 +1,35 @@
+/** A transport over bytes, as lines of them; what stdio does, without a process. */
+import { type Transport } from "@effect-mcp/session"
+import { LineFraming } from "@effect-mcp/transport"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+
+/** The far end of such a transport: nothing but bytes. */
+export interface Wire {
+  readonly transport: Transport.Transport["Service"]
+  /** Bytes for the session to read. */
+  readonly feed: (bytes: Uint8Array) => Effect.Effect<void>
+  /** The lines that the session has written since this was asked last. */
+  readonly written: Effect.Effect<ReadonlyArray<string>>
+}
+
+export const make: Effect.Effect<Wire> = Effect.gen(function*() {
+  const inbox = yield* Queue.unbounded<Uint8Array>()
+  const lines: Array<string> = []
+  return {
+    transport: {
+      connect: Effect.succeed({
+        run: (deliver) => {
+          const decoder = LineFraming.decoder((frame, bytes) => deliver({ frame, bytes }))
+          return Effect.forever(Effect.map(Queue.take(inbox), (bytes) => decoder.push(bytes)))
+        },
+        send: ({ message }) =>
+          Effect.suspend(() =>
+            Effect.asVoid(Effect.map(Effect.fromResult(LineFraming.encode(message)), (line) => lines.push(line)))
+          )
+      })
+    },
+    feed: (bytes) => Effect.sync(() => Queue.offerUnsafe(inbox, bytes)),
+    written: Effect.sync(() => lines.splice(0))
+  }
+})

@@ -1,0 +1,49 @@
+/** Real sessions whose peer says what it is told to. */
+import { JsonRpc, type Revision } from "@effect-mcp/protocol"
+import { ClientSession, MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
+import { RawPeer } from "@effect-mcp/testing"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { clientOptions, info, serverHandlers, serverOptions } from "./everything.ts"
+import { settled } from "./frames.ts"
+
+/** A transport whose frames are passed on as they are, so that a session sees what no serialisation would let through. */
+const pair = MemoryTransport.make({ serialization: "none" })
+
+/** A server that has shaken hands with a client which says what it is told to. */
+export const servedRaw = Effect.fnUntraced(function*(protocolVersion: Revision.Revision) {
+  const { client, server } = yield* pair
+  yield* ServerSession.make(serverHandlers, serverOptions).pipe(Effect.provideService(Transport.Transport, server))
+  const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, client))
+  yield* raw.send(JsonRpc.request(0, "initialize", { protocolVersion, capabilities: {}, clientInfo: info }))
+  yield* raw.response
+  yield* raw.send(JsonRpc.notification("notifications/initialized"))
+  return raw
+})
+
+/** A client that has shaken hands with a server which says what it is told to. */
+export const askedRaw = Effect.fnUntraced(function*(protocolVersion: Revision.Revision) {
+  const { client, server } = yield* pair
+  const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, server))
+  const opening = yield* Effect.forkChild(
+    ClientSession.make(clientOptions).pipe(Effect.provideService(Transport.Transport, client)),
+    { startImmediately: true }
+  )
+  yield* answer(raw, {
+    protocolVersion,
+    capabilities: { tools: {}, resources: {}, prompts: {}, logging: {} },
+    serverInfo: info
+  })
+  const session = yield* Fiber.join(opening)
+  yield* settled
+  // `notifications/initialized`
+  yield* raw.pending
+  return { raw, session }
+})
+
+/** Answers what comes next. */
+export const answer = (raw: RawPeer.RawPeer, result: object) =>
+  Effect.flatMap(raw.receive, (message) =>
+    "id" in message && "method" in message
+      ? raw.send(JsonRpc.success(message.id, result))
+      : Effect.die(new Error(`not a request: ${JSON.stringify(message)}`)))
