@@ -79,7 +79,7 @@ interface Lane extends Direction {
     message: JsonRpc.Frame,
     channel: () => Result.Result<SimulatedWire.Channel, TransportError.TransportError>
   ) => Effect.Effect<void, TransportError.TransportError>
-  readonly afterwards: SimulatedWire.Wire["afterwards"]
+  readonly afterwards: SimulatedWire.SimulatedWire["afterwards"]
   /** A place for bytes to come out, which become frames there. */
   readonly open: (origin?: Transport.Origin) => SimulatedWire.Channel
   /** Reads, until the other side has ended. */

@@ -41,6 +41,8 @@ export interface Options {
  * @since 0.1.0
  */
 export interface World {
+  /** Its clock, which is a `TestClock` to the programs in it. */
+  readonly clock: TestClock.TestClock
   /** The time in it, in milliseconds since it began. */
   readonly now: () => number
   /** Starts a program in it, which goes on at once as far as it can. */
@@ -182,6 +184,7 @@ export const make = (options: Options): World => {
     Context.add(Logger.CurrentLoggers, new Set())
   )
   return {
+    clock,
     now,
     start: (effect) => {
       const fiber = Effect.runForkWith(context)(effect)

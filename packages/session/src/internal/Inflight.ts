@@ -21,6 +21,8 @@ export interface Served {
   reportedAt: number
   /** Its reply is given, or will never be: what its handler still says is dropped. */
   ended: boolean
+  /** Its reply is given, and not on its way yet. */
+  answered: boolean
   fiber: Fiber.Fiber<unknown, unknown> | undefined
 }
 
@@ -31,10 +33,15 @@ export interface Served {
 export interface Inflight {
   /** Puts an entry in, or says why there is no room for it. Its id must be free. */
   readonly open: (served: Served) => string | undefined
+  /** The one with this id that nobody has claimed. */
   readonly find: (id: RequestId.RequestId) => Served | undefined
-  /** Takes the entry out, once; its id is free again. */
+  /** Is there one with this id that will have a reply, or whose reply is not on its way yet? */
+  readonly isTaken: (id: RequestId.RequestId) => boolean
+  /** Claims the entry, which will have no reply; its id is free again. */
   readonly claim: (served: Served) => boolean
-  /** The handler's fiber has ended, whatever came of it. */
+  /** Claims the entry for its reply; its id is free when that is on its way. */
+  readonly answer: (served: Served) => boolean
+  /** The handler's fiber has ended, and its reply is on its way if it has one. */
   readonly release: (served: Served) => void
   /** Claims everything and interrupts the handlers; those whose requests will have no reply now. */
   readonly interruptAll: () => ReadonlyArray<Served>
@@ -53,12 +60,14 @@ export const interrupt = (served: Served): void => {
 
 export const make = (capacity: { readonly requests: number; readonly bytes: number }): Inflight => {
   const table = new Map<RequestId.RequestId, Served>()
-  // An entry leaves the table with its reply; its fiber may live on for a moment, or longer if it cannot be interrupted.
+  // An entry leaves the table with its reply or its claim; its fiber may live on for a moment, or longer if it cannot be interrupted.
   const running = new Set<Served>()
   let bytes = 0
   const waiters: Array<Deferred.Deferred<void>> = []
 
-  const claim = (served: Served): boolean => table.get(served.id) === served && table.delete(served.id)
+  const isOurs = (served: Served): boolean => table.get(served.id) === served
+
+  const claim = (served: Served): boolean => !served.answered && isOurs(served) && table.delete(served.id)
 
   return {
     open: (served) => {
@@ -69,9 +78,19 @@ export const make = (capacity: { readonly requests: number; readonly bytes: numb
       table.set(served.id, served)
       return undefined
     },
-    find: (id) => table.get(id),
+    find: (id) => {
+      const served = table.get(id)
+      return served?.answered === true ? undefined : served
+    },
+    isTaken: (id) => table.has(id),
     claim,
+    answer: (served) => {
+      if (served.answered || !isOurs(served)) return false
+      served.answered = true
+      return true
+    },
     release: (served) => {
+      if (isOurs(served)) table.delete(served.id)
       if (running.delete(served)) bytes -= served.bytes
       if (running.size === 0) { for (const waiter of waiters.splice(0)) Deferred.doneUnsafe(waiter, Exit.void) }
     },

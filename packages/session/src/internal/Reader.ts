@@ -123,7 +123,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
 
   const request = (message: JsonRpc.Request, origin: Origin | undefined, bytes: number) => {
     if (message.method === "ping") {
-      if (inflight.find(message.id) !== undefined) return refuse(message, duplicate, origin)
+      if (inflight.isTaken(message.id)) return refuse(message, duplicate, origin)
       const params = validate(Methods.requests.ping.params)(message.params ?? {})
       if (Result.isFailure(params)) return refuse(message, McpError.invalidParams(params.failure), origin)
       const outcome = core.happen({ _tag: "ReceivePing" })
@@ -144,7 +144,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
 
   const serve = (message: JsonRpc.Request, peer: P, origin: Origin | undefined, bytes: number) => {
     // An id in flight is an id in flight, whatever is asked under it.
-    if (inflight.find(message.id) !== undefined) return refuse(message, duplicate, origin)
+    if (inflight.isTaken(message.id)) return refuse(message, duplicate, origin)
     const prepared = dispatch.prepare(message, peer)
     if (Result.isFailure(prepared)) return refuse(message, prepared.failure, origin)
     const served: Inflight.Served = {
@@ -156,6 +156,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
       highest: Number.NEGATIVE_INFINITY,
       reportedAt: Number.NEGATIVE_INFINITY,
       ended: false,
+      answered: false,
       fiber: undefined
     }
     const full = inflight.open(served)
@@ -180,7 +181,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
   }
 
   const finish = (served: Inflight.Served, exit: Exit.Exit<unknown, McpError.McpError>) => {
-    const claimed = inflight.claim(served)
+    const claimed = inflight.answer(served)
     served.ended = true
     const error = Exit.isFailure(exit) ? answerTo(exit.cause) : undefined
     if (Exit.isFailure(exit) && error === undefined && !(Cause.hasInterruptsOnly(exit.cause) && !claimed)) {

@@ -1,0 +1,211 @@
+/**
+ * A conversation in which a law did not hold, so that a person can read it: what was done, what was said and when, which law was
+ * broken where, and how to see it again.
+ *
+ * @since 0.1.0
+ */
+import type { JsonRpc } from "@effect-mcp/protocol"
+import type { Conversation } from "./Conversation.ts"
+import type { Violation } from "./ConversationLaws.ts"
+import * as Faults from "./Faults.ts"
+import type { Entry, Happening, History } from "./History.ts"
+
+/** The most of a message that is shown. */
+const shown = 200
+
+const shortened = (text: string): string => text.length > shown ? `${text.slice(0, shown)}…` : text
+
+const nameOf = (message: JsonRpc.Message): string => {
+  if ("method" in message) {
+    const tool = message.params?.["name"]
+    const about = typeof tool === "string" ? ` ${tool}` : ""
+    return "id" in message ? `${message.method}${about} (${JSON.stringify(message.id)})` : `${message.method}${about}`
+  }
+  return `${"error" in message ? `error ${message.error.code}` : "result"} (${JSON.stringify(message.id)})`
+}
+
+const withoutTag = ({ _tag, ...rest }: { readonly _tag: string }): string =>
+  Object.keys(rest).length === 0 ? _tag : `${_tag} ${shortened(JSON.stringify(rest))}`
+
+/** What happened, in a few words; `undefined` for what every conversation has and nobody needs to read. */
+const wordsOf = (happening: Happening): string | undefined => {
+  switch (happening._tag) {
+    case "Commanded":
+      return typeof happening.command === "string" ? `— ${happening.command} —` : `do ${withoutTag(happening.command)}`
+    case "Sent":
+      return `→ ${shortened(JSON.stringify(happening.message))}`
+    case "Received":
+      return `← ${shortened(JSON.stringify(happening.message))}`
+    case "Unreadable":
+      return `← ${withoutTag(happening.error)}`
+    case "Unwritable":
+      return `→ what cannot be written (${JSON.stringify(happening.id)})`
+    case "Event":
+      return happening.event._tag === "StateChanged"
+        ? `${happening.event.from} ⇒ ${happening.event.to}`
+        : `· ${happening.event._tag}`
+    case "Opened":
+      return happening.revision === undefined ? "no handshake" : undefined
+    case "Started":
+      return `request ${happening.nonce} begins: ${happening.what}, within ${happening.deadline} ms`
+    case "Stepped":
+      return `request ${happening.nonce} sees step ${happening.progress}`
+    case "Ended": {
+      const { code, kind } = happening.end
+      return `request ${happening.nonce} ends: ${code === undefined ? kind : `${kind} ${code}`}`
+    }
+    case "HandlerStarted":
+      return `handler ${happening.run} begins: ${happening.method} (${JSON.stringify(happening.id)})`
+    case "HandlerEnded":
+      return `handler ${happening.run} ends: ${happening.how}`
+    case "Looked":
+      return `is ${happening.state}; in flight: ${happening.sent} sent, ${happening.served} served`
+  }
+}
+
+const lineOf = ({ at, happening, session, side }: Entry): string | undefined => {
+  const words = wordsOf(happening)
+  const who = happening._tag === "Commanded" ? "" : `${side} ${session}`
+  return words === undefined ? undefined : `${String(at).padStart(8)} ms  ${who.padEnd(8)}  ${words}`
+}
+
+/**
+ * What happened, line by line: when, where, and what.
+ *
+ * @example
+ * ```ts
+ * import { FailureReport, Faults, Simulation } from "@effect-mcp/testing"
+ *
+ * const history = Simulation.run({
+ *   form: "OneStream",
+ *   interleaving: "Fair",
+ *   faults: Faults.none,
+ *   seed: 1,
+ *   commands: [{ _tag: "Open", session: 0 }]
+ * })
+ *
+ * export const beginning = FailureReport.transcript(history).split("\n")[1]?.trim() // => "0 ms  client 0  Idle ⇒ Initializing"
+ * ```
+ *
+ * @category formatting
+ * @since 0.1.0
+ */
+export const transcript = ({ entries }: History): string => entries.flatMap((entry) => lineOf(entry) ?? []).join("\n")
+
+/** Mermaid takes a semicolon for the end of a statement and a number sign for an entity. */
+const escaped = (text: string): string => text.replaceAll(/[;#]/g, ",")
+
+/**
+ * What the sides of one session said to each other, as a sequence diagram in Mermaid's words. A message that one side sent and the
+ * other never got has a cross at its end.
+ *
+ * @example
+ * ```ts
+ * import { FailureReport, Faults, Simulation } from "@effect-mcp/testing"
+ *
+ * const history = Simulation.run({
+ *   form: "OneStream",
+ *   interleaving: "Fair",
+ *   faults: Faults.none,
+ *   seed: 1,
+ *   commands: [{ _tag: "Open", session: 0 }]
+ * })
+ *
+ * export const beginning = FailureReport.sequenceDiagram(history, 0).split("\n").slice(0, 2)
+ * // => ["sequenceDiagram", "  client->>server: initialize (0)"]
+ * ```
+ *
+ * @category formatting
+ * @since 0.1.0
+ */
+export const sequenceDiagram = ({ entries }: History, session: number): string => {
+  const ours = entries.filter((entry) => entry.session === session)
+  const taken = new Set<Entry>()
+  const lines = ours.flatMap(({ happening, side }, index) => {
+    if (happening._tag === "Event" && happening.event._tag === "StateChanged") {
+      return [`  Note over ${side}: ${happening.event.to}`]
+    }
+    if (happening._tag === "Ended") {
+      return [`  Note over ${side}: request ${happening.nonce} ends as ${happening.end.kind}`]
+    }
+    if (happening._tag !== "Sent") return []
+    const text = JSON.stringify(happening.message)
+    const other = side === "client" ? "server" : "client"
+    const came = ours.slice(index).find((entry) =>
+      entry.side === other && entry.happening._tag === "Received" && !taken.has(entry) &&
+      JSON.stringify(entry.happening.message) === text
+    )
+    if (came !== undefined) taken.add(came)
+    return [`  ${side}${came === undefined ? "-x" : "->>"}${other}: ${escaped(nameOf(happening.message))}`]
+  })
+  return ["sequenceDiagram", ...lines].join("\n")
+}
+
+/** The faults that are there. */
+const faultsOf = (faults: Faults.Faults): string => {
+  const present = Object.entries(faults).filter(([, value]) => value !== false && value !== 0)
+  return present.length === 0
+    ? "no faults"
+    : present.map(([name, value]) => value === true ? name : `${name} ${value} ms`).join(", ")
+}
+
+/**
+ * The conversation as one line, for `pnpm simulate --conversation` and for a test that holds it again.
+ *
+ * @example
+ * ```ts
+ * import { FailureReport, Faults } from "@effect-mcp/testing"
+ *
+ * export const line = FailureReport.replay({
+ *   form: "OneStream",
+ *   interleaving: "Fair",
+ *   faults: Faults.none,
+ *   seed: 1,
+ *   commands: []
+ * }).slice(0, 39) // => "{\"form\":\"OneStream\",\"interleaving\":\"Fair"
+ * ```
+ *
+ * @category formatting
+ * @since 0.1.0
+ */
+export const replay = (conversation: Conversation): string => JSON.stringify(conversation)
+
+/**
+ * The whole report.
+ *
+ * @example
+ * ```ts
+ * import { FailureReport, Faults, Simulation } from "@effect-mcp/testing"
+ *
+ * const history = Simulation.run({
+ *   form: "OneStream",
+ *   interleaving: "Fair",
+ *   faults: Faults.none,
+ *   seed: 1,
+ *   commands: [{ _tag: "Open", session: 0 }]
+ * })
+ *
+ * export const first = FailureReport.describe(history, [
+ *   { law: "law 1", session: 0, side: "client", place: 3, problem: "request 0 never ended" }
+ * ]).split("\n")[0] // => "law 1: client 0: request 0 never ended"
+ * ```
+ *
+ * @category formatting
+ * @since 0.1.0
+ */
+export const describe = (history: History, violations: ReadonlyArray<Violation>): string => {
+  const { commands, faults, form, interleaving, seed } = history.conversation
+  const sessions = [...new Set(violations.map(({ session }) => session))]
+  return [
+    ...violations.map(({ law, problem, session, side }) => `${law.replace(/:.*/, "")}: ${side} ${session}: ${problem}`),
+    "",
+    `${form}, ${interleaving}, ${faultsOf(faults)}, seed ${seed}, ${commands.length} commands:`,
+    ...commands.map((command) => `  ${withoutTag(command)}`),
+    "",
+    transcript(history),
+    ...sessions.flatMap((session) => ["", sequenceDiagram(history, session)]),
+    "",
+    "to see it again:",
+    `  pnpm simulate --conversation '${replay(history.conversation)}'`
+  ].join("\n")
+}

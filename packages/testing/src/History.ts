@@ -1,0 +1,110 @@
+/**
+ * All that can be known of a simulated conversation afterwards.
+ *
+ * @since 0.1.0
+ */
+import type { JsonRpc, Method } from "@effect-mcp/protocol"
+import type { SessionEvent, Transport } from "@effect-mcp/session"
+import type { Command } from "./Command.ts"
+import type { Conversation } from "./Conversation.ts"
+
+/**
+ * How a request ended for who made it: with a result, by a `RequestError` of this reason, by interruption, or by a defect. `None`
+ * stands for one that never ended.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface End {
+  readonly kind: string
+  /** Of an `ErrorResponse`: its code. */
+  readonly code: number | undefined
+  /** Of a result: the number of the call that it says it is for. */
+  readonly nonce: unknown
+}
+
+/**
+ * How a handler ended.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type HandlerEnd = "Answered" | "Failed" | "Died" | "Interrupted"
+
+/**
+ * Something that happened, in the order in which it did.
+ *
+ * - `Commanded`: a command was carried out; `closing` is the end that every conversation has.
+ * - `Sent` and `Received`: a message between a session and its transport. `Unreadable`: bytes that were none. `Unwritable`: a
+ *   message that no bytes can carry.
+ * - `Event`: what the session said of itself.
+ * - `Opened`: the client shook hands, or failed to.
+ * - `Started`, `Stepped`, `Ended`: a request that the program made: a call of the client, with its number, or a question of the
+ *   server.
+ * - `HandlerStarted`, `HandlerEnded`: a handler ran, for the request of this id.
+ * - `Looked`: what a session said when it was asked in a quiet moment.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Happening =
+  | { readonly _tag: "Commanded"; readonly command: Command | "Quiet" | "Probe" | "End" }
+  | { readonly _tag: "Sent"; readonly message: JsonRpc.Message }
+  | { readonly _tag: "Received"; readonly message: JsonRpc.Message }
+  | { readonly _tag: "Unreadable"; readonly error: Transport.FrameError }
+  | { readonly _tag: "Unwritable"; readonly id: JsonRpc.Response["id"] }
+  | { readonly _tag: "Event"; readonly event: SessionEvent.SessionEvent }
+  | { readonly _tag: "Opened"; readonly revision: string | undefined }
+  | {
+    readonly _tag: "Started"
+    readonly nonce: number
+    readonly what: string
+    readonly deadline: number
+    readonly probe: boolean
+  }
+  | { readonly _tag: "Stepped"; readonly nonce: number; readonly progress: number }
+  | { readonly _tag: "Ended"; readonly nonce: number; readonly end: End }
+  | {
+    readonly _tag: "HandlerStarted"
+    readonly run: number
+    readonly method: string
+    readonly id: JsonRpc.Request["id"]
+    readonly nonce: unknown
+  }
+  | { readonly _tag: "HandlerEnded"; readonly run: number; readonly how: HandlerEnd }
+  | {
+    readonly _tag: "Looked"
+    readonly when: "Quiet" | "End"
+    readonly state: string
+    readonly sent: number
+    readonly served: number
+  }
+
+/**
+ * When, where, and what.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Entry {
+  /** Milliseconds of virtual time since the conversation began. */
+  readonly at: number
+  readonly session: number
+  readonly side: Method.Role
+  readonly happening: Happening
+}
+
+/**
+ * What happened, and what was left when everything had ended.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface History {
+  readonly conversation: Conversation
+  readonly entries: ReadonlyArray<Entry>
+  /** The fibers that were alive at the end. */
+  readonly fibersLeft: number
+  /** How many requests of the peer a session served at the same time at most. */
+  readonly incoming: number
+}

@@ -1,0 +1,45 @@
+import { JsonRpc, Revision } from "@effect-mcp/protocol"
+import type * as Command from "../Command.ts"
+import type { Last } from "./Recorder.ts"
+import { resultFor } from "./simulatedTools.ts"
+
+/** An id that no session gives out. */
+const nobodys = 4711
+
+const frameOf = (what: Exclude<Command.Injection, "NotJson">, last: Last): unknown => {
+  switch (what) {
+    case "Malformed":
+      return { jsonrpc: "2.0", id: 1.5, method: "ping" }
+    case "UnknownResponse":
+      return JsonRpc.success(nobodys, resultFor("unknown"))
+    case "TextualId":
+      return JsonRpc.success("1", resultFor("textual"))
+    case "NullId":
+      return { jsonrpc: "2.0", id: null, error: { code: -32700, message: "what?" } }
+    case "RepeatedResponse":
+      return last.response ?? JsonRpc.success(nobodys, {})
+    case "StrayProgress":
+      return JsonRpc.notification("notifications/progress", { progressToken: "nobody's", progress: 1 })
+    case "StrayCancel":
+      return JsonRpc.notification("notifications/cancelled", { requestId: nobodys })
+    case "Cancel":
+      return JsonRpc.notification("notifications/cancelled", { requestId: last.request?.id ?? nobodys })
+    case "Initialize":
+      return JsonRpc.request("again", "initialize", {
+        protocolVersion: Revision.supported[0],
+        capabilities: {},
+        clientInfo: { name: "intruder", version: "1.0.0" }
+      })
+    case "Initialized":
+      return JsonRpc.notification("notifications/initialized")
+    case "Request":
+    case "DuplicateRequest": {
+      const id = what === "Request" ? "injected" : last.request?.id ?? "injected"
+      return JsonRpc.request(id, "tools/call", { name: "echo", arguments: { nonce: "intruder" } })
+    }
+  }
+}
+
+/** What no session has sent, as the line that carries it. Some of it refers to what the peer said last. */
+export const lineOf = (what: Command.Injection, last: Last): string =>
+  what === "NotJson" ? "npm warn {\n" : `${JSON.stringify(frameOf(what, last))}\n`
