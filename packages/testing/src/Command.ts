@@ -74,7 +74,7 @@ export type Injection = typeof Injection.Type
 /**
  * The commands. Each one about a session opens it, if it is not open yet; `Open` does only that.
  *
- * - `Call` calls a tool, in a fiber of its own; `Burst` calls `echo` several times at once; `CallAndInterrupt` gives up at once.
+ * - `Call` calls a tool, in a fiber of its own; `Burst` calls one several times at once; `CallAndInterrupt` gives up at once.
  * - `Interrupt` gives up a call; calls are counted from 0.
  * - `Ask` lets the server ask something on its own account; `Notify` lets a side tell something.
  * - `Inject` puts bytes on the wire towards a side.
@@ -90,7 +90,11 @@ export const Command = Schema.Union([
   Schema.TaggedStruct("Advance", { millis: Schema.Literals([1, 10, 100, 30_000, 3_600_000]) }),
   Schema.TaggedStruct("Interrupt", { call: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 5 })) }),
   Schema.TaggedStruct("CallAndInterrupt", { session, tool: Tool }),
-  Schema.TaggedStruct("Burst", { session, count: Schema.Literals([2, 4, 10]) }),
+  Schema.TaggedStruct("Burst", {
+    session,
+    tool: Schema.Literals(["echo", "never", "steps"]),
+    count: Schema.Literals([2, 4, 10])
+  }),
   Schema.TaggedStruct("Inject", { session, at: side, what: Injection }),
   Schema.TaggedStruct("Ask", { session, what: Schema.Literals(["ping", "elicit", "roots"]) }),
   Schema.TaggedStruct("Notify", { session, by: side }),

@@ -88,9 +88,12 @@ const laws: ReadonlyArray<Law> = [
     lossy: false,
     *findings({ asked, intact, opened, side }, history) {
       if (!intact || opened === undefined) return
-      for (const { deadline, ended, nonce, probe, what } of asked) {
+      for (const { deadline, ended, nonce, probe, steps, what } of asked) {
         if (ended === undefined) continue
         const { code, kind } = ended.end
+        if (what === "steps" && kind === "Success" && steps.length !== 4) {
+          yield { place: ended.place, problem: `request ${nonce} (steps) saw steps ${steps} of 1,2,3,4` }
+        }
         const slow = deadline < 5000 ? ["Timeout"] : []
         const given = !probe && interrupts(history) ? ["Interrupted"] : []
         const full = [`${overloaded}`]
@@ -104,6 +107,29 @@ const laws: ReadonlyArray<Law> = [
             problem: `request ${nonce} (${what}) ended as ${how}; legal: ${expected.join(", ")}`
           }
         }
+      }
+    }
+  },
+  {
+    name: "law 1: where nothing disturbs a session, it opens",
+    lossy: false,
+    *findings({ entries, intact, opened }) {
+      if (intact && opened === undefined) yield { place: entries.at(-1)?.place ?? 0, problem: "there was no handshake" }
+    }
+  },
+  {
+    name: "law 2: when one side has ended, the other ends, too",
+    lossy: false,
+    *findings({ entries, quiet, session, side }, { entries: all }) {
+      if (quiet === undefined || quiet.state !== "Closed") return
+      const other = all.find((entry) =>
+        entry.session === session && entry.side !== side && entry.happening._tag === "Looked" &&
+        entry.happening.when === "Quiet"
+      )
+      if (other?.happening._tag !== "Looked" || other.happening.state === "Closed") return
+      yield {
+        place: entries.at(-1)?.place ?? 0,
+        problem: `this side is Closed, and the other ${other.happening.state}`
       }
     }
   },
@@ -160,7 +186,7 @@ const laws: ReadonlyArray<Law> = [
   {
     name: "law 4: progress is delivered in order and whole, and before the response",
     lossy: false,
-    *findings({ asked, inbound, entries, outbound }) {
+    *findings({ asked, inbound, entries, outbound, session }, { conversation }) {
       for (const { ended, nonce, steps, what } of asked) {
         const request = outbound.find((one) => one.nonce === nonce)
         if (request === undefined || ended === undefined) continue
@@ -172,13 +198,16 @@ const laws: ReadonlyArray<Law> = [
         }
       }
       // The side that serves says no more of what it has answered.
+      const stalled = conversation.commands.some((command) => command._tag === "Stall" && command.session === session)
       for (const { happening, place } of entries) {
         if (happening._tag !== "Sent" || !("method" in happening.message)) continue
         const { method, params } = happening.message
         if (method !== "notifications/progress") continue
         const token = params?.["progressToken"]
         const served = inbound.filter(({ id, place: came }) => id === token && came < place)
-        if (!served.some(({ cancelled, replied }) => (replied ?? place) >= place && (cancelled ?? place) >= place)) {
+        // What was said before the cancellation may have had to wait.
+        const late = (cancelled: number | undefined) => !stalled && (cancelled ?? place) < place
+        if (!served.some(({ cancelled, replied }) => (replied ?? place) >= place && !late(cancelled))) {
           yield { place, problem: `progress of ${JSON.stringify(token)}, which is served no more` }
         }
       }
@@ -227,6 +256,11 @@ const laws: ReadonlyArray<Law> = [
       for (const { place } of handlers) {
         if (opened === undefined || place < opened) yield { place, problem: "a handler runs before the handshake" }
       }
+      const said = entries.filter(({ happening }) =>
+        happening._tag === "Sent" && "method" in happening.message &&
+        happening.message.method === "notifications/initialized"
+      )
+      if (said.length > 1) yield { place: said[1]?.place ?? 0, problem: `initialized was said ${said.length} times` }
       let answers = 0
       const asked = new Set<unknown>()
       for (const { happening, place } of entries) {
@@ -390,7 +424,7 @@ export const names: ReadonlyArray<string> = laws.map(({ name }) => name)
  *   interleaving: "Random",
  *   faults: { ...Faults.none, drop: true, duplicate: true },
  *   seed: 11,
- *   commands: [{ _tag: "Burst", session: 0, count: 10 }, { _tag: "Cut", session: 0 }]
+ *   commands: [{ _tag: "Burst", session: 0, tool: "echo", count: 10 }, { _tag: "Cut", session: 0 }]
  * })
  *
  * export const violations = ConversationLaws.violations(history) // => []

@@ -28,6 +28,24 @@ export const Faults = Schema.Struct({
   reorder: Schema.Boolean
 })
 
+const no = Schema.Literal(false)
+
+/**
+ * The faults that lose nothing and keep the order of what is sent.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const OrderKeeping = Schema.Struct({
+  delay: Faults.fields.delay,
+  split: Schema.Boolean,
+  merge: Schema.Boolean,
+  duplicate: no,
+  drop: no,
+  truncate: no,
+  reorder: no
+})
+
 /**
  * The faults of a connection, as they are set.
  *

@@ -135,7 +135,7 @@ export const run = (conversation: Conversation): History => {
       }
       case "Burst":
         for (let count = 0; count < command.count; count++) {
-          calls.push(call(command.session, { what: "echo", deadline: 60_000, probe: false }))
+          calls.push(call(command.session, { what: command.tool, deadline: 60_000, probe: false }))
         }
         return
       case "Interrupt":

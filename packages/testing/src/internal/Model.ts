@@ -263,7 +263,8 @@ const sideOf = (session: number, side: Method.Role, entries: ReadonlyArray<Place
 /** Both sides of every session of a history. */
 export const sides = ({ conversation, entries }: History): ReadonlyArray<Side> => {
   const placed = entries.map((entry, place): Placed => ({ ...entry, place }))
-  return [...new Set(placed.map(({ session }) => session))].flatMap((session) => {
+  const held = placed.filter(({ happening }) => happening._tag !== "Commanded")
+  return [...new Set(held.map(({ session }) => session))].flatMap((session) => {
     const ours = placed.filter((entry) => entry.session === session)
     const intact = !Faults.isLossy(conversation.faults) && !ours.some(disturbs)
     return (["client", "server"] as const).map((side) =>

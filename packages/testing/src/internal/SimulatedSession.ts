@@ -67,12 +67,15 @@ export const open = (
   const limits = { incoming }
 
   const serving = ServerSession.make({
-    "tools/call": ({ arguments: input, name }) =>
-      Effect.flatMap(RequestContext.RequestContext, ({ id, method }) => {
+    "tools/call": ({ arguments: input, name }) => {
+      const tool = isTool(name) ? name : "refuse"
+      // Before there is any effect of it.
+      if (tool === "throwNull") throw null
+      return Effect.flatMap(RequestContext.RequestContext, ({ id, method }) => {
         const nonce = input?.["nonce"]
-        return recorders.server.serving({ method, id, nonce }, () =>
-          simulatedTools.call(isTool(name) ? name : "refuse", nonce))
+        return recorders.server.serving({ method, id, nonce }, () => simulatedTools.call(tool, nonce))
       })
+    }
   }, {
     info,
     limits,

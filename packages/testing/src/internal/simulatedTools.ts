@@ -53,7 +53,7 @@ const linger = (nonce: unknown): Serving =>
   })
 
 /** What each tool does. */
-export const call = (tool: Command.Tool, nonce: unknown): Serving => {
+export const call = (tool: Exclude<Command.Tool, "throwNull">, nonce: unknown): Serving => {
   switch (tool) {
     case "echo":
       return Effect.succeed(resultFor(nonce))
@@ -67,8 +67,6 @@ export const call = (tool: Command.Tool, nonce: unknown): Serving => {
       return Effect.fail(McpError.invalidParams("refused"))
     case "die":
       return Effect.die(new Error("a secret"))
-    case "throwNull":
-      throw null
     case "unserializable":
       // What no wire can carry, and no type allows.
       return Effect.succeed(trust({ content: [], structuredContent: { much: 10n } }))

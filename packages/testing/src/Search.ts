@@ -1,0 +1,133 @@
+/**
+ * A search for a conversation in which a law does not hold, and for the shortest one at that.
+ *
+ * @since 0.1.0
+ */
+import * as Arbitrary from "effect/Arbitrary"
+import * as Effect from "effect/Effect"
+import { arbitrary, type Conversation } from "./Conversation.ts"
+import * as ConversationLaws from "./ConversationLaws.ts"
+import * as FailureReport from "./FailureReport.ts"
+import type { History } from "./History.ts"
+import * as Simulation from "./Simulation.ts"
+
+/**
+ * How long to search, and where.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Options {
+  /** How many conversations to hold. */
+  readonly runs: number
+  /** Where to begin; the same seed draws the same conversations. */
+  readonly seed: number | string
+  /** How many conversations to try in order to make a failing one shorter. Default 3,000. */
+  readonly maxShrinks?: number | undefined
+}
+
+/**
+ * A conversation in which a law does not hold, as short as it could be made.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Found {
+  readonly conversation: Conversation
+  readonly violations: ReadonlyArray<ConversationLaws.Violation>
+  /** What happened in it; `undefined` where it could not be held to its end. */
+  readonly history: History | undefined
+  /** How many conversations were held before the first that failed. */
+  readonly runs: number
+}
+
+const unheld = (thrown: unknown): ConversationLaws.Violation => ({
+  law: "law 1: a conversation comes to its end",
+  session: 0,
+  side: "client",
+  place: 0,
+  problem: String(thrown)
+})
+
+/**
+ * Holds one conversation and judges it.
+ *
+ * @example
+ * ```ts
+ * import { Faults, Search } from "@effect-mcp/testing"
+ *
+ * export const { violations } = Search.judge({
+ *   form: "OneStream",
+ *   interleaving: "Random",
+ *   faults: { ...Faults.none, split: true },
+ *   seed: 3,
+ *   commands: [{ _tag: "Call", session: 0, tool: "steps", deadline: 60_000 }]
+ * }) // => []
+ * ```
+ *
+ * @category running
+ * @since 0.1.0
+ */
+export const judge = (
+  conversation: Conversation
+): { readonly history: History | undefined; readonly violations: ReadonlyArray<ConversationLaws.Violation> } => {
+  try {
+    const history = Simulation.run(conversation)
+    return { history, violations: ConversationLaws.violations(history) }
+  } catch (thrown) {
+    return { history: undefined, violations: [unheld(thrown)] }
+  }
+}
+
+/**
+ * Holds conversations until a law does not hold in one, and makes that one shorter; `undefined` if it finds none.
+ *
+ * @example
+ * ```ts
+ * import { Search } from "@effect-mcp/testing"
+ *
+ * export const found = Search.run({ runs: 20, seed: 1 }) // => undefined
+ * ```
+ *
+ * @category running
+ * @since 0.1.0
+ */
+export const run = ({ maxShrinks = 3000, runs, seed }: Options): Effect.Effect<Found | undefined> =>
+  Effect.map(
+    Arbitrary.checkEffect(arbitrary, (conversation) => judge(conversation).violations.length === 0, {
+      runs,
+      seed,
+      maxShrinks
+    }),
+    (result) =>
+      result._tag === "Falsified"
+        ? { conversation: result.shrunkInput, runs: result.runs, ...judge(result.shrunkInput) }
+        : undefined
+  )
+
+/**
+ * What was found, for a person to read.
+ *
+ * @example
+ * ```ts
+ * import { Faults, Search } from "@effect-mcp/testing"
+ *
+ * export const text = Search.describe({
+ *   conversation: { form: "OneStream", interleaving: "Fair", faults: Faults.none, seed: 1, commands: [] },
+ *   violations: [{ law: "law 1: it ends", session: 0, side: "client", place: 0, problem: "it does not" }],
+ *   history: undefined,
+ *   runs: 1
+ * }).split("\n")[0] // => "law 1: it ends: it does not"
+ * ```
+ *
+ * @category formatting
+ * @since 0.1.0
+ */
+export const describe = ({ conversation, history, violations }: Found): string =>
+  history === undefined
+    ? [
+      ...violations.map(({ law, problem }) => `${law}: ${problem}`),
+      "",
+      `  pnpm simulate --conversation '${FailureReport.replay(conversation)}'`
+    ].join("\n")
+    : FailureReport.describe(history, violations)

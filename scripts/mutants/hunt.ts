@@ -1,0 +1,51 @@
+/**
+ * Searches for a conversation that shows that a mutant is broken.
+ *
+ * `node scripts/mutants/hunt.ts NAME` searches, and `node scripts/mutants/hunt.ts NAME CONVERSATION` holds one conversation. Prints what was
+ * found, as one line of JSON.
+ */
+import * as Effect from "effect/Effect"
+import { apply } from "./apply.ts"
+import { mutants } from "./table.ts"
+
+const [name, replay] = process.argv.slice(2)
+const mutant = mutants.find((one) => one.name === name)
+if (mutant === undefined) throw new Error(`no mutant is called ${name}`)
+apply(mutant)
+Error.stackTraceLimit = 0
+
+// Only now, so that what is loaded is broken.
+const { Conversation, Search } = await import("@effect-mcp/testing")
+const Schema = await import("effect/Schema")
+
+/** Conversations grow with the number of those that went before, so it begins anew from time to time. */
+const portion = 500
+const portions = 200
+
+const search = async () => {
+  for (let index = 0; index < portions; index++) {
+    const found = await Effect.runPromise(Search.run({ runs: portion, seed: `1 ${index}` }))
+    if (found !== undefined) return { ...found, runs: index * portion + found.runs }
+  }
+  return undefined
+}
+
+const began = performance.now()
+if (replay === undefined) {
+  const found = await search()
+  const millis = Math.round(performance.now() - began)
+  console.log(JSON.stringify({
+    found: found !== undefined,
+    millis,
+    runs: found?.runs ?? portions * portion,
+    law: found?.violations[0]?.law,
+    problem: found?.violations[0]?.problem,
+    conversation: found?.conversation
+  }))
+} else {
+  const conversation = Schema.decodeUnknownSync(Conversation.Conversation)(JSON.parse(replay))
+  const [violation] = Search.judge(conversation).violations
+  console.log(JSON.stringify({ found: violation !== undefined, law: violation?.law, problem: violation?.problem }))
+}
+// A broken session may have left something running.
+process.exit()

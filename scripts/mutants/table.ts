@@ -1,0 +1,243 @@
+/**
+ * Sessions and framings that are broken on purpose, each one line away from the real thing.
+ */
+
+/** One mutant: in which file, what stands there, and what stands there instead. */
+export interface Mutant {
+  /** What is wrong with it. */
+  readonly name: string
+  readonly file: string
+  /** It occurs exactly once in the file. */
+  readonly original: string
+  readonly broken: string
+}
+
+const session = "packages/session/src/internal"
+const exchanges = `${session}/Exchanges.ts`
+const inflight = `${session}/Inflight.ts`
+const reader = `${session}/Reader.ts`
+const replies = `${session}/Replies.ts`
+const outbox = `${session}/Outbox.ts`
+const sender = `${session}/Sender.ts`
+const core = `${session}/Core.ts`
+const framing = "packages/transport/src/LineFraming.ts"
+const handshake = "packages/protocol/src/Handshake.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    name: "forgets to remove an exchange",
+    file: exchanges,
+    original: "HashMap.remove(state.exchanges, exchange.id)",
+    broken: "state.exchanges"
+  },
+  {
+    name: "matches \"1\" to 1",
+    file: exchanges,
+    original: "HashMap.get(current(), id)",
+    broken: "HashMap.get(current(), Number(id))"
+  },
+  {
+    name: "shares its exchanges with all sessions",
+    file: exchanges,
+    original: "const table = Ref.makeUnsafe<Table>({",
+    broken: "const table = globalThis.exchanges ??= Ref.makeUnsafe<Table>({"
+  },
+  {
+    name: "sweeps nothing when it closes",
+    file: exchanges,
+    original: ": [state.exchanges, { _tag: \"Closed\", reason }]",
+    broken: ": [HashMap.empty(), { _tag: \"Closed\", reason }]"
+  },
+  {
+    name: "gives out an id twice",
+    file: exchanges,
+    original: "id: nextId++,",
+    broken: "id: nextId++ % 3,"
+  },
+  {
+    name: "never tells the sink of progress that all has come",
+    file: exchanges,
+    original: "  exchange.progress?.end()\n",
+    broken: "\n"
+  },
+  {
+    name: "lets deadlines pass",
+    file: exchanges,
+    original: "else fail(exchange, { _tag: \"Timeout\", afterMillis: waited(exchange) })",
+    broken: ""
+  },
+  {
+    name: "leaks handlers when it closes",
+    file: inflight,
+    original: "all.forEach(interrupt)",
+    broken: ""
+  },
+  {
+    name: "serves one more than the limit",
+    file: inflight,
+    original: "running.size >= capacity.requests",
+    broken: "running.size > capacity.requests"
+  },
+  {
+    name: "frees an id before its reply is on its way",
+    file: inflight,
+    original: "served.answered = true",
+    broken: "table.delete(served.id)"
+  },
+  {
+    name: "serves a second request with the id of one in flight",
+    file: reader,
+    original: "if (inflight.isTaken(message.id)) return refuse(message, duplicate, origin)\n    const prepared",
+    broken: "\n    const prepared"
+  },
+  {
+    name: "replies to what was cancelled",
+    file: reader,
+    original: "if (!claimed) return inflight.release(served)",
+    broken: "if (!claimed) inflight.release(served)"
+  },
+  {
+    name: "replies twice to what it refuses",
+    file: reader,
+    original: "    replies.reply(JsonRpc.failure(request.id, error), origin)",
+    broken: "    for (const _ of \"12\") replies.reply(JsonRpc.failure(request.id, error), origin)"
+  },
+  {
+    name: "interrupts no handler that is cancelled",
+    file: reader,
+    original: "Inflight.interrupt(served)",
+    broken: ""
+  },
+  {
+    name: "delivers no progress",
+    file: reader,
+    original: "const taken = exchange.progress.offer(params.success, bytes)",
+    broken: "const taken = \"Taken\""
+  },
+  {
+    name: "takes the id 0 for none",
+    file: reader,
+    original: "if (message.id === undefined || message.id === null) return unmatched(\"NoId\")",
+    broken: "if (!message.id) return unmatched(\"NoId\")"
+  },
+  {
+    name: "reads nothing while a handler runs",
+    file: reader,
+    original: "    Result.isFailure(frame) ? badFrame",
+    broken: "    inflight.size() > 0 ? undefined : Result.isFailure(frame) ? badFrame"
+  },
+  {
+    name: "answers every failure as an internal error",
+    file: reader,
+    original: "JsonRpc.failure(served.id, error ?? McpError.internalError)",
+    broken: "JsonRpc.failure(served.id, McpError.internalError)"
+  },
+  {
+    name: "lets a handler that throws break the reader",
+    file: "packages/session/src/Dispatch.ts",
+    original: "      Effect.suspend(() =>\n        middleware",
+    broken: "      ((make) => make())(() =>\n        middleware"
+  },
+  {
+    name: "reports progress of what it has answered",
+    file: `${session}/ServedContext.ts`,
+    original: "if (served.ended) return dropped(\"ExchangeEnded\")",
+    broken: ""
+  },
+  {
+    name: "keeps silent about a reply that no JSON can say",
+    file: replies,
+    original: "error.reason._tag !== \"Unserializable\" ||",
+    broken: "true ||"
+  },
+  {
+    name: "sends what waits last first",
+    file: outbox,
+    original: "for (const entry of waiting) {\n      waiting.delete(entry)\n      replies",
+    broken: "for (const entry of Array.from(waiting).reverse()) {\n      waiting.delete(entry)\n      replies"
+  },
+  {
+    name: "does not go on sending after it had to wait",
+    file: outbox,
+    original: "    entry.done(exit)\n    pump()",
+    broken: "    entry.done(exit)"
+  },
+  {
+    name: "swallows a cancel right behind its request",
+    file: sender,
+    original: "!outbox.withdraw(entry)",
+    broken: "outbox.withdraw(entry)"
+  },
+  {
+    name: "cancels the handshake",
+    file: sender,
+    original: " && exchange.method !== \"initialize\"",
+    broken: ""
+  },
+  {
+    name: "forgets what it was told to give up",
+    file: sender,
+    original: "if (Exit.isFailure(exit)) abandon(entry, opened)",
+    broken: ""
+  },
+  {
+    name: "lets calls wait when it ends",
+    file: core,
+    original: "exchanges.close(event.reason)",
+    broken: ""
+  },
+  {
+    name: "keeps its connection when it closes",
+    file: core,
+    original: "yield* Scope.close(connectionScope, Exit.void)",
+    broken: ""
+  },
+  {
+    name: "is watched by one deadline only",
+    file: `${session}/Timer.ts`,
+    original: "if (stopped || at >= wakeAt) return",
+    broken: "if (stopped || sleeper !== undefined) return"
+  },
+  {
+    name: "accepts a second initialize",
+    file: handshake,
+    original: "ReceiveInitialize: stay(\"Operating\", \"Refuse\")",
+    broken: "ReceiveInitialize: stay(\"Operating\", \"Answer\")"
+  },
+  {
+    name: "asks the client before it is ready",
+    file: handshake,
+    original: "SendRequest: stay(\"Opening\", \"Hold\")",
+    broken: "SendRequest: stay(\"Opening\", \"Send\")"
+  },
+  {
+    name: "never says that it is initialized",
+    file: "packages/session/src/ClientSession.ts",
+    original: "core.fork(Effect.ignore(sender.notify(Methods.notifications[\"notifications/initialized\"], {})))",
+    broken: ""
+  },
+  {
+    name: "takes a byte of the line behind a bad one",
+    file: framing,
+    original: "start = at + 1",
+    broken: "start = at + (line[0] === 0x6e ? 2 : 1)"
+  },
+  {
+    name: "loses the part of a line that comes later",
+    file: framing,
+    original: "if (start < chunk.length) keep(chunk.subarray(start))",
+    broken: ""
+  },
+  {
+    name: "keeps the last line for the next",
+    file: framing,
+    original: "    length = 0\n    skipping = false",
+    broken: "    skipping = false"
+  },
+  {
+    name: "reads each chunk as a line",
+    file: framing,
+    original: "let start = 0",
+    broken: "if (chunk.at(-1) !== newline) return; let start = 0"
+  }
+]
