@@ -5,4 +5,6 @@
  */
 export * as Census from "./Census.ts"
 export * as LawServer from "./LawServer.ts"
+export * as Pattern from "./Pattern.ts"
 export * as RawPeer from "./RawPeer.ts"
+export * as Transcript from "./Transcript.ts"
