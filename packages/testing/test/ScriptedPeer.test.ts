@@ -293,6 +293,27 @@ the conversation so far:
         assert.include(error.message, "\n← {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n← {")
       }))
 
+    it.effect("where a branch of a block leaves its own order, or a message finds its line taken by another", () =>
+      Effect.gen(function*() {
+        const pings = `
+          > {"jsonrpc":"2.0","id":1,"method":"ping"}
+          > {"jsonrpc":"2.0","id":2,"method":"ping"}
+          any order {`
+        const outOfOrder = yield* departure(`${pings}
+            in order {
+              < {"jsonrpc":"2.0","id":2, ...}
+              < {"jsonrpc":"2.0","id":1, ...}
+            }
+          }`)
+        assert.deepStrictEqual([outOfOrder.line, outOfOrder.reason._tag], [6, "Mismatch"])
+        // The wider line stands first, so it takes the message that the narrower one is for.
+        const taken = yield* departure(`${pings}
+            < _
+            < {"jsonrpc":"2.0","id":1, ...}
+          }`)
+        assert.deepStrictEqual([taken.line, taken.reason._tag], [6, "Mismatch"])
+      }))
+
     it.effect("when nothing comes for five seconds, or what the script says", () =>
       Effect.gen(function*() {
         const { playing } = yield* withServer("← {\"method\":\"roots/list\", ...}")
