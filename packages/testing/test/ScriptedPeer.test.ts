@@ -8,9 +8,10 @@ import {
   Transport,
   TransportError
 } from "@effect-mcp/session"
-import { LawServer, ScriptedPeer, Transcript } from "@effect-mcp/testing"
+import { LawServer, ScriptedPeer, TestSession, Transcript } from "@effect-mcp/testing"
 import { StdioClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -18,6 +19,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { fileURLToPath } from "node:url"
 
@@ -446,6 +448,76 @@ the conversation so far:
         ← end`
       ).pipe(Effect.provide(child))
     }))
+
+  for (
+    const { exit, greet, what } of [
+      { what: "keeps to it", greet: "greet", exit: /^$/ },
+      { what: "leaves it", greet: "insult", exit: /line 6 of the script: expected/ }
+    ]
+  ) {
+    it.live(`plays the server of a program, over its standard input and output, whose client ${what}`, () =>
+      Effect.gen(function*() {
+        const lines: Array<string> = []
+        const file = (name: string) => fileURLToPath(new URL(name, import.meta.url))
+        const child = StdioClient.layerNode({
+          command: process.execPath,
+          args: [file("fixtures/scriptedServer.ts"), file("transcripts/greeter.transcript")],
+          stderr: (line) => lines.push(line)
+        })
+        const heard: Array<number> = []
+        const result = yield* Effect.gen(function*() {
+          const session = yield* ClientSession.ClientSession
+          return yield* Effect.result(session.callTool(greet, { name: "Ada" }, {
+            onProgress: ({ progress }) => Effect.sync(() => heard.push(progress))
+          }))
+        }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info, limits }), child)))
+        assert.match(lines.join("\n"), exit)
+        assert.deepStrictEqual(
+          Result.isSuccess(result) ? result.success.structuredContent : result.failure.reason._tag,
+          greet === "greet" ? { greeted: "Ada" } : "Closed"
+        )
+        assert.deepStrictEqual(heard, greet === "greet" ? [1] : [])
+      }))
+  }
+
+  it.effect.prop(
+    "whatever calls a client makes at once, what was recorded of it can be played again",
+    {
+      calls: Arbitrary.schema(
+        Schema.Array(Schema.Union([
+          Schema.Struct({
+            name: Schema.tag("echo"),
+            arguments: Schema.Struct({ value: Schema.Json })
+          }),
+          Schema.Struct({
+            name: Schema.tag("steps"),
+            arguments: Schema.Struct({ count: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3 })) })
+          }),
+          Schema.Struct({ name: Schema.Literals(["ask", "unit", "unknown"]), arguments: Schema.Struct({}) })
+        ]))
+      ),
+      concurrency: Arbitrary.schema(Schema.Literals([1, 2, 10])),
+      form: Arbitrary.schema(Schema.Literals(["single-stream", "multi-stream"]))
+    },
+    ({ calls, concurrency, form }) =>
+      Effect.gen(function*() {
+        const { client, transcript } = yield* TestSession.make(LawServer.make(), { form, server: LawServer.options })
+        yield* Effect.forEach(
+          calls,
+          ({ arguments: input, name }) => Effect.exit(client.callTool(name, input, { onProgress: () => Effect.void })),
+          { concurrency }
+        )
+        const script = Transcript.print(yield* transcript("client"))
+        const pair = yield* form === "multi-stream"
+          ? MemoryTransport.makeMultiStream({ standalone: true })
+          : MemoryTransport.make()
+        yield* ServerSession.make(LawServer.make(), { ...LawServer.options, limits }).pipe(
+          Effect.provideService(Transport.Transport, pair.server)
+        )
+        yield* ScriptedPeer.play(script).pipe(Effect.provideService(Transport.Transport, pair.client))
+        return true
+      }).pipe(Effect.scoped)
+  )
 
   it("the handshake that the tests above begin with is of the newest revision", () => {
     assert.include(handshake, Revision.latest)

@@ -2,7 +2,9 @@ import { Content, JsonRpc } from "@effect-mcp/protocol"
 import type { Recording } from "@effect-mcp/session"
 import { Transcript } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import { transcripts } from "./support/transcripts.ts"
 
 const problemOf = (...lines: ReadonlyArray<string>) => {
@@ -19,6 +21,55 @@ describe("Transcript", () => {
     const count = transcript.reduce((sum, step) => sum + Transcript.lineCount(step), 0)
     assert.strictEqual(text.split("\n").length - 1, count)
   })
+
+  it.prop(
+    "whatever the text, it is read, and what is printed then is read as the same, or it is refused at one of its lines",
+    [Arbitrary.schema(
+      Schema.Array(Schema.Union([
+        Schema.Literals([
+          "→ ",
+          "< ",
+          "\n",
+          "any order {\n",
+          "in order {\n",
+          "}",
+          "{",
+          "[",
+          "_",
+          "...",
+          "$a",
+          ",",
+          "end",
+          "\"a\":"
+        ]),
+        Schema.Literals([
+          "wait ",
+          "silence ",
+          "5s",
+          "ignore <",
+          "#",
+          "1",
+          "\"",
+          "\\",
+          "\t",
+          "\r\n",
+          "unreadable",
+          "deadline"
+        ]),
+        Schema.String
+      ]))
+    )],
+    ([pieces]) => {
+      const text = pieces.join("")
+      const parsed = Transcript.parse(text)
+      if (Result.isSuccess(parsed)) {
+        assert.deepStrictEqual(Transcript.parse(Transcript.print(parsed.success)), parsed)
+      } else {
+        assert.isAtLeast(parsed.failure.column, 1)
+        assert.isTrue(parsed.failure.line >= 1 && parsed.failure.line <= text.split("\n").length)
+      }
+    }
+  )
 
   it("reads every kind of line, in ASCII and with any space", () => {
     const text = [
