@@ -37,6 +37,7 @@ import { JsonRpc } from "@effect-mcp/protocol"
 import type { Recording } from "@effect-mcp/session"
 import * as Data from "effect/Data"
 import * as Result from "effect/Result"
+import * as ChosenNames from "./internal/ChosenNames.ts"
 import * as PatternText from "./internal/PatternText.ts"
 import * as Pattern from "./Pattern.ts"
 
@@ -411,109 +412,6 @@ export interface FromRecordingOptions {
   readonly side?: "recorded" | "peer"
 }
 
-type Members = { readonly [name: string]: unknown }
-
-const isMembers = (value: unknown): value is Members =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-/** What the other side chooses afresh in each run, by where it stands in its messages, and the name it gets. */
-const chosen: ReadonlyArray<{ readonly path: ReadonlyArray<string>; readonly name: string }> = [
-  { path: ["params", "_meta", "progressToken"], name: "token" },
-  { path: ["params", "elicitationId"], name: "elicitation" },
-  { path: ["result", "nextCursor"], name: "cursor" }
-]
-
-/** Where such values come back, by the name of what they are. */
-const repeated: Readonly<Record<string, ReadonlyArray<ReadonlyArray<string>>>> = {
-  token: [["params", "progressToken"]],
-  elicitation: [["params", "elicitationId"]],
-  cursor: [["params", "cursor"]],
-  id: [["id"], ["params", "requestId"]]
-}
-
-/** Where a trace is named, which is another one in each run. */
-const traces = ["traceparent", "tracestate", "baggage"].map((name) => ["params", "_meta", name])
-
-const at = (value: unknown, path: ReadonlyArray<string>): unknown =>
-  path.reduce<unknown>((inner, name) => isMembers(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined, value)
-
-/** The pattern with another one in this place, where there is such a place. */
-const replaced = (pattern: Pattern.Pattern, path: ReadonlyArray<string>, by: Pattern.Pattern): Pattern.Pattern => {
-  const [first, ...rest] = path
-  if (first === undefined) return by
-  if (pattern._tag !== "Object") return pattern
-  return {
-    ...pattern,
-    members: pattern.members.map(([name, member]) => [name, name === first ? replaced(member, rest, by) : member])
-  }
-}
-
-/** Gives names to what the other side chose, and finds them again where they are used. */
-const makeNaming = () => {
-  const names = new Map<string, Map<unknown, string>>()
-  const counts = new Map<string, number>()
-
-  const use = (pattern: Pattern.Pattern, message: unknown, kinds: ReadonlyArray<string>): Pattern.Pattern => {
-    let named = pattern
-    for (const kind of kinds) {
-      for (const path of repeated[kind] ?? []) {
-        const name = names.get(kind)?.get(at(message, path))
-        if (name !== undefined) named = replaced(named, path, { _tag: "Name", name })
-      }
-    }
-    return named
-  }
-
-  const choose = (pattern: Pattern.Pattern, message: unknown, path: ReadonlyArray<string>, kind: string) => {
-    const value = at(message, path)
-    if (typeof value !== "string" && typeof value !== "number") return pattern
-    const count = (counts.get(kind) ?? 0) + 1
-    counts.set(kind, count)
-    const name = `${kind}${count}`
-    const ofKind = names.get(kind) ?? new Map<unknown, string>()
-    names.set(kind, ofKind.set(value, name))
-    return replaced(pattern, path, { _tag: "Name", name })
-  }
-
-  /** The messages of a batch one by one. */
-  const each = (frame: unknown, name: (message: unknown) => Pattern.Pattern): Pattern.Pattern =>
-    Array.isArray(frame) ? { _tag: "Array", elements: frame.map(name), open: false } : name(frame)
-
-  /** A message of the other side: what it chose is named here, what was named before stands by its name. */
-  const expected = (message: unknown): Pattern.Pattern => {
-    const isRequest = isMembers(message) && "method" in message && "id" in message
-    const isCancellation = isMembers(message) && message["method"] === "notifications/cancelled"
-    let pattern = Pattern.exactly(message)
-    for (const path of traces) pattern = replaced(pattern, path, { _tag: "Any" })
-    if (isCancellation) pattern = use(pattern, message, ["id"])
-    if (isMembers(message) && message["method"] === "notifications/elicitation/complete") {
-      return use(pattern, message, ["elicitation"])
-    }
-    if (isRequest) pattern = choose(pattern, message, ["id"], "id")
-    for (const { name, path } of chosen) pattern = choose(pattern, message, path, name)
-    return pattern
-  }
-
-  /** A message of this side: what the other side chose stands by its name. */
-  const said = (message: unknown): Pattern.Pattern => {
-    const pattern = Pattern.exactly(message)
-    if (!isMembers(message)) return pattern
-    switch (message["method"]) {
-      case undefined:
-        return use(pattern, message, ["id"])
-      case "notifications/progress":
-        return use(pattern, message, ["token"])
-      default:
-        return use(pattern, message, ["cursor"])
-    }
-  }
-
-  return {
-    expected: (frame: unknown) => each(frame, expected),
-    said: (frame: unknown) => each(frame, said)
-  }
-}
-
 /** The frame as it stood on the wire, if it can stand there. */
 const onTheWire = (frame: unknown): { readonly frame: unknown } | undefined => {
   try {
@@ -550,7 +448,7 @@ export const fromRecording = (
   options: FromRecordingOptions = {}
 ): Transcript => {
   const said = options.side === "peer" ? "Received" : "Sent"
-  const naming = makeNaming()
+  const names = ChosenNames.make()
   return entries.map((entry): Step => {
     if (entry._tag === "Unreadable") {
       return said === "Sent"
@@ -560,8 +458,8 @@ export const fromRecording = (
     const wire = onTheWire(entry.frame)
     if (wire === undefined) return { _tag: "Comment", text: "here a message was no JSON, and reached nobody" }
     return entry._tag === said
-      ? { _tag: "Say", message: naming.said(wire.frame) }
-      : { _tag: "Expect", pattern: naming.expected(wire.frame) }
+      ? { _tag: "Say", message: names.said(wire.frame) }
+      : { _tag: "Expect", pattern: names.expected(wire.frame) }
   })
 }
 
