@@ -1,0 +1,23 @@
+/** Transcripts played against programs, ours and the official `server-everything`, over stdio. */
+import { ScriptedPeer } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as fs from "node:fs"
+import * as Child from "./fixtures/child.ts"
+
+const script = (name: string): string =>
+  fs.readFileSync(new URL(`transcripts/${name}.transcript`, import.meta.url), "utf8")
+
+const played = Effect.fnUntraced(function*(name: string, server: Child.Server) {
+  yield* ScriptedPeer.play(script(name), { deadline: "20 seconds" }).pipe(
+    Effect.scoped,
+    Effect.provide(server.transport)
+  )
+  assert.isFalse(Child.isRunning(server.pid()))
+})
+
+describe("a transcript is played", () => {
+  it.live("[CAN-04] [STD-07] against the calculator", () => played("calculator", Child.server(Child.calculator)))
+
+  it.live("[STD-07] against server-everything", () => played("everything", Child.server(Child.everything, "stdio")))
+})

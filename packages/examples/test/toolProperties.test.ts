@@ -1,0 +1,55 @@
+/** The tools of the calculator, and of the official `server-everything`, called with whatever fits their input schemas. */
+import { ClientSession } from "@effect-mcp/session"
+import * as AjvValidator from "@effect-mcp/session/AjvValidator"
+import { TestSession, ToolProperties } from "@effect-mcp/testing"
+import { assert, describe, it, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Tools from "../src/tools.ts"
+import * as Child from "./fixtures/child.ts"
+
+const validator = AjvValidator.make()
+
+const named = Effect.fnUntraced(function*(session: ClientSession.Shape, name: string) {
+  const tool = (yield* session.listTools()).tools.find((tool) => tool.name === name)
+  return tool ?? assert.fail(`no tool ${name}`)
+})
+
+describe("the calculator", () => {
+  for (const [name, toolErrors] of [["add", 0], ["fail", 100], ["log", 0]] as const) {
+    it.effect(`${name} always answers`, () =>
+      Effect.gen(function*() {
+        const { client } = yield* TestSession.make(Tools.handlers, { server: Tools.options })
+        const kept = yield* ToolProperties.check(client, yield* named(client, name), { validator, runs: 100 })
+        assert.deepStrictEqual(kept, { tool: name, runs: 100, toolErrors })
+      }))
+  }
+
+  it.effect("crash does not, and that is found", () =>
+    Effect.gen(function*() {
+      const { client } = yield* TestSession.make(Tools.handlers, { server: Tools.options })
+      const { message } = yield* Effect.flip(
+        ToolProperties.check(client, yield* named(client, "crash"), { validator })
+      )
+      assert.match(message, /^the tool "crash" called with \{\}: .*-32603: Internal error/)
+      // What crashes is logged, which is no news here.
+    }).pipe(Effect.provide(Logger.layer([]))))
+})
+
+const everything = Layer.provide(
+  ClientSession.layer({ info: { name: "test", version: "1" } }),
+  Child.server(Child.everything, "stdio").transport
+)
+
+layer(everything, { excludeTestServices: true })("server-everything", (it) => {
+  for (const name of ["echo", "get-sum", "get-structured-content", "get-annotated-message"]) {
+    it.effect(`${name} always answers, and what is structured in it fits`, () =>
+      Effect.gen(function*() {
+        const client = yield* ClientSession.ClientSession
+        const tool = yield* named(client, name)
+        const { toolErrors } = yield* ToolProperties.check(client, tool, { validator, runs: 30 })
+        assert.strictEqual(toolErrors, 0)
+      }))
+  }
+})

@@ -1,0 +1,244 @@
+/**
+ * A client and a server that have come to terms within one process, both in hand and both recorded: what a test of handlers, or of
+ * a program that uses a session, begins with.
+ *
+ * @since 0.1.0
+ */
+import type { JsonRpc, Method } from "@effect-mcp/protocol"
+import {
+  ClientSession,
+  type Handlers,
+  type HandshakeError,
+  MemoryTransport,
+  Recording,
+  ServerSession,
+  Transport,
+  type TransportError
+} from "@effect-mcp/session"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Transcript from "./Transcript.ts"
+
+/**
+ * What may be said about the two sides; everything has a default. Each side says that it is `client` or `server`, version 0.0.0, and
+ * lets its handlers no time when its session ends (`gracefulClose: 0`), since nobody moves the clock when a test is over.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Options<H = Handlers.Handlers<"server">, RClient = never, RServer = never> {
+  /** Options of the client; its handlers answer what the server asks. */
+  readonly client?: Partial<ClientSession.Options<H, RClient>>
+  /** Options of the server. */
+  readonly server?: Partial<ServerSession.Options<RServer>>
+  /**
+   * `"single-stream"` (the default) has one stream for everything, as stdio does; `"multi-stream"` one for each request, as
+   * Streamable HTTP does, and a standalone stream.
+   */
+  readonly form?: "single-stream" | "multi-stream"
+}
+
+/**
+ * Both sides of a session, and what has passed between them.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Shape {
+  readonly client: ClientSession.Shape
+  readonly server: ServerSession.Shape
+  /** What has passed so far as this side saw it, from `initialize` on. */
+  readonly entries: (side: Method.Role) => Effect.Effect<ReadonlyArray<Recording.Entry>>
+  /** The messages that this side has sent so far, in order. */
+  readonly sent: (side: Method.Role) => Effect.Effect<ReadonlyArray<JsonRpc.Message>>
+  /** What has passed so far as this side has it, ready to be printed, or to be played by a `ScriptedPeer` in its place. */
+  readonly transcript: (side: Method.Role) => Effect.Effect<Transcript.Transcript>
+}
+
+/**
+ * Both sides of a session, for tests.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { TestSession } from "@effect-mcp/testing"
+ * import * as Effect from "effect/Effect"
+ *
+ * const session = TestSession.layer({
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("hello")] })
+ * })
+ *
+ * export const said = Effect.gen(function*() {
+ *   const { client, sent } = yield* TestSession.TestSession
+ *   yield* client.callTool("greet")
+ *   return (yield* sent("client")).map((message) => "method" in message ? message.method : message.id)
+ * }).pipe(Effect.provide(session)) // => ["initialize", "notifications/initialized", "tools/call"]
+ * ```
+ *
+ * @category services
+ * @since 0.1.0
+ */
+export class TestSession extends Context.Service<TestSession, Shape>()("@effect-mcp/testing/TestSession") {}
+
+/** One end of a pair that writes down what crosses it. */
+const recorded = Effect.fnUntraced(function*(end: Transport.Transport["Service"]) {
+  const entries: Array<Recording.Entry> = []
+  const recording = Recording.layer((entry) => entries.push(entry))
+  const context = yield* Layer.build(Layer.provide(recording, MemoryTransport.layer(end)))
+  return { entries, transport: Context.get(context, Transport.Transport) }
+})
+
+/** The client's last word of the handshake is on its way when its session is there. */
+const introduced = (server: ServerSession.Shape): Effect.Effect<void> =>
+  Effect.asVoid(Effect.repeat(server.state, {
+    until: ({ _tag }) => _tag !== "Opening" && _tag !== "Initializing" && _tag !== "Negotiated"
+  }))
+
+/**
+ * Connects a client to a server with these handlers, and lets them shake hands. Both sessions end with the scope. Fails with a
+ * `HandshakeError` if the two do not come to terms, as with revisions that have none in common.
+ *
+ * Nothing here takes time, so that tests run under `TestClock`.
+ *
+ * A tool that asks its user, and a user who says no:
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { RequestContext, ServerSession } from "@effect-mcp/session"
+ * import { TestSession } from "@effect-mcp/testing"
+ * import * as Effect from "effect/Effect"
+ *
+ * const handlers = ServerSession.handlers({
+ *   "tools/call": Effect.fnUntraced(function*() {
+ *     const { action } = yield* Effect.orDie(
+ *       RequestContext.elicit({ message: "Delete all notes?", requestedSchema: { type: "object", properties: {} } })
+ *     )
+ *     return { content: [Content.text(action === "accept" ? "deleted" : "kept")] }
+ *   })
+ * })
+ *
+ * export const answer = Effect.gen(function*() {
+ *   const { client } = yield* TestSession.make(handlers, {
+ *     client: { handlers: { "elicitation/create": () => Effect.succeed({ action: "decline" }) } }
+ *   })
+ *   return yield* client.callTool("delete")
+ * }).pipe(Effect.scoped) // => { content: [{ type: "text", text: "kept" }] }
+ * ```
+ *
+ * A deadline of a minute, in no time:
+ *
+ * @example
+ * ```ts
+ * import { TestSession } from "@effect-mcp/testing"
+ * import * as Effect from "effect/Effect"
+ * import * as Fiber from "effect/Fiber"
+ * import * as TestClock from "effect/testing/TestClock"
+ *
+ * export const last = Effect.gen(function*() {
+ *   const { client, sent } = yield* TestSession.make({ "tools/call": () => Effect.never })
+ *   const calling = yield* Effect.forkChild(Effect.flip(client.callTool("think", {}, { deadline: "1 minute" })))
+ *   yield* TestClock.adjust("1 minute")
+ *   const error = yield* Fiber.join(calling)
+ *   const message = (yield* sent("client")).at(-1)
+ *   return [error.reason._tag, message !== undefined && "method" in message ? message.method : undefined]
+ * }).pipe(Effect.scoped, Effect.provide(TestClock.layer())) // => ["Timeout", "notifications/cancelled"]
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = Effect.fnUntraced(function*<
+  const S extends Handlers.Handlers<"client", unknown>,
+  const C extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
+  RClient = never,
+  RServer = never
+>(
+  handlers: S & Handlers.Only<S, "client">,
+  options: Options<C & Handlers.Only<C, "server">, RClient, RServer> = {}
+): Effect.fn.Return<
+  Shape,
+  HandshakeError.HandshakeError | TransportError.TransportError,
+  | Scope.Scope
+  | Exclude<
+    Handlers.ServicesOf<S, "client"> | Handlers.ServicesOf<C, "server"> | RClient | RServer,
+    Transport.Transport
+  >
+> {
+  const { client, form, server } = options
+  const pair = yield* form === "multi-stream"
+    ? MemoryTransport.makeMultiStream({ standalone: true })
+    : MemoryTransport.make()
+  const ends = { client: yield* recorded(pair.client), server: yield* recorded(pair.server) }
+  const serving = yield* ServerSession.make<S, RServer>(handlers, {
+    info: { name: "server", version: "0.0.0" },
+    ...server,
+    limits: { gracefulClose: 0, ...server?.limits }
+  }).pipe(Effect.provideService(Transport.Transport, ends.server.transport))
+  const asking = yield* ClientSession.make<C, RClient>({
+    info: { name: "client", version: "0.0.0" },
+    ...client,
+    limits: { gracefulClose: 0, ...client?.limits }
+  }).pipe(Effect.provideService(Transport.Transport, ends.client.transport))
+  yield* introduced(serving)
+  return {
+    client: asking,
+    server: serving,
+    entries: (side) => Effect.sync(() => [...ends[side].entries]),
+    sent: (side) => Effect.sync(() => Transcript.messages(ends[side].entries, "Sent")),
+    transcript: (side) => Effect.sync(() => Transcript.fromRecording(ends[side].entries))
+  }
+})
+
+/**
+ * Both sides as services, beside the `TestSession` itself. Every build of this Layer makes two sessions of its own.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { ClientSession } from "@effect-mcp/session"
+ * import { TestSession } from "@effect-mcp/testing"
+ * import * as Effect from "effect/Effect"
+ *
+ * // A program that knows nothing of tests.
+ * const program = Effect.gen(function*() {
+ *   const session = yield* ClientSession.ClientSession
+ *   return yield* session.callTool("greet")
+ * })
+ *
+ * export const greeting = program.pipe(Effect.provide(TestSession.layer({
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("hello")] })
+ * }, { form: "multi-stream" }))) // => { content: [{ type: "text", text: "hello" }] }
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layer = <
+  const S extends Handlers.Handlers<"client", unknown>,
+  const C extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
+  RClient = never,
+  RServer = never
+>(
+  handlers: S & Handlers.Only<S, "client">,
+  options: Options<C & Handlers.Only<C, "server">, RClient, RServer> = {}
+): Layer.Layer<
+  TestSession | ClientSession.ClientSession | ServerSession.ServerSession,
+  HandshakeError.HandshakeError | TransportError.TransportError,
+  Exclude<
+    Exclude<
+      Handlers.ServicesOf<S, "client"> | Handlers.ServicesOf<C, "server"> | RClient | RServer,
+      Transport.Transport
+    >,
+    Scope.Scope
+  >
+> =>
+  Layer.fresh(
+    Layer.effectContext(Effect.map(make<S, C, RClient, RServer>(handlers, options), (session) =>
+      Context.make(TestSession, session).pipe(
+        Context.add(ClientSession.ClientSession, session.client),
+        Context.add(ServerSession.ServerSession, session.server)
+      )))
+  )

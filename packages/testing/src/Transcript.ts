@@ -1,0 +1,486 @@
+/**
+ * A conversation as one side has it, in text that a person can read and write: one line for each message that this side says or
+ * expects.
+ *
+ * ```text
+ * # a client that calls one tool
+ * → {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"me","version":"1"}}}
+ * ← {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25", ...}}
+ * → {"jsonrpc":"2.0","method":"notifications/initialized"}
+ * → {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}
+ * ← {"jsonrpc":"2.0","id":$question,"method":"elicitation/create","params":_}
+ * → {"jsonrpc":"2.0","id":$question,"result":{"action":"decline"}}
+ * ← {"jsonrpc":"2.0","id":1,"result":_}
+ * ```
+ *
+ * | Line                  | What it says                                                                                  |
+ * | --------------------- | --------------------------------------------------------------------------------------------- |
+ * | `→ {…}`               | This side says the message. `>` is the same.                                                  |
+ * | `← {…}`               | This side expects a message that fits the pattern. `<` is the same.                           |
+ * | `→ end`               | This side ends its sending, by closing its connection.                                        |
+ * | `← end`               | This side expects the other to end its own.                                                   |
+ * | `← unreadable`        | This side expects bytes that are no JSON.                                                     |
+ * | `wait 500ms`          | Goes on after so long. Also `2s` and `1min`.                                                  |
+ * | `silence 500ms`       | Nothing may come for so long.                                                                 |
+ * | `deadline 30s`        | From here on, what is expected has to come within this.                                       |
+ * | `ignore ← {…}`        | From here on, messages that fit are passed over where they are not expected; `ignore ← _` all. |
+ * | `any order {` … `}`   | What is expected in here may come in any order.                                               |
+ * | `in order {` … `}`    | In such a block: lines that keep their order among themselves, of either side.                |
+ * | `# …`, an empty line  | For the reader.                                                                               |
+ *
+ * What is expected is a `Pattern`: JSON with `_` for any value, `...` for any further members or elements, and `$name` for a value
+ * that is put in wherever the name stands further down.
+ *
+ * @since 0.1.0
+ */
+import { JsonRpc } from "@effect-mcp/protocol"
+import type { Recording } from "@effect-mcp/session"
+import * as Data from "effect/Data"
+import * as Result from "effect/Result"
+import * as ChosenNames from "./internal/ChosenNames.ts"
+import * as PatternText from "./internal/PatternText.ts"
+import * as Pattern from "./Pattern.ts"
+
+/**
+ * Lines for the reader.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Remark = { readonly _tag: "Comment"; readonly text: string } | { readonly _tag: "Blank" }
+
+/**
+ * This side says a message: a pattern without wildcards, whose names are bound by lines above it.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Say {
+  readonly _tag: "Say"
+  readonly message: Pattern.Pattern
+}
+
+/**
+ * This side expects a message.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Expect {
+  readonly _tag: "Expect"
+  readonly pattern: Pattern.Pattern
+}
+
+/**
+ * Lines that keep their order among themselves, in a block whose branches may come in any order: one exchange among others.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface InOrder {
+  readonly _tag: "InOrder"
+  readonly steps: ReadonlyArray<Say | Expect | Remark>
+}
+
+/**
+ * One line, or one block of lines. Durations are milliseconds, whole and not negative.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Step =
+  | Say
+  | Expect
+  | Remark
+  | { readonly _tag: "SayEnd" }
+  | { readonly _tag: "ExpectEnd" }
+  | { readonly _tag: "ExpectUnreadable" }
+  | { readonly _tag: "Wait"; readonly millis: number }
+  | { readonly _tag: "Silence"; readonly millis: number }
+  | { readonly _tag: "Deadline"; readonly millis: number }
+  | { readonly _tag: "Ignore"; readonly pattern: Pattern.Pattern }
+  | { readonly _tag: "AnyOrder"; readonly steps: ReadonlyArray<Expect | InOrder | Remark> }
+
+/**
+ * A conversation as one side has it, from its first line to its last.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Transcript = ReadonlyArray<Step>
+
+/**
+ * The text is no transcript. Lines and columns count from 1.
+ *
+ * @example
+ * ```ts
+ * import { Transcript } from "@effect-mcp/testing"
+ * import * as Result from "effect/Result"
+ *
+ * const parsed = Transcript.parse("# a call\n→ {\"id\": _}\n")
+ * export const problem = Result.isFailure(parsed) ? parsed.failure.message : undefined
+ * // => "line 2, column 10: expected a value, since a message is said here, found _"
+ * ```
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class TranscriptError extends Data.TaggedError("TranscriptError")<{
+  readonly line: number
+  readonly column: number
+  readonly expected: string
+  readonly found: string
+}> {
+  override get message(): string {
+    return `line ${this.line}, column ${this.column}: expected ${this.expected}, found ${this.found}`
+  }
+}
+
+const units = { ms: 1, s: 1_000, min: 60_000 } as const
+
+const isUnit = (unit: string): unit is keyof typeof units => Object.hasOwn(units, unit)
+
+/** Thrown while a text is read, and caught by `parse` alone. */
+class Refusal extends Error {
+  readonly error: TranscriptError
+  constructor(error: TranscriptError) {
+    super(error.message)
+    this.error = error
+  }
+}
+
+/** One line of a text, without the space around it. */
+interface Line {
+  readonly number: number
+  readonly indent: number
+  readonly text: string
+}
+
+const refuse = ({ indent, number, text }: Line, at: number, expected: string, found: string): never => {
+  const column = indent + Math.min(at, text.length) + 1
+  throw new Refusal(new TranscriptError({ line: number, column, expected, found: found === "" ? "nothing" : found }))
+}
+
+const readPattern = (line: Line, at: number, kind: PatternText.Kind): Pattern.Pattern => {
+  const parsed = PatternText.parse(line.text.slice(at), kind)
+  if (Result.isSuccess(parsed)) return parsed.success
+  const { column, expected, found } = parsed.failure
+  return refuse(line, at + column - 1, expected, found)
+}
+
+const readDuration = (line: Line, at: number): number => {
+  const text = line.text.slice(at)
+  const [, digits = "", unit = ""] = /^(\d+)[ \t]*(ms|s|min)$/.exec(text) ?? []
+  const millis = isUnit(unit) ? Number(digits) * units[unit] : Number.NaN
+  return Number.isSafeInteger(millis) ? millis : refuse(line, at, "a duration such as 500ms, 2s or 1min", text)
+}
+
+/** A step of one line; what may stand where is for the block it stands in to say. */
+const readStep = (line: Line): Step => {
+  const { text } = line
+  const [head = ""] = /^(?:[→>←<]|(?:wait|silence|deadline)(?![^ \t])|ignore[ \t]*[←<])[ \t]*/u.exec(text) ?? []
+  const rest = text.slice(head.length)
+  switch (head.replaceAll(/[ \t]+/g, "").replace(">", "→").replace("<", "←")) {
+    case "→":
+      return rest === "end" ? { _tag: "SayEnd" } : { _tag: "Say", message: readPattern(line, head.length, "value") }
+    case "←":
+      return rest === "end"
+        ? { _tag: "ExpectEnd" }
+        : rest === "unreadable"
+        ? { _tag: "ExpectUnreadable" }
+        : { _tag: "Expect", pattern: readPattern(line, head.length, "pattern") }
+    case "wait":
+      return { _tag: "Wait", millis: readDuration(line, head.length) }
+    case "silence":
+      return { _tag: "Silence", millis: readDuration(line, head.length) }
+    case "deadline":
+      return { _tag: "Deadline", millis: readDuration(line, head.length) }
+    case "ignore←":
+      return { _tag: "Ignore", pattern: readPattern(line, head.length, "pattern") }
+  }
+  if (text === "") return { _tag: "Blank" }
+  if (text.startsWith("#")) return { _tag: "Comment", text: text.slice(1).trim() }
+  return refuse(line, 0, "→, ←, wait, silence, deadline, ignore ←, any order { or #", text.split(/[ \t]/)[0] ?? "")
+}
+
+const isRemark = (step: Step): step is Remark => step._tag === "Comment" || step._tag === "Blank"
+
+/** Reads a text line by line, with the names that the lines so far have bound. */
+class Reader {
+  private next = 0
+  private readonly lines: ReadonlyArray<Line>
+
+  constructor(text: string) {
+    const whole = text.endsWith("\n") ? text.slice(0, -1) : text
+    const lines = text === "" ? [] : whole.split("\n")
+    this.lines = lines.map((line, index) => ({
+      number: index + 1,
+      indent: line.length - line.trimStart().length,
+      text: line.trim()
+    }))
+  }
+
+  whole(): Transcript {
+    const steps: Array<Step> = []
+    const bound = new Set<string>()
+    while (this.next < this.lines.length) {
+      const block = this.begins("any order")
+      if (block !== undefined) steps.push({ _tag: "AnyOrder", steps: this.branches(block, bound) })
+      else steps.push(this.step(bound))
+    }
+    return steps
+  }
+
+  /** The line that begins a block, if it does. */
+  private begins(words: string): Line | undefined {
+    const line = this.lines[this.next]
+    if (line?.text.replaceAll(/[ \t]+/g, " ").replace(/ ?\{$/, " {") !== `${words} {`) return undefined
+    this.next++
+    return line
+  }
+
+  /** Each line up to the one that ends the block. */
+  private *inside(block: Line): Generator<void> {
+    while (this.next < this.lines.length) {
+      if (this.lines[this.next]?.text === "}") {
+        this.next++
+        return
+      }
+      yield
+    }
+    refuse(block, 0, "a block that } ends", "the end of the transcript")
+  }
+
+  private branches(block: Line, bound: Set<string>): ReadonlyArray<Expect | InOrder | Remark> {
+    const steps: Array<Expect | InOrder | Remark> = []
+    const found = new Set<string>()
+    for (const _ of this.inside(block)) {
+      const own = new Set(bound)
+      const inner = this.begins("in order")
+      if (inner === undefined) {
+        const line = this.lines[this.next]
+        const step = this.step(own)
+        if (step._tag === "Expect" || isRemark(step)) steps.push(step)
+        else if (line !== undefined) refuse(line, 0, "←, in order { or } in a block of any order", line.text)
+      } else {
+        steps.push({ _tag: "InOrder", steps: this.sequence(inner, own) })
+      }
+      for (const name of own) found.add(name)
+    }
+    for (const name of found) bound.add(name)
+    return steps
+  }
+
+  private sequence(block: Line, bound: Set<string>): ReadonlyArray<Say | Expect | Remark> {
+    const steps: Array<Say | Expect | Remark> = []
+    for (const _ of this.inside(block)) {
+      const line = this.lines[this.next]
+      const step = this.step(bound)
+      if (step._tag === "Say" || step._tag === "Expect" || isRemark(step)) steps.push(step)
+      else if (line !== undefined) refuse(line, 0, "→, ← or } in a block that keeps its order", line.text)
+    }
+    return steps
+  }
+
+  private step(bound: Set<string>): Step {
+    const line = this.lines[this.next++] ?? { number: 0, indent: 0, text: "" }
+    const step = readStep(line)
+    const used = step._tag === "Say" ? step.message : step._tag === "Ignore" ? step.pattern : undefined
+    const unbound = used === undefined ? undefined : Pattern.names(used).find((name) => !bound.has(name))
+    if (unbound !== undefined) {
+      refuse(line, line.text.indexOf(`$${unbound}`), "a name that a line above has bound", `$${unbound}`)
+    }
+    if (step._tag === "Expect") { for (const name of Pattern.names(step.pattern)) bound.add(name) }
+    return step
+  }
+}
+
+/**
+ * Reads a transcript.
+ *
+ * @example
+ * ```ts
+ * import { Transcript } from "@effect-mcp/testing"
+ * import * as Result from "effect/Result"
+ *
+ * const text = `
+ * > {"jsonrpc":"2.0","id":1,"method":"ping"}
+ * < {"jsonrpc":"2.0","id":1,"result":{}}
+ * `
+ *
+ * export const steps = Result.getOrThrow(Transcript.parse(text)).map(({ _tag }) => _tag)
+ * // => ["Blank", "Say", "Expect", "Blank"]
+ * ```
+ *
+ * @category parsing
+ * @since 0.1.0
+ */
+export const parse = (text: string): Result.Result<Transcript, TranscriptError> => {
+  try {
+    return Result.succeed(new Reader(text).whole())
+  } catch (refusal) {
+    if (refusal instanceof Refusal) return Result.fail(refusal.error)
+    throw refusal
+  }
+}
+
+const duration = (millis: number): string => {
+  const unit = (["min", "s"] as const).find((unit) => millis > 0 && millis % units[unit] === 0) ?? "ms"
+  return `${millis / units[unit]}${unit}`
+}
+
+/** The lines of a step. */
+const lines = (step: Step | InOrder): ReadonlyArray<string> => {
+  switch (step._tag) {
+    case "Blank":
+      return [""]
+    case "Comment":
+      return [`# ${step.text}`.trimEnd()]
+    case "Say":
+      return [`→ ${Pattern.print(step.message)}`]
+    case "Expect":
+      return [`← ${Pattern.print(step.pattern)}`]
+    case "SayEnd":
+      return ["→ end"]
+    case "ExpectEnd":
+      return ["← end"]
+    case "ExpectUnreadable":
+      return ["← unreadable"]
+    case "Wait":
+      return [`wait ${duration(step.millis)}`]
+    case "Silence":
+      return [`silence ${duration(step.millis)}`]
+    case "Deadline":
+      return [`deadline ${duration(step.millis)}`]
+    case "Ignore":
+      return [`ignore ← ${Pattern.print(step.pattern)}`]
+    case "AnyOrder":
+    case "InOrder":
+      return [
+        step._tag === "AnyOrder" ? "any order {" : "in order {",
+        ...step.steps.flatMap(lines).map((line) => line === "" ? "" : `  ${line}`),
+        "}"
+      ]
+  }
+}
+
+/**
+ * How many lines a step takes.
+ *
+ * @example
+ * ```ts
+ * import { Transcript } from "@effect-mcp/testing"
+ *
+ * export const count = Transcript.lineCount({ _tag: "AnyOrder", steps: [{ _tag: "Blank" }] }) // => 3
+ * ```
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const lineCount = (step: Step | InOrder): number =>
+  step._tag === "AnyOrder" || step._tag === "InOrder"
+    ? step.steps.reduce((sum, inner) => sum + lineCount(inner), 2)
+    : 1
+
+/**
+ * Writes a transcript, so that `parse` reads the same one. Each step takes the line, or lines, that it was read from.
+ *
+ * @example
+ * ```ts
+ * import { Transcript } from "@effect-mcp/testing"
+ *
+ * export const text = Transcript.print([
+ *   { _tag: "Comment", text: "and then nothing" },
+ *   { _tag: "Silence", millis: 2000 },
+ *   { _tag: "ExpectEnd" }
+ * ]) // => "# and then nothing\nsilence 2s\n← end\n"
+ * ```
+ *
+ * @category formatting
+ * @since 0.1.0
+ */
+export const print = (transcript: Transcript): string => transcript.flatMap(lines).map((line) => `${line}\n`).join("")
+
+/**
+ * Whose transcript it is to be.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface FromRecordingOptions {
+  /** `"recorded"` (the default) is the side whose transport was recorded, `"peer"` the other one. */
+  readonly side?: "recorded" | "peer"
+}
+
+/** The frame as it stood on the wire, if it can stand there. */
+const onTheWire = (frame: unknown): { readonly frame: unknown } | undefined => {
+  try {
+    return { frame: JSON.parse(JSON.stringify(frame)) }
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The transcript of a conversation that took place. What the other side chose, and may choose otherwise the next time, gets a name
+ * where it comes up first: the ids of its requests (`$id1`, `$id2`, …), its progress tokens (`$token1`), the cursors of its pages
+ * (`$cursor1`) and the ids of its elicitations (`$elicitation1`). The headers of a trace fit any. So the transcript can be played
+ * against another run. Everything else that varies, such as the time of day in a text, is for you to open up by hand, and so is
+ * the order of messages that are independent of each other.
+ *
+ * @example
+ * ```ts
+ * import { JsonRpc } from "@effect-mcp/protocol"
+ * import { Transcript } from "@effect-mcp/testing"
+ *
+ * export const text = Transcript.print(Transcript.fromRecording([
+ *   { _tag: "Received", at: 0, frame: JsonRpc.request(7, "roots/list", undefined) },
+ *   { _tag: "Sent", at: 1, frame: JsonRpc.success(7, { roots: [] }) }
+ * ]))
+ * // => "← {\"jsonrpc\":\"2.0\",\"id\":$id1,\"method\":\"roots/list\"}\n→ {\"jsonrpc\":\"2.0\",\"id\":$id1,\"result\":{\"roots\":[]}}\n"
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const fromRecording = (
+  entries: ReadonlyArray<Recording.Entry>,
+  options: FromRecordingOptions = {}
+): Transcript => {
+  const said = options.side === "peer" ? "Received" : "Sent"
+  const names = ChosenNames.make()
+  return entries.map((entry): Step => {
+    if (entry._tag === "Unreadable") {
+      return said === "Sent"
+        ? { _tag: "ExpectUnreadable" }
+        : { _tag: "Comment", text: "here the peer said what is no JSON, which no transport can repeat" }
+    }
+    const wire = onTheWire(entry.frame)
+    if (wire === undefined) return { _tag: "Comment", text: "here a message was no JSON, and reached nobody" }
+    return entry._tag === said
+      ? { _tag: "Say", message: names.said(wire.frame) }
+      : { _tag: "Expect", pattern: names.expected(wire.frame) }
+  })
+}
+
+/**
+ * The messages of a recording that went one way, in order; those of batches one by one.
+ *
+ * @example
+ * ```ts
+ * import { JsonRpc } from "@effect-mcp/protocol"
+ * import { Transcript } from "@effect-mcp/testing"
+ *
+ * export const methods = Transcript.messages(
+ *   [{ _tag: "Sent", at: 0, frame: JsonRpc.notification("notifications/initialized") }],
+ *   "Sent"
+ * ).map((message) => "method" in message ? message.method : undefined) // => ["notifications/initialized"]
+ * ```
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const messages = (
+  entries: ReadonlyArray<Recording.Entry>,
+  way: "Sent" | "Received"
+): ReadonlyArray<JsonRpc.Message> => entries.flatMap((entry) => entry._tag === way ? JsonRpc.messages(entry.frame) : [])

@@ -1,0 +1,525 @@
+import { Content, JsonRpc, Revision } from "@effect-mcp/protocol"
+import {
+  ClientSession,
+  MemoryTransport,
+  Recording,
+  RequestContext,
+  ServerSession,
+  Transport,
+  TransportError
+} from "@effect-mcp/session"
+import { LawServer, ScriptedPeer, TestSession, Transcript } from "@effect-mcp/testing"
+import { StdioClient } from "@effect-mcp/transport"
+import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as TestClock from "effect/testing/TestClock"
+import { fileURLToPath } from "node:url"
+
+const info = { name: "test", version: "1.0.0" }
+const limits = { gracefulClose: 0 }
+
+/** The lines of a handshake, as the client has them. */
+const handshake = `
+→ {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"script","version":"1"}}}
+← {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25", ...}}
+→ {"jsonrpc":"2.0","method":"notifications/initialized"}
+`
+
+const forms = [
+  { form: "one stream", pair: MemoryTransport.make() },
+  { form: "a stream for each request", pair: MemoryTransport.makeMultiStream({ standalone: true }) }
+] as const
+
+const over = (end: Transport.Transport["Service"]) => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.provideService(effect, Transport.Transport, end)
+
+/** What the script says comes, whatever the script says. */
+const saying = (...arrivals: ReadonlyArray<Transport.Inbound>): Transport.Transport["Service"] => ({
+  connect: Effect.succeed({
+    run: (deliver) =>
+      Effect.suspend(() => {
+        arrivals.forEach(deliver)
+        return Effect.succeed({ exit: { exitCode: 3, signal: undefined, stderr: ["out of ink"] }, writable: false })
+      }),
+    send: () => Effect.fail(TransportError.make({ _tag: "WriteFailed", cause: "no paper" }))
+  })
+})
+
+const frame = (value: unknown): Transport.Inbound => ({ frame: Result.succeed(value) })
+
+/** What the law server makes of a script. */
+const withServer = Effect.fnUntraced(function*(script: string, pair?: Effect.Effect<MemoryTransport.Pair>) {
+  const { client, server } = yield* pair ?? MemoryTransport.make()
+  const session = yield* ServerSession.make(LawServer.make(), { ...LawServer.options, limits }).pipe(
+    Effect.provideService(Transport.Transport, server)
+  )
+  const playing = yield* ScriptedPeer.play(script).pipe(over(client), Effect.forkScoped({ startImmediately: true }))
+  return { session, playing }
+})
+
+/** Why a script went wrong that nothing has to wait for. */
+const departure = Effect.fnUntraced(function*(script: string) {
+  const { playing } = yield* withServer(script)
+  yield* TestClock.adjust("1 minute")
+  const error = yield* Effect.flip(Fiber.join(playing))
+  if (error._tag !== "ScriptError") return assert.fail(error.message)
+  return error
+})
+
+const departureFrom = Effect.fnUntraced(function*(script: string, end: Transport.Transport["Service"]) {
+  const error = yield* Effect.flip(ScriptedPeer.play(script).pipe(over(end)))
+  if (error._tag !== "ScriptError") return assert.fail(error.message)
+  return error
+})
+
+describe("ScriptedPeer", () => {
+  for (const { form, pair } of forms) {
+    describe(form, () => {
+      it.effect("plays the client against a server: binds, answers, and says the rest with what it has found", () =>
+        Effect.gen(function*() {
+          const { playing } = yield* withServer(
+            `${handshake}
+            → {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"ask"}}
+            ← {"jsonrpc":"2.0","id":$question,"method":"ping"}
+            → {"jsonrpc":"2.0","id":$question,"result":{}}
+            ← {"jsonrpc":"2.0","id":7,"result":{"structuredContent":$found, ...}}
+            → {"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"echo","arguments":{"value":$found}}}
+            ← {"jsonrpc":"2.0","id":8,"result":{"structuredContent":{"value":$found},"content":[_]}}`,
+            pair
+          )
+          const { bindings, entries } = yield* Fiber.join(playing)
+          assert.deepStrictEqual(bindings.get("found"), { answered: true })
+          assert.deepStrictEqual(
+            entries.map(({ _tag }) => _tag),
+            ["Sent", "Received", "Sent", "Sent", "Received", "Sent", "Received", "Sent", "Received"]
+          )
+        }))
+
+      it.effect("plays the server against a client, on the stream that each message belongs to", () =>
+        Effect.gen(function*() {
+          const { client, server } = yield* pair
+          const playing = yield* ScriptedPeer.play(`
+            ← {"jsonrpc":"2.0","id":$hello,"method":"initialize", ...}
+            → {"jsonrpc":"2.0","id":$hello,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"script","version":"1"}}}
+            ← {"jsonrpc":"2.0","method":"notifications/initialized", ...}
+            → {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"ready"}}
+            ← {"jsonrpc":"2.0","id":$first,"method":"tools/call","params":{"name":"one","_meta":{"progressToken":$token}}}
+            ← {"jsonrpc":"2.0","id":$second,"method":"tools/call", ...}
+            → {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$token,"progress":1}}
+            → {"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}
+            ← {"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}
+            → {"jsonrpc":"2.0","id":$second,"result":{"content":[]}}
+            → {"jsonrpc":"2.0","id":$first,"result":{"content":[]}}
+            ← end
+          `).pipe(over(server), Effect.forkScoped({ startImmediately: true }))
+          const heard: Array<unknown> = []
+          yield* Effect.scoped(Effect.gen(function*() {
+            const session = yield* ClientSession.make({
+              info,
+              limits,
+              handlers: {
+                "elicitation/create": () => Effect.succeed({ action: "decline" }),
+                "notifications/message": ({ data }) => Effect.sync(() => heard.push(data))
+              }
+            }).pipe(over(client))
+            const first = yield* Effect.forkChild(
+              session.callTool("one", undefined, {
+                onProgress: ({ progress }) => Effect.sync(() => heard.push(progress))
+              }),
+              { startImmediately: true }
+            )
+            yield* session.callTool("two")
+            yield* Fiber.join(first)
+          }))
+          yield* Fiber.join(playing)
+          assert.deepStrictEqual(heard, ["ready", 1])
+        }))
+
+      it.effect("what was recorded of either side can be played again in its place", () =>
+        Effect.gen(function*() {
+          const asking = ServerSession.handlers({
+            "tools/call": Effect.fnUntraced(function*() {
+              yield* RequestContext.progress({ progress: 1 })
+              const context = yield* RequestContext.RequestContext
+              const { action } = yield* Effect.orDie(
+                context.request("elicitation/create", {
+                  message: "Sure?",
+                  requestedSchema: { type: "object", properties: {} }
+                })
+              )
+              return { content: [Content.text(action)] }
+            })
+          })
+          const converse = (
+            client: Transport.Transport["Service"],
+            served: Transport.Transport["Service"] | undefined
+          ) =>
+            Effect.gen(function*() {
+              if (served !== undefined) yield* ServerSession.make(asking, { info, limits }).pipe(over(served))
+              const session = yield* ClientSession.make({
+                info,
+                limits,
+                handlers: { "elicitation/create": () => Effect.succeed({ action: "decline" }) }
+              }).pipe(over(client))
+              return yield* session.callTool("ask", {}, { onProgress: () => Effect.void })
+            })
+
+          const entries: Array<Recording.Entry> = []
+          const { client, server } = yield* pair
+          const recorded = Recording.layer((entry) => entries.push(entry))
+          const transport = Context.get(
+            yield* Layer.build(Layer.provide(recorded, MemoryTransport.layer(client))),
+            Transport.Transport
+          )
+          assert.deepStrictEqual(yield* converse(transport, server), { content: [Content.text("decline")] })
+          assert.isTrue(Transcript.print(Transcript.fromRecording(entries)).includes("$id1"))
+
+          // Another server, whose ids are others since it has asked before.
+          const again = yield* pair
+          const other = yield* ServerSession.make(asking, { info, limits }).pipe(over(again.server))
+          other.buildElicitForm("", { type: "object", properties: {} })
+          yield* ScriptedPeer.play(Transcript.fromRecording(entries)).pipe(over(again.client))
+
+          // And in the place of the server, before another client.
+          const once = yield* pair
+          const playing = yield* ScriptedPeer.play(Transcript.fromRecording(entries, { side: "peer" })).pipe(
+            over(once.server),
+            Effect.forkScoped({ startImmediately: true })
+          )
+          assert.deepStrictEqual(yield* converse(once.client, undefined), { content: [Content.text("decline")] })
+          yield* Fiber.join(playing)
+        }))
+
+      it.effect("in a block of any order, exchanges run beside one another, each in its own order", () =>
+        Effect.gen(function*() {
+          const call = (id: number, name: string) =>
+            `→ {"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"${name}","arguments":{"count":2,"gapMillis":10},"_meta":{"progressToken":${id}}}}`
+          const step = (id: number, progress: number) =>
+            `← {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${id},"progress":${progress}, ...}}`
+          const { playing } = yield* withServer(
+            [
+              handshake,
+              call(1, "steps"),
+              call(2, "ask"),
+              call(3, "steps"),
+              "any order {",
+              "  in order {",
+              step(3, 1),
+              step(3, 2),
+              "← {\"jsonrpc\":\"2.0\",\"id\":3,\"result\":_}",
+              "  }",
+              "← {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":_}",
+              "  # the question may come whenever it likes",
+              "  in order {",
+              "← {\"jsonrpc\":\"2.0\",\"id\":$question,\"method\":\"ping\"}",
+              "→ {\"jsonrpc\":\"2.0\",\"id\":$question,\"result\":{}}",
+              "  }",
+              "  in order {",
+              step(1, 1),
+              step(1, 2),
+              "← {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":_}",
+              "  }",
+              "}",
+              "silence 1s"
+            ].join("\n"),
+            pair
+          )
+          yield* Effect.repeat(TestClock.adjust("10 millis"), { times: 20 })
+          yield* TestClock.adjust("1 second")
+          yield* Fiber.join(playing)
+        }))
+    })
+  }
+
+  describe("fails", () => {
+    it.effect("at the line, and shows what was expected, what came, where they differ, and all before", () =>
+      Effect.gen(function*() {
+        const error = yield* departure(`# ping first
+→ {"jsonrpc":"2.0","id":1,"method":"ping"}
+← {"jsonrpc":"2.0","id":1,"result":{}}
+
+→ {"jsonrpc":"2.0","id":2,"method":"ping"}
+← {"jsonrpc":"2.0","id":2,"result":{"pong":_, ...}}
+`)
+        assert.strictEqual(
+          error.message,
+          `line 6 of the script: expected
+← {"jsonrpc":"2.0","id":2,"result":{"pong":_, ...}}
+but there came
+← {"jsonrpc":"2.0","id":2,"result":{}}
+at ["result"]["pong"]: expected _, found nothing
+
+the conversation so far:
+→ {"jsonrpc":"2.0","id":1,"method":"ping"}
+← {"jsonrpc":"2.0","id":1,"result":{}}
+→ {"jsonrpc":"2.0","id":2,"method":"ping"}
+← {"jsonrpc":"2.0","id":2,"result":{}}
+`
+        )
+      }))
+
+    it.effect("where messages come in another order than the script has them", () =>
+      Effect.gen(function*() {
+        const error = yield* departure(`
+          > {"jsonrpc":"2.0","id":1,"method":"ping"}
+          > {"jsonrpc":"2.0","id":2,"method":"ping"}
+          < {"jsonrpc":"2.0","id":2,"result":{}}
+          < {"jsonrpc":"2.0","id":1,"result":{}}`)
+        assert.strictEqual(error.line, 4)
+        const { reason } = error
+        assert.deepStrictEqual(reason._tag === "Mismatch" ? reason.mismatch : reason, {
+          path: ["id"],
+          expected: "2",
+          found: "1"
+        })
+      }))
+
+    it.effect("in a block of any order, at the line that fits furthest", () =>
+      Effect.gen(function*() {
+        const error = yield* departure(`
+          > {"jsonrpc":"2.0","id":1,"method":"ping"}
+          any order {
+            < {"jsonrpc":"2.0","id":2,"result":{}}
+            < {"jsonrpc":"2.0","id":1,"result":{"a":1}}
+          }`)
+        const { line, reason } = error
+        assert.deepStrictEqual([line, reason._tag], [5, "Mismatch"])
+        assert.include(error.message, "\n← {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n← {")
+      }))
+
+    it.effect("where a branch of a block leaves its own order, or a message finds its line taken by another", () =>
+      Effect.gen(function*() {
+        const pings = `
+          > {"jsonrpc":"2.0","id":1,"method":"ping"}
+          > {"jsonrpc":"2.0","id":2,"method":"ping"}
+          any order {`
+        const outOfOrder = yield* departure(`${pings}
+            in order {
+              < {"jsonrpc":"2.0","id":2, ...}
+              < {"jsonrpc":"2.0","id":1, ...}
+            }
+          }`)
+        assert.deepStrictEqual([outOfOrder.line, outOfOrder.reason._tag], [6, "Mismatch"])
+        // The wider line stands first, so it takes the message that the narrower one is for.
+        const taken = yield* departure(`${pings}
+            < _
+            < {"jsonrpc":"2.0","id":1, ...}
+          }`)
+        assert.deepStrictEqual([taken.line, taken.reason._tag], [6, "Mismatch"])
+      }))
+
+    it.effect("when nothing comes for five seconds, or what the script says", () =>
+      Effect.gen(function*() {
+        const { playing } = yield* withServer("← {\"method\":\"roots/list\", ...}")
+        yield* TestClock.adjust(4_999)
+        assert.isUndefined(playing.pollUnsafe())
+        yield* TestClock.adjust(1)
+        const error = yield* Effect.flip(Fiber.join(playing))
+        assert.include(error.message, "but nothing of the kind came within 5000 ms")
+        const { reason } = yield* departure("deadline 2s\n← _")
+        assert.deepStrictEqual(reason, { _tag: "NothingCame", expected: "← _", afterMillis: 2000 })
+      }))
+
+    it.effect("when something comes in a silence, or behind the last line", () =>
+      Effect.gen(function*() {
+        const said = "→ {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"
+        const inSilence = yield* departure(`${said}\nsilence 10s\n`)
+        assert.deepStrictEqual([inSilence.line, inSilence.reason], [3, {
+          _tag: "Unexpected",
+          came: "← {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
+        }])
+        const atTheEnd = yield* departure(`${said}any order {\n\n}\nwait 1s\n`)
+        assert.deepStrictEqual([atTheEnd.line, atTheEnd.reason._tag], [6, "Unexpected"])
+      }))
+
+    it.effect("when the peer ends, says what is no JSON, or takes nothing", () =>
+      Effect.gen(function*() {
+        const ended = yield* departureFrom("← _", saying())
+        assert.include(ended.message, "out of ink")
+        const unreadable = saying({ frame: Result.fail({ _tag: "NotJson", text: "Listening on 3000" }) })
+        assert.include((yield* departureFrom("← _", unreadable)).message, "← unreadable: \"Listening on 3000\"")
+        assert.include((yield* departureFrom("← end", unreadable)).message, "← unreadable")
+        yield* ScriptedPeer.play("← unreadable\n← end").pipe(over(unreadable))
+        assert.include((yield* departureFrom("← unreadable", saying(frame(1)))).message, "but there came\n← 1\n")
+        const unsaid = yield* departureFrom("→ {}", saying())
+        assert.include(unsaid.message, "no paper")
+        assert.strictEqual(unsaid.reason._tag, "SendFailed")
+      }))
+
+    it.effect("where a name is not bound, as it is in no transcript that was read", () =>
+      Effect.gen(function*() {
+        const unbound = yield* Effect.flip(
+          ScriptedPeer.play([{ _tag: "Say", message: { _tag: "Name", name: "a" } }]).pipe(over(saying()))
+        )
+        assert.include(unbound.message, "$a is bound to nothing yet")
+      }))
+
+    it.effect("if the text is no transcript, or the transport is in use", () =>
+      Effect.gen(function*() {
+        assert.strictEqual(
+          (yield* Effect.flip(ScriptedPeer.play("hello").pipe(over(saying()))))._tag,
+          "TranscriptError"
+        )
+        const { client } = yield* MemoryTransport.make()
+        yield* ScriptedPeer.play("").pipe(over(client))
+        assert.strictEqual((yield* Effect.flip(ScriptedPeer.play("").pipe(over(client))))._tag, "TransportError")
+      }))
+  })
+
+  it.effect("what the script ignores may come at any time, and is expected all the same where it says so", () =>
+    Effect.gen(function*() {
+      const log = (data: string) => JsonRpc.notification("notifications/message", { level: "info", data })
+      const { entries } = yield* ScriptedPeer.play(`
+        ignore ← {"method":"notifications/message", ...}
+        ← 1
+        ← {"params":{"data":"b", ...}, ...}
+        silence 0ms
+      `).pipe(
+        over({
+          connect: Effect.succeed({
+            run: (deliver) =>
+              Effect.suspend(() => {
+                for (const value of [log("a"), 1, log("a"), log("b"), log("c")]) deliver(frame(value))
+                return Effect.never
+              }),
+            send: () => Effect.void
+          })
+        }),
+        Effect.forkScoped({ startImmediately: true }),
+        Effect.tap(() => TestClock.adjust(0)),
+        Effect.flatMap(Fiber.join)
+      )
+      assert.strictEqual(entries.length, 5)
+    }))
+
+  it.effect("waits by the clock, and what comes meanwhile is kept", () =>
+    Effect.gen(function*() {
+      const { playing } = yield* withServer(`
+        → {"jsonrpc":"2.0","id":1,"method":"ping"}
+        wait 1min
+        ← {"jsonrpc":"2.0","id":1,"result":{}}`)
+      yield* TestClock.adjust("59 seconds")
+      assert.isUndefined(playing.pollUnsafe())
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(playing)
+    }))
+
+  it.effect("ends its side, and the session at the other end with it", () =>
+    Effect.gen(function*() {
+      const { playing, session } = yield* withServer(`${handshake}→ end\n← end\n`)
+      yield* Fiber.join(playing)
+      assert.strictEqual((yield* session.closed)._tag, "PeerEnded")
+    }))
+
+  it.effect("a request that the server's stream of it leaves unanswered is told as it is", () =>
+    Effect.gen(function*() {
+      const gate = Deferred.makeUnsafe<void, TransportError.TransportError>()
+      Deferred.doneUnsafe(gate, Exit.fail(TransportError.make({ _tag: "ExchangeEnded" })))
+      const error = yield* departureFrom("→ {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n← _", {
+        connect: Effect.succeed({
+          run: () => Effect.never,
+          send: () => Effect.void,
+          request: () => Deferred.await(gate)
+        })
+      })
+      assert.include(error.message, "ended the request's stream without a response")
+    }))
+
+  it.live("plays against a child process; what was asked before the end of input is answered behind it", () =>
+    Effect.gen(function*() {
+      const program = fileURLToPath(new URL("fixtures/lawServer.ts", import.meta.url))
+      const child = StdioClient.layerNode({ command: process.execPath, args: [program], stderr: () => {} })
+      yield* ScriptedPeer.play(
+        `deadline 20s
+        ${handshake}
+        → {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"steps","arguments":{"count":2,"gapMillis":50},"_meta":{"progressToken":"t"}}}
+        ← {"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1, ...}}
+        → end
+        ← {"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":2, ...}}
+        ← {"jsonrpc":"2.0","id":1,"result":_}
+        ← end`
+      ).pipe(Effect.provide(child))
+    }))
+
+  for (
+    const { exit, greet, what } of [
+      { what: "keeps to it", greet: "greet", exit: /^$/ },
+      { what: "leaves it", greet: "insult", exit: /line 6 of the script: expected/ }
+    ]
+  ) {
+    it.live(`plays the server of a program, over its standard input and output, whose client ${what}`, () =>
+      Effect.gen(function*() {
+        const lines: Array<string> = []
+        const file = (name: string) => fileURLToPath(new URL(name, import.meta.url))
+        const child = StdioClient.layerNode({
+          command: process.execPath,
+          args: [file("fixtures/scriptedServer.ts"), file("transcripts/greeter.transcript")],
+          stderr: (line) => lines.push(line)
+        })
+        const heard: Array<number> = []
+        const result = yield* Effect.gen(function*() {
+          const session = yield* ClientSession.ClientSession
+          return yield* Effect.result(session.callTool(greet, { name: "Ada" }, {
+            onProgress: ({ progress }) => Effect.sync(() => heard.push(progress))
+          }))
+        }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info, limits }), child)))
+        assert.match(lines.join("\n"), exit)
+        assert.deepStrictEqual(
+          Result.isSuccess(result) ? result.success.structuredContent : result.failure.reason._tag,
+          greet === "greet" ? { greeted: "Ada" } : "Closed"
+        )
+        assert.deepStrictEqual(heard, greet === "greet" ? [1] : [])
+      }))
+  }
+
+  it.effect.prop(
+    "whatever calls a client makes at once, what was recorded of it can be played again",
+    {
+      calls: Arbitrary.schema(
+        Schema.Array(Schema.Union([
+          Schema.Struct({
+            name: Schema.tag("echo"),
+            arguments: Schema.Struct({ value: Schema.Json })
+          }),
+          Schema.Struct({
+            name: Schema.tag("steps"),
+            arguments: Schema.Struct({ count: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3 })) })
+          }),
+          Schema.Struct({ name: Schema.Literals(["ask", "unit", "unknown"]), arguments: Schema.Struct({}) })
+        ]))
+      ),
+      concurrency: Arbitrary.schema(Schema.Literals([1, 2, 10])),
+      form: Arbitrary.schema(Schema.Literals(["single-stream", "multi-stream"]))
+    },
+    ({ calls, concurrency, form }) =>
+      Effect.gen(function*() {
+        const { client, transcript } = yield* TestSession.make(LawServer.make(), { form, server: LawServer.options })
+        yield* Effect.forEach(
+          calls,
+          ({ arguments: input, name }) => Effect.exit(client.callTool(name, input, { onProgress: () => Effect.void })),
+          { concurrency }
+        )
+        const script = Transcript.print(yield* transcript("client"))
+        const pair = yield* form === "multi-stream"
+          ? MemoryTransport.makeMultiStream({ standalone: true })
+          : MemoryTransport.make()
+        yield* ServerSession.make(LawServer.make(), { ...LawServer.options, limits }).pipe(
+          Effect.provideService(Transport.Transport, pair.server)
+        )
+        yield* ScriptedPeer.play(script).pipe(Effect.provideService(Transport.Transport, pair.client))
+        return true
+      }).pipe(Effect.scoped)
+  )
+
+  it("the handshake that the tests above begin with is of the newest revision", () => {
+    assert.include(handshake, Revision.latest)
+  })
+})

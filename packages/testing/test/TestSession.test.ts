@@ -1,0 +1,176 @@
+import { Content, Revision } from "@effect-mcp/protocol"
+import { ClientSession, MemoryTransport, RequestContext, ServerSession, Transport } from "@effect-mcp/session"
+import { Census, ScriptedPeer, TestSession, Transcript } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+
+/** A service that a handler needs. */
+class Greeting extends Context.Service<Greeting, string>()("test/Greeting") {}
+
+const greeter = ServerSession.handlers({
+  "tools/call": ({ name }) => Effect.map(Greeting, (greeting) => ({ content: [Content.text(`${greeting} ${name}`)] }))
+})
+
+const asker = ServerSession.handlers({
+  "tools/call": Effect.fnUntraced(function*() {
+    const { action } = yield* Effect.orDie(
+      RequestContext.elicit({ message: "Delete all notes?", requestedSchema: { type: "object", properties: {} } })
+    )
+    return { content: [Content.text(action)] }
+  })
+})
+
+const methods = (messages: ReadonlyArray<object>) =>
+  messages.map((message) => "method" in message ? message.method : "response")
+
+describe("TestSession", () => {
+  for (const form of ["single-stream", "multi-stream"] as const) {
+    describe(form, () => {
+      it.effect("both sides are operating, and what belongs to no request has a route", () =>
+        Effect.gen(function*() {
+          const heard = Deferred.makeUnsafe<void>()
+          const { client, sent, server } = yield* TestSession.make(greeter, {
+            form,
+            server: { capabilities: { tools: { listChanged: true } } },
+            client: {
+              info: { name: "me", version: "1" },
+              handlers: {
+                "notifications/tools/list_changed": () => Effect.sync(() => Deferred.doneUnsafe(heard, Exit.void))
+              }
+            }
+          })
+          assert.deepStrictEqual([(yield* client.state)._tag, (yield* server.state)._tag], ["Operating", "Operating"])
+          assert.deepStrictEqual((yield* server.profile).info, { name: "me", version: "1" })
+          assert.strictEqual(client.profile.revision, Revision.latest)
+          yield* server.toolListChanged
+          yield* Deferred.await(heard)
+          assert.deepStrictEqual(yield* client.callTool("Ada"), { content: [Content.text("hello Ada")] })
+          assert.deepStrictEqual(methods(yield* sent("client")), [
+            "initialize",
+            "notifications/initialized",
+            "tools/call"
+          ])
+          assert.deepStrictEqual(methods(yield* sent("server")), [
+            "response",
+            "notifications/tools/list_changed",
+            "response"
+          ])
+        }).pipe(Effect.provideService(Greeting, "hello")))
+
+      it.effect("a test sees a question, and answers it when it likes", () =>
+        Effect.gen(function*() {
+          const asked = Deferred.makeUnsafe<string>()
+          const answer = Deferred.makeUnsafe<"accept" | "decline">()
+          const { client } = yield* TestSession.make(asker, {
+            form,
+            client: {
+              handlers: {
+                "elicitation/create": ({ message }) =>
+                  Effect.suspend(() => {
+                    Deferred.doneUnsafe(asked, Exit.succeed(message))
+                    return Effect.map(Deferred.await(answer), (action) => ({ action }))
+                  })
+              }
+            }
+          })
+          const calling = yield* Effect.forkChild(client.callTool("delete"))
+          assert.strictEqual(yield* Deferred.await(asked), "Delete all notes?")
+          Deferred.doneUnsafe(answer, Exit.succeed("decline"))
+          assert.deepStrictEqual(yield* Fiber.join(calling), { content: [Content.text("decline")] })
+        }))
+
+      it.effect("[TMO-03] deadlines pass when the test says so", () =>
+        Effect.gen(function*() {
+          const { client, sent } = yield* TestSession.make({ "tools/call": () => Effect.never }, { form })
+          const calling = yield* Effect.forkChild(Effect.flip(client.callTool("x", {}, { deadline: "1 hour" })))
+          yield* TestClock.adjust("59 minutes")
+          assert.isUndefined(calling.pollUnsafe())
+          yield* TestClock.adjust("1 minute")
+          assert.deepStrictEqual((yield* Fiber.join(calling)).reason, { _tag: "Timeout", afterMillis: 3_600_000 })
+          assert.strictEqual(methods(yield* sent("client")).at(-1), "notifications/cancelled")
+        }))
+
+      it.effect("the transcript of either side can be played in its place", () =>
+        Effect.gen(function*() {
+          const answering = {
+            handlers: ClientSession.handlers({ "elicitation/create": () => Effect.succeed({ action: "cancel" }) })
+          }
+          const { client, entries, transcript } = yield* TestSession.make(asker, { form, client: answering })
+          yield* client.callTool("delete")
+          assert.strictEqual((yield* entries("server")).length, (yield* entries("client")).length)
+
+          const pair = yield* form === "multi-stream" ? MemoryTransport.makeMultiStream() : MemoryTransport.make()
+          yield* ServerSession.make(asker, { info: { name: "server", version: "0.0.0" }, limits: { gracefulClose: 0 } })
+            .pipe(
+              Effect.provideService(Transport.Transport, pair.server)
+            )
+          yield* ScriptedPeer.play(yield* transcript("client")).pipe(
+            Effect.provideService(Transport.Transport, pair.client)
+          )
+
+          const other = yield* form === "multi-stream" ? MemoryTransport.makeMultiStream() : MemoryTransport.make()
+          const playing = yield* ScriptedPeer.play(Transcript.print(yield* transcript("server"))).pipe(
+            Effect.provideService(Transport.Transport, other.server),
+            Effect.forkScoped({ startImmediately: true })
+          )
+          const again = yield* ClientSession.make({
+            info: { name: "client", version: "0.0.0" },
+            limits: { gracefulClose: 0 },
+            ...answering
+          }).pipe(Effect.provideService(Transport.Transport, other.client))
+          assert.deepStrictEqual(yield* again.callTool("delete"), { content: [Content.text("cancel")] })
+          yield* Fiber.join(playing)
+        }))
+    })
+  }
+
+  it.effect("a server without sessions serves at once", () =>
+    Effect.gen(function*() {
+      const { client, server } = yield* TestSession.make(greeter, {
+        server: { sessionless: { revision: "2025-06-18" } }
+      })
+      assert.strictEqual((yield* server.state)._tag, "Sessionless")
+      assert.deepStrictEqual(yield* client.callTool("Ada"), { content: [Content.text("hello Ada")] })
+    }).pipe(Effect.provideService(Greeting, "hello")))
+
+  it.effect("[INIT-06] fails where the two do not come to terms", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(
+        TestSession.make({}, { client: { revisions: ["2024-11-05"] }, server: { revisions: ["2025-11-25"] } })
+      )
+      assert.strictEqual(error.reason._tag, "UnsupportedRevision")
+    }))
+
+  it.effect("leaves nothing behind, whatever is in flight", () =>
+    Effect.gen(function*() {
+      const census = Census.make()
+      yield* census.count(Effect.scoped(Effect.gen(function*() {
+        const { client } = yield* TestSession.make({ "tools/call": () => Effect.never })
+        yield* Effect.forkChild(Effect.ignore(client.callTool("x")), { startImmediately: true })
+        yield* Effect.yieldNow
+      })))
+      assert.isAbove(census.started(), 0)
+      assert.strictEqual(census.living(), 0)
+    }))
+
+  it.effect("as a Layer it has both sessions, and each build has its own", () =>
+    Effect.gen(function*() {
+      const layer = TestSession.layer({})
+      const build = Effect.gen(function*() {
+        const both = yield* TestSession.TestSession
+        assert.strictEqual(yield* ClientSession.ClientSession, both.client)
+        assert.strictEqual(yield* ServerSession.ServerSession, both.server)
+        yield* both.client.ping()
+        return both
+      })
+      const one = yield* Effect.provide(build, layer)
+      const another = yield* Effect.provide(build, layer)
+      assert.notStrictEqual(one.client, another.client)
+      assert.strictEqual((yield* one.client.state)._tag, "Closed")
+    }))
+})
