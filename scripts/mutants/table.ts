@@ -37,12 +37,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "HashMap.get(current(), Number(id))"
   },
   {
-    name: "shares its exchanges with all sessions",
-    file: exchanges,
-    original: "const table = Ref.makeUnsafe<Table>({",
-    broken: "const table = globalThis.exchanges ??= Ref.makeUnsafe<Table>({"
-  },
-  {
     name: "sweeps nothing when it closes",
     file: exchanges,
     original: ": [state.exchanges, { _tag: \"Closed\", reason }]",
@@ -179,6 +173,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: sender,
     original: "if (Exit.isFailure(exit)) abandon(entry, opened)",
     broken: ""
+  },
+  {
+    name: "shares its exchanges with the other sessions",
+    file: core,
+    original: "const exchanges = Exchanges.make(side.firstId)",
+    broken:
+      "const all = globalThis.all ??= new WeakMap(); const exchanges = all.get(clock) ?? Exchanges.make(0); all.set(clock, exchanges)"
   },
   {
     name: "lets calls wait when it ends",

@@ -1,0 +1,40 @@
+/** Sessions that are broken on purpose are found out: each by the conversation that found it out last. */
+import { Search } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { execFile } from "node:child_process"
+import * as path from "node:path"
+import { promisify } from "node:util"
+import { readReplays } from "../../../scripts/mutants/replays.ts"
+import { page, withTable } from "../../../scripts/mutants/report.ts"
+import { mutants } from "../../../scripts/mutants/table.ts"
+import { read, root } from "../../../scripts/workspace.ts"
+
+const replays = readReplays()
+const hunter = path.join(root, "scripts/mutants/hunt.ts")
+
+/** The last line is the report, whatever a broken session printed before. */
+const hunt = async (name: string, conversation: string): Promise<unknown> => {
+  const { stdout } = await promisify(execFile)(process.execPath, [hunter, name, conversation], { timeout: 60_000 })
+  return JSON.parse(stdout.trim().split("\n").at(-1) ?? "")
+}
+
+describe("a session that", () => {
+  for (const { name } of mutants) {
+    it(`${name} is found out`, { timeout: 60_000 }, async () => {
+      const replay = replays.get(name)
+      assert.isDefined(replay, "pnpm mutants finds a conversation and writes it down")
+      if (replay === undefined) return
+      // What shows it must not show in a session as it is.
+      assert.deepStrictEqual(Search.judge(replay.conversation).violations, [])
+      assert.isAtMost(replay.conversation.commands.length, 10)
+      assert.deepInclude(await hunt(name, JSON.stringify(replay.conversation)), { found: true })
+    })
+  }
+
+  it("is in the table of the README", () => {
+    assert.isAtLeast(mutants.length, 25)
+    // The formatter gives the columns of a table the same width.
+    const unaligned = (text: string) => text.replaceAll(/[ -]+/g, " ")
+    assert.strictEqual(unaligned(read(page)), unaligned(withTable(read(page), replays)))
+  })
+})

@@ -1,0 +1,85 @@
+/**
+ * Shows that the laws of conversations find bugs: each mutant, a session or a framing that is broken on purpose, has to be found out.
+ *
+ * `node scripts/mutants.ts` searches for a conversation that shows each of them to be broken, prints what it found, and writes the
+ * conversations to `scripts/mutants/replays.json` and the table to the README of `@effect-mcp/testing`. With `--replay` it holds the
+ * conversations that are written there, writes nothing, and fails if one of them shows nothing any more, or shows something of the
+ * session as it is. Either way it fails if a mutant lives.
+ */
+import { Search } from "@effect-mcp/testing"
+import { execFile } from "node:child_process"
+import * as fs from "node:fs"
+import { availableParallelism } from "node:os"
+import * as path from "node:path"
+import { promisify } from "node:util"
+import { readReplays, type Replay, replaysFile } from "./mutants/replays.ts"
+import { page, withTable } from "./mutants/report.ts"
+import { type Mutant, mutants } from "./mutants/table.ts"
+import { read, root } from "./workspace.ts"
+
+/** What may be taken to find a mutant out, in milliseconds, and how long the conversation may be that does. */
+const patience = 60_000
+const longest = 10
+
+const hunter = path.join(root, "scripts/mutants/hunt.ts")
+const run = promisify(execFile)
+
+/** What a hunt has to say; the last line is its report, whatever a broken session printed before. */
+const hunt = async (...args: ReadonlyArray<string>) => {
+  const { stdout } = await run(process.execPath, [hunter, ...args], { timeout: patience, maxBuffer: 2 ** 26 })
+  return JSON.parse(stdout.trim().split("\n").at(-1) ?? "")
+}
+
+/** Does something with each of them, as many at a time as there are cores. */
+const forEach = async <A>(items: ReadonlyArray<A>, action: (item: A) => Promise<void>): Promise<void> => {
+  const waiting = items.values()
+  const worker = async () => {
+    for (const item of waiting) await action(item)
+  }
+  await Promise.all(Array.from({ length: availableParallelism() }, worker))
+}
+
+const problems: Array<string> = []
+const began = performance.now()
+
+const search = async (): Promise<void> => {
+  const found = new Map<string, Replay>()
+  await forEach(mutants, async ({ name }) => {
+    try {
+      const { conversation, law, millis, problem, runs } = await hunt(name)
+      if (conversation === undefined) return void problems.push(`${name}: lives after ${runs} conversations`)
+      const { length } = conversation.commands
+      if (length > longest) problems.push(`${name}: needs ${length} commands`)
+      found.set(name, { law, runs, conversation })
+      console.log(`${String(millis).padStart(6)} ms  ${String(length).padStart(2)} commands  ${name}: ${problem}`)
+    } catch (error) {
+      problems.push(`${name}: ${String(error)}`)
+    }
+  })
+  const ordered = mutants.flatMap(({ name }) => {
+    const replay = found.get(name)
+    return replay === undefined ? [] : [[name, replay] as const]
+  })
+  fs.writeFileSync(path.join(root, replaysFile), `${JSON.stringify(Object.fromEntries(ordered), undefined, 2)}\n`)
+  fs.writeFileSync(path.join(root, page), withTable(read(page), new Map(ordered)))
+}
+
+const replay = async (): Promise<void> => {
+  const replays = readReplays()
+  await forEach(mutants, async ({ name }: Mutant) => {
+    const saved = replays.get(name)
+    if (saved === undefined) return void problems.push(`${name}: has no saved conversation`)
+    for (const { law, problem } of Search.judge(saved.conversation).violations) {
+      problems.push(`${name}: the session as it is breaks ${law}: ${problem}`)
+    }
+    const { found } = await hunt(name, JSON.stringify(saved.conversation))
+    if (found !== true) problems.push(`${name}: lives through its saved conversation`)
+  })
+}
+
+await (process.argv.includes("--replay") ? replay() : search())
+
+const seconds = Math.round((performance.now() - began) / 1000)
+console.log(`${mutants.length} mutants, ${problems.length} problems, ${seconds} s`)
+for (const problem of problems) console.log(problem)
+if (problems.length > 0) process.exitCode = 1
