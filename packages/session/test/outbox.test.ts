@@ -7,6 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import {
   call,
+  codeOf,
   connected,
   forms,
   introduce,
@@ -24,6 +25,29 @@ const logged = (messages: ReadonlyArray<JsonRpc.Message>) =>
   messages.flatMap((message) =>
     "method" in message && message.method === "notifications/message" ? [message.params?.["data"]] : []
   )
+
+describe("a reply that waits to be sent", () => {
+  it.effect("[MSG-05] law 5: its request is in flight until then, and another with its id is refused", () =>
+    Effect.gen(function*() {
+      let ran = 0
+      const { link, raw, session } = yield* withRawClient({
+        handlers: tools({ x: Effect.sync(() => text(`${++ran}`)) })
+      })
+      yield* introduce(raw)
+      link.stall()
+      yield* raw.send(JsonRpc.request("first", "ping", undefined))
+      yield* raw.send(call(1, "x"))
+      yield* raw.send(call(1, "x"))
+      assert.strictEqual(ran, 1)
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 1 })
+      link.recover()
+      yield* settled
+      const [, ...replies] = yield* raw.pending
+      assert.deepStrictEqual(replies.map((reply) => [codeOf(reply), names([reply])[0]]), [[undefined, 1], [-32600, 1]])
+      yield* raw.send(call(1, "x"))
+      assert.deepStrictEqual(yield* raw.response, JsonRpc.success(1, text("2")))
+    }))
+})
 
 describe("a full outbox", () => {
   const open = Effect.fnUntraced(function*(outgoing: number) {

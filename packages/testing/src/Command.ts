@@ -30,7 +30,9 @@ export const Tool = Schema.Literals([
   "elicit",
   "elicitNested",
   "elicitDie",
-  "elicitNever"
+  "elicitNever",
+  "elicitClose",
+  "close"
 ])
 
 /**

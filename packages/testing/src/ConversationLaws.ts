@@ -118,6 +118,19 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
+    name: "law 2: who closes in good order has answered what it was asked",
+    lossy: false,
+    *findings({ asked, orderly, side }, history) {
+      const first = asked.find(({ what }) => what === "close")
+      if (!orderly || side !== "client" || first?.ended === undefined) return
+      const { code, kind } = first.ended.end
+      const given = interrupts(history) ? ["Interrupted"] : []
+      const slow = first.deadline < 5000 ? ["Timeout"] : []
+      if (kind === "Success" || code === overloaded || [...given, ...slow].includes(kind)) return
+      yield { place: first.ended.place, problem: `request ${first.nonce} (close) ended as ${kind}` }
+    }
+  },
+  {
     name: "law 2: when one side has ended, the other ends, too",
     lossy: false,
     *findings({ entries, quiet, session, side }, { entries: all }) {
@@ -222,10 +235,12 @@ const laws: ReadonlyArray<Law> = [
       }
       const place = entries.find(({ happening }) => happening === quiet)?.place
       if (place === undefined || closing !== undefined && closing < place) return
-      const unwritable = entries.flatMap(({ happening }) => happening._tag === "Unwritable" ? [happening.id] : [])
+      const unwritable = new Set(
+        entries.flatMap(({ happening }) => happening._tag === "Unwritable" ? [happening.id] : [])
+      )
       for (const { cancelled, duplicate, id, method, place: came, replied } of inbound) {
         // Where its stream is gone, what could not be written cannot be replaced.
-        if (conversation.form === "StreamPerRequest" && unwritable.includes(id)) continue
+        if (conversation.form === "StreamPerRequest" && unwritable.has(id)) continue
         if (came > place || replied !== undefined || cancelled !== undefined) continue
         const running = handlers.some((handler) => handler.id === id && (handler.ended?.place ?? place) >= place)
         if (!running || duplicate) yield { place: came, problem: `${method} (id ${JSON.stringify(id)}) has no reply` }

@@ -7,7 +7,7 @@
 import type { JsonRpc } from "@effect-mcp/protocol"
 import type { Conversation } from "./Conversation.ts"
 import type { Violation } from "./ConversationLaws.ts"
-import * as Faults from "./Faults.ts"
+import type * as Faults from "./Faults.ts"
 import type { Entry, Happening, History } from "./History.ts"
 
 /** The most of a message that is shown. */
@@ -112,7 +112,7 @@ const escaped = (text: string): string => text.replaceAll(/[;#]/g, ",")
  * })
  *
  * export const beginning = FailureReport.sequenceDiagram(history, 0).split("\n").slice(0, 2)
- * // => ["sequenceDiagram", "  client->>server: initialize (0)"]
+ * // => ["sequenceDiagram", "  Note over client: Initializing"]
  * ```
  *
  * @category formatting
@@ -162,7 +162,7 @@ const faultsOf = (faults: Faults.Faults): string => {
  *   faults: Faults.none,
  *   seed: 1,
  *   commands: []
- * }).slice(0, 39) // => "{\"form\":\"OneStream\",\"interleaving\":\"Fair"
+ * }).slice(0, 19) // => "{\"form\":\"OneStream\""
  * ```
  *
  * @category formatting

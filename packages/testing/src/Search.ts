@@ -56,13 +56,15 @@ const unheld = (thrown: unknown): ConversationLaws.Violation => ({
  * ```ts
  * import { Faults, Search } from "@effect-mcp/testing"
  *
- * export const { violations } = Search.judge({
+ * const { violations } = Search.judge({
  *   form: "OneStream",
  *   interleaving: "Random",
  *   faults: { ...Faults.none, split: true },
  *   seed: 3,
  *   commands: [{ _tag: "Call", session: 0, tool: "steps", deadline: 60_000 }]
- * }) // => []
+ * })
+ *
+ * export const broken = violations.map(({ law }) => law) // => []
  * ```
  *
  * @category running

@@ -58,6 +58,21 @@ export interface World {
 /**
  * A world did not come to rest: something in it goes on and on without any time passing.
  *
+ * @example
+ * ```ts
+ * import { World } from "@effect-mcp/testing"
+ * import * as Effect from "effect/Effect"
+ *
+ * const attempt = (): unknown => {
+ *   try {
+ *     return World.make({ seed: 1 }).start(Effect.forever(Effect.yieldNow))
+ *   } catch (thrown) {
+ *     return thrown instanceof World.Restless
+ *   }
+ * }
+ * export const isRestless = attempt() // => true
+ * ```
+ *
  * @category errors
  * @since 0.1.0
  */

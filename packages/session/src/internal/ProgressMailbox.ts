@@ -26,7 +26,6 @@ export const make = (bounds: Bounds): ProgressMailbox => {
       return steps.offer(step, bytes) ? "Taken" : "Overflow"
     },
     end: steps.end,
-    drain: (sink) =>
-      Effect.catch(Effect.forever(Effect.flatMap(steps.take, sink), { disableYield: true }), () => Effect.void)
+    drain: (sink) => Effect.ignore(Effect.forever(Effect.flatMap(steps.take, sink), { disableYield: true }))
   }
 }

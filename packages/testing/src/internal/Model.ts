@@ -28,6 +28,8 @@ export interface Side {
   readonly end: Looked | undefined
   /** Did nothing happen to this session that could keep a request from its answer? */
   readonly intact: boolean
+  /** Did nothing happen to it but that its own server closed it in good order? */
+  readonly orderly: boolean
 }
 
 /** An entry, and its place in the history. */
@@ -106,11 +108,19 @@ const received = (entry: Placed): JsonRpc.Message | undefined =>
 const isNamed = (message: JsonRpc.Message | undefined, method: string): message is JsonRpc.Notification =>
   message !== undefined && "method" in message && !("id" in message) && message.method === method
 
+/** The server closes its session by itself, while it serves. */
+const closesInside = ({ happening }: Entry): boolean =>
+  happening._tag === "Commanded" && typeof happening.command === "object" && "tool" in happening.command &&
+  happening.command.tool === "close"
+
 /** Something that may keep a request from its answer, or a session from its life. */
 const disturbs = (entry: Entry): boolean => {
   if (entry.happening._tag !== "Commanded" || typeof entry.happening.command === "string") return false
   const { command } = entry.happening
   switch (command._tag) {
+    case "Call":
+    case "CallAndInterrupt":
+      return command.tool === "close" || command.tool === "elicitClose"
     case "Close":
     case "Cut":
     case "HalfClose":
@@ -242,7 +252,12 @@ const lookedAt = (entries: ReadonlyArray<Placed>, when: Looked["when"]): Looked 
   return undefined
 }
 
-const sideOf = (session: number, side: Method.Role, entries: ReadonlyArray<Placed>, intact: boolean): Side => ({
+const sideOf = (
+  session: number,
+  side: Method.Role,
+  entries: ReadonlyArray<Placed>,
+  how: Pick<Side, "intact" | "orderly">
+): Side => ({
   session,
   side,
   entries,
@@ -257,7 +272,7 @@ const sideOf = (session: number, side: Method.Role, entries: ReadonlyArray<Place
   )?.place,
   quiet: lookedAt(entries, "Quiet"),
   end: lookedAt(entries, "End"),
-  intact
+  ...how
 })
 
 /** Both sides of every session of a history. */
@@ -266,9 +281,11 @@ export const sides = ({ conversation, entries }: History): ReadonlyArray<Side> =
   const held = placed.filter(({ happening }) => happening._tag !== "Commanded")
   return [...new Set(held.map(({ session }) => session))].flatMap((session) => {
     const ours = placed.filter((entry) => entry.session === session)
-    const intact = !Faults.isLossy(conversation.faults) && !ours.some(disturbs)
+    const disturbances = ours.filter(disturbs)
+    const lossy = Faults.isLossy(conversation.faults)
+    const how = { intact: !lossy && disturbances.length === 0, orderly: !lossy && disturbances.every(closesInside) }
     return (["client", "server"] as const).map((side) =>
-      sideOf(session, side, ours.filter((entry) => entry.side === side), intact)
+      sideOf(session, side, ours.filter((entry) => entry.side === side), how)
     )
   })
 }

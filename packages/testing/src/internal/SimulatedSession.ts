@@ -66,6 +66,8 @@ export const open = (
 
   const limits = { incoming }
 
+  const close = (side: Method.Role): Effect.Effect<void> => Scope.close(scopes[side], Exit.void)
+
   const serving = ServerSession.make({
     "tools/call": ({ arguments: input, name }) => {
       const tool = isTool(name) ? name : "refuse"
@@ -73,7 +75,11 @@ export const open = (
       if (tool === "throwNull") throw null
       return Effect.flatMap(RequestContext.RequestContext, ({ id, method }) => {
         const nonce = input?.["nonce"]
-        return recorders.server.serving({ method, id, nonce }, () => simulatedTools.call(tool, nonce))
+        return recorders.server.serving({ method, id, nonce }, () =>
+          // Whoever waits in a handler for the end of its session waits for itself.
+          tool === "close"
+            ? Effect.as(Effect.forkDetach(close("server")), simulatedTools.resultFor(nonce))
+            : simulatedTools.call(tool, nonce))
       })
     }
   }, {
@@ -92,6 +98,8 @@ export const open = (
           Effect.as(accepted),
           Effect.orDie
         )
+      case "elicitClose":
+        return Effect.as(Effect.forkDetach(close("client")), accepted)
       case "elicitDie":
         return Effect.die(new Error("a secret"))
       case "elicitNever":
@@ -150,6 +158,6 @@ export const open = (
     client: Deferred.await(client),
     server: Deferred.await(server),
     made,
-    close: (side) => Scope.close(scopes[side], Exit.void)
+    close
   }
 }

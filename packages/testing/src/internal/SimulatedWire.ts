@@ -1,4 +1,4 @@
-import * as Clock from "effect/Clock"
+import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import type { Faults } from "../Faults.ts"

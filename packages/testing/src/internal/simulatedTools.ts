@@ -52,8 +52,8 @@ const linger = (nonce: unknown): Serving =>
     return resultFor(nonce)
   })
 
-/** What each tool does. */
-export const call = (tool: Exclude<Command.Tool, "throwNull">, nonce: unknown): Serving => {
+/** What each tool does but those that need more than the request. */
+export const call = (tool: Exclude<Command.Tool, "throwNull" | "close">, nonce: unknown): Serving => {
   switch (tool) {
     case "echo":
       return Effect.succeed(resultFor(nonce))
@@ -87,6 +87,7 @@ export const call = (tool: Exclude<Command.Tool, "throwNull">, nonce: unknown): 
     case "elicitNested":
     case "elicitDie":
     case "elicitNever":
+    case "elicitClose":
       return elicit(tool, nonce)
   }
 }

@@ -1,0 +1,199 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import { type Transport, type TransportError } from "@effect-mcp/session"
+import { Faults, SimulatedTransport, World } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
+
+/** What came to one end: messages by their method or id, and when. */
+interface Read {
+  readonly frames: Array<unknown>
+  readonly at: Array<number>
+  readonly end: Fiber.Fiber<Transport.End, TransportError.TransportError>
+}
+
+const note = (index: number) => JsonRpc.notification("n", { index })
+
+/** A pair without sessions, whose ends are read until they are closed. */
+const held = (faults: Partial<Faults.Faults> = {}, options: Partial<SimulatedTransport.Options> = {}) => {
+  const world = World.make({ seed: 1 })
+  const pair = Effect.runSync(Effect.provideService(
+    SimulatedTransport.make({ seed: 1, ...options, faults: { ...Faults.none, ...faults } }),
+    Clock.Clock,
+    world.clock
+  ))
+  let client: Transport.Connection | undefined
+  let server: Transport.Connection | undefined
+  const keep = (end: Transport.Transport["Service"], take: (connection: Transport.Connection) => void) =>
+    world.start(
+      Effect.scoped(Effect.andThen(Effect.tap(end.connect, (it) => Effect.sync(() => take(it))), Effect.never))
+    )
+  const closing = {
+    client: keep(pair.client, (connection) => (client = connection)),
+    server: keep(pair.server, (connection) => (server = connection))
+  }
+  const read = (connection: Transport.Connection): Read => {
+    const frames: Array<unknown> = []
+    const at: Array<number> = []
+    const end = world.start(connection.run(({ frame }) => {
+      frames.push(Result.isSuccess(frame) ? frame.success : frame.failure._tag)
+      at.push(world.now())
+    }))
+    return { frames, at, end }
+  }
+  if (client === undefined || server === undefined) throw new Error("a simulated connection opens at once")
+  const send = (connection: Transport.Connection, message: JsonRpc.Message) =>
+    world.start(connection.send({ message, via: undefined, last: false }))
+  return {
+    world,
+    pair,
+    client,
+    server,
+    send,
+    toServer: read(server),
+    toClient: read(client),
+    close: (side: "client" | "server") => world.act(() => closing[side].interruptUnsafe())
+  }
+}
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index)
+
+describe("a simulated connection", () => {
+  it("without faults carries everything at once", () => {
+    const { client, send, toServer } = held()
+    for (const index of upTo(5)) send(client, note(index))
+    assert.deepStrictEqual(toServer, { ...toServer, frames: upTo(5).map(note), at: [0, 0, 0, 0, 0] })
+  })
+
+  it("delays what it carries, and keeps its order", () => {
+    const { client, send, toServer, world } = held({ delay: 40 })
+    for (const index of upTo(20)) send(client, note(index))
+    world.advance(1000)
+    assert.deepStrictEqual(toServer.frames, upTo(20).map(note))
+    assert.isAbove(Math.max(...toServer.at), 0)
+    assert.isAtMost(Math.max(...toServer.at), 40)
+  })
+
+  it("cuts messages anywhere, and gathers what comes in chunks, and loses nothing by it", () => {
+    const { client, send, toServer, world } = held({ split: true, merge: true, delay: 40 })
+    for (const index of upTo(50)) send(client, JsonRpc.notification("n", { index, text: "ähm — 🎈" }))
+    world.advance(5000)
+    assert.deepStrictEqual(
+      toServer.frames,
+      upTo(50).map((index) => JsonRpc.notification("n", { index, text: "ähm — 🎈" }))
+    )
+    assert.isTrue(toServer.at.every((at) => at % 20 === 0))
+  })
+
+  const lossy = (faults: Partial<Faults.Faults>) => {
+    const { client, send, toServer, world } = held(faults)
+    for (const index of upTo(200)) send(client, note(index))
+    world.advance(5000)
+    return toServer.frames
+  }
+
+  it("drops some, and sends some twice", () => {
+    const dropped = lossy({ drop: true })
+    assert.isBelow(dropped.length, 195)
+    assert.isAbove(dropped.length, 150)
+    const twice = lossy({ duplicate: true })
+    assert.isAbove(twice.length, 205)
+    assert.deepStrictEqual(
+      twice.filter((frame, index) => index === 0 || JSON.stringify(frame) !== JSON.stringify(twice[index - 1])),
+      upTo(200).map(note)
+    )
+  })
+
+  it("takes the end of some, and nothing of those beside them", () => {
+    const frames = lossy({ truncate: true })
+    const whole = frames.filter((frame) => frame !== "NotJson")
+    assert.isAbove(200 - whole.length, 5)
+    assert.deepStrictEqual(
+      whole,
+      upTo(200).map(note).filter((one) => JSON.stringify(frames).includes(JSON.stringify(one)))
+    )
+  })
+
+  it("lets streams overtake each other, and nothing within one", () => {
+    const { client, toServer, world } = held({ reorder: true, delay: 40 }, { form: "StreamPerRequest" })
+    for (const id of upTo(20)) {
+      world.start(client.request?.(JsonRpc.request(id, "r", undefined)) ?? Effect.die("no streams"))
+    }
+    world.advance(1000)
+    const ids = toServer.frames.map((frame) =>
+      typeof frame === "object" && frame !== null && "id" in frame ? frame.id : frame
+    )
+    assert.notDeepEqual(ids, upTo(20))
+    assert.sameMembers(ids, upTo(20))
+  })
+
+  it("stalls one way until it recovers", () => {
+    const { client, pair, send, server, toClient, toServer, world } = held()
+    world.act(pair.toServer.stall)
+    const waiting = send(client, note(1))
+    send(server, note(2))
+    assert.deepStrictEqual([toServer.frames, toClient.frames], [[], [note(2)]])
+    assert.isUndefined(waiting.pollUnsafe())
+    world.act(pair.toServer.recover)
+    assert.deepStrictEqual(toServer.frames, [note(1)])
+    assert.strictEqual(waiting.pollUnsafe()?._tag, "Success")
+  })
+
+  const failureOf = (fiber: Fiber.Fiber<unknown, TransportError.TransportError>) => {
+    const exit = fiber.pollUnsafe()
+    if (exit?._tag !== "Failure") return exit?._tag
+    const [reason] = exit.cause.reasons
+    return reason?._tag === "Fail" ? reason.error.reason._tag : reason?._tag
+  }
+
+  it("fails a write, ends one way, and breaks", () => {
+    const failing = held()
+    failing.world.act(failing.pair.toServer.failNext)
+    assert.strictEqual(failureOf(failing.send(failing.client, note(1))), "WriteFailed")
+
+    const half = held({ delay: 40 })
+    half.send(half.client, note(1))
+    half.world.act(half.pair.toServer.end)
+    half.world.advance(100)
+    assert.deepStrictEqual(half.toServer.frames, [note(1)])
+    const ended = half.toServer.end.pollUnsafe()
+    assert.deepStrictEqual(ended?._tag === "Success" && ended.value, { exit: undefined, writable: true })
+    half.send(half.server, note(2))
+    half.world.advance(100)
+    assert.deepStrictEqual(half.toClient.frames, [note(2)])
+
+    const cut = held({ delay: 40 })
+    cut.send(cut.client, note(1))
+    cut.world.act(cut.pair.cut)
+    cut.world.advance(100)
+    assert.deepStrictEqual(cut.toServer.frames, [])
+    assert.deepStrictEqual([failureOf(cut.toServer.end), failureOf(cut.toClient.end)], ["ReadFailed", "ReadFailed"])
+    assert.strictEqual(failureOf(cut.send(cut.client, note(2))), "WriteFailed")
+  })
+
+  it("ends for the other side when one is closed, behind what is on its way", () => {
+    const { client, close, send, toServer, world } = held({ delay: 40 })
+    send(client, note(1))
+    close("client")
+    world.advance(100)
+    assert.deepStrictEqual(toServer.frames, [note(1)])
+    const ended = toServer.end.pollUnsafe()
+    assert.deepStrictEqual(ended?._tag === "Success" && ended.value, { exit: undefined, writable: false })
+  })
+
+  it("carries bytes that no session has sent, among those that one has", () => {
+    const { client, pair, send, toServer, world } = held()
+    send(client, note(1))
+    world.act(() => pair.toServer.inject("no JSON\n"))
+    world.act(() => pair.toServer.inject(Uint8Array.of(0xff, 0x0a)))
+    send(client, note(2))
+    assert.deepStrictEqual(toServer.frames, [note(1), "NotJson", "NotJson", note(2)])
+  })
+
+  it("carries one session", () => {
+    const { pair, world } = held()
+    assert.strictEqual(failureOf(world.start(Effect.scoped(pair.client.connect))), "InUse")
+  })
+})
