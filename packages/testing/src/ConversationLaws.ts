@@ -86,8 +86,12 @@ const laws: ReadonlyArray<Law> = [
   {
     name: "law 1: where nothing disturbs a session, its requests end as they should",
     lossy: false,
-    *findings({ asked, intact, opened, side }, history) {
+    *findings({ asked, intact, opened, session, side }, history) {
       if (!intact || opened === undefined) return
+      const crowded = history.entries.some(({ happening, session: of }) =>
+        of === session && happening._tag === "Event" && happening.event._tag === "Refused" &&
+        happening.event.code === overloaded
+      )
       for (const { deadline, ended, nonce, probe, steps, what } of asked) {
         if (ended === undefined) continue
         const { code, kind } = ended.end
@@ -99,7 +103,9 @@ const laws: ReadonlyArray<Law> = [
         const full = [`${overloaded}`]
         // What a server asks on its own account needs a stream that the client may not have opened yet.
         const noRoute = side === "server" && history.conversation.form === "StreamPerRequest" ? ["SendFailed"] : []
-        const expected = [...(undisturbed[what] ?? []), ...slow, ...given, ...full, ...noRoute]
+        // What a handler asks of the other side may be one too many there.
+        const refused = what.startsWith("elicit") && crowded ? ["-32600"] : []
+        const expected = [...(undisturbed[what] ?? []), ...slow, ...given, ...full, ...noRoute, ...refused]
         const how = kind === "ErrorResponse" ? `${code}` : kind
         if (!expected.includes(how)) {
           yield {
