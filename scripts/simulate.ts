@@ -27,6 +27,9 @@ const show = (found: Search.Found): void => {
 
 if (values.conversation === undefined) {
   const total = Number(values.sessions)
+  if (!Number.isInteger(total) || total < 1) {
+    throw new Error(`--sessions takes a whole number above 0, not ${values.sessions}`)
+  }
   const portion = 1000
   const began = performance.now()
   for (let held = 0; held < total; held += portion) {

@@ -44,8 +44,8 @@ if (replay === undefined) {
   }))
 } else {
   const conversation = Schema.decodeUnknownSync(Conversation.Conversation)(JSON.parse(replay))
-  const [violation] = Search.judge(conversation).violations
-  console.log(JSON.stringify({ found: violation !== undefined, law: violation?.law, problem: violation?.problem }))
+  const laws = Search.judge(conversation).violations.map(({ law }) => law)
+  console.log(JSON.stringify({ laws }))
 }
 // A broken session may have left something running.
 process.exit()

@@ -165,7 +165,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "cancels the handshake",
     file: sender,
-    original: " && exchange.method !== \"initialize\"",
+    original: "&& exchange.method !== \"initialize\"",
     broken: ""
   },
   {
@@ -200,6 +200,78 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "if (stopped || sleeper !== undefined) return"
   },
   {
+    name: "takes the end of what its peer says for the end of all",
+    file: core,
+    original: "writable ? \"Finish\" : \"Listen\"",
+    broken: "\"Listen\""
+  },
+  {
+    name: "closes without waiting for its handlers",
+    file: core,
+    original: "yield* within(handled, limits.gracefulClose)",
+    broken: ""
+  },
+  {
+    name: "cancels nothing at its client",
+    file: sender,
+    original: "&& exchange.method !== \"initialize\"",
+    broken: "&& exchange.method !== \"initialize\" && core.role === \"client\""
+  },
+  {
+    name: "cancels what it has never sent",
+    file: sender,
+    original: "{ requestId: exchange.id, reason }",
+    broken: "{ requestId: exchange.id + 1000, reason }"
+  },
+  {
+    name: "delivers progress that comes behind the response",
+    file: reader,
+    original: "exchange?.progress === undefined || exchange.outcome !== \"Pending\"",
+    broken: "exchange?.progress === undefined"
+  },
+  {
+    name: "delivers progress only with the response",
+    file: sender,
+    original: "Effect.andThen(exchange.progress.drain(onProgress), response),",
+    broken: "Effect.tap(response, () => exchange.progress.drain(onProgress)),"
+  },
+  {
+    name: "lets no progress put a deadline off",
+    file: reader,
+    original: "exchange.extendsTo !== undefined && taken",
+    broken: "false && taken"
+  },
+  {
+    name: "lets progress put a deadline off for ever",
+    file: reader,
+    original: "Math.min(core.timer.now() + exchange.allowedMillis, exchange.extendsTo)",
+    broken: "core.timer.now() + exchange.allowedMillis"
+  },
+  {
+    name: "answers its server's stray lines",
+    file: reader,
+    original: "if (core.role === \"client\") return replies.settle(origin)",
+    broken: ""
+  },
+  {
+    name: "complains as often as it has reason to",
+    file: reader,
+    original: "if (!complaints.take()) return replies.settle(origin)",
+    broken: ""
+  },
+  {
+    name: "tells its peer what a handler died of",
+    file: reader,
+    original: "error ?? McpError.internalError)",
+    broken: "error ?? McpError.invalidRequest(String(Exit.isFailure(exit) && Cause.squash(exit.cause))))"
+  },
+  {
+    name: "never opens the standalone stream",
+    file: "packages/session/src/ClientSession.ts",
+    original: "core.connection.established?.(profile)",
+    broken: ""
+  },
+  {
     name: "accepts a second initialize",
     file: handshake,
     original: "ReceiveInitialize: stay(\"Operating\", \"Refuse\")",
@@ -227,6 +299,12 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "loses the part of a line that comes later",
     file: framing,
     original: "if (start < chunk.length) keep(chunk.subarray(start))",
+    broken: ""
+  },
+  {
+    name: "loses the last line before the end",
+    file: framing,
+    original: "if (length > 0) end()",
     broken: ""
   },
   {

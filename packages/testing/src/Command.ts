@@ -20,6 +20,7 @@ export const Tool = Schema.Literals([
   "later",
   "never",
   "steps",
+  "walk",
   "refuse",
   "die",
   "throwNull",
@@ -51,12 +52,14 @@ export type Tool = typeof Tool.Type
  */
 export const Injection = Schema.Literals([
   "NotJson",
+  "MuchNotJson",
   "Malformed",
   "UnknownResponse",
   "TextualId",
   "NullId",
   "RepeatedResponse",
   "StrayProgress",
+  "ProgressBehind",
   "StrayCancel",
   "Cancel",
   "Initialize",
@@ -77,18 +80,25 @@ export type Injection = typeof Injection.Type
  * The commands. Each one about a session opens it, if it is not open yet; `Open` does only that.
  *
  * - `Call` calls a tool, in a fiber of its own; `Burst` calls one several times at once; `CallAndInterrupt` gives up at once.
+ *   Progress may put its deadline off, up to a cap or freely.
  * - `Interrupt` gives up a call; calls are counted from 0.
  * - `Ask` lets the server ask something on its own account; `Notify` lets a side tell something.
  * - `Inject` puts bytes on the wire towards a side.
  * - `Advance` lets time pass, in milliseconds.
- * - `Stall` holds up what is sent towards a side until `Recover`; `FailWrite`, `HalfClose` and `Cut` are what they say.
+ * - `Stall` holds up what is sent towards a side until `Recover`; `FailWrite`, `HalfClose` and `Cut` are what they say; what
+ *   is unterminated before a half-close is a request without its newline.
  * - `Close` closes a session in good order.
  *
  * @category schemas
  * @since 0.1.0
  */
 export const Command = Schema.Union([
-  Schema.TaggedStruct("Call", { session, tool: Tool, deadline: Schema.Literals([60_000, 15, 0]) }),
+  Schema.TaggedStruct("Call", {
+    session,
+    tool: Tool,
+    deadline: Schema.Literals([60_000, 15, 0]),
+    extension: Schema.Literals(["None", "Capped", "Free"])
+  }),
   Schema.TaggedStruct("Advance", { millis: Schema.Literals([1, 10, 100, 30_000, 3_600_000]) }),
   Schema.TaggedStruct("Interrupt", { call: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 5 })) }),
   Schema.TaggedStruct("CallAndInterrupt", { session, tool: Tool }),
@@ -103,7 +113,7 @@ export const Command = Schema.Union([
   Schema.TaggedStruct("Stall", { session, towards: side }),
   Schema.TaggedStruct("Recover", { session, towards: side }),
   Schema.TaggedStruct("Close", { session, by: side }),
-  Schema.TaggedStruct("HalfClose", { session, by: side }),
+  Schema.TaggedStruct("HalfClose", { session, by: side, unterminated: Schema.Boolean }),
   Schema.TaggedStruct("FailWrite", { session, by: side }),
   Schema.TaggedStruct("Cut", { session }),
   Schema.TaggedStruct("Open", { session })

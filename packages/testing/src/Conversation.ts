@@ -32,7 +32,13 @@ export const Conversation = Schema.Struct({
  */
 export type Conversation = typeof Conversation.Type
 
-const length = 24
+/**
+ * How many commands a conversation has at most.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const length = 24
 
 /**
  * Conversations of up to 24 commands, as a property is given them. One that fails shrinks to few commands and no faults, if it
@@ -59,5 +65,5 @@ export const arbitrary: Arbitrary.Arbitrary<Conversation> = Arbitrary.all({
   // More is promised where nothing gets lost, so that is drawn more often.
   faults: Arbitrary.schema(Schema.Union([OrderKeeping, Faults])),
   seed: Arbitrary.schema(Conversation.fields.seed),
-  commands: Arbitrary.array(Arbitrary.schema(Command), { maxLength: length })
+  commands: Arbitrary.array(Arbitrary.schema(Command), { minLength: 1, maxLength: length })
 })

@@ -7,6 +7,7 @@ import { JsonRpc } from "@effect-mcp/protocol"
 import type { Command } from "./Command.ts"
 import * as Faults from "./Faults.ts"
 import type { History } from "./History.ts"
+import { lastId } from "./internal/injections.ts"
 import * as Model from "./internal/Model.ts"
 
 /**
@@ -44,6 +45,7 @@ const undisturbed: { readonly [tool: string]: ReadonlyArray<string> } = {
   later: ["Success"],
   never: ["Timeout"],
   steps: ["Success"],
+  walk: ["Success"],
   refuse: ["-32602"],
   die: ["-32603"],
   throwNull: ["-32603"],
@@ -58,6 +60,17 @@ const undisturbed: { readonly [tool: string]: ReadonlyArray<string> } = {
   roots: ["Success"]
 }
 
+/** How long a request may take, as its deadline was put off by the progress that came. */
+const allowed = ({ at, deadline, steps, total }: Model.Asked): number => {
+  if (total === undefined) return deadline
+  const latest = steps.at(-1)?.at ?? at
+  return Math.min(latest - at + deadline, Math.max(total, 0))
+}
+
+/** May a request end by its deadline, although nothing disturbs it? */
+const isShort = ({ deadline, total }: Model.Asked): boolean =>
+  Math.min(deadline, total ?? Number.POSITIVE_INFINITY) < 5000
+
 const overloaded = -32010
 
 /** The commands in which the program itself gave up calls. */
@@ -71,7 +84,9 @@ const laws: ReadonlyArray<Law> = [
     name: "law 1: every request ends exactly once, and in time",
     lossy: true,
     *findings({ asked }) {
-      for (const { at, deadline, ended, endings, nonce, place, what } of asked) {
+      for (const request of asked) {
+        const { at, ended, endings, nonce, place, what } = request
+        const deadline = allowed(request)
         const named = `request ${nonce} (${what})`
         if (ended === undefined) yield { place, problem: `${named} never ended` }
         else if (endings !== 1) yield { place: ended.place, problem: `${named} ended ${endings} times` }
@@ -88,21 +103,29 @@ const laws: ReadonlyArray<Law> = [
     lossy: false,
     *findings({ asked, intact, opened, session, side }, history) {
       if (!intact || opened === undefined) return
+      const ready = history.entries.findIndex((entry) =>
+        entry.session === session && entry.side === "client" && entry.happening._tag === "Event" &&
+        entry.happening.event._tag === "StateChanged" && entry.happening.event.to === "Operating"
+      )
       const crowded = history.entries.some(({ happening, session: of }) =>
         of === session && happening._tag === "Event" && happening.event._tag === "Refused" &&
         happening.event.code === overloaded
       )
-      for (const { deadline, ended, nonce, probe, steps, what } of asked) {
+      for (const request of asked) {
+        const { ended, nonce, place, probe, steps, what } = request
         if (ended === undefined) continue
         const { code, kind } = ended.end
         if (what === "steps" && kind === "Success" && steps.length !== 4) {
-          yield { place: ended.place, problem: `request ${nonce} (steps) saw steps ${steps} of 1,2,3,4` }
+          yield { place: ended.place, problem: `request ${nonce} (steps) saw ${steps.length} steps of 4` }
         }
-        const slow = deadline < 5000 ? ["Timeout"] : []
+        const slow = isShort(request) ? ["Timeout"] : []
         const given = !probe && interrupts(history) ? ["Interrupted"] : []
         const full = [`${overloaded}`]
         // What a server asks on its own account needs a stream that the client may not have opened yet.
-        const noRoute = side === "server" && history.conversation.form === "StreamPerRequest" ? ["SendFailed"] : []
+        const early = ready === -1 || place <= ready
+        const noRoute = side === "server" && history.conversation.form === "StreamPerRequest" && early
+          ? ["SendFailed"]
+          : []
         // What a handler asks of the other side may be one too many there.
         const refused = what.startsWith("elicit") && crowded ? ["-32600"] : []
         const expected = [...(undisturbed[what] ?? []), ...slow, ...given, ...full, ...noRoute, ...refused]
@@ -131,7 +154,7 @@ const laws: ReadonlyArray<Law> = [
       if (!orderly || side !== "client" || first?.ended === undefined) return
       const { code, kind } = first.ended.end
       const given = interrupts(history) ? ["Interrupted"] : []
-      const slow = first.deadline < 5000 ? ["Timeout"] : []
+      const slow = isShort(first) ? ["Timeout"] : []
       if (kind === "Success" || code === overloaded || [...given, ...slow].includes(kind)) return
       yield { place: first.ended.place, problem: `request ${first.nonce} (close) ended as ${kind}` }
     }
@@ -210,10 +233,15 @@ const laws: ReadonlyArray<Law> = [
         const request = outbound.find((one) => one.nonce === nonce)
         if (request === undefined || ended === undefined) continue
         const answered = ended.end.kind === "Success" || ended.end.kind === "ErrorResponse"
-        const due = request.steps.map(({ progress }) => progress)
+        const due = request.steps
         const seen = answered ? due : due.slice(0, steps.length)
         if (JSON.stringify(steps) !== JSON.stringify(seen)) {
-          yield { place: ended.place, problem: `request ${nonce} (${what}) saw steps ${steps} of ${due}` }
+          const told = (steps: ReadonlyArray<Model.Step>) =>
+            steps.map(({ at, progress }) => `${progress} at ${at}`).join(", ")
+          yield {
+            place: ended.place,
+            problem: `request ${nonce} (${what}) saw ${told(steps)}, and there came ${told(due)}`
+          }
         }
       }
       // The side that serves says no more of what it has answered.
@@ -268,6 +296,91 @@ const laws: ReadonlyArray<Law> = [
           yield { place: cancelled, problem: `the handler of ${method} (id ${JSON.stringify(id)}) goes on` }
         }
       }
+    }
+  },
+  {
+    name: "law 5: who ends in good order has answered what it has begun to serve",
+    lossy: false,
+    *findings({ closing, entries, graceful, handlers, inbound, side }, { conversation, entries: all }) {
+      // Where its stream is gone, what could not be written cannot be replaced.
+      const unwritable = conversation.form === "OneStream"
+        ? []
+        : entries.flatMap(({ happening }) => happening._tag === "Unwritable" ? [happening.id] : [])
+      if (!graceful || side !== "server" || closing === undefined) return
+      const toolOf = (nonce: unknown) => {
+        for (const { happening } of all) {
+          if (happening._tag === "Started" && happening.nonce === nonce) return happening.what
+        }
+        return "echo"
+      }
+      for (const { id, nonce, place } of handlers) {
+        if (place > closing || toolOf(nonce) === "never" || unwritable.includes(id)) continue
+        const served = inbound.findLast((one) => one.id === id && one.place < place && !one.duplicate)
+        if (served === undefined || served.cancelled !== undefined || served.replied !== undefined) continue
+        yield { place, problem: `${toolOf(nonce)} (id ${JSON.stringify(id)}) was begun, and never answered` }
+      }
+    }
+  },
+  {
+    name: "law 5: what nobody asked is answered only where it could not be read, and seldom",
+    lossy: true,
+    *findings({ entries, side }) {
+      const unreadable = entries.filter(({ happening }) =>
+        happening._tag === "Event" && (happening.event._tag === "BadFrame" || happening.event._tag === "Malformed")
+      )
+      const complaints = entries.filter(({ happening }) =>
+        happening._tag === "Sent" && !("method" in happening.message) && (happening.message.id ?? null) === null
+      )
+      for (const [index, { at, place }] of complaints.entries()) {
+        if (side === "client") yield { place, problem: "a client answers what it cannot read" }
+        if (unreadable.filter((bad) => bad.place < place).length <= index) {
+          yield { place, problem: "a complaint about nothing" }
+        }
+        if (at - (complaints[index - 20]?.at ?? Number.NEGATIVE_INFINITY) < 1000) {
+          yield { place, problem: "more than twenty complaints within a second" }
+        }
+      }
+    }
+  },
+  {
+    name: "law 5: what a handler died of is told to nobody",
+    lossy: true,
+    *findings({ entries }) {
+      for (const { happening, place } of entries) {
+        if (happening._tag !== "Sent" || !JSON.stringify(happening.message).includes("a secret")) continue
+        yield { place, problem: JSON.stringify(happening.message) }
+      }
+    }
+  },
+  {
+    name: "law 7: the last line counts, also without an end",
+    lossy: false,
+    *findings({ entries, session, side }, { entries: all }) {
+      const ended = all.findIndex((entry) =>
+        entry.session === session && entry.happening._tag === "Commanded" &&
+        typeof entry.happening.command === "object" &&
+        entry.happening.command._tag === "HalfClose" && entry.happening.command.by === "client"
+      )
+      const half = all[ended]?.happening
+      if (side !== "server" || half?._tag !== "Commanded" || typeof half.command === "string") return
+      if (half.command._tag !== "HalfClose" || !half.command.unterminated) return
+      const others = all.filter((entry) =>
+        entry.session === session && entry.happening._tag === "Commanded" &&
+        typeof entry.happening.command === "object" &&
+        ["Cut", "Close", "FailWrite", "HalfClose", "Call", "CallAndInterrupt"].includes(entry.happening.command._tag)
+      )
+      const over = all.slice(0, ended).some((entry) =>
+        entry.session === session && entry.happening._tag === "Event" &&
+        entry.happening.event._tag === "StateChanged" &&
+        (entry.happening.event.to === "Closing" || entry.happening.event.to === "Closed")
+      )
+      // What else ends a session may end it before.
+      if (others.length > 1 || over) return
+      const came = entries.some(({ happening }) =>
+        happening._tag === "Received" && "method" in happening.message && "id" in happening.message &&
+        happening.message.id === lastId
+      )
+      if (!came) yield { place: ended, problem: "the last line never came" }
     }
   },
   {
@@ -340,7 +453,22 @@ const laws: ReadonlyArray<Law> = [
   {
     name: "law 8: a request that is given up is cancelled at the peer, once; no other is, and never the handshake",
     lossy: false,
-    *findings({ asked, closing, outbound, quiet }) {
+    *findings({ asked, closing, entries, outbound, quiet, strayCancels }, { conversation }) {
+      for (const { place } of strayCancels) yield { place, problem: "what was cancelled was never sent" }
+      const looked = entries.find(({ happening }) => happening === quiet)?.place ?? 0
+      for (const { cancels, id, method, place, responses } of outbound) {
+        // Where there are streams, a request may have had none to go on.
+        if (
+          conversation.form !== "OneStream" || quiet?.state !== "Operating" || closing !== undefined && closing < looked
+        ) break
+        if (place > looked || method === "initialize" || responses.some((response) => response.place < looked)) continue
+        if (cancels !== 1) {
+          yield {
+            place,
+            problem: `${method} (${JSON.stringify(id)}) has no response, and was cancelled ${cancels} times`
+          }
+        }
+      }
       for (const { cancels, method, place } of outbound) {
         if (cancels > 1) yield { place, problem: `${method} was cancelled ${cancels} times` }
         if (cancels > 0 && method === "initialize") yield { place, problem: "the handshake was cancelled" }

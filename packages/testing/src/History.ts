@@ -60,6 +60,7 @@ export type Happening =
     readonly nonce: number
     readonly what: string
     readonly deadline: number
+    readonly total: number | undefined
     readonly probe: boolean
   }
   | { readonly _tag: "Stepped"; readonly nonce: number; readonly progress: number }

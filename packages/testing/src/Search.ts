@@ -5,7 +5,7 @@
  */
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
-import { arbitrary, type Conversation } from "./Conversation.ts"
+import { arbitrary, type Conversation, length } from "./Conversation.ts"
 import * as ConversationLaws from "./ConversationLaws.ts"
 import * as FailureReport from "./FailureReport.ts"
 import type { History } from "./History.ts"
@@ -22,6 +22,8 @@ export interface Options {
   readonly runs: number
   /** Where to begin; the same seed draws the same conversations. */
   readonly seed: number | string
+  /** How long the conversations grow in the course of the search, in commands. Default: as long as they may be. */
+  readonly size?: number | undefined
   /** How many conversations to try in order to make a failing one shorter. Default 3,000. */
   readonly maxShrinks?: number | undefined
 }
@@ -61,7 +63,7 @@ const unheld = (thrown: unknown): ConversationLaws.Violation => ({
  *   interleaving: "Random",
  *   faults: { ...Faults.none, split: true },
  *   seed: 3,
- *   commands: [{ _tag: "Call", session: 0, tool: "steps", deadline: 60_000 }]
+ *   commands: [{ _tag: "Call", session: 0, tool: "steps", deadline: 60_000, extension: "None" }]
  * })
  *
  * export const broken = violations.map(({ law }) => law) // => []
@@ -94,18 +96,22 @@ export const judge = (
  * @category running
  * @since 0.1.0
  */
-export const run = ({ maxShrinks = 3000, runs, seed }: Options): Effect.Effect<Found | undefined> =>
-  Effect.map(
-    Arbitrary.checkEffect(arbitrary, (conversation) => judge(conversation).violations.length === 0, {
-      runs,
-      seed,
-      maxShrinks
-    }),
-    (result) =>
-      result._tag === "Falsified"
-        ? { conversation: result.shrunkInput, runs: result.runs, ...judge(result.shrunkInput) }
-        : undefined
-  )
+export const run = ({ maxShrinks = 3000, runs, seed, size = length }: Options): Effect.Effect<Found | undefined> =>
+  Effect.suspend(() => {
+    // What is made shorter has to break the law that was found to be broken, not just any.
+    let broken: string | undefined
+    const holds = (conversation: Conversation): boolean => {
+      const laws = judge(conversation).violations.map(({ law }) => law)
+      broken ??= laws[0]
+      return broken === undefined || !laws.includes(broken)
+    }
+    return Effect.map(Arbitrary.checkEffect(arbitrary, holds, { runs, seed, size, maxShrinks }), (result) => {
+      if (result._tag !== "Falsified") return undefined
+      const { history, violations } = judge(result.shrunkInput)
+      const sorted = violations.toSorted((a, b) => Number(b.law === broken) - Number(a.law === broken))
+      return { conversation: result.shrunkInput, runs: result.runs, history, violations: sorted }
+    })
+  })
 
 /**
  * What was found, for a person to read.

@@ -102,7 +102,7 @@ const makeLane = (options: Options, name: string, clock: Clock.Clock): Lane => {
   let ended = false
   let isCut = false
 
-  const open = (origin?: Transport.Origin): SimulatedWire.Channel =>
+  const open = (origin?: Transport.Origin): LineFraming.Decoder =>
     LineFraming.decoder((frame, bytes) =>
       receive?.({ frame, bytes, ...(origin === undefined ? undefined : { origin }) })
     )
@@ -111,7 +111,10 @@ const makeLane = (options: Options, name: string, clock: Clock.Clock): Lane => {
   const end = (writable: boolean, exit?: CloseReason.ProcessExit) => {
     if (ended) return
     ended = true
-    wire.afterwards(plain, () => Deferred.doneUnsafe(over, Exit.succeed({ exit, writable })))
+    wire.afterwards(plain, () => {
+      plain.finish()
+      Deferred.doneUnsafe(over, Exit.succeed({ exit, writable }))
+    })
   }
 
   const pass: Lane["send"] = (message, channel) => {

@@ -10,7 +10,7 @@ import type * as Fiber from "effect/Fiber"
 import type { Command } from "./Command.ts"
 import type { Conversation } from "./Conversation.ts"
 import type { Happening, History } from "./History.ts"
-import { lineOf } from "./internal/injections.ts"
+import { lineOf, progressBehind, unterminated } from "./internal/injections.ts"
 import type { Asked, Book } from "./internal/Recorder.ts"
 import * as SimulatedSession from "./internal/SimulatedSession.ts"
 import { nonceOf } from "./internal/simulatedTools.ts"
@@ -22,6 +22,9 @@ const quietMillis = 120_000
 /** How long a probe may take, and how long the sessions have to close, in milliseconds. */
 const probeMillis = 10_000
 const closingMillis = 60_000
+
+/** For how long progress may put a deadline off, in milliseconds. */
+const totals = { None: undefined, Capped: 45, Free: 3_600_000 }
 
 /** How long a question of the server waits, in milliseconds. */
 const patience = 5000
@@ -45,7 +48,7 @@ const nothing = () => undefined
  *   interleaving: "Fair",
  *   faults: { ...Faults.none, delay: 40 },
  *   seed: 7,
- *   commands: [{ _tag: "Call", session: 0, tool: "never", deadline: 60_000 }, { _tag: "Close", session: 0, by: "server" }]
+ *   commands: [{ _tag: "Call", session: 0, tool: "never", deadline: 60_000, extension: "None" }, { _tag: "Close", session: 0, by: "server" }]
  * })
  *
  * export const ends = history.entries.flatMap(({ happening }) =>
@@ -79,6 +82,7 @@ export const run = (conversation: Conversation): History => {
           recorders.client.asking(asked, (nonce) =>
             session.callTool(asked.what, { nonce }, {
               deadline: asked.deadline,
+              ...(asked.total === undefined ? undefined : { extendOnProgress: true, maxTotal: asked.total }),
               onProgress: ({ progress }) =>
                 Effect.sync(() => recorders.client.note({ _tag: "Stepped", nonce, progress }))
             }), nonceOf)
@@ -114,7 +118,7 @@ export const run = (conversation: Conversation): History => {
         client,
         (session) =>
           recorders.client.asking(
-            { what: "ping", deadline: patience, probe: true },
+            { what: "ping", deadline: patience, total: undefined, probe: true },
             () => session.ping({ deadline: patience }),
             nothing
           )
@@ -125,17 +129,22 @@ export const run = (conversation: Conversation): History => {
   const carryOut = (command: Command): void => {
     switch (command._tag) {
       case "Call":
-        calls.push(call(command.session, { what: command.tool, deadline: command.deadline, probe: false }))
+        calls.push(call(command.session, {
+          what: command.tool,
+          deadline: command.deadline,
+          total: totals[command.extension],
+          probe: false
+        }))
         return
       case "CallAndInterrupt": {
-        const fiber = call(command.session, { what: command.tool, deadline: 60_000, probe: false })
+        const fiber = call(command.session, { what: command.tool, deadline: 60_000, total: undefined, probe: false })
         world.act(() => fiber.interruptUnsafe())
         calls.push(fiber)
         return
       }
       case "Burst":
         for (let count = 0; count < command.count; count++) {
-          calls.push(call(command.session, { what: command.tool, deadline: 60_000, probe: false }))
+          calls.push(call(command.session, { what: command.tool, deadline: 60_000, total: undefined, probe: false }))
         }
         return
       case "Interrupt":
@@ -144,11 +153,14 @@ export const run = (conversation: Conversation): History => {
         return world.advance(command.millis)
       case "Inject": {
         const { pair, recorders } = open(command.session)
-        const towards = command.at === "client" ? pair.toClient : pair.toServer
-        return world.act(() => towards.inject(lineOf(command.what, recorders[command.at].last)))
+        const { at, what } = command
+        const towards = at === "client" ? pair.toClient : pair.toServer
+        if (what !== "ProgressBehind") return world.act(() => towards.inject(lineOf(what, recorders[at].last)))
+        const other = at === "client" ? recorders.server : recorders.client
+        return other.behindReply((id) => towards.inject(progressBehind(id)))
       }
       case "Ask":
-        return ask(command.session, { what: command.what, deadline: patience, probe: false })
+        return ask(command.session, { what: command.what, deadline: patience, total: undefined, probe: false })
       case "Notify": {
         const { client, server } = open(command.session)
         const notifying = command.by === "client"
@@ -167,6 +179,9 @@ export const run = (conversation: Conversation): History => {
       case "HalfClose": {
         const { pair } = open(command.session)
         const from = command.by === "client" ? pair.toServer : pair.toClient
+        if (command._tag === "HalfClose" && command.unterminated && command.by === "client") {
+          world.act(() => from.inject(unterminated))
+        }
         return world.act(command._tag === "FailWrite" ? from.failNext : from.end)
       }
       case "Cut":
@@ -210,8 +225,8 @@ export const run = (conversation: Conversation): History => {
   note(0, { _tag: "Commanded", command: "Probe" })
   for (const session of sessions.keys()) {
     ping(session)
-    call(session, { what: "echo", deadline: patience, probe: true })
-    ask(session, { what: "ping", deadline: patience, probe: true })
+    call(session, { what: "echo", deadline: patience, total: undefined, probe: true })
+    ask(session, { what: "ping", deadline: patience, total: undefined, probe: true })
   }
   world.advance(probeMillis)
 

@@ -95,9 +95,9 @@ describe("simulated conversations", () => {
 
   it("an hour passes in no time", () => {
     const history = Simulation.run(conversation([
-      { _tag: "Call", session: 0, tool: "never", deadline: 60_000 },
+      { _tag: "Call", session: 0, tool: "never", deadline: 60_000, extension: "None" },
       { _tag: "Advance", millis: 3_600_000 },
-      { _tag: "Call", session: 0, tool: "echo", deadline: 60_000 }
+      { _tag: "Call", session: 0, tool: "echo", deadline: 60_000, extension: "None" }
     ]))
     assert.deepStrictEqual(ends(history).slice(0, 2), ["Timeout", "Success"])
     assert.isAbove(history.entries.at(-1)?.at ?? 0, 3_600_000)
@@ -157,7 +157,7 @@ describe("a search", () => {
 
 describe("the report of a failure", () => {
   const history = Simulation.run(conversation([
-    { _tag: "Call", session: 0, tool: "steps", deadline: 60_000 },
+    { _tag: "Call", session: 0, tool: "steps", deadline: 60_000, extension: "None" },
     { _tag: "Advance", millis: 100 },
     { _tag: "Cut", session: 0 }
   ], { faults: { ...Faults.none, delay: 3, split: true } }))
@@ -175,7 +175,7 @@ describe("the report of a failure", () => {
   it("says what is wrong, under what faults, and what was done", () => {
     assert.include(report, "law 1: client 0: request 0 never ended")
     assert.include(report, "OneStream, Fair, delay 3 ms, split, seed 1, 3 commands:")
-    assert.include(report, "  Call {\"session\":0,\"tool\":\"steps\",\"deadline\":60000}")
+    assert.include(report, "  Call {\"session\":0,\"tool\":\"steps\",\"deadline\":60000,\"extension\":\"None\"}")
   })
 
   it("says who said what and when, with the states of both sides", () => {
@@ -187,7 +187,7 @@ describe("the report of a failure", () => {
 
   it("draws a sequence, with a cross for what got lost", () => {
     const cut = Simulation.run(conversation([
-      { _tag: "Call", session: 0, tool: "echo", deadline: 60_000 },
+      { _tag: "Call", session: 0, tool: "echo", deadline: 60_000, extension: "None" },
       { _tag: "Cut", session: 0 }
     ], { faults: { ...Faults.none, delay: 40 }, seed: 4 }))
     const lines = FailureReport.sequenceDiagram(cut, 0).split("\n")

@@ -14,6 +14,8 @@ export interface Side {
   readonly asked: ReadonlyArray<Asked>
   /** The requests this side has sent. */
   readonly outbound: ReadonlyArray<Outbound>
+  /** The cancellations this side has sent, of requests that it has not. */
+  readonly strayCancels: ReadonlyArray<Placed>
   /** The requests that came to this side. */
   readonly inbound: ReadonlyArray<Inbound>
   /** The replies of this side to no request, or to one that has its reply or was taken back. */
@@ -30,6 +32,8 @@ export interface Side {
   readonly intact: boolean
   /** Did nothing happen to it but that its own server closed it in good order? */
   readonly orderly: boolean
+  /** Did nothing happen to it but once that its server closed it, or that its client had no more to say? */
+  readonly graceful: boolean
 }
 
 /** An entry, and its place in the history. */
@@ -44,12 +48,19 @@ export interface Asked {
   readonly nonce: number
   readonly what: string
   readonly deadline: number
+  readonly total: number | undefined
   readonly probe: boolean
   readonly place: number
   readonly at: number
   readonly ended: { readonly place: number; readonly at: number; readonly end: End } | undefined
   readonly endings: number
-  readonly steps: ReadonlyArray<number>
+  readonly steps: ReadonlyArray<Step>
+}
+
+/** A step of progress: seen by who asked, or come from the peer. */
+export interface Step {
+  readonly at: number
+  readonly progress: number
 }
 
 /** A request that was sent, and what came back to it. */
@@ -64,7 +75,7 @@ export interface Outbound {
   >
   readonly cancels: number
   /** The steps of progress that grow, and came before the first response. */
-  readonly steps: ReadonlyArray<{ readonly place: number; readonly progress: number }>
+  readonly steps: ReadonlyArray<Step>
 }
 
 /** A request that came: whether it was one too many, and what became of it. */
@@ -113,6 +124,15 @@ const closesInside = ({ happening }: Entry): boolean =>
   happening._tag === "Commanded" && typeof happening.command === "object" && "tool" in happening.command &&
   happening.command.tool === "close"
 
+/** The server closes its session, or the client says that it will say no more. */
+const isGraceful = (entry: Entry): boolean => {
+  if (closesInside(entry)) return true
+  if (entry.happening._tag !== "Commanded" || typeof entry.happening.command === "string") return false
+  const { command } = entry.happening
+  return (command._tag === "Close" && command.by === "server") ||
+    (command._tag === "HalfClose" && command.by === "client")
+}
+
 /** Something that may keep a request from its answer, or a session from its life. */
 const disturbs = (entry: Entry): boolean => {
   if (entry.happening._tag !== "Commanded" || typeof entry.happening.command === "string") return false
@@ -138,12 +158,13 @@ const disturbs = (entry: Entry): boolean => {
 }
 
 const askedOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<Asked> => {
-  const byNonce = new Map<number, Writable<Asked> & { steps: Array<number> }>()
+  const byNonce = new Map<number, Writable<Asked> & { steps: Array<Step> }>()
   for (const { at, happening, place } of entries) {
     if (happening._tag === "Started") {
       byNonce.set(happening.nonce, { ...happening, at, place, ended: undefined, endings: 0, steps: [] })
-    } else if (happening._tag === "Stepped") byNonce.get(happening.nonce)?.steps.push(happening.progress)
-    else if (happening._tag === "Ended") {
+    } else if (happening._tag === "Stepped") {
+      byNonce.get(happening.nonce)?.steps.push({ at, progress: happening.progress })
+    } else if (happening._tag === "Ended") {
       const asked = byNonce.get(happening.nonce)
       if (asked === undefined) continue
       asked.endings++
@@ -153,7 +174,9 @@ const askedOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<Asked> => {
   return [...byNonce.values()]
 }
 
-const outboundOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<Outbound> => {
+/** What was sent, and the cancellations of what was not. */
+const outboundOf = (entries: ReadonlyArray<Placed>) => {
+  const strayCancels: Array<Placed> = []
   type Open = Writable<Outbound> & {
     responses: Array<Outbound["responses"][number]>
     steps: Array<Outbound["steps"][number]>
@@ -168,17 +191,18 @@ const outboundOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<Outbound> => 
       byId.set(id, { id, method, nonce: nonceIn(said), place, responses: [], cancels: 0, steps: [] })
     } else if (isNamed(said, "notifications/cancelled")) {
       const open = byId.get(said.params?.["requestId"])
-      if (open !== undefined) open.cancels++
+      if (open === undefined) strayCancels.push(entry)
+      else open.cancels++
     } else if (isNamed(heard, "notifications/progress")) {
       const open = byId.get(heard.params?.["progressToken"])
       const progress = heard.params?.["progress"]
       if (open === undefined || open.responses.length > 0 || typeof progress !== "number") continue
-      if (progress > (open.steps.at(-1)?.progress ?? Number.NEGATIVE_INFINITY)) open.steps.push({ place, progress })
+      if (progress > (open.steps.at(-1)?.progress ?? Number.NEGATIVE_INFINITY)) open.steps.push({ at, progress })
     } else if (heard !== undefined && isResponse(heard)) {
       byId.get(heard.id)?.responses.push({ place, at, response: heard })
     }
   }
-  return [...byId.values()]
+  return { outbound: [...byId.values()], strayCancels }
 }
 
 /** What came, and the replies to nothing that came. */
@@ -235,14 +259,17 @@ const handlersOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<Handler> => {
   return [...byRun.values()]
 }
 
-/** The handshake is behind a client when it has an answer that it can live with, and behind a server when it has given one. */
+/** The handshake is behind a client when it has an answer that it can live with, and behind a server when it has to give one. */
 const openedOf = (side: Method.Role, entries: ReadonlyArray<Placed>): number | undefined => {
   const asked = new Set<unknown>()
   return entries.find((entry) => {
-    const [from, to] = side === "client" ? [sent(entry), received(entry)] : [received(entry), sent(entry)]
-    if (from !== undefined && isRequest(from) && from.method === "initialize") asked.add(from.id)
-    if (to === undefined || !isResponse(to) || JsonRpc.isFailure(to) || !asked.has(to.id)) return false
-    const revision = member(to.result, "protocolVersion")
+    const asking = side === "client" ? sent(entry) : received(entry)
+    const isFirst = asking !== undefined && isRequest(asking) && asking.method === "initialize"
+    if (isFirst) asked.add(asking.id)
+    if (side === "server") return isFirst
+    const answer = received(entry)
+    if (answer === undefined || !isResponse(answer) || JsonRpc.isFailure(answer) || !asked.has(answer.id)) return false
+    const revision = member(answer.result, "protocolVersion")
     return Revision.supported.some((supported) => supported === revision)
   })?.place
 }
@@ -256,13 +283,13 @@ const sideOf = (
   session: number,
   side: Method.Role,
   entries: ReadonlyArray<Placed>,
-  how: Pick<Side, "intact" | "orderly">
+  how: Pick<Side, "intact" | "orderly" | "graceful">
 ): Side => ({
   session,
   side,
   entries,
   asked: askedOf(entries),
-  outbound: outboundOf(entries),
+  ...outboundOf(entries),
   ...inboundOf(entries),
   handlers: handlersOf(entries),
   opened: openedOf(side, entries),
@@ -283,7 +310,11 @@ export const sides = ({ conversation, entries }: History): ReadonlyArray<Side> =
     const ours = placed.filter((entry) => entry.session === session)
     const disturbances = ours.filter(disturbs)
     const lossy = Faults.isLossy(conversation.faults)
-    const how = { intact: !lossy && disturbances.length === 0, orderly: !lossy && disturbances.every(closesInside) }
+    const how = {
+      intact: !lossy && disturbances.length === 0,
+      orderly: !lossy && disturbances.every(closesInside),
+      graceful: !lossy && disturbances.length === 1 && disturbances.every(isGraceful)
+    }
     return (["client", "server"] as const).map((side) =>
       sideOf(session, side, ours.filter((entry) => entry.side === side), how)
     )

@@ -23,6 +23,8 @@ export interface Recorder {
   ) => Effect.Effect<void>
   /** The last messages of the peer. */
   readonly last: Last
+  /** Does something right behind the next reply. */
+  readonly behindReply: (action: (id: JsonRpc.Response["id"]) => void) => void
 }
 
 /** What a handler serves. */
@@ -36,6 +38,8 @@ export interface Served {
 export interface Asked {
   readonly what: string
   readonly deadline: number
+  /** For how long progress may put the deadline off, at the very most; `undefined` if it does not. */
+  readonly total: number | undefined
   readonly probe: boolean
 }
 
@@ -91,6 +95,14 @@ export const make = (book: Book, session: number, side: Method.Role): Recorder =
       note(writable ? { _tag: "Sent", message } : { _tag: "Unwritable", id: "id" in message ? message.id : undefined })
     }
   }
+  let behind: ((id: JsonRpc.Response["id"]) => void) | undefined
+  const replied = (frame: JsonRpc.Frame) => {
+    const [reply] = JsonRpc.messages(frame)
+    if (behind === undefined || reply === undefined || "method" in reply) return
+    const action = behind
+    behind = undefined
+    action(reply.id)
+  }
   const received = ({ frame }: Transport.Inbound) => {
     if (Result.isFailure(frame)) return note({ _tag: "Unreadable", error: frame.failure })
     for (const message of JsonRpc.messages(frame.success)) {
@@ -102,6 +114,9 @@ export const make = (book: Book, session: number, side: Method.Role): Recorder =
   return {
     note,
     last,
+    behindReply: (action) => {
+      behind = action
+    },
     transport: (transport) => ({
       connect: Effect.map(transport.connect, (connection): Transport.Connection => {
         const { request } = connection
@@ -115,7 +130,7 @@ export const make = (book: Book, session: number, side: Method.Role): Recorder =
           send: (outbound) =>
             Effect.suspend(() => {
               sent(outbound.message)
-              return connection.send(outbound)
+              return Effect.tap(connection.send(outbound), () => Effect.sync(() => replied(outbound.message)))
             }),
           ...(request === undefined ? undefined : {
             request: (message: JsonRpc.Request) =>

@@ -6,7 +6,10 @@ import { resultFor } from "./simulatedTools.ts"
 /** An id that no session gives out. */
 const nobodys = 4711
 
-const frameOf = (what: Exclude<Command.Injection, "NotJson">, last: Last): unknown => {
+const frameOf = (
+  what: Exclude<Command.Injection, "NotJson" | "MuchNotJson" | "ProgressBehind">,
+  last: Last
+): unknown => {
   switch (what) {
     case "Malformed":
       return { jsonrpc: "2.0", id: 1.5, method: "ping" }
@@ -40,6 +43,22 @@ const frameOf = (what: Exclude<Command.Injection, "NotJson">, last: Last): unkno
   }
 }
 
+/** A step of progress of a request that has its response. */
+export const progressBehind = (progressToken: JsonRpc.Response["id"]): string =>
+  `${JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, progress: 99 } })}\n`
+
+/** The id of a request at the very end of what a client sends. */
+export const lastId = "last"
+
+/** A request without the newline that ends it. */
+export const unterminated = JSON.stringify(
+  JsonRpc.request(lastId, "tools/call", { name: "echo", arguments: { nonce: "unterminated" } })
+)
+
+const notJson = "npm warn {\n"
+
 /** What no session has sent, as the line that carries it. Some of it refers to what the peer said last. */
-export const lineOf = (what: Command.Injection, last: Last): string =>
-  what === "NotJson" ? "npm warn {\n" : `${JSON.stringify(frameOf(what, last))}\n`
+export const lineOf = (what: Exclude<Command.Injection, "ProgressBehind">, last: Last): string => {
+  if (what === "NotJson") return notJson
+  return what === "MuchNotJson" ? notJson.repeat(25) : `${JSON.stringify(frameOf(what, last))}\n`
+}

@@ -44,6 +44,16 @@ const steps = (nonce: unknown): Serving =>
     return resultFor(nonce)
   })
 
+/** Takes its time, and says how far it has got. */
+const walk = (nonce: unknown): Serving =>
+  Effect.gen(function*() {
+    for (let step = 1; step <= 8; step++) {
+      yield* RequestContext.progress({ progress: step })
+      yield* Effect.sleep(10)
+    }
+    return resultFor(nonce)
+  })
+
 /** Goes on after it has answered. */
 const linger = (nonce: unknown): Serving =>
   Effect.gen(function*() {
@@ -63,6 +73,8 @@ export const call = (tool: Exclude<Command.Tool, "throwNull" | "close">, nonce: 
       return Effect.never
     case "steps":
       return steps(nonce)
+    case "walk":
+      return walk(nonce)
     case "refuse":
       return Effect.fail(McpError.invalidParams("refused"))
     case "die":
