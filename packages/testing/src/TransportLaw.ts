@@ -18,6 +18,9 @@ export interface Law {
   readonly name: string
   /** Those ids: rules of the specification, as `REQUIREMENTS.md` lists them. */
   readonly requirements: ReadonlyArray<string>
-  /** Fails or dies where the law does not hold, and also where nothing comes of it in time. Each run starts from nothing. */
+  /**
+   * Fails or dies where the law does not hold, and also where nothing comes of it in time. Each run starts from nothing. It does not
+   * end before the transport's scope has closed, so one that never closes is for the runner's own timeout.
+   */
   readonly run: Effect.Effect<void, unknown>
 }
