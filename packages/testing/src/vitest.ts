@@ -4,4 +4,4 @@
  * @since 0.1.0
  */
 export * as JsonSchemaValidatorLaws from "./JsonSchemaValidatorLaws.ts"
-export * as TransportLaws from "./TransportLaws.ts"
+export * as TransportLaws from "./TransportLawSuite.ts"

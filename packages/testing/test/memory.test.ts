@@ -2,18 +2,40 @@ import { MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
 import { LawServer } from "@effect-mcp/testing"
 import { TransportLaws } from "@effect-mcp/testing/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Logger from "effect/Logger"
+import * as Scope from "effect/Scope"
 
-const serving = (pair: Effect.Effect<MemoryTransport.Pair>) =>
-  Effect.gen(function*() {
-    const { client, server } = yield* pair
-    yield* ServerSession.make(LawServer.make(), LawServer.options).pipe(
-      Effect.provideService(Transport.Transport, server),
-      // Some laws are about handlers that die; what is logged of them is no news here.
-      Effect.provide(Logger.layer([]))
-    )
-    return client
-  })
+/** The client's end, and the server's session with the scope that it lives in. */
+type Served = TransportLaws.ClientEnd & {
+  readonly server: Scope.Closeable
+  readonly session: ServerSession.ServerSession["Service"]
+}
 
-TransportLaws.suite("memory, one stream", { serve: serving(MemoryTransport.make()) })
-TransportLaws.suite("memory, a stream for each request", { serve: serving(MemoryTransport.makeMultiStream()) })
+const subject = (
+  form: "OneStream" | "StreamPerRequest",
+  pair: Effect.Effect<MemoryTransport.Pair>
+): TransportLaws.Subject<Served> => ({
+  form,
+  serve: Effect.gen(function*() {
+    const ends = yield* pair
+    const server = yield* Scope.fork(yield* Effect.scope)
+    const session = yield* ServerSession.make(LawServer.make(), { ...LawServer.options, limits: { gracefulClose: 0 } })
+      .pipe(
+        Effect.provideService(Transport.Transport, ends.server),
+        Scope.provide(server),
+        // Some laws are about handlers that die; what is logged of them is no news here.
+        Effect.provide(Logger.layer([]))
+      )
+    return { ...ends.client, server, session }
+  }),
+  ended: ({ session }) => session.closed,
+  // There is no wire that could break, but a server that may leave.
+  faults: { cut: ({ server }) => Scope.close(server, Exit.void) }
+})
+
+TransportLaws.suite("memory, one stream", subject("OneStream", MemoryTransport.make()))
+TransportLaws.suite(
+  "memory, a stream for each request",
+  subject("StreamPerRequest", MemoryTransport.makeMultiStream())
+)

@@ -1,17 +1,80 @@
 import { Transport } from "@effect-mcp/session"
 import { TransportLaws } from "@effect-mcp/testing/vitest"
 import { StdioClient } from "@effect-mcp/transport"
+import * as LineFraming from "@effect-mcp/transport/LineFraming"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import { createServer, type Socket } from "node:net"
 import { fileURLToPath } from "node:url"
 
 const program = fileURLToPath(new URL("fixtures/lawServer.ts", import.meta.url))
 
-TransportLaws.suite("stdio, with a child process", {
-  serve: Effect.map(
-    Layer.build(StdioClient.layerNode({ command: process.execPath, args: [program], stderr: () => {} })),
-    (context) => Context.get(context, Transport.Transport)
-  ),
-  runs: 10
+/** A child that has said who it is, and takes bytes to print. */
+interface Child {
+  readonly pid: number
+  readonly control: Socket
+}
+
+/** Waits at a port of its own for the child to say who it is. */
+const controls = Effect.gen(function*() {
+  const child = Deferred.makeUnsafe<Child>()
+  const listener = createServer((control) => {
+    control.on("error", () => {}).once(
+      "data",
+      (bytes) => Deferred.doneUnsafe(child, Exit.succeed({ pid: Number(bytes.toString()), control }))
+    )
+  })
+  yield* Effect.addFinalizer(() => Effect.map(Deferred.poll(child), () => listener.close()))
+  const port = yield* Effect.callback<number>((resume) => {
+    listener.listen(0, "127.0.0.1", () => {
+      const address = listener.address()
+      if (address !== null && typeof address === "object") resume(Effect.succeed(address.port))
+    })
+  })
+  return { port, child: Deferred.await(child) }
+})
+
+/** The client's end, and the child once it is there. */
+type Served = TransportLaws.ClientEnd & { readonly child: Effect.Effect<Child> }
+
+const signal = (name: NodeJS.Signals) => ({ child }: Served) =>
+  // One that is gone already has nothing to hear.
+  Effect.flatMap(child, ({ pid }) => Effect.ignore(Effect.try(() => process.kill(pid, name))))
+
+TransportLaws.suite<Served>("stdio, with a child process", {
+  serve: Effect.gen(function*() {
+    const { child, port } = yield* controls
+    const context = yield* Layer.build(StdioClient.layerNode({
+      command: process.execPath,
+      args: [program, String(port)],
+      stderr: () => {},
+      // A child that has been stopped does not exit when its input ends.
+      exitWithin: "500 millis",
+      terminateWithin: "500 millis"
+    }))
+    const { connect } = Context.get(context, Transport.Transport)
+    // What is done to the child is done when it is there.
+    return { connect: Effect.tap(connect, () => child), child }
+  }),
+  runs: 10,
+  // Its standard streams cannot be seen from here, but what it holds open ends with it.
+  ended: ({ child }) =>
+    Effect.flatMap(child, ({ control }) =>
+      Effect.callback<void>((resume) => {
+        if (control.destroyed) return resume(Effect.void)
+        control.once("close", () => resume(Effect.void))
+      })),
+  faults: {
+    stall: { begin: signal("SIGSTOP"), end: signal("SIGCONT") },
+    cut: signal("SIGKILL"),
+    injectToClient: ({ child }, bytes) =>
+      Effect.flatMap(child, ({ control }) =>
+        Effect.callback<void, Error>((resume) => {
+          control.write(bytes, (error) => resume(error ? Effect.fail(error) : Effect.void))
+        })),
+    messageLimitBytes: LineFraming.defaultLimitBytes
+  }
 })

@@ -1,0 +1,55 @@
+/** A transport of one's own, put through the laws. */
+import { ClientSession, ServerSession } from "@effect-mcp/session"
+import { LawServer } from "@effect-mcp/testing"
+import { TransportLaws } from "@effect-mcp/testing/vitest"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Net from "node:net"
+import * as SocketTransport from "../src/socketTransport.ts"
+import { subject } from "./support/socketSubject.ts"
+
+TransportLaws.suite("a transport over a socket", subject(SocketTransport.over))
+
+const info = { name: "effect-mcp", version: "0.1.0" }
+
+/** A server that serves whoever dials, and the port to dial. */
+const listening = Effect.gen(function*() {
+  const fork = Effect.runForkWith(yield* Effect.context<never>())
+  return yield* Effect.acquireRelease(
+    Effect.callback<{ readonly listener: Net.Server; readonly port: number }>((resume) => {
+      const listener = Net.createServer({ allowHalfOpen: true }, (socket) => {
+        fork(
+          Effect.provide(ServerSession.serve(LawServer.make(), LawServer.options), SocketTransport.over(socket))
+        )
+      })
+      listener.listen(0, "127.0.0.1", () => {
+        const address = listener.address()
+        if (address !== null && typeof address === "object") resume(Effect.succeed({ listener, port: address.port }))
+      })
+    }),
+    ({ listener }) =>
+      Effect.callback<void>((resume) => {
+        listener.close(() => resume(Effect.void))
+      })
+  )
+})
+
+describe("the end that dials", () => {
+  it.live("has a socket for each session, and no socket is left when the sessions have ended", () =>
+    Effect.gen(function*() {
+      const { port } = yield* listening
+      const client = Effect.provide(ClientSession.make({ info }), SocketTransport.dialled(port))
+      const [one, two] = yield* Effect.all([client, client])
+      assert.deepStrictEqual((yield* one.callTool("echo", { value: 1 })).structuredContent, { value: 1 })
+      yield* one.close
+      assert.deepStrictEqual((yield* two.callTool("echo", { value: 2 })).structuredContent, { value: 2 })
+      // The listener closes when its last socket has, or the test does not end.
+    }).pipe(Effect.scoped))
+
+  it.live("says what it could not reach", () =>
+    Effect.gen(function*() {
+      const { port } = yield* Effect.scoped(listening)
+      const error = yield* Effect.flip(Effect.provide(ClientSession.make({ info }), SocketTransport.dialled(port)))
+      assert.include(error.message, `could not connect to 127.0.0.1:${port}`)
+    }).pipe(Effect.scoped))
+})

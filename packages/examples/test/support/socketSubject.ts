@@ -1,0 +1,76 @@
+/** A real server behind a real socket, and what can be done to the connection. */
+import { ServerSession, Transport } from "@effect-mcp/session"
+import { LawServer, type TransportLaws } from "@effect-mcp/testing"
+import { LineFraming } from "@effect-mcp/transport"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Net from "node:net"
+import * as SocketTransport from "../../src/socketTransport.ts"
+
+/** The client's end, and the sockets of both. */
+type Served = TransportLaws.ClientEnd & { readonly atClient: Net.Socket; readonly atServer: Net.Socket }
+
+/** Two sockets that are connected with each other. */
+export const sockets = Effect.acquireRelease(
+  Effect.callback<{ readonly atClient: Net.Socket; readonly atServer: Net.Socket }, Error>((resume) => {
+    const listener = Net.createServer({ allowHalfOpen: true })
+    listener.once("error", (error) => resume(Effect.fail(error)))
+    listener.listen(0, "127.0.0.1", () => {
+      const address = listener.address()
+      if (address === null || typeof address === "string") return
+      const atClient = Net.connect({ port: address.port, host: address.address, allowHalfOpen: true })
+      listener.once("connection", (atServer) => {
+        listener.close()
+        resume(Effect.succeed({ atClient, atServer }))
+      })
+    })
+  }),
+  ({ atClient, atServer }) =>
+    Effect.sync(() => {
+      atClient.destroy()
+      atServer.destroy()
+    })
+)
+
+const write = (socket: Net.Socket, bytes: Uint8Array): Effect.Effect<void, Error> =>
+  Effect.callback((resume) => {
+    socket.write(bytes, (error) => resume(error ? Effect.fail(error) : Effect.void))
+  })
+
+/** Waits until a socket is no more. */
+const closed = (socket: Net.Socket): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    if (socket.destroyed) return resume(Effect.void)
+    socket.once("close", () => resume(Effect.void))
+  })
+
+/** The client's end as this makes it of a socket, before a server over a socket as it should be. */
+export const subject = (
+  over: (socket: Net.Socket) => Layer.Layer<Transport.Transport>
+): TransportLaws.Subject<Served> => ({
+  serve: Effect.gen(function*() {
+    const { atClient, atServer } = yield* sockets
+    // A client that leaves is a client that has stopped sending: what waits for ever would keep the server for longer.
+    yield* ServerSession.serve(LawServer.make(), { ...LawServer.options, limits: { gracefulClose: "2 seconds" } }).pipe(
+      // Some laws are about handlers that die; what is logged of them is no news here.
+      Effect.provide(Layer.merge(SocketTransport.over(atServer), Logger.layer([]))),
+      Effect.forkScoped
+    )
+    const client = Context.get(yield* Layer.build(over(atClient)), Transport.Transport)
+    return { ...client, atClient, atServer }
+  }),
+  ended: ({ atServer }) => closed(atServer),
+  faults: {
+    stall: {
+      begin: ({ atServer }) => Effect.sync(() => atServer.pause()),
+      end: ({ atServer }) => Effect.sync(() => atServer.resume())
+    },
+    cut: ({ atClient, atServer }) => Effect.andThen(Effect.sync(() => atServer.resetAndDestroy()), closed(atClient)),
+    halfClose: ({ atClient }) => Effect.sync(() => atClient.end()),
+    injectToClient: ({ atServer }, bytes) => write(atServer, bytes),
+    injectToServer: ({ atClient }, bytes) => write(atClient, bytes),
+    messageLimitBytes: LineFraming.defaultLimitBytes
+  }
+})

@@ -1,0 +1,35 @@
+import * as Effect from "effect/Effect"
+import * as assert from "node:assert/strict"
+import type { Law } from "../../TransportLaw.ts"
+import type { ClientEnd } from "../../TransportSubject.ts"
+import type { Bench } from "./Bench.ts"
+import { law, topic } from "./Law.ts"
+
+/** What the server asks and says. */
+export const asking = <Served extends ClientEnd>({ open }: Bench<Served>): ReadonlyArray<Law> =>
+  topic("server to client", [
+    law(
+      "[PING-01] law 9: a handler asks the client, while the client waits for that handler",
+      Effect.gen(function*() {
+        const session = yield* open()
+        const results = yield* Effect.forEach([1, 2, 3], () => session.callTool("ask"), { concurrency: "unbounded" })
+        assert.deepStrictEqual(results.map((result) => result.structuredContent), [
+          { answered: true },
+          { answered: true },
+          { answered: true }
+        ])
+      })
+    ),
+
+    law(
+      "[LOG-01] a handler's log message reaches the client, before the result",
+      Effect.gen(function*() {
+        const logged: Array<unknown> = []
+        const session = yield* open({
+          handlers: { "notifications/message": ({ data }) => Effect.sync(() => logged.push(data)) }
+        })
+        yield* session.callTool("say", { data: { words: ["one", "two"] } })
+        assert.deepStrictEqual(logged, [{ words: ["one", "two"] }])
+      })
+    )
+  ])

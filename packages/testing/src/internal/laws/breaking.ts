@@ -1,0 +1,183 @@
+import type { CloseReason, JsonRpc } from "@effect-mcp/protocol"
+import type { Transport } from "@effect-mcp/session"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import * as assert from "node:assert/strict"
+import * as Census from "../../Census.ts"
+import type { Law } from "../../TransportLaw.ts"
+import type { ClientEnd, Faults } from "../../TransportSubject.ts"
+import { type Bench, eventually, untilWaiting } from "./Bench.ts"
+import { law, topic } from "./Law.ts"
+
+/** How a session ends whose connection has broken. */
+const isBreak = ({ _tag }: CloseReason.CloseReason): boolean => _tag === "PeerEnded" || _tag === "TransportFailed"
+
+const sayBroken = (reason: CloseReason.CloseReason) =>
+  assert.ok(isBreak(reason), `closed as ${reason._tag} and not as PeerEnded or TransportFailed`)
+
+/** An end that lets something happen to its connection. */
+const tampered = (
+  end: ClientEnd,
+  tamper: (connection: Transport.Connection) => Effect.Effect<Transport.Connection>
+): ClientEnd => ({ connect: Effect.flatMap(end.connect, tamper) })
+
+/** A connection on which something happens as soon as the first message is handed over. */
+const onFirstMessage = (connection: Transport.Connection, act: Effect.Effect<unknown>): Transport.Connection => {
+  let first = true
+  const meanwhile = <A, E>(send: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    Effect.suspend(() => {
+      if (!first) return send
+      first = false
+      return Effect.andThen(Effect.forkDetach(act), send)
+    })
+  const { request } = connection
+  return {
+    ...connection,
+    send: (outbound) => meanwhile(connection.send(outbound)),
+    ...(request !== undefined && { request: (message: JsonRpc.Request) => meanwhile(request(message)) })
+  }
+}
+
+/** A connection that breaks off, whatever is going on. */
+export const cutting = <Served extends ClientEnd>(
+  { connect, form, open, serve }: Bench<Served>,
+  cut: NonNullable<Faults<Served>["cut"]>
+): ReadonlyArray<Law> =>
+  topic("a connection that breaks off", [
+    law(
+      "[INIT-16] law 1: before the first word there is no session, and a reason",
+      Effect.gen(function*() {
+        const served = yield* serve
+        const end = tampered(served, (connection) => Effect.as(Effect.orDie(cut(served)), connection))
+        const error = yield* Effect.flip(connect(end, { limits: { handshake: "1 hour" } }))
+        assert.strictEqual(error.reason._tag, "Closed")
+        assert.ok(error.reason._tag === "Closed")
+        sayBroken(error.reason.reason)
+      })
+    ),
+
+    law(
+      "[INIT-16] law 1: amid the handshake there is no session, or one that ends",
+      Effect.gen(function*() {
+        const served = yield* serve
+        const end = tampered(served, (connection) =>
+          Effect.succeed(onFirstMessage(connection, Effect.orDie(cut(served)))))
+        const reason = yield* connect(end, { limits: { handshake: "1 hour" } }).pipe(
+          Effect.matchEffect({
+            onSuccess: (session) =>
+              session.closed,
+            onFailure: ({ reason }) =>
+              Effect.sync(() => {
+                assert.ok(reason._tag === "Closed", `the handshake ended as ${reason._tag}`)
+                return reason.reason
+              })
+          })
+        )
+        sayBroken(reason)
+      })
+    ),
+
+    law(
+      "law 1: with nothing in flight the session ends, and later calls have its reason",
+      Effect.gen(function*() {
+        const served = yield* serve
+        const session = yield* connect(served)
+        yield* cut(served)
+        const reason = yield* session.closed
+        sayBroken(reason)
+        assert.strictEqual((yield* session.state)._tag, "Closed")
+        assert.deepStrictEqual((yield* Effect.flip(session.ping())).reason, { _tag: "Closed", reason })
+      })
+    ),
+
+    law(
+      "law 1: every call in flight ends once, with the reason of the session's end",
+      Effect.gen(function*() {
+        const served = yield* serve
+        const session = yield* connect(served)
+        let steps = 0
+        let endings = 0
+        const pending = (tool: string, input: { readonly [name: string]: number } = {}) =>
+          session.callTool(tool, input, {
+            deadline: "Infinity",
+            maxTotal: "Infinity",
+            onProgress: () => Effect.sync(() => steps++)
+          }).pipe(
+            Effect.flip,
+            Effect.tap(() => Effect.sync(() => endings++)),
+            Effect.forkChild
+          )
+        const calls = [
+          yield* pending("wait"),
+          yield* pending("wait"),
+          yield* pending("steps", { count: 1_000_000, gapMillis: 5 })
+        ]
+        yield* untilWaiting(session, 2)
+        yield* eventually(Effect.sync(() => steps > 0))
+        yield* cut(served)
+        const ends = yield* Effect.forEach(calls, Fiber.join)
+        const reason = yield* session.closed
+        sayBroken(reason)
+        for (const end of ends) {
+          // Where it has a stream of its own, that may be the first to end.
+          const ofStream = form === "StreamPerRequest" && end.reason._tag === "SendFailed"
+          if (!ofStream) assert.deepStrictEqual(end.reason, { _tag: "Closed", reason })
+        }
+        assert.strictEqual(endings, 3)
+        assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+      })
+    ),
+
+    law(
+      "law 1: while the session is closing its reason stays",
+      Effect.gen(function*() {
+        const served = yield* serve
+        const session = yield* connect(served)
+        const waiting = yield* Effect.forkChild(Effect.flip(session.callTool("wait", {}, { deadline: "Infinity" })))
+        yield* untilWaiting(session, 1)
+        const closing = yield* Effect.forkChild(session.close, { startImmediately: true })
+        yield* cut(served)
+        assert.deepStrictEqual(yield* Fiber.join(closing), { _tag: "Requested" })
+        assert.deepStrictEqual((yield* Fiber.join(waiting)).reason, { _tag: "Closed", reason: { _tag: "Requested" } })
+      })
+    ),
+
+    law(
+      "law 2: nothing is left of a session whose connection has broken off",
+      Effect.gen(function*() {
+        const census = Census.make()
+        yield* census.count(Effect.gen(function*() {
+          const scope = yield* Scope.make()
+          const served = yield* Scope.provide(serve, scope)
+          const session = yield* Scope.provide(connect(served), scope)
+          const calls = yield* Effect.forEach(
+            ["wait", "wait"],
+            (tool) => Effect.forkDetach(Effect.exit(session.callTool(tool, {}, { deadline: "Infinity" })))
+          )
+          yield* untilWaiting(session, 2)
+          yield* cut(served)
+          yield* Effect.forEach(calls, Fiber.join)
+          yield* Scope.close(scope, Exit.void)
+          assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+        }))
+        yield* eventually(Effect.sync(() => census.living() === 0))
+      })
+    ),
+
+    law(
+      "law 10: the session of another connection goes on",
+      Effect.gen(function*() {
+        const served = yield* serve
+        const broken = yield* connect(served)
+        const other = yield* open()
+        const waiting = yield* Effect.forkChild(other.callTool("wait"))
+        yield* untilWaiting(other, 1)
+        yield* cut(served)
+        yield* broken.closed
+        assert.strictEqual(waiting.pollUnsafe(), undefined)
+        yield* other.ping()
+      })
+    )
+  ])

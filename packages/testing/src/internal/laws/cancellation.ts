@@ -1,0 +1,67 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as assert from "node:assert/strict"
+import type { Law } from "../../TransportLaw.ts"
+import type { ClientEnd } from "../../TransportSubject.ts"
+import { type Bench, call, eventually, isRecord, reported, structured } from "./Bench.ts"
+import { law, topic } from "./Law.ts"
+
+/** Giving up a request, on both sides. */
+export const cancellation = <Served extends ClientEnd>(
+  { open, openRawAndInitialized }: Bench<Served>
+): ReadonlyArray<Law> =>
+  topic("cancellation", [
+    law(
+      "[CAN-04] law 8: interrupting the caller interrupts the handler, once",
+      Effect.gen(function*() {
+        const session = yield* open()
+        const waiting = yield* Effect.forkChild(session.callTool("wait"))
+        yield* eventually(Effect.map(reported(session), (report) => report.waiting === 1))
+        yield* Fiber.interrupt(waiting)
+        yield* eventually(Effect.map(reported(session), (report) => report.interrupted === 1))
+        assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+      })
+    ),
+
+    law(
+      "[TMO-03] [TMO-04] a deadline ends the call on both sides",
+      Effect.gen(function*() {
+        const session = yield* open()
+        const error = yield* Effect.flip(session.callTool("wait", {}, { deadline: 50 }))
+        assert.deepStrictEqual(error.reason, { _tag: "Timeout", afterMillis: 50 })
+        yield* eventually(Effect.map(reported(session), (report) => report.interrupted === 1))
+      })
+    ),
+
+    law(
+      "[CAN-07] law 8: a cancellation right behind its request is not lost",
+      Effect.gen(function*() {
+        const peer = yield* openRawAndInitialized
+        for (let id = 1; id <= 10; id++) {
+          yield* peer.send(call(id, "wait"))
+          yield* peer.send(JsonRpc.notification("notifications/cancelled", { requestId: id }))
+        }
+        yield* eventually(Effect.gen(function*() {
+          yield* peer.send(call(100, "report"))
+          const report = structured(yield* peer.response)
+          return isRecord(report) && report["waiting"] === report["interrupted"] && report["waiting"] === 10
+        }))
+        assert.deepStrictEqual(yield* peer.pending, [])
+      })
+    ),
+
+    law(
+      "[CAN-05] [CAN-09] cancelling what is unknown or finished does nothing",
+      Effect.gen(function*() {
+        const peer = yield* openRawAndInitialized
+        yield* peer.send(call(1, "echo", { value: 1 }))
+        yield* peer.response
+        for (const requestId of [1, "1", 99, null, {}]) {
+          yield* peer.send(JsonRpc.notification("notifications/cancelled", { requestId }))
+        }
+        yield* peer.send(call(2, "echo", { value: 2 }))
+        assert.deepStrictEqual(structured(yield* peer.response), { value: 2 })
+      })
+    )
+  ])

@@ -1,0 +1,62 @@
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import * as assert from "node:assert/strict"
+import * as Census from "../../Census.ts"
+import type { Law } from "../../TransportLaw.ts"
+import type { ClientEnd } from "../../TransportSubject.ts"
+import { type Bench, eventually, reported } from "./Bench.ts"
+import { law, topic } from "./Law.ts"
+
+/** How a session ends by this side's wish. */
+export const closing = <Served extends ClientEnd>({ open }: Bench<Served>): ReadonlyArray<Law> =>
+  topic("the end", [
+    law(
+      "law 1: what is in flight when the session closes ends with the reason",
+      Effect.gen(function*() {
+        const session = yield* open()
+        const waiting = yield* Effect.forkChild(Effect.flip(session.callTool("wait")))
+        yield* eventually(Effect.map(reported(session), (report) => report.waiting === 1))
+        assert.deepStrictEqual(yield* session.close, { _tag: "Requested" })
+        const { reason } = yield* Fiber.join(waiting)
+        assert.deepStrictEqual(reason, { _tag: "Closed", reason: { _tag: "Requested" } })
+        const later = yield* Effect.flip(session.ping())
+        assert.deepStrictEqual(later.reason, { _tag: "Closed", reason: { _tag: "Requested" } })
+      })
+    ),
+
+    law(
+      "law 2: after the scope has closed no fiber and no exchange is left",
+      Effect.gen(function*() {
+        const census = Census.make()
+        yield* census.count(Effect.gen(function*() {
+          const scope = yield* Scope.make()
+          const session = yield* Scope.provide(open(), scope)
+          const calls = yield* Effect.forEach(
+            ["wait", "echo", "ask"],
+            (tool) => Effect.forkDetach(Effect.exit(session.callTool(tool)))
+          )
+          yield* eventually(Effect.map(reported(session), (report) => report.waiting === 1))
+          yield* Scope.close(scope, Exit.void)
+          yield* Effect.forEach(calls, Fiber.join)
+          assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+          assert.strictEqual((yield* session.state)._tag, "Closed")
+        }))
+        yield* eventually(Effect.sync(() => census.living() === 0))
+      })
+    ),
+
+    law(
+      "law 10: two sessions do not see each other",
+      Effect.gen(function*() {
+        const [one, two] = [yield* open(), yield* open()]
+        const waiting = yield* Effect.forkChild(one.callTool("wait"))
+        yield* eventually(Effect.map(reported(one), (report) => report.waiting === 1))
+        assert.deepStrictEqual(yield* reported(two), { waiting: 0, interrupted: 0 })
+        yield* one.close
+        yield* Fiber.await(waiting)
+        yield* two.ping()
+      })
+    )
+  ])

@@ -1,0 +1,70 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import * as assert from "node:assert/strict"
+import type { Law } from "../../TransportLaw.ts"
+import type { ClientEnd } from "../../TransportSubject.ts"
+import { type Bench, call, errorCode, structured } from "./Bench.ts"
+import { law, topic } from "./Law.ts"
+
+/** What goes wrong, and what it costs. */
+export const errors = <Served extends ClientEnd>({ open, openRawAndInitialized }: Bench<Served>): ReadonlyArray<Law> =>
+  topic("errors", [
+    law(
+      "[TOOL-03] [MSG-10] an error travels with its code and message",
+      Effect.gen(function*() {
+        const session = yield* open()
+        const error = yield* Effect.flip(session.callTool("refuse", { code: -4711, message: "not today" }))
+        assert.strictEqual(error.reason._tag, "ErrorResponse")
+        assert.strictEqual(error.reason._tag === "ErrorResponse" && error.reason.error.code, -4711)
+        assert.strictEqual(error.reason._tag === "ErrorResponse" && error.reason.error.message, "not today")
+      })
+    ),
+
+    law(
+      "law 5: a handler that dies, or throws null, is answered without its secrets",
+      Effect.gen(function*() {
+        const session = yield* open()
+        for (const tool of ["die", "throwNull"]) {
+          const { reason } = yield* Effect.flip(session.callTool(tool))
+          assert.strictEqual(reason._tag, "ErrorResponse")
+          if (reason._tag !== "ErrorResponse") return
+          assert.strictEqual(reason.error.code, -32603)
+          assert.strictEqual(reason.error.message, "Internal error")
+          assert.strictEqual(reason.error.data, undefined)
+        }
+        yield* session.ping()
+      })
+    ),
+
+    law(
+      "an unknown method is −32601, params that do not fit are −32602",
+      Effect.gen(function*() {
+        const peer = yield* openRawAndInitialized
+        for (const method of ["no/such", "__proto__", "constructor", "sampling/createMessage"]) {
+          yield* peer.send(JsonRpc.request(method, method, undefined))
+          const response = yield* peer.response
+          assert.deepStrictEqual([response.id, errorCode(response)], [method, -32601])
+        }
+        yield* peer.send(JsonRpc.request(2, "tools/call", { name: 1 }))
+        assert.strictEqual(errorCode(yield* peer.response), -32602)
+      })
+    ),
+
+    law(
+      "[MSG-12] law 7: what is no message costs only itself",
+      Effect.gen(function*() {
+        const peer = yield* openRawAndInitialized
+        yield* peer.send(call(1, "echo", { value: 1 }))
+        yield* peer.send({ jsonrpc: "2.0", id: 1.5, method: "ping" })
+        yield* peer.send(JsonRpc.notification("no/such/notification"))
+        yield* peer.send(JsonRpc.success("never asked", {}))
+        yield* peer.send(call(2, "echo", { value: 2 }))
+        const answers: Array<JsonRpc.Response> = []
+        while (answers.length < 3) answers.push(yield* peer.response)
+        assert.deepStrictEqual(answers.filter((response) => JsonRpc.isFailure(response)).map(errorCode), [-32600])
+        const returned = answers.flatMap((response) => structured(response) ?? [])
+        // They are served at the same time, so either may be the first.
+        assert.deepStrictEqual(new Set(returned), new Set([{ value: 1 }, { value: 2 }]))
+      })
+    )
+  ])

@@ -1,0 +1,171 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import type { SessionEvent } from "@effect-mcp/session"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as assert from "node:assert/strict"
+import type { Law } from "../../TransportLaw.ts"
+import type { ClientEnd, Faults } from "../../TransportSubject.ts"
+import { type Bench, call, errorCode, eventually, shakeHands, structured } from "./Bench.ts"
+import { law, topic } from "./Law.ts"
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+const lineOf = (message: JsonRpc.Message): string => `${JSON.stringify(message)}\n`
+
+/** A message of the server's log, as a line. */
+const logged = (data: string | number): string =>
+  lineOf(JsonRpc.notification("notifications/message", { level: "info", data }))
+
+/** Lines that are no JSON: words, half a message, and half a character. */
+const noJson: ReadonlyArray<Uint8Array> = [
+  bytesOf("npm warn deprecated\n"),
+  bytesOf("{\"jsonrpc\":\"2.0\",\"method\":\n"),
+  Uint8Array.of(0x22, 0xE6, 0xBC, 0x22, 0x0A)
+]
+
+const joined = (chunks: ReadonlyArray<Uint8Array>): Uint8Array => Uint8Array.from(chunks.flatMap((chunk) => [...chunk]))
+
+/** The bytes, cut at these places. */
+const piecesOf = (bytes: Uint8Array, places: ReadonlyArray<number>): ReadonlyArray<Uint8Array> => {
+  const cuts = places.map((place) => place % bytes.length).toSorted((one, two) => one - two)
+  return [0, ...cuts].map((from, index) => bytes.subarray(from, cuts[index])).filter(({ length }) => length > 0)
+}
+
+/** A line of so many bytes, its newline not counted. */
+const lineOfBytes = (length: number): string => {
+  const empty = logged("")
+  return logged("x".repeat(length + 1 - empty.length))
+}
+
+/** What a client makes of bytes that come in any pieces and need be no messages. */
+export const clientFraming = <Served extends ClientEnd>(
+  { connect, runs, serve }: Bench<Served>,
+  inject: NonNullable<Faults<Served>["injectToClient"]>,
+  messageLimitBytes: number | undefined
+): ReadonlyArray<Law> => {
+  const listen = Effect.gen(function*() {
+    const seen: Array<unknown> = []
+    const bad: Array<string> = []
+    const served = yield* serve
+    const observe = (event: SessionEvent.SessionEvent) => event._tag === "BadFrame" && bad.push(event.error._tag)
+    const session = yield* connect(served, {
+      observe,
+      handlers: { "notifications/message": ({ data }) => Effect.sync(() => seen.push(data)) }
+    })
+    return { bad, seen, served, session }
+  })
+
+  const oversized = (limitBytes: number) =>
+    law(
+      `[STD-02] laws 7 and 12: a line of more than ${limitBytes} bytes costs only itself`,
+      Effect.gen(function*() {
+        const { bad, seen, served, session } = yield* listen
+        const longest = lineOfBytes(limitBytes)
+        const tooLong = lineOfBytes(limitBytes + 1)
+        yield* inject(served, bytesOf(`${logged(1)}${tooLong}${logged(2)}${longest}${logged(3)}`))
+        yield* eventually(Effect.sync(() => seen.length === 4))
+        assert.deepStrictEqual(seen.map((data) => typeof data === "string" ? "longest" : data), [1, 2, "longest", 3])
+        assert.deepStrictEqual(bad, ["TooLarge"])
+        yield* session.ping()
+      })
+    )
+
+  return topic("bytes that come to the client", [
+    law(
+      "[STD-02] law 7: lines that are no JSON cost only themselves, in the same chunk as messages",
+      Effect.gen(function*() {
+        const { bad, seen, served, session } = yield* listen
+        yield* inject(
+          served,
+          joined([bytesOf(logged(1)), ...noJson.flatMap((line, index) => [line, bytesOf(logged(index + 2))])])
+        )
+        yield* eventually(Effect.sync(() => seen.length === 4))
+        assert.deepStrictEqual(seen, [1, 2, 3, 4])
+        assert.deepStrictEqual(bad, ["NotJson", "NotJson", "NotJson"])
+        const { structuredContent } = yield* session.callTool("echo", { value: "still here" })
+        assert.deepStrictEqual(structuredContent, { value: "still here" })
+      })
+    ),
+
+    law(
+      "[TRN-01] [STD-02] law 7: wherever a stream of messages is cut, they come whole and in order",
+      Effect.gen(function*() {
+        const { bad, seen, served } = yield* listen
+        const outcome = yield* Arbitrary.checkEffect(
+          Arbitrary.schema(Schema.Struct({
+            values: Schema.NonEmptyArray(Schema.String),
+            places: Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1000 })))
+          })),
+          ({ places, values }) =>
+            Effect.gen(function*() {
+              seen.length = 0
+              const data = values.map((value) => `aé漢🙂${value}`)
+              const bytes = bytesOf(data.map((datum) => logged(datum)).join(""))
+              for (const piece of piecesOf(bytes, places)) yield* inject(served, piece)
+              yield* eventually(Effect.sync(() => seen.length >= data.length))
+              return JSON.stringify(seen) === JSON.stringify(data)
+            }),
+          { runs }
+        )
+        assert.strictEqual(outcome._tag, "Passed", Arbitrary.formatCheckFailure(outcome))
+        assert.deepStrictEqual(bad, [])
+      })
+    ),
+
+    law(
+      "[TRN-01] [STD-02] a message may come byte by byte",
+      Effect.gen(function*() {
+        const { bad, seen, served } = yield* listen
+        for (const byte of bytesOf(logged("aé漢🙂"))) yield* inject(served, Uint8Array.of(byte))
+        yield* eventually(Effect.sync(() => seen.length === 1))
+        assert.deepStrictEqual(seen, ["aé漢🙂"])
+        assert.deepStrictEqual(bad, [])
+      })
+    ),
+
+    ...messageLimitBytes === undefined ? [] : [oversized(messageLimitBytes)]
+  ])
+}
+
+/** What a server makes of bytes that need be no messages. */
+export const serverFraming = <Served extends ClientEnd>(
+  { connectRaw, serve }: Bench<Served>,
+  inject: NonNullable<Faults<Served>["injectToServer"]>
+): ReadonlyArray<Law> =>
+  topic("bytes that come to the server", [
+    law(
+      "[STD-02] law 7: a line that is no JSON is answered, and costs only itself",
+      Effect.gen(function*() {
+        const served = yield* serve
+        const peer = yield* Effect.flatMap(connectRaw(served), shakeHands)
+        yield* inject(
+          served,
+          joined([
+            bytesOf(lineOf(call(1, "echo", { value: 1 }))),
+            ...noJson,
+            bytesOf(lineOf(call(2, "echo", { value: 2 })))
+          ])
+        )
+        const answers: Array<JsonRpc.Response> = []
+        while (answers.length < 2 + noJson.length) answers.push(yield* peer.response)
+        const byId = new Map(answers.map((response) => [response.id, structured(response)]))
+        assert.deepStrictEqual([byId.get(1), byId.get(2)], [{ value: 1 }, { value: 2 }])
+        assert.deepStrictEqual(
+          answers.filter((response) => JsonRpc.isFailure(response)).map(errorCode),
+          noJson.map(() => -32700)
+        )
+      })
+    ),
+
+    law(
+      "[TRN-01] [STD-02] a request may come byte by byte",
+      Effect.gen(function*() {
+        const served = yield* serve
+        const peer = yield* Effect.flatMap(connectRaw(served), shakeHands)
+        const line = bytesOf(lineOf(call(1, "echo", { value: "aé漢🙂" })))
+        for (const byte of line) yield* inject(served, Uint8Array.of(byte))
+        assert.deepStrictEqual(structured(yield* peer.response), { value: "aé漢🙂" })
+      })
+    )
+  ])

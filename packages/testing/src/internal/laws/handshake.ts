@@ -1,0 +1,98 @@
+import { JsonRpc, Revision } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import * as assert from "node:assert/strict"
+import type { Law } from "../../TransportLaw.ts"
+import type { ClientEnd } from "../../TransportSubject.ts"
+import { type Bench, call, errorCode, info, initialize, structured } from "./Bench.ts"
+import { law, topic } from "./Law.ts"
+
+/** How a session begins. */
+export const handshake = <Served extends ClientEnd>(
+  { open, openRaw, openRawAndInitialized }: Bench<Served>
+): ReadonlyArray<Law> =>
+  topic("handshake", [
+    law(
+      "[TRN-01] [INIT-01] [INIT-07] [INIT-08] a session is operating once it is there",
+      Effect.gen(function*() {
+        const session = yield* open()
+        assert.strictEqual((yield* session.state)._tag, "Operating")
+        assert.strictEqual(session.profile.revision, Revision.latest)
+        assert.strictEqual(session.profile.info.name, "law-server")
+        assert.strictEqual(session.profile.instructions, "Every tool shows one side of a session.")
+      })
+    ),
+
+    ...Revision.supported.map((revision) =>
+      law(
+        `[TRN-01] [INIT-04] [INIT-13] both sides settle on ${revision}`,
+        Effect.gen(function*() {
+          const session = yield* open({ revisions: [revision] })
+          assert.strictEqual(session.profile.revision, revision)
+          yield* session.ping()
+        })
+      )
+    ),
+
+    law(
+      "[INIT-05] an unknown revision is answered with the newest",
+      Effect.gen(function*() {
+        const peer = yield* openRaw
+        yield* peer.send(
+          JsonRpc.request(0, "initialize", { protocolVersion: "1999-01-01", capabilities: {}, clientInfo: info })
+        )
+        const response = yield* peer.response
+        assert.strictEqual(JsonRpc.isFailure(response), false)
+        assert.ok(JSON.stringify(response).includes(Revision.latest))
+      })
+    ),
+
+    law(
+      "[PING-01] law 6: before the handshake a ping is answered and a request refused",
+      Effect.gen(function*() {
+        const peer = yield* openRaw
+        yield* peer.send(JsonRpc.request("early", "ping", undefined))
+        assert.deepStrictEqual(yield* peer.response, { jsonrpc: "2.0", id: "early", result: {} })
+        yield* peer.send(call(1, "echo"))
+        const refused = yield* peer.response
+        assert.strictEqual(refused.id, 1)
+        assert.strictEqual(errorCode(refused), -32600)
+        yield* peer.send(initialize)
+        assert.strictEqual(JsonRpc.isFailure(yield* peer.response), false)
+      })
+    ),
+
+    law(
+      "[INIT-02] an initialize that does not fit is refused, and the next one may",
+      Effect.gen(function*() {
+        const peer = yield* openRaw
+        yield* peer.send(JsonRpc.request(0, "initialize", { capabilities: {} }))
+        assert.strictEqual(errorCode(yield* peer.response), -32602)
+        yield* peer.send({ ...initialize, id: 1 })
+        assert.strictEqual(JsonRpc.isFailure(yield* peer.response), false)
+      })
+    ),
+
+    law(
+      "law 6: a second initialize changes nothing",
+      Effect.gen(function*() {
+        const peer = yield* openRawAndInitialized
+        yield* peer.send({ ...initialize, id: 7 })
+        assert.strictEqual(errorCode(yield* peer.response), -32600)
+        yield* peer.send(call(8, "echo", { value: "still here" }))
+        assert.deepStrictEqual(structured(yield* peer.response), { value: "still here" })
+      })
+    ),
+
+    law(
+      "[INIT-10] requests pipelined behind initialize are served",
+      Effect.gen(function*() {
+        const peer = yield* openRaw
+        yield* peer.send(initialize)
+        yield* peer.send(call(1, "echo", { value: 1 }))
+        const first = yield* peer.response
+        const second = yield* peer.response
+        assert.deepStrictEqual([first.id, second.id], [0, 1])
+        assert.deepStrictEqual(structured(second), { value: 1 })
+      })
+    )
+  ])

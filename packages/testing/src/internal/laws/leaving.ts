@@ -1,0 +1,58 @@
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import * as assert from "node:assert/strict"
+import type { Law } from "../../TransportLaw.ts"
+import type { ClientEnd, Faults, Subject } from "../../TransportSubject.ts"
+import { type Bench, untilWaiting } from "./Bench.ts"
+import { law, topic } from "./Law.ts"
+
+/** What the server sees of a client that leaves: a transport lets go of its connection when its scope closes. */
+export const leaving = <Served extends ClientEnd>(
+  { connect, connectRaw, serve }: Bench<Served>,
+  ended: NonNullable<Subject<Served>["ended"]>,
+  stall: Faults<Served>["stall"]
+): ReadonlyArray<Law> =>
+  topic("a client that leaves", [
+    law(
+      "law 2: the connection ends with the scope of its session",
+      Effect.gen(function*() {
+        const served = yield* serve
+        const scope = yield* Scope.make()
+        const session = yield* Scope.provide(connect(served), scope)
+        const waiting = yield* Effect.forkChild(Effect.flip(session.callTool("wait", {}, { deadline: "Infinity" })))
+        yield* untilWaiting(session, 1)
+        yield* Scope.close(scope, Exit.void)
+        assert.strictEqual((yield* Fiber.join(waiting)).reason._tag, "Closed")
+        yield* ended(served)
+      })
+    ),
+
+    law(
+      "law 2: it ends also where nothing was ever said",
+      Effect.gen(function*() {
+        const served = yield* serve
+        yield* Effect.scoped(connectRaw(served))
+        yield* ended(served)
+      })
+    ),
+
+    ...stall === undefined ? [] : [
+      law(
+        "law 2: it ends also where the server took nothing any more",
+        Effect.gen(function*() {
+          const served = yield* serve
+          const scope = yield* Scope.make()
+          const session = yield* Scope.provide(connect(served, { limits: { gracefulClose: 100 } }), scope)
+          yield* stall.begin(served)
+          const call = yield* Effect.forkChild(Effect.flip(session.callTool("echo", { value: 1 })))
+          yield* Effect.sleep(20)
+          yield* Scope.close(scope, Exit.void)
+          assert.strictEqual((yield* Fiber.join(call)).reason._tag, "Closed")
+          yield* stall.end(served)
+          yield* ended(served)
+        })
+      )
+    ]
+  ])

@@ -1,0 +1,131 @@
+import { type ClientSession, HandshakeError } from "@effect-mcp/session"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
+import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
+import * as assert from "node:assert/strict"
+import * as Census from "../../Census.ts"
+import type { Law } from "../../TransportLaw.ts"
+import type { ClientEnd } from "../../TransportSubject.ts"
+import { type Bench, eventually } from "./Bench.ts"
+import { law, topic } from "./Law.ts"
+
+/** Long enough for an answer that comes, and short for one that does not. */
+const deadline = 500
+
+/** What a call came to: what it returned, or why it returned nothing. */
+const outcomeOf = (
+  session: ClientSession.Shape,
+  tool: string,
+  input: { readonly [name: string]: string | number } = {}
+) =>
+  Effect.map(
+    Effect.result(session.callTool(tool, input, { deadline, maxTotal: 2 * deadline })),
+    Result.match({
+      onSuccess: ({ structuredContent }) => ({ ended: "Success", returned: structuredContent?.["value"] }),
+      onFailure: ({ reason }) => ({ ended: reason._tag, returned: undefined })
+    })
+  )
+
+/** What is promised even where messages get lost, come twice, or overtake each other. */
+export const losing = <Served extends ClientEnd>({ form, open }: Bench<Served>): ReadonlyArray<Law> => {
+  // A request that was mutilated or came twice may be refused, and a stream may end without what it was opened for.
+  const legal = new Set(["Success", "Timeout", "ErrorResponse", ...form === "OneStream" ? [] : ["SendFailed"]])
+  const attempt = open({ limits: { handshake: deadline } })
+  // The handshake may get lost as well; each attempt has a connection of its own.
+  const opened = Effect.retry(attempt, { schedule: Schedule.recurs(100) })
+
+  return topic("a lossy connection", [
+    law(
+      "[INIT-16] law 1: every handshake ends, as a session or with a reason",
+      Effect.gen(function*() {
+        const results = yield* Effect.forEach(
+          Array.from({ length: 20 }),
+          () => Effect.result(Effect.scoped(attempt)),
+          { concurrency: "unbounded" }
+        )
+        assert.ok(results.some(Result.isSuccess), "there was no session at all")
+        for (const result of results.filter(Result.isFailure)) {
+          assert.ok(result.failure instanceof HandshakeError.HandshakeError, String(result.failure))
+        }
+      })
+    ),
+
+    law(
+      "[TMO-03] [MSG-07] laws 1 and 3: every call ends, and brings what it asked for if it brings anything",
+      Effect.gen(function*() {
+        const session = yield* opened
+        const values = Array.from({ length: 100 }, (_, index) => `value ${index}`)
+        const outcomes = yield* Effect.forEach(
+          values,
+          (value) => Effect.map(outcomeOf(session, "echo", { value }), (outcome) => ({ ...outcome, value })),
+          { concurrency: "unbounded" }
+        )
+        for (const { ended, returned, value } of outcomes) {
+          assert.ok(legal.has(ended), `${value} ended as ${ended}`)
+          if (ended === "Success") assert.strictEqual(returned, value)
+        }
+        assert.ok(outcomes.some(({ ended }) => ended === "Success"), "no call came back")
+        assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+      })
+    ),
+
+    law(
+      "law 7: whatever came before, what comes whole is taken",
+      Effect.gen(function*() {
+        const session = yield* opened
+        yield* Effect.forEach(Array.from({ length: 100 }), () => outcomeOf(session, "steps", { count: 3 }), {
+          concurrency: "unbounded"
+        })
+        yield* eventually(
+          Effect.map(outcomeOf(session, "echo", { value: "still here" }), ({ returned }) => returned === "still here")
+        )
+        assert.strictEqual((yield* session.state)._tag, "Operating")
+      })
+    ),
+
+    law(
+      "law 2: after the scope has closed no fiber and no exchange is left",
+      Effect.gen(function*() {
+        const census = Census.make()
+        yield* census.count(Effect.gen(function*() {
+          const scope = yield* Scope.make()
+          const session = yield* Scope.provide(opened, scope)
+          const calls = yield* Effect.forEach(
+            ["wait", "echo", "ask", "steps", "wait", "echo", "ask", "steps"],
+            (tool) => Effect.forkDetach(outcomeOf(session, tool, { count: 3 }))
+          )
+          yield* Effect.sleep(50)
+          yield* Scope.close(scope, Exit.void)
+          yield* Effect.forEach(calls, Fiber.join)
+          assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+          assert.strictEqual((yield* session.state)._tag, "Closed")
+        }))
+        yield* eventually(Effect.sync(() => census.living() === 0))
+      })
+    ),
+
+    law(
+      "law 10: two sessions do not see each other",
+      Effect.gen(function*() {
+        const [one, two] = [yield* opened, yield* opened]
+        const asked = Array.from({ length: 50 }, (_, index) => index)
+        const all = (session: ClientSession.Shape, name: string) =>
+          Effect.forEach(asked, (index) => outcomeOf(session, "echo", { value: `${name} ${index}` }), {
+            concurrency: "unbounded"
+          })
+        const [ofOne, ofTwo] = yield* Effect.all([all(one, "one"), all(two, "two")], { concurrency: 2 })
+        for (const [name, outcomes] of [["one", ofOne], ["two", ofTwo]] as const) {
+          outcomes.forEach(({ ended, returned }, index) =>
+            ended === "Success" && assert.strictEqual(returned, `${name} ${index}`)
+          )
+          assert.ok(outcomes.some(({ ended }) => ended === "Success"), `no call of ${name} came back`)
+        }
+        yield* one.close
+        assert.strictEqual((yield* two.state)._tag, "Operating")
+      })
+    )
+  ])
+}

@@ -1,0 +1,90 @@
+import type { SessionEvent } from "@effect-mcp/session"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as assert from "node:assert/strict"
+import type { Law } from "../../TransportLaw.ts"
+import type { ClientEnd } from "../../TransportSubject.ts"
+import { type Bench, call, errorCode, isOdd, structured } from "./Bench.ts"
+import { law, topic } from "./Law.ts"
+
+/** Every response reaches who asked, and comes as it went. */
+export const matching = <Served extends ClientEnd>(
+  { open, openRawAndInitialized, runs }: Bench<Served>
+): ReadonlyArray<Law> =>
+  topic("matching", [
+    law(
+      "[MSG-07] law 3: every response reaches the exchange it answers",
+      Effect.gen(function*() {
+        const odd: Array<SessionEvent.SessionEvent> = []
+        const session = yield* open({ observe: (event) => isOdd(event) && odd.push(event) })
+        const outcome = yield* Arbitrary.checkEffect(
+          Arbitrary.schema(Schema.Array(Schema.String)),
+          (values) =>
+            Effect.gen(function*() {
+              const results = yield* Effect.forEach(values, (value) => session.callTool("echo", { value }), {
+                concurrency: "unbounded"
+              })
+              const returned = results.map((result) => result.structuredContent?.["value"])
+              return returned.length === values.length && returned.every((value, index) => value === values[index])
+            }),
+          { runs }
+        )
+        assert.strictEqual(outcome._tag, "Passed", Arbitrary.formatCheckFailure(outcome))
+        assert.deepStrictEqual(odd, [])
+        assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+      })
+    ),
+
+    law(
+      "[MSG-03] law 3: 1 and \"1\" are two requests",
+      Effect.gen(function*() {
+        const peer = yield* openRawAndInitialized
+        yield* peer.send(call(1, "echo", { value: "number" }))
+        yield* peer.send(call("1", "echo", { value: "string" }))
+        const answers = [yield* peer.response, yield* peer.response]
+        const byId = new Map(answers.map((response) => [response.id, structured(response)]))
+        assert.deepStrictEqual(byId.get(1), { value: "number" })
+        assert.deepStrictEqual(byId.get("1"), { value: "string" })
+      })
+    ),
+
+    law(
+      "law 5: a duplicate id in flight gets an error, the first its answer",
+      Effect.gen(function*() {
+        const peer = yield* openRawAndInitialized
+        yield* peer.send(call(5, "steps", { count: 1, gapMillis: 50 }))
+        yield* peer.send(call(5, "echo", { value: "second" }))
+        assert.strictEqual(errorCode(yield* peer.response), -32600)
+        assert.deepStrictEqual(structured(yield* peer.response), { steps: 1 })
+      })
+    ),
+
+    law(
+      "[TRN-01] [MSG-01] whatever JSON can say comes back as it went",
+      Effect.gen(function*() {
+        const session = yield* open()
+        const outcome = yield* Arbitrary.checkEffect(
+          Arbitrary.schema(Schema.Json),
+          (value) =>
+            Effect.gen(function*() {
+              const { structuredContent } = yield* session.callTool("echo", { value })
+              // JSON has no minus zero.
+              return JSON.stringify(structuredContent) === JSON.stringify({ value })
+            }),
+          { runs }
+        )
+        assert.strictEqual(outcome._tag, "Passed", Arbitrary.formatCheckFailure(outcome))
+      })
+    ),
+
+    law(
+      "[MSG-02] a megabyte of every kind of character comes back as it went",
+      Effect.gen(function*() {
+        const session = yield* open()
+        const value = "aé漢🙂\n\r\u2028\u0000\"\\".repeat(64 * 1024)
+        const result = yield* session.callTool("echo", { value })
+        assert.strictEqual(result.structuredContent?.["value"] === value, true)
+      })
+    )
+  ])

@@ -1,0 +1,71 @@
+import { JsonRpc, type Progress } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import * as assert from "node:assert/strict"
+import type { Law } from "../../TransportLaw.ts"
+import type { ClientEnd } from "../../TransportSubject.ts"
+import type { Bench } from "./Bench.ts"
+import { law, topic } from "./Law.ts"
+
+/** Steps of progress, and where they end. */
+export const progress = <Served extends ClientEnd>(
+  { open, openRawAndInitialized }: Bench<Served>
+): ReadonlyArray<Law> =>
+  topic("progress", [
+    law(
+      "[PRG-03] [PRG-04] law 4: every step, in order, before the result",
+      Effect.gen(function*() {
+        const session = yield* open()
+        const seen: Array<Progress.Progress> = []
+        yield* session.callTool("steps", { count: 200 }, {
+          onProgress: (step) => Effect.sync(() => seen.push(step))
+        })
+        assert.deepStrictEqual(
+          seen.map((step) => step.progress),
+          Array.from({ length: 200 }, (_, index) => index + 1)
+        )
+        assert.deepStrictEqual(seen[0]?.message, "step 1")
+      })
+    ),
+
+    law(
+      "[PRG-05] law 4: a slow consumer still has every step before the result",
+      Effect.gen(function*() {
+        const session = yield* open()
+        const order: Array<string> = []
+        yield* session.callTool("steps", { count: 5 }, {
+          onProgress: (step) => Effect.andThen(Effect.sleep(2), Effect.sync(() => order.push(`step ${step.progress}`)))
+        })
+        order.push("result")
+        assert.deepStrictEqual(order, ["step 1", "step 2", "step 3", "step 4", "step 5", "result"])
+      })
+    ),
+
+    law(
+      "[PRG-05] nothing is said about a request that has been answered",
+      Effect.gen(function*() {
+        const peer = yield* openRawAndInitialized
+        yield* peer.send(
+          JsonRpc.request(1, "tools/call", { name: "linger", arguments: {}, _meta: { progressToken: 0 } })
+        )
+        yield* peer.response
+        yield* Effect.sleep(50)
+        assert.deepStrictEqual(yield* peer.pending, [])
+      })
+    ),
+
+    law(
+      "[PRG-01] a token may be 0",
+      Effect.gen(function*() {
+        const peer = yield* openRawAndInitialized
+        yield* peer.send(
+          JsonRpc.request(1, "tools/call", {
+            name: "steps",
+            arguments: { count: 1 },
+            _meta: { progressToken: 0 }
+          })
+        )
+        const step = yield* peer.receive
+        assert.deepStrictEqual("params" in step ? step.params?.["progressToken"] : undefined, 0)
+      })
+    )
+  ])

@@ -1,0 +1,143 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import type { SessionEvent } from "@effect-mcp/session"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as assert from "node:assert/strict"
+import type { Law } from "../../TransportLaw.ts"
+import type { ClientEnd, Faults } from "../../TransportSubject.ts"
+import { type Bench, call, eventually, isOdd, isRecord, reported, shakeHands, structured } from "./Bench.ts"
+import { law, topic, type Unsorted } from "./Law.ts"
+
+/** More than buffers on the way hold, in messages of a size that any reader takes. */
+const padding = "x".repeat(1024 * 1024)
+const paddings = 24
+
+/** Where there is one stream for everything, nothing behind a message goes out before it. */
+const ofOneStream = <Served extends ClientEnd>(
+  { connect, serve }: Pick<Bench<Served>, "connect" | "serve">,
+  stall: NonNullable<Faults<Served>["stall"]>
+): ReadonlyArray<Unsorted> => [
+  law(
+    "[CAN-01] laws 8 and 12: what the transport had no room for is taken back without a word",
+    Effect.gen(function*() {
+      const told: Array<SessionEvent.SessionEvent> = []
+      const served = yield* serve
+      const session = yield* connect(served, { observe: (event) => event._tag === "CancelSent" && told.push(event) })
+      yield* stall.begin(served)
+      const fillers = yield* Effect.forEach(
+        Array.from({ length: paddings }),
+        () => Effect.forkChild(session.callTool("unit", { padding }))
+      )
+      const waiting = yield* Effect.forkChild(session.callTool("wait"))
+      yield* Effect.sleep(20)
+      yield* Fiber.interrupt(waiting)
+      yield* stall.end(served)
+      yield* Effect.forEach(fillers, Fiber.join)
+      assert.deepStrictEqual(told, [])
+      assert.deepStrictEqual(yield* reported(session), { waiting: 0, interrupted: 0 })
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    })
+  ),
+
+  law(
+    "laws 1 and 12: a peer that takes nothing for too long is given up, and every call ends with that reason",
+    Effect.gen(function*() {
+      const served = yield* serve
+      const session = yield* connect(served, { limits: { write: 100 } })
+      yield* stall.begin(served)
+      const calls = yield* Effect.forEach(
+        Array.from({ length: paddings }),
+        () => Effect.forkChild(Effect.flip(session.callTool("unit", { padding }, { deadline: "Infinity" })))
+      )
+      const stalled = { _tag: "PeerStalled", afterMillis: 100 }
+      assert.deepStrictEqual(yield* session.closed, stalled)
+      for (const { reason } of yield* Effect.forEach(calls, Fiber.join)) {
+        assert.deepStrictEqual(reason, { _tag: "Closed", reason: stalled })
+      }
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    })
+  )
+]
+
+/** A server that takes no bytes for a while. */
+export const stalling = <Served extends ClientEnd>(
+  { connect, connectRaw, form, serve }: Bench<Served>,
+  stall: NonNullable<Faults<Served>["stall"]>
+): ReadonlyArray<Law> =>
+  topic("a stalled peer", [
+    law(
+      "[MSG-07] laws 1 and 3: what is asked meanwhile is answered afterwards, and nothing is lost",
+      Effect.gen(function*() {
+        const odd: Array<SessionEvent.SessionEvent> = []
+        const served = yield* serve
+        const session = yield* connect(served, { observe: (event) => isOdd(event) && odd.push(event) })
+        yield* stall.begin(served)
+        const values = Array.from({ length: 20 }, (_, index) => `value ${index}`)
+        const calls = yield* Effect.forEach(values, (value) => Effect.forkChild(session.callTool("echo", { value })))
+        yield* Effect.sleep(20)
+        yield* stall.end(served)
+        const results = yield* Effect.forEach(calls, Fiber.join)
+        assert.deepStrictEqual(results.map((result) => result.structuredContent), values.map((value) => ({ value })))
+        assert.deepStrictEqual(odd, [])
+        assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+      })
+    ),
+
+    law(
+      "[CAN-07] law 8: what waited goes out in its order, so that no cancellation comes before its request",
+      Effect.gen(function*() {
+        const served = yield* serve
+        const peer = yield* Effect.flatMap(connectRaw(served), shakeHands)
+        yield* stall.begin(served)
+        const sending = yield* Effect.forkChild(Effect.gen(function*() {
+          for (let id = 1; id <= 10; id++) {
+            yield* peer.send(call(id, "wait"))
+            yield* peer.send(JsonRpc.notification("notifications/cancelled", { requestId: id }))
+          }
+        }))
+        yield* Effect.sleep(20)
+        yield* stall.end(served)
+        yield* Fiber.join(sending)
+        let id = 100
+        yield* eventually(Effect.gen(function*() {
+          yield* peer.send(call(id++, "report"))
+          const report = structured(yield* peer.response)
+          return isRecord(report) && report["waiting"] === 10 && report["interrupted"] === 10
+        }))
+        assert.deepStrictEqual(yield* peer.pending, [])
+      })
+    ),
+
+    law(
+      "[TMO-03] law 1: a deadline ends a call meanwhile, and the session goes on",
+      Effect.gen(function*() {
+        const served = yield* serve
+        const session = yield* connect(served)
+        yield* stall.begin(served)
+        const { reason } = yield* Effect.flip(session.callTool("echo", { value: 1 }, { deadline: 50 }))
+        assert.deepStrictEqual(reason, { _tag: "Timeout", afterMillis: 50 })
+        yield* stall.end(served)
+        const { structuredContent } = yield* session.callTool("echo", { value: 2 })
+        assert.deepStrictEqual(structuredContent, { value: 2 })
+      })
+    ),
+
+    law(
+      "[CAN-04] law 8: what is given up meanwhile is not left running",
+      Effect.gen(function*() {
+        const served = yield* serve
+        const session = yield* connect(served)
+        yield* stall.begin(served)
+        const waiting = yield* Effect.forkChild(session.callTool("wait"))
+        yield* Effect.sleep(20)
+        yield* Fiber.interrupt(waiting)
+        yield* stall.end(served)
+        // It may have been taken back, or begun and cancelled. A call behind it sees which.
+        yield* session.callTool("echo", { value: 1 })
+        yield* eventually(Effect.map(reported(session), ({ interrupted, waiting }) => waiting === interrupted))
+        assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+      })
+    ),
+
+    ...form === "StreamPerRequest" ? [] : ofOneStream({ connect, serve }, stall)
+  ])

@@ -1,0 +1,79 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as assert from "node:assert/strict"
+import type { Law } from "../../TransportLaw.ts"
+import type { ClientEnd, Faults } from "../../TransportSubject.ts"
+import { type Bench, call, shakeHands, structured, untilWaiting } from "./Bench.ts"
+import { law, topic } from "./Law.ts"
+
+/** A client that says nothing more, and listens. */
+export const halfClosing = <Served extends ClientEnd>(
+  { connectRaw, serve }: Bench<Served>,
+  halfClose: NonNullable<Faults<Served>["halfClose"]>
+): ReadonlyArray<Law> =>
+  topic("a client that has stopped sending", [
+    law(
+      "law 5: what it has asked for is still answered, steps of progress included",
+      Effect.gen(function*() {
+        const served = yield* serve
+        const peer = yield* Effect.flatMap(connectRaw(served), shakeHands)
+        yield* peer.send(JsonRpc.request(1, "tools/call", {
+          name: "steps",
+          arguments: { count: 3, gapMillis: 5 },
+          _meta: { progressToken: "steps" }
+        }))
+        yield* peer.send(call(2, "echo", { value: 2 }))
+        yield* halfClose(served)
+        const messages: Array<JsonRpc.Message> = []
+        const isResponse = (message: JsonRpc.Message): message is JsonRpc.Response => !("method" in message)
+        while (messages.filter(isResponse).length < 2) messages.push(yield* peer.receive)
+        const answers = new Map(messages.filter(isResponse).map((response) => [response.id, structured(response)]))
+        assert.deepStrictEqual(answers.get(1), { steps: 3 })
+        assert.deepStrictEqual(answers.get(2), { value: 2 })
+        const steps = messages.flatMap((message) => "method" in message ? [message.params?.["progress"]] : [])
+        assert.deepStrictEqual(steps, [1, 2, 3])
+      })
+    )
+  ])
+
+/** A message that cannot be written. */
+export const failingWrites = <Served extends ClientEnd>(
+  { connect, form, serve }: Bench<Served>,
+  failWrite: NonNullable<Faults<Served>["failWrite"]>
+): ReadonlyArray<Law> => {
+  /** A call that waits, and one whose message cannot be written. */
+  const calls = Effect.gen(function*() {
+    const served = yield* serve
+    const session = yield* connect(served)
+    const waiting = yield* Effect.forkChild(Effect.flip(session.callTool("wait", {}, { deadline: "Infinity" })))
+    yield* untilWaiting(session, 1)
+    yield* failWrite(served)
+    const { reason } = yield* Effect.flip(session.callTool("echo", { value: 1 }, { deadline: "Infinity" }))
+    return { reason, session, waiting }
+  })
+
+  return topic("a write that fails", [
+    form === "StreamPerRequest"
+      ? law(
+        "law 1: it ends its own call and no other",
+        Effect.gen(function*() {
+          const { reason, session, waiting } = yield* calls
+          assert.strictEqual(reason._tag, "SendFailed")
+          assert.strictEqual(waiting.pollUnsafe(), undefined)
+          assert.deepStrictEqual(yield* session.inFlight, { sent: 1, served: 0 })
+        })
+      )
+      : law(
+        "law 1: it ends its own call, all others in flight, and the session",
+        Effect.gen(function*() {
+          const { reason: own, session, waiting } = yield* calls
+          assert.ok(own._tag === "Closed" || own._tag === "SendFailed", `it ended as ${own._tag}`)
+          const reason = yield* session.closed
+          assert.ok(reason._tag === "TransportFailed" || reason._tag === "PeerEnded", `closed as ${reason._tag}`)
+          assert.deepStrictEqual((yield* Fiber.join(waiting)).reason, { _tag: "Closed", reason })
+          assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+        })
+      )
+  ])
+}

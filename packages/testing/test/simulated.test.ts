@@ -1,0 +1,73 @@
+import { ServerSession, Transport } from "@effect-mcp/session"
+import { Faults, LawServer, SimulatedTransport } from "@effect-mcp/testing"
+import { TransportLaws } from "@effect-mcp/testing/vitest"
+import * as LineFraming from "@effect-mcp/transport/LineFraming"
+import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
+
+type Form = NonNullable<SimulatedTransport.Options["form"]>
+
+/** The client's end, the whole of what it is an end of, and the server's session. */
+type Served = TransportLaws.ClientEnd & {
+  readonly pair: SimulatedTransport.Pair
+  readonly session: ServerSession.ServerSession["Service"]
+}
+
+const subject = (form: Form, faults: Faults.Faults): TransportLaws.Subject<Served> => {
+  // Each connection has luck of its own, and the same each time that the tests are run.
+  let seed = 0
+  return {
+    serve: Effect.gen(function*() {
+      const pair = yield* SimulatedTransport.make({ seed: seed++, faults, form })
+      const session = yield* ServerSession.make(LawServer.make(), LawServer.options).pipe(
+        Effect.provideService(Transport.Transport, pair.server),
+        Effect.provide(Logger.layer([]))
+      )
+      return { ...pair.client, pair, session }
+    }),
+    form,
+    ended: ({ session }) => session.closed,
+    lossy: Faults.isLossy(faults),
+    faults: {
+      stall: {
+        begin: ({ pair }) => Effect.sync(pair.toServer.stall),
+        end: ({ pair }) => Effect.sync(pair.toServer.recover)
+      },
+      cut: ({ pair }) => Effect.sync(pair.cut),
+      halfClose: ({ pair }) => Effect.sync(pair.toServer.end),
+      failWrite: ({ pair }) => Effect.sync(pair.toServer.failNext),
+      injectToClient: ({ pair }, bytes) => Effect.sync(() => pair.toClient.inject(bytes)),
+      messageLimitBytes: LineFraming.defaultLimitBytes,
+      // Where each request has a stream of its own, what is injected has none, and gets no answer.
+      ...(form === "OneStream" && {
+        injectToServer: ({ pair }: Served, bytes: Uint8Array) => Effect.sync(() => pair.toServer.inject(bytes))
+      })
+    }
+  }
+}
+
+const orderKeeping: Readonly<Record<string, Faults.Faults>> = {
+  "delay": { ...Faults.none, delay: 3 },
+  "delay, split and merge": { ...Faults.none, delay: 3, split: true, merge: true }
+}
+
+const lossy: Readonly<Record<string, Faults.Faults>> = {
+  "drop": { ...Faults.none, drop: true },
+  "duplicate": { ...Faults.none, duplicate: true },
+  "truncate": { ...Faults.none, truncate: true },
+  "everything that loses": {
+    delay: 3,
+    split: true,
+    merge: true,
+    drop: true,
+    duplicate: true,
+    truncate: true,
+    reorder: true
+  }
+}
+
+for (const form of ["OneStream", "StreamPerRequest"] as const) {
+  for (const [name, faults] of Object.entries({ ...orderKeeping, ...lossy })) {
+    TransportLaws.suite(`simulated, ${form}, ${name}`, subject(form, faults))
+  }
+}
