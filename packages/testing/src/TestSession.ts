@@ -62,6 +62,20 @@ export interface Shape {
   readonly transcript: (side: Method.Role) => Effect.Effect<Transcript.Transcript>
 }
 
+/** What a session is made of: the handlers of the server, and what else is to be said of either side. */
+type Parts<S extends Handlers.Handlers<"client", unknown>, C, RClient, RServer> = readonly [
+  handlers: S & Handlers.Only<S, "client">,
+  options?: Options<C & Handlers.Only<C, "server">, RClient, RServer>
+]
+
+type Failure = HandshakeError.HandshakeError | TransportError.TransportError
+
+/** What the handlers and the middleware of both sides need, but for what the session itself brings them. */
+type Services<S, C, RClient, RServer> = Exclude<
+  Handlers.ServicesOf<S, "client"> | Handlers.ServicesOf<C, "server"> | RClient | RServer,
+  Transport.Transport
+>
+
 /**
  * Both sides of a session, for tests.
  *
@@ -201,17 +215,8 @@ export const make = Effect.fnUntraced(function*<
   RClient = never,
   RServer = never
 >(
-  handlers: S & Handlers.Only<S, "client">,
-  options: Options<C & Handlers.Only<C, "server">, RClient, RServer> = {}
-): Effect.fn.Return<
-  Shape,
-  HandshakeError.HandshakeError | TransportError.TransportError,
-  | Scope.Scope
-  | Exclude<
-    Handlers.ServicesOf<S, "client"> | Handlers.ServicesOf<C, "server"> | RClient | RServer,
-    Transport.Transport
-  >
-> {
+  ...[handlers, options = {}]: Parts<S, C, RClient, RServer>
+): Effect.fn.Return<Shape, Failure, Scope.Scope | Services<S, C, RClient, RServer>> {
   const { client, form, server, transports } = options
   const pair = transports ?? (yield* inMemory(form))
   const ends = { client: yield* recorded(pair.client), server: yield* recorded(pair.server) }
@@ -266,21 +271,14 @@ export const layer = <
   RClient = never,
   RServer = never
 >(
-  handlers: S & Handlers.Only<S, "client">,
-  options: Options<C & Handlers.Only<C, "server">, RClient, RServer> = {}
+  ...parts: Parts<S, C, RClient, RServer>
 ): Layer.Layer<
   TestSession | ClientSession.ClientSession | ServerSession.ServerSession,
-  HandshakeError.HandshakeError | TransportError.TransportError,
-  Exclude<
-    Exclude<
-      Handlers.ServicesOf<S, "client"> | Handlers.ServicesOf<C, "server"> | RClient | RServer,
-      Transport.Transport
-    >,
-    Scope.Scope
-  >
+  Failure,
+  Exclude<Services<S, C, RClient, RServer>, Scope.Scope>
 > =>
   Layer.fresh(
-    Layer.effectContext(Effect.map(make<S, C, RClient, RServer>(handlers, options), (session) =>
+    Layer.effectContext(Effect.map(make<S, C, RClient, RServer>(...parts), (session) =>
       Context.make(TestSession, session).pipe(
         Context.add(ClientSession.ClientSession, session.client),
         Context.add(ServerSession.ServerSession, session.server)
