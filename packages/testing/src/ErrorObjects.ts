@@ -8,7 +8,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { choose, oneOf } from "./internal/choose.ts"
 import { text } from "./internal/oddText.ts"
-import { overTheWire } from "./internal/wire.ts"
+import { overTheWire } from "./internal/overTheWire.ts"
 
 /**
  * A code that means something: those of JSON-RPC, those of MCP, and that of this implementation.

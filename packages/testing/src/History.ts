@@ -9,13 +9,13 @@ import type { Command } from "./Command.ts"
 import type { Conversation } from "./Conversation.ts"
 
 /**
- * How a request ended for who made it: with a result, by a `RequestError` of this reason, by interruption, or by a defect. `None`
- * stands for one that never ended.
+ * How a request ended for who made it: with a result, by a `RequestError` of this reason, by interruption, or by a defect.
  *
  * @category models
  * @since 0.1.0
  */
 export interface End {
+  /** `Success`, `Interrupted`, `Died`, or the tag of the reason of the `RequestError`. */
   readonly kind: string
   /** Of an `ErrorResponse`: its code. */
   readonly code: number | undefined
@@ -34,7 +34,9 @@ export type HandlerEnd = "Answered" | "Failed" | "Died" | "Interrupted"
 /**
  * Something that happened, in the order in which it did.
  *
- * - `Commanded`: a command was carried out; `closing` is the end that every conversation has.
+ * - `Commanded`: a command was carried out. Every conversation ends with three that are not its own: in `Quiet` all wires recover,
+ *   and what is on its way comes to rest; in `Probe` both sides of each session ask once more, to see whether it still works;
+ *   in `End` both are closed.
  * - `Sent` and `Received`: a message between a session and its transport. `Unreadable`: bytes that were none. `Unwritable`: a
  *   message that no bytes can carry.
  * - `Event`: what the session said of itself.

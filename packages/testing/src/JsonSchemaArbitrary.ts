@@ -9,6 +9,7 @@ import * as Data from "effect/Data"
 import * as JsonSchema from "effect/JsonSchema"
 import * as Result from "effect/Result"
 import * as SchemaRepresentation from "effect/SchemaRepresentation"
+import { isMembers, type Members } from "./internal/members.ts"
 
 /**
  * The schema has a keyword from which no values can be generated. `path` is the way to it from the top of the schema, the keyword
@@ -41,11 +42,6 @@ export class UnsupportedKeyword extends Data.TaggedError("UnsupportedKeyword")<{
       : `no values can be generated from the keyword ${JSON.stringify(keyword)} at ${place}: ${problem}`
   }
 }
-
-type Members = { readonly [name: string]: unknown }
-
-const isMembers = (value: unknown): value is Members =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** Keywords with a schema, with schemas by name, and with schemas in a row; and those that are known and have none. */
 const withSchema: ReadonlySet<string> = new Set(["items", "additionalProperties"])

@@ -144,7 +144,11 @@ const withinPart = (method: string, part: Part, value: unknown): ReadonlyArray<S
 /** The envelope first, then what is in it: either is drawn as often as the other. */
 type Spoils = readonly [envelope: ReadonlyArray<Spoil>, content: ReadonlyArray<Spoil>]
 
-const spoilsOfRequest = (from: Method.Role, { method, params = {} }: JsonRpc.Request): Spoils => [
+/** Requests and notifications are spoilt alike, but for what is no method of theirs. */
+const spoilsOfMethod = (
+  { method, params = {} }: JsonRpc.Request | JsonRpc.Notification,
+  ofNoMethod: ReadonlyArray<Spoil>
+): Spoils => [
   [
     ...ofWrongVersion,
     ofNullId,
@@ -152,25 +156,20 @@ const spoilsOfRequest = (from: Method.Role, { method, params = {} }: JsonRpc.Req
     ...ofWrongMethod,
     ...withAnswer,
     ...misspelt(method),
-    ...ofOtherSide(from).requests
+    ...ofNoMethod
   ],
   [...ofWrongParams(method), ...withinPart(method, "params", params)]
 ]
 
-const spoilsOfNotification = (from: Method.Role, { method, params = {} }: JsonRpc.Notification): Spoils => [
-  [
-    ...ofWrongVersion,
-    ofNullId,
-    ...ofWrongId,
-    ...ofWrongMethod,
-    ...withAnswer,
-    ...misspelt(method),
+const spoilsOfRequest = (from: Method.Role, request: JsonRpc.Request): Spoils =>
+  spoilsOfMethod(request, ofOtherSide(from).requests)
+
+const spoilsOfNotification = (from: Method.Role, notification: JsonRpc.Notification): Spoils =>
+  spoilsOfMethod(notification, [
     ...ofOtherSide(from).notifications,
     // With an id it is a request, and there is none of that name.
     spoil("MemberUnwanted", "UnknownMethod", ["id"], 1)
-  ],
-  [...ofWrongParams(method), ...withinPart(method, "params", params)]
-]
+  ])
 
 const spoilsOfSuccess = (method: string, { result }: JsonRpc.Success): Spoils => [
   [

@@ -7,6 +7,7 @@
 import * as Data from "effect/Data"
 import * as Equal from "effect/Equal"
 import * as Result from "effect/Result"
+import { isMembers } from "./internal/members.ts"
 import * as PatternText from "./internal/PatternText.ts"
 
 /**
@@ -165,9 +166,6 @@ const shown = (value: unknown): string => {
   const text = JSON.stringify(value) ?? String(value)
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }
-
-const isMembers = (value: unknown): value is { readonly [name: string]: unknown } =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const mismatch = (path: Path, expected: string, found: string): Result.Result<never, Mismatch> =>
   Result.fail({ path, expected, found })

@@ -8,8 +8,8 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { choose } from "./internal/choose.ts"
 import { memoised } from "./internal/memoised.ts"
+import { overTheWire } from "./internal/overTheWire.ts"
 import { trust } from "./internal/trust.ts"
-import { overTheWire } from "./internal/wire.ts"
 
 /** What a schema generates, as it stands on the wire in a member of the handshake's two halves. */
 const inHandshake = <A>(schema: Schema.Codec<A>, part: "params" | "result", member: string) =>

@@ -34,10 +34,15 @@ export interface Options<H = Handlers.Handlers<"server">, RClient = never, RServ
   /** Options of the server. */
   readonly server?: Partial<ServerSession.Options<RServer>>
   /**
-   * `"single-stream"` (the default) has one stream for everything, as stdio does; `"multi-stream"` one for each request, as
-   * Streamable HTTP does, and a standalone stream.
+   * Of a connection in memory: `OneStream` (the default) has one stream for everything, as stdio does; `StreamPerRequest` one for
+   * each request, as Streamable HTTP does, and a standalone stream.
    */
-  readonly form?: "single-stream" | "multi-stream"
+  readonly form?: "OneStream" | "StreamPerRequest" | undefined
+  /**
+   * The two ends of a connection of your own, such as a `SimulatedTransport`, which has its own form. They carry one session.
+   * Default: ends in memory.
+   */
+  readonly transports?: MemoryTransport.Pair | undefined
 }
 
 /**
@@ -56,6 +61,20 @@ export interface Shape {
   /** What has passed so far as this side has it, ready to be printed, or to be played by a `ScriptedPeer` in its place. */
   readonly transcript: (side: Method.Role) => Effect.Effect<Transcript.Transcript>
 }
+
+/** What a session is made of: the handlers of the server, and what else is to be said of either side. */
+type Parts<S extends Handlers.Handlers<"client", unknown>, C, RClient, RServer> = readonly [
+  handlers: S & Handlers.Only<S, "client">,
+  options?: Options<C & Handlers.Only<C, "server">, RClient, RServer>
+]
+
+type Failure = HandshakeError.HandshakeError | TransportError.TransportError
+
+/** What the handlers and the middleware of both sides need, but for what the session itself brings them. */
+type Services<S, C, RClient, RServer> = Exclude<
+  Handlers.ServicesOf<S, "client"> | Handlers.ServicesOf<C, "server"> | RClient | RServer,
+  Transport.Transport
+>
 
 /**
  * Both sides of a session, for tests.
@@ -82,6 +101,9 @@ export interface Shape {
  */
 export class TestSession extends Context.Service<TestSession, Shape>()("@effect-mcp/testing/TestSession") {}
 
+const inMemory = (form: Options["form"]): Effect.Effect<MemoryTransport.Pair> =>
+  form === "StreamPerRequest" ? MemoryTransport.makeMultiStream({ standalone: true }) : MemoryTransport.make()
+
 /** One end of a pair that writes down what crosses it. */
 const recorded = Effect.fnUntraced(function*(end: Transport.Transport["Service"]) {
   const entries: Array<Recording.Entry> = []
@@ -90,7 +112,7 @@ const recorded = Effect.fnUntraced(function*(end: Transport.Transport["Service"]
   return { entries, transport: Context.get(context, Transport.Transport) }
 })
 
-/** The client's last word of the handshake is on its way when its session is there. */
+/** The client's last word of the handshake is on its way when its session is there; in memory it comes in no time. */
 const introduced = (server: ServerSession.Shape): Effect.Effect<void> =>
   Effect.asVoid(Effect.repeat(server.state, {
     until: ({ _tag }) => _tag !== "Opening" && _tag !== "Initializing" && _tag !== "Negotiated"
@@ -100,7 +122,8 @@ const introduced = (server: ServerSession.Shape): Effect.Effect<void> =>
  * Connects a client to a server with these handlers, and lets them shake hands. Both sessions end with the scope. Fails with a
  * `HandshakeError` if the two do not come to terms, as with revisions that have none in common.
  *
- * Nothing here takes time, so that tests run under `TestClock`.
+ * In memory nothing takes time, so that tests run under `TestClock`, and both sides are operating. Over `transports` of your own it
+ * takes what they take, and the server may have yet to hear that the client is ready.
  *
  * A tool that asks its user, and a user who says no:
  *
@@ -147,6 +170,42 @@ const introduced = (server: ServerSession.Shape): Effect.Effect<void> =>
  * }).pipe(Effect.scoped, Effect.provide(TestClock.layer())) // => ["Timeout", "notifications/cancelled"]
  * ```
  *
+ * A server over a slow wire that stalls, recovers, and breaks while it is at work:
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { Faults, SimulatedTransport, TestSession, World } from "@effect-mcp/testing"
+ * import * as Effect from "effect/Effect"
+ * import * as Exit from "effect/Exit"
+ * import * as Fiber from "effect/Fiber"
+ *
+ * const program = Effect.gen(function*() {
+ *   const wire = yield* SimulatedTransport.make({ seed: 1, faults: { ...Faults.none, delay: 40, split: true } })
+ *   const { client } = yield* TestSession.make({
+ *     "tools/call": () => Effect.as(Effect.sleep("10 seconds"), { content: [Content.text("slept")] })
+ *   }, { transports: wire })
+ *
+ *   wire.toClient.stall()
+ *   const late = yield* Effect.flip(client.callTool("sleep", {}, { deadline: "20 seconds" }))
+ *   wire.toClient.recover()
+ *   const { content } = yield* client.callTool("sleep")
+ *
+ *   const calling = yield* Effect.forkChild(Effect.flip(client.callTool("sleep")))
+ *   yield* Effect.sleep("5 seconds")
+ *   wire.cut()
+ *   const lost = yield* Fiber.join(calling)
+ *   return [late.reason._tag, content, lost.reason._tag]
+ * }).pipe(Effect.scoped)
+ *
+ * const world = World.make({ seed: 1 })
+ * const fiber = world.start(program)
+ * world.advance(60_000)
+ * const exit = fiber.pollUnsafe()
+ * export const outcome = exit && Exit.isSuccess(exit) && exit.value
+ * // => ["Timeout", [{ type: "text", text: "slept" }], "Closed"]
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -156,21 +215,10 @@ export const make = Effect.fnUntraced(function*<
   RClient = never,
   RServer = never
 >(
-  handlers: S & Handlers.Only<S, "client">,
-  options: Options<C & Handlers.Only<C, "server">, RClient, RServer> = {}
-): Effect.fn.Return<
-  Shape,
-  HandshakeError.HandshakeError | TransportError.TransportError,
-  | Scope.Scope
-  | Exclude<
-    Handlers.ServicesOf<S, "client"> | Handlers.ServicesOf<C, "server"> | RClient | RServer,
-    Transport.Transport
-  >
-> {
-  const { client, form, server } = options
-  const pair = yield* form === "multi-stream"
-    ? MemoryTransport.makeMultiStream({ standalone: true })
-    : MemoryTransport.make()
+  ...[handlers, options = {}]: Parts<S, C, RClient, RServer>
+): Effect.fn.Return<Shape, Failure, Scope.Scope | Services<S, C, RClient, RServer>> {
+  const { client, form, server, transports } = options
+  const pair = transports ?? (yield* inMemory(form))
   const ends = { client: yield* recorded(pair.client), server: yield* recorded(pair.server) }
   const serving = yield* ServerSession.make<S, RServer>(handlers, {
     info: { name: "server", version: "0.0.0" },
@@ -182,7 +230,8 @@ export const make = Effect.fnUntraced(function*<
     ...client,
     limits: { gracefulClose: 0, ...client?.limits }
   }).pipe(Effect.provideService(Transport.Transport, ends.client.transport))
-  yield* introduced(serving)
+  // Elsewhere it takes its time, and may be lost.
+  if (transports === undefined) yield* introduced(serving)
   return {
     client: asking,
     server: serving,
@@ -210,7 +259,7 @@ export const make = Effect.fnUntraced(function*<
  *
  * export const greeting = program.pipe(Effect.provide(TestSession.layer({
  *   "tools/call": () => Effect.succeed({ content: [Content.text("hello")] })
- * }, { form: "multi-stream" }))) // => { content: [{ type: "text", text: "hello" }] }
+ * }, { form: "StreamPerRequest" }))) // => { content: [{ type: "text", text: "hello" }] }
  * ```
  *
  * @category layers
@@ -222,21 +271,14 @@ export const layer = <
   RClient = never,
   RServer = never
 >(
-  handlers: S & Handlers.Only<S, "client">,
-  options: Options<C & Handlers.Only<C, "server">, RClient, RServer> = {}
+  ...parts: Parts<S, C, RClient, RServer>
 ): Layer.Layer<
   TestSession | ClientSession.ClientSession | ServerSession.ServerSession,
-  HandshakeError.HandshakeError | TransportError.TransportError,
-  Exclude<
-    Exclude<
-      Handlers.ServicesOf<S, "client"> | Handlers.ServicesOf<C, "server"> | RClient | RServer,
-      Transport.Transport
-    >,
-    Scope.Scope
-  >
+  Failure,
+  Exclude<Services<S, C, RClient, RServer>, Scope.Scope>
 > =>
   Layer.fresh(
-    Layer.effectContext(Effect.map(make<S, C, RClient, RServer>(handlers, options), (session) =>
+    Layer.effectContext(Effect.map(make<S, C, RClient, RServer>(...parts), (session) =>
       Context.make(TestSession, session).pipe(
         Context.add(ClientSession.ClientSession, session.client),
         Context.add(ServerSession.ServerSession, session.server)

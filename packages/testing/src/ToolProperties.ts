@@ -11,6 +11,7 @@ import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import { isMembers } from "./internal/members.ts"
 import * as JsonSchemaArbitrary from "./JsonSchemaArbitrary.ts"
 
 /**
@@ -173,9 +174,6 @@ const isLost = ({ reason }: RequestError.RequestError): boolean =>
   (reason._tag === "SendFailed" &&
     (reason.error.reason._tag === "PeerEnded" || reason.error.reason._tag === "WriteFailed"))
 
-const isArguments = (value: unknown): value is Arguments =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /**
  * Calls a tool over and over, with arguments generated from its input schema as `JsonSchemaArbitrary` does, and fails with the
  * simplest ones that bring anything but a result that fits. A result that says `isError` is the tool's own word and is counted,
@@ -229,7 +227,7 @@ export const check = Effect.fnUntraced(function*(
   )
   const fitting = Arbitrary.filter(
     values,
-    (value): value is Arguments => isArguments(value) && input(value) === undefined
+    (value): value is Arguments => isMembers(value) && input(value) === undefined
   )
 
   let toolErrors = 0

@@ -497,7 +497,7 @@ the conversation so far:
         ]))
       ),
       concurrency: Arbitrary.schema(Schema.Literals([1, 2, 10])),
-      form: Arbitrary.schema(Schema.Literals(["single-stream", "multi-stream"]))
+      form: Arbitrary.schema(Schema.Literals(["OneStream", "StreamPerRequest"]))
     },
     ({ calls, concurrency, form }) =>
       Effect.gen(function*() {
@@ -508,7 +508,7 @@ the conversation so far:
           { concurrency }
         )
         const script = Transcript.print(yield* transcript("client"))
-        const pair = yield* form === "multi-stream"
+        const pair = yield* form === "StreamPerRequest"
           ? MemoryTransport.makeMultiStream({ standalone: true })
           : MemoryTransport.make()
         yield* ServerSession.make(LawServer.make(), { ...LawServer.options, limits }).pipe(

@@ -1,6 +1,6 @@
 import { Content, Revision } from "@effect-mcp/protocol"
 import { ClientSession, MemoryTransport, RequestContext, ServerSession, Transport } from "@effect-mcp/session"
-import { Census, ScriptedPeer, TestSession, Transcript } from "@effect-mcp/testing"
+import { Census, Faults, ScriptedPeer, SimulatedTransport, TestSession, Transcript, World } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -29,7 +29,7 @@ const methods = (messages: ReadonlyArray<object>) =>
   messages.map((message) => "method" in message ? message.method : "response")
 
 describe("TestSession", () => {
-  for (const form of ["single-stream", "multi-stream"] as const) {
+  for (const form of ["OneStream", "StreamPerRequest"] as const) {
     describe(form, () => {
       it.effect("both sides are operating, and what belongs to no request has a route", () =>
         Effect.gen(function*() {
@@ -104,7 +104,7 @@ describe("TestSession", () => {
           yield* client.callTool("delete")
           assert.strictEqual((yield* entries("server")).length, (yield* entries("client")).length)
 
-          const pair = yield* form === "multi-stream" ? MemoryTransport.makeMultiStream() : MemoryTransport.make()
+          const pair = yield* form === "StreamPerRequest" ? MemoryTransport.makeMultiStream() : MemoryTransport.make()
           yield* ServerSession.make(asker, { info: { name: "server", version: "0.0.0" }, limits: { gracefulClose: 0 } })
             .pipe(
               Effect.provideService(Transport.Transport, pair.server)
@@ -113,7 +113,7 @@ describe("TestSession", () => {
             Effect.provideService(Transport.Transport, pair.client)
           )
 
-          const other = yield* form === "multi-stream" ? MemoryTransport.makeMultiStream() : MemoryTransport.make()
+          const other = yield* form === "StreamPerRequest" ? MemoryTransport.makeMultiStream() : MemoryTransport.make()
           const playing = yield* ScriptedPeer.play(Transcript.print(yield* transcript("server"))).pipe(
             Effect.provideService(Transport.Transport, other.server),
             Effect.forkScoped({ startImmediately: true })
@@ -128,6 +128,77 @@ describe("TestSession", () => {
         }))
     })
   }
+
+  describe("over a simulated wire", () => {
+    // The stream of a request ends with the wire; where there is but one, it is the session that ends.
+    for (const [form, end] of [["OneStream", "Closed"], ["StreamPerRequest", "SendFailed"]] as const) {
+      it(`[TMO-03] ${form}: stalls, recovers and breaks in virtual time, and leaves nothing behind`, () => {
+        const world = World.make({ seed: 1 })
+        const faults = { ...Faults.none, delay: 40, split: true } as const
+        const fiber = world.start(Effect.scoped(Effect.gen(function*() {
+          const wire = yield* SimulatedTransport.make({ seed: 1, faults, form })
+          const { client, sent } = yield* TestSession.make({
+            "tools/call": ({ name }) => Effect.as(Effect.sleep("10 seconds"), { content: [Content.text(name)] })
+          }, { transports: wire })
+          const opened = world.now()
+
+          wire.toClient.stall()
+          const late = yield* Effect.flip(client.callTool("one", {}, { deadline: "20 seconds" }))
+          assert.deepStrictEqual(late.reason, { _tag: "Timeout", afterMillis: 20_000 })
+          assert.strictEqual(world.now() - opened, 20_000)
+          wire.toClient.recover()
+          assert.deepStrictEqual(yield* client.callTool("two"), { content: [Content.text("two")] })
+
+          const calling = yield* Effect.forkChild(Effect.flip(client.callTool("three")))
+          yield* Effect.sleep("5 seconds")
+          wire.cut()
+          assert.strictEqual((yield* Fiber.join(calling)).reason._tag, end)
+          assert.strictEqual((yield* Effect.flip(client.ping())).reason._tag, "Closed")
+          assert.deepStrictEqual(methods(yield* sent("client")), [
+            "initialize",
+            "notifications/initialized",
+            "tools/call",
+            "notifications/cancelled",
+            "tools/call",
+            "tools/call"
+          ])
+        })))
+        world.advance(3_600_000)
+        const exit = fiber.pollUnsafe()
+        assert.isTrue(exit !== undefined && Exit.isSuccess(exit), String(exit))
+        assert.strictEqual(world.living(), 0)
+      })
+    }
+
+    it("the first request tells a server that the client is ready, if nothing did before", () => {
+      const world = World.make({ seed: 1 })
+      const fiber = world.start(Effect.scoped(Effect.gen(function*() {
+        const wire = yield* SimulatedTransport.make({ seed: 1, faults: { ...Faults.none, delay: 40 } })
+        const { client, server } = yield* TestSession.make({}, { transports: wire })
+        const before = (yield* server.state)._tag
+        yield* client.ping()
+        return [before, (yield* server.state)._tag]
+      })))
+      world.advance(60_000)
+      assert.deepStrictEqual(fiber.pollUnsafe(), Exit.succeed(["Negotiated", "Operating"]))
+    })
+
+    it("comes to an end, whatever is lost", () => {
+      const outcomes = new Set<string>()
+      for (let seed = 1; seed <= 50; seed++) {
+        const world = World.make({ seed })
+        const fiber = world.start(Effect.scoped(Effect.gen(function*() {
+          const wire = yield* SimulatedTransport.make({ seed, faults: { ...Faults.none, drop: true, delay: 40 } })
+          const { client } = yield* TestSession.make({}, { transports: wire })
+          yield* client.ping()
+        })))
+        world.advance(3_600_000)
+        assert.strictEqual(world.living(), 0)
+        outcomes.add(fiber.pollUnsafe()?._tag ?? "none")
+      }
+      assert.deepStrictEqual([...outcomes].toSorted(), ["Failure", "Success"])
+    })
+  })
 
   it.effect("a server without sessions serves at once", () =>
     Effect.gen(function*() {

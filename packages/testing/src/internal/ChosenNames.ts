@@ -1,10 +1,6 @@
 /** What one side of a conversation chose for itself, such as ids, and the names by which it is known in a transcript of the other. */
 import * as Pattern from "../Pattern.ts"
-
-type Members = { readonly [name: string]: unknown }
-
-const isMembers = (value: unknown): value is Members =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
+import { isMembers } from "./members.ts"
 
 /** What a name stands for, which it begins with. */
 type Kind = "id" | "token" | "elicitation" | "cursor"

@@ -5,8 +5,9 @@ import { Elicitation, type JsonRpc, Methods, Revision, type Sampling } from "@ef
 import * as Arbitrary from "effect/Arbitrary"
 import type * as Schema from "effect/Schema"
 import { requestId } from "../RequestIds.ts"
+import { isMembers } from "./members.ts"
+import { overTheWire } from "./overTheWire.ts"
 import { trust } from "./trust.ts"
-import { isMembers, overTheWire } from "./wire.ts"
 
 /** The two halves of an exchange, each of which has a schema. */
 export type Part = "params" | "result"

@@ -6,8 +6,8 @@
 import * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
 import type { Mutation, Spoiling } from "../Mutation.ts"
+import { isMembers } from "./members.ts"
 import { type Path, put, remove } from "./paths.ts"
-import { isMembers } from "./wire.ts"
 
 type Spoil = Mutation<Spoiling>
 

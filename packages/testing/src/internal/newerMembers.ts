@@ -1,5 +1,5 @@
+import { isMembers } from "./members.ts"
 import type { Path } from "./paths.ts"
-import { isMembers } from "./wire.ts"
 
 /** A member that a message loses on its way to an older revision. */
 export interface NewerMember {

@@ -1,4 +1,4 @@
-import { isMembers } from "./wire.ts"
+import { isMembers } from "./members.ts"
 
 /** Where something stands in a value: the names of members, and numbers for the places in lists. */
 export type Path = ReadonlyArray<string | number>

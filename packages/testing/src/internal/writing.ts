@@ -1,5 +1,5 @@
+import { isMembers } from "./members.ts"
 import type { Path } from "./paths.ts"
-import { isMembers } from "./wire.ts"
 
 const objectOf = (members: ReadonlyArray<string>): string => `{${members.join()}}`
 

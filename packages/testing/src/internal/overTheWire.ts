@@ -1,6 +1,4 @@
-/** Is this an object, neither null nor a list? */
-export const isMembers = (value: unknown): value is { readonly [name: string]: unknown } =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
+import { isMembers } from "./members.ts"
 
 /**
  * A drawn value as it arrives on the other side: a copy with ordinary prototypes, and without minus zero. It recurs as deep as
