@@ -204,7 +204,12 @@ const laws: ReadonlyArray<Law> = [
   {
     name: "law 3: a request ends with the first response to its id, and with nothing else",
     lossy: true,
-    *findings({ asked, closing, outbound }) {
+    *findings({ asked, closing, outbound, session }, { conversation }) {
+      // Whoever repeats a request with its id, and other params, has it answered again if the first answer got lost.
+      const repeated = Faults.isLossy(conversation.faults) &&
+        conversation.commands.some((command) =>
+          command._tag === "Inject" && command.session === session && command.what === "DuplicateRequest"
+        )
       for (const { ended, nonce, what } of asked) {
         const request = outbound.find((one) => one.nonce === nonce)
         if (ended === undefined || request === undefined) continue
@@ -216,7 +221,7 @@ const laws: ReadonlyArray<Law> = [
           else if (first.at !== at) yield { place, problem: `${named} ended ${at - first.at} ms behind its response` }
           else if (JsonRpc.isFailure(first.response) !== (end.kind === "ErrorResponse")) {
             yield { place, problem: `${named} did not end with its first response` }
-          } else if (end.kind === "Success" && end.nonce !== nonce) {
+          } else if (end.kind === "Success" && end.nonce !== nonce && !(repeated && end.nonce === "intruder")) {
             yield { place, problem: `${named} got the result for ${JSON.stringify(end.nonce)}` }
           }
         } else if (first !== undefined && first.at < at && (closing === undefined || closing > first.place)) {
