@@ -99,7 +99,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 1: where nothing disturbs a session, its requests end as they should",
+    name: "laws 1 and 9: where nothing disturbs a session, its requests end as they should",
     lossy: false,
     *findings({ asked, intact, opened, session, side }, history) {
       if (!intact || opened === undefined) return

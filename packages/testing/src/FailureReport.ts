@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import type { JsonRpc } from "@effect-mcp/protocol"
+import type { SessionEvent } from "@effect-mcp/session"
 import type { Conversation } from "./Conversation.ts"
 import type { Violation } from "./ConversationLaws.ts"
 import type * as Faults from "./Faults.ts"
@@ -27,6 +28,24 @@ const nameOf = (message: JsonRpc.Message): string => {
 const withoutTag = ({ _tag, ...rest }: { readonly _tag: string }): string =>
   Object.keys(rest).length === 0 ? _tag : `${_tag} ${shortened(JSON.stringify(rest))}`
 
+/** An event of a session, as far as it can be said in a few words. */
+const detailsOf = (event: SessionEvent.SessionEvent): string => {
+  switch (event._tag) {
+    case "Refused":
+      return `Refused ${event.method} (${JSON.stringify(event.id)}): ${event.code}`
+    case "UnmatchedResponse":
+      return `UnmatchedResponse (${JSON.stringify(event.response.id)}): ${event.kind}`
+    case "ProgressDropped":
+      return `ProgressDropped: ${event.reason}`
+    case "SendFailed":
+      return `SendFailed: ${event.error.reason._tag}`
+    case "Closed":
+      return `Closed: ${event.reason._tag}`
+    default:
+      return event._tag
+  }
+}
+
 /** What happened, in a few words; `undefined` for what every conversation has and nobody needs to read. */
 const wordsOf = (happening: Happening): string | undefined => {
   switch (happening._tag) {
@@ -43,7 +62,7 @@ const wordsOf = (happening: Happening): string | undefined => {
     case "Event":
       return happening.event._tag === "StateChanged"
         ? `${happening.event.from} ⇒ ${happening.event.to}`
-        : `· ${happening.event._tag}`
+        : `· ${detailsOf(happening.event)}`
     case "Opened":
       return happening.revision === undefined ? "no handshake" : undefined
     case "Started":
@@ -197,7 +216,7 @@ export const describe = (history: History, violations: ReadonlyArray<Violation>)
   const { commands, faults, form, interleaving, seed } = history.conversation
   const sessions = [...new Set(violations.map(({ session }) => session))]
   return [
-    ...violations.map(({ law, problem, session, side }) => `${law.replace(/:.*/, "")}: ${side} ${session}: ${problem}`),
+    ...violations.map(({ law, problem, session, side }) => `${law}: ${side} ${session}: ${problem}`),
     "",
     `${form}, ${interleaving}, ${faultsOf(faults)}, seed ${seed}, ${commands.length} commands:`,
     ...commands.map((command) => `  ${withoutTag(command)}`),

@@ -173,7 +173,7 @@ describe("the report of a failure", () => {
   const report = FailureReport.describe(history, violations)
 
   it("says what is wrong, under what faults, and what was done", () => {
-    assert.include(report, "law 1: client 0: request 0 never ended")
+    assert.include(report, "law 1: every request ends exactly once: client 0: request 0 never ended")
     assert.include(report, "OneStream, Fair, delay 3 ms, split, seed 1, 3 commands:")
     assert.include(report, "  Call {\"session\":0,\"tool\":\"steps\",\"deadline\":60000,\"extension\":\"None\"}")
   })
