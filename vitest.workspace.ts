@@ -9,6 +9,8 @@ export default defineConfig({
   test: {
     // Tests that start child processes share the cores with the rest of the run.
     testTimeout: 20_000,
+    // Whoever collects the results has little to do meanwhile.
+    maxWorkers: "100%",
     projects: packages.map((name) => ({
       extends: true,
       test: {

@@ -99,8 +99,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "interrupts no handler that is cancelled",
     file: reader,
-    original: "Inflight.interrupt(served)",
-    broken: ""
+    original: "Inflight.interrupt(served)\n    replies.settle(served.origin)\n  }\n\n  const progress",
+    broken: "replies.settle(served.origin)\n  }\n\n  const progress"
   },
   {
     name: "delivers no progress",

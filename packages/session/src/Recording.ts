@@ -63,11 +63,11 @@ const recorded = (
       const { request } = connection
       return {
         ...connection,
-        run: (deliver) =>
+        run: (deliver, hooks) =>
           connection.run((inbound) => {
             received(inbound)
             deliver(inbound)
-          }),
+          }, hooks),
         send: (outbound) => Effect.andThen(sent(outbound.message), connection.send(outbound)),
         ...(request === undefined ? undefined : {
           request: (message: JsonRpc.Request) => Effect.andThen(sent(message), request(message))

@@ -16,6 +16,7 @@ import type {
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type { Principal } from "./Principal.ts"
 import type { RequestError } from "./RequestError.ts"
 import type { RequestOptions } from "./RequestOptions.ts"
 
@@ -58,6 +59,8 @@ export class RequestContext extends Context.Service<RequestContext, {
   readonly id: RequestId.RequestId
   readonly method: string
   readonly meta: Meta.RequestMeta | undefined
+  /** Who asks, where the transport has found out. */
+  readonly principal: Principal | undefined
   /** What is known of the client that asks. */
   readonly profile: Profile.ClientProfile
   /** Reports a step of progress. Nothing is sent unless the requester asked for progress, or if the value did not grow. */

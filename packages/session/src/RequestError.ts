@@ -24,7 +24,9 @@ import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
  * - `NotInRevision`: the negotiated revision does not have this method; nothing was sent (INIT-13).
  * - `NotAllowed`: this request may not be sent in this state of the session; nothing was sent.
  * - `StatelessModeNotSupported`: a server without sessions cannot ask its client anything, ping included; nothing was sent.
- * - `SendFailed`: the transport could not carry it.
+ * - `SendFailed`: the transport could not carry it; the peer has not carried it out.
+ * - `OutcomeUnknown`: what was to bring the response was lost. The peer may have carried it out, so it is not safe to try again what
+ *   must not be done twice.
  * - `ExchangeEnded`: it was to be sent on behalf of a request that has been answered or cancelled.
  *
  * @category models
@@ -42,6 +44,7 @@ export type RequestErrorReason =
   | { readonly _tag: "NotAllowed"; readonly state: string }
   | { readonly _tag: "StatelessModeNotSupported" }
   | { readonly _tag: "SendFailed"; readonly error: TransportError }
+  | { readonly _tag: "OutcomeUnknown"; readonly error: TransportError }
   | { readonly _tag: "ExchangeEnded" }
 
 const describe = (reason: RequestErrorReason): string => {
@@ -68,6 +71,8 @@ const describe = (reason: RequestErrorReason): string => {
       return "a server without sessions cannot ask its client anything; serve the client in a session instead"
     case "SendFailed":
       return reason.error.message
+    case "OutcomeUnknown":
+      return `it is not known whether it was carried out: ${reason.error.message}`
     case "ExchangeEnded":
       return "the request it was sent for has already ended"
   }

@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import type { CloseReason, JsonRpc, RequestId } from "@effect-mcp/protocol"
+import type { CloseReason, JsonRpc, RequestId, Revision } from "@effect-mcp/protocol"
 import type * as Cause from "effect/Cause"
 import type { FrameError } from "./Transport.ts"
 import type { TransportError } from "./TransportError.ts"
@@ -23,6 +23,30 @@ import type { TransportError } from "./TransportError.ts"
 export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" | "TooSoon" | "ExchangeEnded"
 
 /**
+ * What only a transport can know.
+ *
+ * - `StreamLost`: a stream from the server broke off; `method` is that of its request, or `undefined` for the standalone stream. It
+ *   will be taken up again after `retryAfterMillis`; `undefined` says that it will not.
+ * - `StreamResumed`: it was taken up again, behind the last event that had come.
+ * - `SessionRenewed`: the server knew nothing of the session any more, so the transport has shaken hands anew. What the server
+ *   remembered of it, such as subscriptions and the log level, is gone.
+ * - `RevisionMismatch`: a message came under another revision than was agreed on, which this side speaks, too.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type TransportEvent =
+  | {
+    readonly _tag: "StreamLost"
+    readonly method: string | undefined
+    readonly cause: unknown
+    readonly retryAfterMillis: number | undefined
+  }
+  | { readonly _tag: "StreamResumed"; readonly method: string | undefined }
+  | { readonly _tag: "SessionRenewed" }
+  | { readonly _tag: "RevisionMismatch"; readonly agreed: Revision.Revision; readonly said: Revision.Revision }
+
+/**
  * Something that happened in a session.
  *
  * - `StateChanged`: the handshake machine moved.
@@ -34,6 +58,7 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * - `Refused`: a request was answered with an error before any handler saw it.
  * - `NotificationIgnored`: a notification had no effect; `problem` says why.
  * - `CancelIgnored`: a cancellation named no request in flight. `Cancelled`: one did, and its handler was interrupted.
+ * - `Abandoned`: nobody will take the reply to a request any more; its handler was interrupted.
  * - `CancelSent`: a request of this side was given up, and the peer was told.
  * - `ProgressDropped`: a step of progress went nowhere.
  * - `HandlerFailed`: a handler died; the peer was told no more than "Internal error".
@@ -42,10 +67,13 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  *   checked until it is listed again.
  * - `Closed`: the session has ended; `unfinished` counts, by method, the handlers that could not be stopped in time.
  *
+ * What a transport reports is among them.
+ *
  * @category models
  * @since 0.1.0
  */
 export type SessionEvent =
+  | TransportEvent
   | { readonly _tag: "StateChanged"; readonly from: string; readonly to: string }
   | { readonly _tag: "BadFrame"; readonly error: FrameError }
   | { readonly _tag: "Malformed"; readonly problem: string }
@@ -63,6 +91,7 @@ export type SessionEvent =
     readonly id: RequestId.RequestId
     readonly reason: string | undefined
   }
+  | { readonly _tag: "Abandoned"; readonly method: string; readonly id: RequestId.RequestId }
   | { readonly _tag: "CancelSent"; readonly method: string; readonly id: RequestId.RequestId; readonly reason: string }
   | { readonly _tag: "ProgressDropped"; readonly reason: ProgressDropReason }
   | { readonly _tag: "HandlerFailed"; readonly method: string; readonly cause: Cause.Cause<unknown> }

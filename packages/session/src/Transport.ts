@@ -10,6 +10,8 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
+import type { Principal } from "./Principal.ts"
+import type { TransportEvent } from "./SessionEvent.ts"
 import type { TransportError } from "./TransportError.ts"
 
 /**
@@ -46,6 +48,24 @@ export interface Inbound {
   readonly origin?: Origin
   /** How many bytes it came in, where it came in bytes; what is served at one time is bounded by their sum. */
   readonly bytes?: number
+  /** Who sent it, where somebody has found out. */
+  readonly principal?: Principal | undefined
+}
+
+/**
+ * What a transport tells its session beside frames. Nothing in it suspends or throws.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Hooks {
+  /**
+   * Nobody will take what belongs to this origin any more: the handlers of its requests are interrupted, as if the requests had been
+   * cancelled, and the origin is settled.
+   */
+  readonly abandon: (origin: Origin) => void
+  /** Something that whoever watches the session should see. */
+  readonly report: (event: TransportEvent) => void
 }
 
 /**
@@ -90,11 +110,13 @@ export interface Connection {
    * Reads until the peer's side ends. Calls `deliver` once per frame, in order within an origin; `deliver` never
    * suspends and never throws. Run exactly once; frames that came earlier are kept for it.
    */
-  readonly run: (deliver: (inbound: Inbound) => void) => Effect.Effect<End, TransportError>
+  readonly run: (deliver: (inbound: Inbound) => void, hooks?: Hooks) => Effect.Effect<End, TransportError>
   /**
    * Hands one message over. It succeeds once the transport has taken the message, suspends while the transport's own
    * buffer is full, and fails at once with `NoRoute` where no stream may carry it. The session calls it one message at a
-   * time, so that order is kept. `PeerEnded` and `WriteFailed` end the session, other failures concern this message only.
+   * time, so that order is kept; a connection with `settle` has many streams, and there it is one message at a time for each
+   * origin. Each effect is run once, right after it was made; one that is an `Exit` already costs no fiber. `PeerEnded` and
+   * `WriteFailed` end the session, other failures concern this message only.
    */
   readonly send: (outbound: Outbound) => Effect.Effect<void, TransportError>
   /** The exchange of this origin ended without a reply: close its stream. Absent where there is one stream. */

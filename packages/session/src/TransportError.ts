@@ -15,7 +15,11 @@ import * as Formatter from "effect/Formatter"
  * - `ReadFailed`, `WriteFailed`: the connection broke while it was in use.
  * - `Unserializable`: the message is not JSON (a `bigint`, a cycle); only this message is lost.
  * - `NoRoute`: no stream to the peer is open that may carry this message; only this message is lost.
- * - `ExchangeEnded`: the peer ended the stream of one request without a response; only that request is lost.
+ * - `ExchangeEnded`: the stream of one request ended without a response, or was lost; only that request is, and the peer may have
+ *   carried it out. `cause` is what ended it, if anything is known.
+ * - `Rejected`: the peer took this message for none of its business, with the HTTP status that says why; it did not carry it out.
+ * - `Unauthenticated`: the peer wants to know who asks; `challenge` is what it says about how (`WWW-Authenticate`).
+ * - `SessionLost`: the peer knows nothing of this session any more, and there is no going on with another.
  * - `PeerEnded`: the peer is gone, for a child process with how it exited.
  *
  * @category models
@@ -28,7 +32,17 @@ export type TransportErrorReason =
   | { readonly _tag: "WriteFailed"; readonly cause: unknown }
   | { readonly _tag: "Unserializable"; readonly cause: unknown }
   | { readonly _tag: "NoRoute"; readonly method: string | undefined }
-  | { readonly _tag: "ExchangeEnded" }
+  | { readonly _tag: "ExchangeEnded"; readonly cause?: unknown }
+  | {
+    readonly _tag: "Rejected"
+    readonly status: number
+    /** What the peer said about it, or what is wrong with what it said. */
+    readonly problem: string
+    /** When the peer would have it tried again. */
+    readonly retryAfterMillis: number | undefined
+  }
+  | { readonly _tag: "Unauthenticated"; readonly challenge: string | undefined }
+  | { readonly _tag: "SessionLost"; readonly problem: string }
   | { readonly _tag: "PeerEnded"; readonly exit: CloseReason.ProcessExit | undefined }
 
 const words = (cause: unknown): string =>
@@ -49,7 +63,17 @@ const describe = (reason: TransportErrorReason): string => {
     case "NoRoute":
       return `no open stream may carry ${reason.method ?? "this response"}`
     case "ExchangeEnded":
-      return "the peer ended the request's stream without a response"
+      return reason.cause === undefined
+        ? "the peer ended the request's stream without a response"
+        : `the request's stream was lost: ${words(reason.cause)}`
+    case "Rejected":
+      return `the peer refused the message with status ${reason.status}: ${reason.problem}`
+    case "Unauthenticated":
+      return reason.challenge === undefined
+        ? "the peer does not know who asks"
+        : `the peer does not know who asks: ${reason.challenge}`
+    case "SessionLost":
+      return `the peer knows nothing of this session any more: ${reason.problem}`
     case "PeerEnded":
       return CloseReason.describe(reason)
   }

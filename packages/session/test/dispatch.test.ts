@@ -14,6 +14,7 @@ const context = (request: JsonRpc.Request): RequestContext.RequestContext["Servi
   id: request.id,
   method: request.method,
   meta: undefined,
+  principal: undefined,
   profile,
   progress: () => Effect.void,
   log: () => Effect.void,

@@ -112,7 +112,7 @@ describe("a stream for each request", () => {
       assert.deepStrictEqual([records.client.of("SendFailed"), records.server.of("SendFailed")], [[], []])
     }))
 
-  it.effect("ExchangeEnded: a stream that the peer ends without a response ends only its request", () =>
+  it.effect("OutcomeUnknown: a stream that the peer ends without a response ends only its request", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.makeMultiStream()
       const { raw, session } = yield* withRawServer({ pair: Effect.succeed(pair) })
@@ -122,7 +122,7 @@ describe("a stream for each request", () => {
       yield* raw.settle(1)
       const error = yield* Effect.flip(Fiber.join(one))
       assert.deepStrictEqual(
-        error.reason._tag === "SendFailed" ? error.reason.error.reason : error.reason,
+        error.reason._tag === "OutcomeUnknown" ? error.reason.error.reason : error.reason,
         { _tag: "ExchangeEnded" }
       )
       yield* settled

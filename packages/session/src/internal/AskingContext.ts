@@ -20,6 +20,10 @@ export interface AskingParts extends Parts {
  * What a server's handler sees of the request it serves, and by which it can talk to the client meanwhile.
  */
 export class AskingContext extends ServedContext<Profile.ClientProfile, AskingParts> implements Service {
+  get principal(): Service["principal"] {
+    return this.served.principal
+  }
+
   get log(): Service["log"] {
     const { parts: { emit, log }, served } = this
     const dropped = (problem: string) =>

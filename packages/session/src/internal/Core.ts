@@ -12,7 +12,7 @@ import * as Scope from "effect/Scope"
 import type { Limits } from "../Limits.ts"
 import type { Session } from "../Session.ts"
 import type { SessionEvent } from "../SessionEvent.ts"
-import { type Connection, type Inbound, Transport } from "../Transport.ts"
+import { type Connection, type Inbound, type Origin, Transport } from "../Transport.ts"
 import { TransportError } from "../TransportError.ts"
 import { Batch } from "./Batch.ts"
 import * as Exchanges from "./Exchanges.ts"
@@ -42,6 +42,13 @@ export type Mercy = "Finish" | "Listen" | "None"
  * The state of either side.
  */
 export type State = Handshake.ClientState | Handshake.ServerState | Handshake.SessionlessServerState
+
+/** What becomes of what comes in. */
+export interface Reader {
+  readonly deliver: (inbound: Inbound) => void
+  /** Nobody will take what belongs to this origin any more. */
+  readonly abandon: (origin: Origin) => void
+}
 
 /**
  * What every part of a session works on: its state, its tables, and its end. One session has one, in one scope.
@@ -76,7 +83,7 @@ export interface Core<S extends State> {
   /** The connection broke: nothing more can be said. */
   readonly broken: (error: TransportError) => void
   /** Begins to read. Called once, when everything that `deliver` needs stands. */
-  readonly read: (deliver: (inbound: Inbound) => void) => void
+  readonly read: (reader: Reader) => void
   readonly closed: Effect.Effect<CloseReason.CloseReason>
 }
 
@@ -275,10 +282,10 @@ export const make = Effect.fnUntraced(function*<S extends State>(
   const broken = (error: TransportError) => end({ _tag: "TransportEnded", reason: reasonOf(error) }, "None")
 
   let reader: Fiber.Fiber<void> | undefined
-  const read = (deliver: (inbound: Inbound) => void) => {
+  const read: Core<S>["read"] = ({ abandon, deliver }) => {
     // Yields first, so that whoever made the session has it before its first frame is delivered.
     reader = fork(
-      Effect.matchCause(Effect.andThen(Effect.yieldNow, connection.run(deliver)), {
+      Effect.matchCause(Effect.andThen(Effect.yieldNow, connection.run(deliver, { abandon, report: observers.emit })), {
         onSuccess: ({ exit, writable }) =>
           end({ _tag: "TransportEnded", reason: { _tag: "PeerEnded", exit } }, writable ? "Finish" : "Listen"),
         onFailure: (cause) => {

@@ -3,6 +3,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
+import type { Principal } from "../Principal.ts"
 import type { Origin } from "../Transport.ts"
 
 /**
@@ -14,6 +15,7 @@ export interface Served {
   readonly origin: Origin | undefined
   /** How many bytes it came in, as far as is known. */
   readonly bytes: number
+  readonly principal: Principal | undefined
   readonly progressToken: Meta.ProgressToken | undefined
   /** The highest progress reported so far; the next must be higher. */
   highest: number
@@ -35,6 +37,8 @@ export interface Inflight {
   readonly open: (served: Served) => string | undefined
   /** The one with this id that nobody has claimed. */
   readonly find: (id: RequestId.RequestId) => Served | undefined
+  /** Those that nobody has claimed. */
+  readonly all: () => ReadonlyArray<Served>
   /** Is there one with this id that will have a reply, or whose reply is not on its way yet? */
   readonly isTaken: (id: RequestId.RequestId) => boolean
   /** Claims the entry, which will have no reply; its id is free again. */
@@ -82,6 +86,7 @@ export const make = (capacity: { readonly requests: number; readonly bytes: numb
       const served = table.get(id)
       return served?.answered === true ? undefined : served
     },
+    all: () => Array.from(table.values()).filter(({ answered }) => !answered),
     isTaken: (id) => table.has(id),
     claim,
     answer: (served) => {

@@ -10,6 +10,7 @@ import { Batch } from "./Batch.ts"
 import type { Exchange } from "./Exchanges.ts"
 import { Immediate } from "./Immediate.ts"
 import type { Timer } from "./Timer.ts"
+import { trust } from "./trust.ts"
 
 /**
  * One message on its way out. `Handed` means that the transport has been given it, so a peer may have seen it.
@@ -139,6 +140,7 @@ export const make = (options: {
     }
     const send = given(() => connection.send(entry.outbound))
     if (send instanceof Immediate) return entry.done(send.run())
+    if (Exit.isExit(send)) return entry.done(Exit.asVoid(trust<Exit.Exit<void, TransportError.TransportError>>(send)))
     const fiber = fork(send)
     const exit = fiber.pollUnsafe()
     if (exit !== undefined) return entry.done(exit)

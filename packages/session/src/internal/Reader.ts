@@ -6,9 +6,10 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import type { Dispatch } from "../Dispatch.ts"
-import type { FrameError, Inbound, Origin } from "../Transport.ts"
+import type { Principal } from "../Principal.ts"
+import type { FrameError, Origin } from "../Transport.ts"
 import { Batch } from "./Batch.ts"
-import type { Core, State } from "./Core.ts"
+import type { Core, Reader, State } from "./Core.ts"
 import * as Exchanges from "./Exchanges.ts"
 import * as Inflight from "./Inflight.ts"
 import * as RateLimit from "./RateLimit.ts"
@@ -42,7 +43,7 @@ export interface Parts<P extends Profile.Profile, R> {
 export const make = <S extends State, P extends Profile.Profile, R>(
   core: Core<S>,
   parts: Parts<P, R>
-): (inbound: Inbound) => void => {
+): Reader => {
   const { dispatch, profile, sender } = parts
   const { emit, exchanges, inflight, replies, subscriptions } = core
   // The handlers' services were captured with the session's context when it was made.
@@ -121,7 +122,12 @@ export const make = <S extends State, P extends Profile.Profile, R>(
         : "Client not initialized"
     )
 
-  const request = (message: JsonRpc.Request, origin: Origin | undefined, bytes: number) => {
+  const request = (
+    message: JsonRpc.Request,
+    origin: Origin | undefined,
+    bytes: number,
+    principal: Principal | undefined
+  ) => {
     if (message.method === "ping") {
       if (inflight.isTaken(message.id)) return refuse(message, duplicate, origin)
       const params = validate(Methods.requests.ping.params)(message.params ?? {})
@@ -139,10 +145,16 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     if ((does !== "Deliver" && does !== "ReleaseAndDeliver") || peer === undefined) {
       return refuse(message, notReady(core.state()._tag), origin)
     }
-    serve(message, peer, origin, bytes)
+    serve(message, peer, origin, bytes, principal)
   }
 
-  const serve = (message: JsonRpc.Request, peer: P, origin: Origin | undefined, bytes: number) => {
+  const serve = (
+    message: JsonRpc.Request,
+    peer: P,
+    origin: Origin | undefined,
+    bytes: number,
+    principal: Principal | undefined
+  ) => {
     // An id in flight is an id in flight, whatever is asked under it.
     if (inflight.isTaken(message.id)) return refuse(message, duplicate, origin)
     const prepared = dispatch.prepare(message, peer)
@@ -152,6 +164,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
       method: message.method,
       origin,
       bytes,
+      principal,
       progressToken: progressTokenOf(message.params),
       highest: Number.NEGATIVE_INFINITY,
       reportedAt: Number.NEGATIVE_INFINITY,
@@ -271,22 +284,32 @@ export const make = <S extends State, P extends Profile.Profile, R>(
   // Batches
   // ===================================================================================================================
 
-  const batch = (frames: ReadonlyArray<unknown>, origin: Origin | undefined, bytes: number) => {
+  const batch = (
+    frames: ReadonlyArray<unknown>,
+    origin: Origin | undefined,
+    bytes: number,
+    principal: Principal | undefined
+  ) => {
     const revision = profile()?.revision
     // A session has no handshake in a batch, since without one there is no revision that has batches (MSG-16).
     if (origin instanceof Batch || revision === undefined || !Revision.envelopes[revision].batches) {
       return malformed({ id: undefined, answerable: true, problem: "no batch is expected here" }, origin)
     }
     const together = new Batch(frames.length, origin)
-    for (const frame of frames) receive(frame, together, bytes / frames.length)
+    for (const frame of frames) receive(frame, together, bytes / frames.length, principal)
   }
 
-  const receive = (frame: unknown, origin: Origin | undefined, bytes: number): void => {
+  const receive = (
+    frame: unknown,
+    origin: Origin | undefined,
+    bytes: number,
+    principal: Principal | undefined
+  ): void => {
     const classified = JsonRpc.classify(frame)
     switch (classified._tag) {
       case "Request":
         subscriptions.publish(everything, classified.message, bytes)
-        return request(classified.message, origin, bytes)
+        return request(classified.message, origin, bytes, principal)
       case "Notification":
         subscriptions.publish(everything, classified.message, bytes)
         return notification(classified.message, origin, bytes)
@@ -295,14 +318,31 @@ export const make = <S extends State, P extends Profile.Profile, R>(
         response(classified.message, bytes)
         return replies.settle(origin)
       case "Batch":
-        return batch(classified.frames, origin, bytes)
+        return batch(classified.frames, origin, bytes, principal)
       case "Malformed":
         return malformed(classified.malformed, origin)
     }
   }
 
-  return ({ bytes = 0, frame, origin }) =>
-    Result.isFailure(frame) ? badFrame(frame.failure, origin) : receive(frame.success, origin, bytes)
+  // ===================================================================================================================
+  // Origins that nobody is left at
+  // ===================================================================================================================
+
+  const abandon = (origin: Origin) => {
+    for (const served of inflight.all()) {
+      const from = served.origin instanceof Batch ? served.origin.origin : served.origin
+      if (from !== origin || !inflight.claim(served)) continue
+      emit({ _tag: "Abandoned", method: served.method, id: served.id })
+      Inflight.interrupt(served)
+      replies.settle(served.origin)
+    }
+  }
+
+  return {
+    deliver: ({ bytes = 0, frame, origin, principal }) =>
+      Result.isFailure(frame) ? badFrame(frame.failure, origin) : receive(frame.success, origin, bytes, principal),
+    abandon
+  }
 }
 
 const progressTokenOf = (params: JsonRpc.Params | undefined): string | number | undefined => {

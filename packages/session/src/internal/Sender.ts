@@ -175,7 +175,10 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
         ? new TransportError({ reason: { _tag: "ExchangeEnded" } })
         : Outbox.errorOf(exit)
       if (error === undefined) return
-      Exchanges.fail(exchange, { _tag: "SendFailed", error })
+      Exchanges.fail(
+        exchange,
+        error.reason._tag === "ExchangeEnded" ? { _tag: "OutcomeUnknown", error } : { _tag: "SendFailed", error }
+      )
       // A stream of its own that fails is this exchange's trouble alone.
       if (streamed) core.emit({ _tag: "SendFailed", method: exchange.method, error })
       else core.failedToSend(message, error)

@@ -122,11 +122,11 @@ export const make = (book: Book, session: number, side: Method.Role): Recorder =
         const { request } = connection
         return {
           ...connection,
-          run: (deliver) =>
+          run: (deliver, hooks) =>
             connection.run((inbound) => {
               received(inbound)
               deliver(inbound)
-            }),
+            }, hooks),
           send: (outbound) =>
             Effect.suspend(() => {
               sent(outbound.message)

@@ -32,7 +32,12 @@ const outcomeOf = (
 /** What is promised even where messages get lost, come twice, or overtake each other. */
 export const losing = <Served extends ClientEnd>({ form, open }: Bench<Served>): ReadonlyArray<Law> => {
   // A request that was mutilated or came twice may be refused, and a stream may end without what it was opened for.
-  const legal = new Set(["Success", "Timeout", "ErrorResponse", ...form === "OneStream" ? [] : ["SendFailed"]])
+  const legal = new Set([
+    "Success",
+    "Timeout",
+    "ErrorResponse",
+    ...form === "OneStream" ? [] : ["SendFailed", "OutcomeUnknown"]
+  ])
   const attempt = open({ limits: { handshake: deadline } })
   // The handshake may get lost as well; each attempt has a connection of its own.
   const opened = Effect.retry(attempt, { schedule: Schedule.recurs(100) })
