@@ -109,7 +109,13 @@ export const width = 32
 
 const warmUpRounds = 3
 
-const chosen = ({ servers: part }: Options): ReadonlyArray<Server> => servers.filter(({ name }) => name.includes(part))
+const chosen = ({ servers: part }: Options): ReadonlyArray<Server> => {
+  const some = servers.filter(({ name }) => name.includes(part))
+  if (some.length === 0) {
+    throw new Error(`no name of ${servers.map(({ name }) => `"${name}"`).join(", ")} contains "${part}"`)
+  }
+  return some
+}
 
 const times = <A>(count: number, make: (index: number) => Promise<A>): Promise<ReadonlyArray<A>> =>
   Promise.all(Array.from({ length: count }, (_, index) => make(index)))
