@@ -38,6 +38,7 @@ import * as RequestErrors from "../RequestError.ts"
 import type { RequestOptions } from "../RequestOptions.ts"
 import type * as Session from "../Session.ts"
 import { SessionClosed } from "../SessionClosed.ts"
+import type { SessionEvent } from "../SessionEvent.ts"
 import type { Origin } from "../Transport.ts"
 import type { TransportError } from "../TransportError.ts"
 import * as AskingContext from "./AskingContext.ts"
@@ -65,6 +66,8 @@ export interface Options extends Session.Options {
 
 /** What one session has for itself. */
 export interface Opening extends Core.Surroundings {
+  /** Is told of this session's events, instead of whoever is told of all. */
+  readonly observe?: ((event: SessionEvent) => void) | undefined
   readonly onEnd?: (reason: CloseReason.CloseReason) => void
   readonly onClosed?: (reason: CloseReason.CloseReason) => void
 }
@@ -133,7 +136,7 @@ const open = Effect.fnUntraced(function*(
   server: Server,
   opening: Opening
 ): Effect.fn.Return<ServedSession, TransportError, Scope.Scope> {
-  const { options: { observe, sessionless }, limits } = server
+  const { options: { sessionless }, limits } = server
   const introduced = Deferred.makeUnsafe<Profile.ClientProfile, SessionClosed>()
   const core = yield* Core.make<State>({
     role: "server",
@@ -145,7 +148,7 @@ const open = Effect.fnUntraced(function*(
       opening.onEnd?.(reason)
     },
     onClosed: opening.onClosed
-  }, { transport: opening.transport, context: opening.context, clock: opening.clock, limits, observe })
+  }, { ...opening, limits, observe: opening.observe ?? server.options.observe })
   return new ServedSession(server, core, introduced)
 })
 
@@ -193,7 +196,9 @@ export class ServedSession {
         const asking = new AskingContext.AskingContext(contexts, served, request, profile)
         const context = Context.add(core.context, RequestContext, asking)
         // The services of the handlers were captured with the session's context when it was made.
-        return trust(request.method === LogLevel.method ? Context.add(context, LogLevel.LogLevel, this.#level) : context)
+        return trust(
+          request.method === LogLevel.method ? Context.add(context, LogLevel.LogLevel, this.#level) : context
+        )
       },
       intercept: (message, origin) => {
         // The answer takes its place in the outbox in this same step, ahead of all that is pipelined behind the request, and of
@@ -413,8 +418,7 @@ export class ServedSession {
     message: Omit<Logging.LogMessageParams, "_meta">,
     options?: Related
   ) => Effect.Effect<void, RequestError> {
-    return (message, options) =>
-      this.#related("notifications/message", options, (via) => this.#log(message, via))
+    return (message, options) => this.#related("notifications/message", options, (via) => this.#log(message, via))
   }
 
   get progress(): (
