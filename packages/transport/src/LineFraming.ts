@@ -8,6 +8,8 @@
 import type { FrameError } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Result from "effect/Result"
+import * as PartialLine from "./internal/PartialLine.ts"
+import * as utf8 from "./internal/utf8.ts"
 
 /**
  * The longest line that is read unless an option says otherwise: 4 MiB.
@@ -49,15 +51,6 @@ export interface Decoder {
 
 const newline = 0x0A
 const carriageReturn = 0x0D
-const byteOrderMark = [0xEF, 0xBB, 0xBF]
-const noBytes = new Uint8Array(0)
-
-/** A buffer that has grown beyond this many bytes for one long line is given back when that line has ended. */
-const retainedBytes = 64 * 1024
-
-/** How much of an unreadable line is shown. A character takes at most four bytes. */
-const shownCharacters = 200
-const shownBytes = 4 * shownCharacters
 
 const isBlank = (line: Uint8Array): boolean => {
   for (const byte of line) {
@@ -66,24 +59,14 @@ const isBlank = (line: Uint8Array): boolean => {
   return true
 }
 
-const startsWithByteOrderMark = (line: Uint8Array): boolean =>
-  byteOrderMark.every((byte, index) => line[index] === byte)
-
 const withoutCarriageReturn = (line: Uint8Array): Uint8Array =>
   line[line.length - 1] === carriageReturn ? line.subarray(0, -1) : line
 
-const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
-const lenient = new TextDecoder("utf-8", { ignoreBOM: true })
-
-/** The beginning of a line that is no JSON, without half a surrogate pair at the cut. */
-const beginning = (line: Uint8Array): string =>
-  lenient.decode(line.subarray(0, shownBytes)).slice(0, shownCharacters).replace(/[\uD800-\uDBFF]$/, "")
-
 const parse = (line: Uint8Array): Result.Result<unknown, FrameError> => {
   try {
-    return Result.succeed(JSON.parse(strict.decode(line)))
+    return Result.succeed(JSON.parse(utf8.decode(line)))
   } catch {
-    return Result.fail({ _tag: "NotJson", text: beginning(line) })
+    return Result.fail({ _tag: "NotJson", text: utf8.beginning(line) })
   }
 }
 
@@ -120,40 +103,27 @@ export const decoder = (
   options?: DecoderOptions
 ): Decoder => {
   const limitBytes = options?.limitBytes ?? defaultLimitBytes
-  // The line that has not ended yet: `length` bytes at the start of `buffer`, unless it is being skipped.
-  let buffer = noBytes
-  let length = 0
+  const partial = PartialLine.make(limitBytes)
   let skipping = false
   let atStart = true
 
   const keep = (bytes: Uint8Array): void => {
     if (skipping) return
-    const needed = length + bytes.length
-    if (needed > limitBytes) {
-      skipping = true
-      buffer = noBytes
-      deliver(Result.fail({ _tag: "TooLarge", limitBytes }), needed)
-      return
-    }
-    if (needed > buffer.length) {
-      // Doubling keeps the copying in proportion to the bytes, however small the chunks are.
-      const grown = new Uint8Array(Math.min(limitBytes, Math.max(needed, 2 * buffer.length, 1024)))
-      grown.set(buffer.subarray(0, length))
-      buffer = grown
-    }
-    buffer.set(bytes, length)
-    length = needed
+    const needed = partial.length() + bytes.length
+    if (partial.fits(bytes)) return partial.add(bytes)
+    skipping = true
+    partial.clear()
+    deliver(Result.fail({ _tag: "TooLarge", limitBytes }), needed)
   }
 
   const read = (line: Uint8Array): void => {
-    const text = withoutCarriageReturn(atStart && startsWithByteOrderMark(line) ? line.subarray(3) : line)
+    const text = withoutCarriageReturn(atStart && utf8.startsWithByteOrderMark(line) ? line.subarray(3) : line)
     if (!isBlank(text)) deliver(parse(text), text.length)
   }
 
   const end = (): void => {
-    if (!skipping) read(buffer.subarray(0, length))
-    if (buffer.length > retainedBytes) buffer = noBytes
-    length = 0
+    if (!skipping) read(partial.bytes())
+    partial.clear()
     skipping = false
     atStart = false
   }
@@ -164,7 +134,7 @@ export const decoder = (
       for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, start)) {
         const line = chunk.subarray(start, at)
         start = at + 1
-        if (length === 0 && !skipping && line.length <= limitBytes) {
+        if (partial.length() === 0 && !skipping && line.length <= limitBytes) {
           // The whole line stands in this chunk, as nearly all do: no copy.
           read(line)
           atStart = false
@@ -176,7 +146,7 @@ export const decoder = (
       if (start < chunk.length) keep(chunk.subarray(start))
     },
     finish: () => {
-      if (length > 0) end()
+      if (partial.length() > 0) end()
     }
   }
 }

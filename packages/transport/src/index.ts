@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+export * as EventStreamFraming from "./EventStreamFraming.ts"
 export * as LineFraming from "./LineFraming.ts"
 export * as StdioClient from "./StdioClient.ts"
 export * as StdioServer from "./StdioServer.ts"

@@ -1,0 +1,21 @@
+const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+const lenient = new TextDecoder("utf-8", { ignoreBOM: true })
+
+const byteOrderMark = [0xEF, 0xBB, 0xBF]
+
+/** How much of what cannot be read is shown. A character takes at most four bytes. */
+const shownCharacters = 200
+const shownBytes = 4 * shownCharacters
+
+/** The text of these bytes; throws if they are no UTF-8. */
+export const decode = (bytes: Uint8Array): string => strict.decode(bytes)
+
+/** The text of these bytes, with a replacement character for what is no UTF-8. */
+export const decodeLeniently = (bytes: Uint8Array): string => lenient.decode(bytes)
+
+export const startsWithByteOrderMark = (bytes: Uint8Array): boolean =>
+  byteOrderMark.every((byte, index) => bytes[index] === byte)
+
+/** The beginning of what cannot be read, without half a surrogate pair at the cut. */
+export const beginning = (bytes: Uint8Array): string =>
+  lenient.decode(bytes.subarray(0, shownBytes)).slice(0, shownCharacters).replace(/[\uD800-\uDBFF]$/, "")
