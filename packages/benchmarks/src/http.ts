@@ -46,6 +46,8 @@ const peer = (name: string, program: string, mode: string): Server => ({
   compiled: false
 })
 
+const ours = (name: string, mode: string): Server => ({ ...peer(name, "ours", mode), role: "ours" })
+
 const compiled = (server: Server): Server => ({ ...server, name: `${server.name}, schemas compiled`, compiled: true })
 
 /** The foundation that Effect MCP and `effect/ai` share, without anything on it. */
@@ -59,7 +61,11 @@ const servers: ReadonlyArray<Server> = [
   peer("official v2, JSON", "officialV2", "json"),
   peer("official v2, SSE", "officialV2", "stream"),
   peer("effect/ai", "effectAi", ""),
-  compiled(peer("effect/ai", "effectAi", ""))
+  compiled(peer("effect/ai", "effectAi", "")),
+  ours("Effect MCP", "adaptive"),
+  compiled(ours("Effect MCP", "adaptive")),
+  ours("Effect MCP, JSON", "json"),
+  ours("Effect MCP, SSE", "stream")
 ]
 
 export interface Options {
