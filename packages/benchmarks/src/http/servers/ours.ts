@@ -1,6 +1,6 @@
 import { Content } from "@effect-mcp/protocol"
 import { RequestContext, SessionHost } from "@effect-mcp/session"
-import * as StreamableHttpServer from "@effect-mcp/transport/StreamableHttpServer"
+import { StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
 import { HttpRouter } from "effect/http"
