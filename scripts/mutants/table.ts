@@ -147,14 +147,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "sends what waits last first",
     file: outbox,
-    original: "for (const entry of waiting) {\n      waiting.delete(entry)\n      replies",
-    broken: "for (const entry of Array.from(waiting).reverse()) {\n      waiting.delete(entry)\n      replies"
+    original: "for (const entry of lane.waiting) {\n      lane.waiting.delete(entry)\n      waiting--\n      replies",
+    broken:
+      "for (const entry of Array.from(lane.waiting).reverse()) {\n      lane.waiting.delete(entry)\n      waiting--\n      replies"
   },
   {
     name: "does not go on sending after it had to wait",
     file: outbox,
-    original: "    entry.done(exit)\n    pump()",
-    broken: "    entry.done(exit)"
+    original: "      drop(lane, entry)\n      pump()",
+    broken: "      drop(lane, entry)"
   },
   {
     name: "swallows a cancel right behind its request",

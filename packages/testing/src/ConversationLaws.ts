@@ -539,9 +539,7 @@ const laws: ReadonlyArray<Law> = [
           continue
         }
         const { id } = happening.event
-        const unanswered = inbound.filter((one) =>
-          one.place < place && one.id !== id && (one.replied ?? place) >= place
-        )
+        const unanswered = inbound.filter((one) => one.place < place && one.id !== id && (one.taken ?? place) >= place)
         // One that was cancelled counts while its handler goes on; and so does one whose reply is not quite on its way.
         const counted = unanswered.filter(({ cancelled, id, place: came }) =>
           (cancelled ?? place) >= place ||

@@ -77,6 +77,8 @@ const wordsOf = (happening: Happening): string | undefined => {
       return `handler ${happening.run} begins: ${happening.method} (${JSON.stringify(happening.id)})`
     case "HandlerEnded":
       return `handler ${happening.run} ends: ${happening.how}`
+    case "Taken":
+      return undefined
     case "Looked":
       return `is ${happening.state}; in flight: ${happening.sent} sent, ${happening.served} served`
   }

@@ -38,7 +38,7 @@ export type HandlerEnd = "Answered" | "Failed" | "Died" | "Interrupted"
  *   and what is on its way comes to rest; in `Probe` both sides of each session ask once more, to see whether it still works;
  *   in `End` both are closed.
  * - `Sent` and `Received`: a message between a session and its transport. `Unreadable`: bytes that were none. `Unwritable`: a
- *   message that no bytes can carry.
+ *   message that no bytes can carry. `Taken`: the transport has done with the reply to this id.
  * - `Event`: what the session said of itself.
  * - `Opened`: the client shook hands, or failed to.
  * - `Started`, `Stepped`, `Ended`: a request that the program made: a call of the client, with its number, or a question of the
@@ -55,6 +55,7 @@ export type Happening =
   | { readonly _tag: "Received"; readonly message: JsonRpc.Message }
   | { readonly _tag: "Unreadable"; readonly error: Transport.FrameError }
   | { readonly _tag: "Unwritable"; readonly id: JsonRpc.Response["id"] }
+  | { readonly _tag: "Taken"; readonly id: JsonRpc.Response["id"] }
   | { readonly _tag: "Event"; readonly event: SessionEvent.SessionEvent }
   | { readonly _tag: "Opened"; readonly revision: string | undefined }
   | {

@@ -4,7 +4,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
-import type { Connection, Outbound } from "../Transport.ts"
+import type { Connection, Origin, Outbound } from "../Transport.ts"
 import * as TransportError from "../TransportError.ts"
 import { Batch } from "./Batch.ts"
 import type { Exchange } from "./Exchanges.ts"
@@ -24,16 +24,17 @@ export interface Entry {
 }
 
 /**
- * What waits to be sent, in order. One message at a time is with the transport; a fiber runs only while the transport
- * makes it wait. Nothing here ever suspends whoever puts a message in: requests are bounded by the fibers that wait for
- * their responses, senders of notifications wait for room, and a peer that goes on asking but takes no replies is given up.
+ * What waits to be sent, in order. One message at a time is with the transport, or, where it has a stream for each origin, one
+ * for each of them; a fiber runs only while the transport makes it wait. Nothing here ever suspends whoever puts a message in:
+ * requests are bounded by the fibers that wait for their responses, senders of notifications wait for room, and a peer that
+ * goes on asking but takes no replies is given up.
  */
 export interface Outbox {
   readonly offer: (entry: Entry) => void
   /** Takes a message back that has not been handed over; `false` when it is too late for that. */
   readonly withdraw: (entry: Entry) => boolean
-  /** Is there room for a message of someone who can wait? */
-  readonly hasRoom: () => boolean
+  /** Is there room for a message of someone who can wait, on the way to this origin? */
+  readonly hasRoom: (via: Origin | undefined) => boolean
   /** Waits until everything offered so far has been handed over or has failed. */
   readonly flushed: Effect.Effect<void>
   /** The exchange of this stream is over; the stream may end by itself, but not stay for ever. */
@@ -74,6 +75,13 @@ const given = <E>(make: () => Effect.Effect<void, E>): Effect.Effect<void, E> =>
   }
 }
 
+/** Messages that take the same way, one at a time. */
+class Lane {
+  // A Set keeps the order and lets go of one in the middle at no cost.
+  readonly waiting = new Set<Entry>()
+  sending: { readonly fiber: Fiber.Fiber<void, TransportError.TransportError>; readonly since: number } | undefined
+}
+
 const repliesIn = ({ last, message }: Outbound): number => !last ? 0 : JsonRpc.isBatch(message) ? message.length : 1
 
 const isRequest = (frame: JsonRpc.Frame): frame is JsonRpc.Request => "method" in frame && "id" in frame
@@ -91,12 +99,15 @@ export const make = (options: {
   readonly onOverflow: (replies: number) => void
 }): Outbox => {
   const { capacity, connection, fork, onOverflow, onStalled, replyCapacity, timer, writeMillis } = options
-  // A Set keeps the order and lets go of one in the middle at no cost.
-  const waiting = new Set<Entry>()
+  const standalone = new Lane()
+  // Those of origins, while something is in them.
+  const lanes = new Map<Origin, Lane>()
+  const ready = new Set<Lane>()
   // Each until it ends by itself, or until the time it may still take behind its response.
   const streams = new Map<Fiber.Fiber<unknown, unknown>, number>()
   const idle: Array<Deferred.Deferred<void>> = []
-  let sending: { readonly fiber: Fiber.Fiber<void, TransportError.TransportError>; readonly since: number } | undefined
+  let sending = 0
+  let waiting = 0
   let pumping = false
   let stopped = false
   let replies = 0
@@ -115,19 +126,17 @@ export const make = (options: {
     })
   }
 
-  const finish = (entry: Entry, exit: Exit.Exit<void, TransportError.TransportError>) => {
-    sending = undefined
-    entry.done(exit)
-    pump()
-  }
+  /** The way of a message: that of its origin, where the transport has such. */
+  const wayOf = ({ via }: Outbound): Origin | undefined => connection.settle === undefined ? undefined : via
 
-  const next = (): Entry | undefined => {
-    for (const entry of waiting) {
-      waiting.delete(entry)
-      replies -= repliesIn(entry.outbound)
-      return entry
-    }
-    return undefined
+  const laneOf = (entry: Entry): Lane => {
+    const way = wayOf(entry.outbound)
+    if (way === undefined) return standalone
+    const found = lanes.get(way)
+    if (found !== undefined) return found
+    const lane = new Lane()
+    lanes.set(way, lane)
+    return lane
   }
 
   const hand = (entry: Entry): void => {
@@ -140,30 +149,71 @@ export const make = (options: {
     }
     const send = given(() => connection.send(entry.outbound))
     if (send instanceof Immediate) return entry.done(send.run())
-    if (Exit.isExit(send)) return entry.done(Exit.asVoid(trust<Exit.Exit<void, TransportError.TransportError>>(send)))
+    // Its types are those of the effect that it is.
+    if (Exit.isExit(send)) return entry.done(trust<Exit.Exit<void, TransportError.TransportError>>(send))
     const fiber = fork(send)
     const exit = fiber.pollUnsafe()
     if (exit !== undefined) return entry.done(exit)
     const since = timer.now()
-    sending = { fiber, since }
+    const lane = laneOf(entry)
+    lane.sending = { fiber, since }
+    sending++
     timer.watch(since + writeMillis)
-    fiber.addObserver((exit) => finish(entry, exit))
+    fiber.addObserver((exit) => {
+      lane.sending = undefined
+      sending--
+      ready.add(lane)
+      entry.done(exit)
+      // A lane that nothing waits in is forgotten there, too.
+      drop(lane, entry)
+      pump()
+    })
   }
 
-  /** `first` goes ahead of the queue, which is empty then. */
+  const drop = (lane: Lane, { outbound }: Entry) => {
+    const way = wayOf(outbound)
+    if (way !== undefined && lane.sending === undefined && lane.waiting.size === 0) lanes.delete(way)
+  }
+
+  const next = (lane: Lane): Entry | undefined => {
+    for (const entry of lane.waiting) {
+      lane.waiting.delete(entry)
+      waiting--
+      replies -= repliesIn(entry.outbound)
+      return entry
+    }
+    return undefined
+  }
+
+  /** Hands over what waits in a lane, until the transport makes one of its messages wait. */
+  const empty = (lane: Lane) => {
+    while (lane.sending === undefined && !stopped) {
+      const entry = next(lane)
+      if (entry === undefined) return
+      hand(entry)
+      drop(lane, entry)
+    }
+  }
+
+  /** `first` goes ahead of everything, since nothing waits then. */
   const pump = (first?: Entry): void => {
     // A send that completes at once comes back here by itself; the loop of the first call carries on.
     if (pumping) return
     pumping = true
     if (first !== undefined) hand(first)
-    while (waiting.size > 0 && sending === undefined && !stopped) {
-      const entry = next()
-      if (entry !== undefined) hand(entry)
+    for (const lane of ready) {
+      ready.delete(lane)
+      empty(lane)
     }
     pumping = false
-    if (idle.length > 0 && sending === undefined && (stopped || waiting.size === 0)) {
+    if (idle.length > 0 && sending === 0 && (stopped || waiting === 0)) {
       for (const waiter of idle.splice(0)) Deferred.doneUnsafe(waiter, Exit.void)
     }
+  }
+
+  const busy = function*(): Iterable<Lane> {
+    yield standalone
+    yield* lanes.values()
   }
 
   return {
@@ -172,22 +222,33 @@ export const make = (options: {
         entry.done(Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined })))
         return
       }
-      if (!pumping && sending === undefined && waiting.size === 0) return pump(entry)
-      waiting.add(entry)
+      if (!pumping && sending === 0 && waiting === 0) return pump(entry)
+      const lane = laneOf(entry)
+      lane.waiting.add(entry)
+      ready.add(lane)
+      waiting++
       replies += repliesIn(entry.outbound)
       // What is put in while a message is being handed over goes out right behind it, however much it is.
-      if (replies > replyCapacity && sending !== undefined) return onOverflow(replies)
+      if (replies > replyCapacity && sending > 0) return onOverflow(replies)
       pump()
     },
     withdraw: (entry) => {
       if (entry.state !== "Waiting") return false
       entry.state = "Withdrawn"
-      waiting.delete(entry)
+      const lane = laneOf(entry)
+      if (lane.waiting.delete(entry)) waiting--
+      drop(lane, entry)
       return true
     },
-    hasRoom: () => waiting.size < capacity,
+    hasRoom: (via) => {
+      if (waiting < capacity) return true
+      const way = connection.settle === undefined ? undefined : via
+      const lane = way === undefined ? standalone : lanes.get(way)
+      // A way that is clogged does not stop the others.
+      return lane !== standalone && (lane === undefined || lane.waiting.size === 0)
+    },
     flushed: Effect.suspend(() => {
-      if (stopped || (sending === undefined && waiting.size === 0 && !pumping)) return Effect.void
+      if (stopped || (sending === 0 && waiting === 0 && !pumping)) return Effect.void
       const waiter = Deferred.makeUnsafe<void>()
       idle.push(waiter)
       return Deferred.await(waiter)
@@ -199,7 +260,8 @@ export const make = (options: {
       timer.watch(until)
     },
     expire: (now) => {
-      const stalled = sending === undefined ? Number.POSITIVE_INFINITY : sending.since + writeMillis
+      let stalled = Number.POSITIVE_INFINITY
+      for (const lane of busy()) stalled = Math.min(stalled, (lane.sending?.since ?? stalled) + writeMillis)
       let next = stalled
       for (const [stream, until] of streams) {
         if (until > now) next = Math.min(next, until)
@@ -213,12 +275,16 @@ export const make = (options: {
       // Whoever is told that a message was not sent may well end the session again.
       if (stopped) return
       stopped = true
-      sending?.fiber.interruptUnsafe()
+      const all = [...busy()]
+      for (const lane of all) lane.sending?.fiber.interruptUnsafe()
       for (const fiber of streams.keys()) fiber.interruptUnsafe()
       const gone = Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
-      for (const entry of waiting) {
-        waiting.delete(entry)
-        entry.done(gone)
+      for (const lane of all) {
+        for (const entry of lane.waiting) {
+          lane.waiting.delete(entry)
+          waiting--
+          entry.done(gone)
+        }
       }
       pump()
     }

@@ -329,7 +329,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
   /** Hands a message that expects no response to the outbox, and waits until it is sent or there is room for others. */
   const post = (name: string, message: JsonRpc.Message, via: Origin | undefined) =>
     Effect.suspend(() => {
-      const hadRoom = outbox.hasRoom()
+      const hadRoom = outbox.hasRoom(via)
       const handed = Deferred.makeUnsafe<void, TransportError>()
       const entry = Outbox.entry({ message, via, last: false }, {
         done: (exit) => {

@@ -88,6 +88,8 @@ export interface Inbound {
   readonly duplicate: boolean
   readonly cancelled: number | undefined
   readonly replied: number | undefined
+  /** The transport has done with the reply. */
+  readonly taken: number | undefined
 }
 
 /** A handler that ran. */
@@ -222,12 +224,26 @@ const inboundOf = (entries: ReadonlyArray<Placed>) => {
     if (heard !== undefined && isRequest(heard)) {
       const { id, method } = heard
       const duplicate = first(id) !== undefined
-      all.push({ id, method, nonce: nonceIn(heard), place, duplicate, cancelled: undefined, replied: undefined })
+      all.push({
+        id,
+        method,
+        nonce: nonceIn(heard),
+        place,
+        duplicate,
+        cancelled: undefined,
+        replied: undefined,
+        taken: undefined
+      })
     } else if (happening._tag === "HandlerStarted") {
       const served = first(happening.id)
       if (served === undefined) continue
       runs.set(happening.run, served)
       running.add(served)
+    } else if (happening._tag === "Taken") {
+      const served = all.find(({ id, replied, taken }) =>
+        id === happening.id && replied !== undefined && taken === undefined
+      )
+      if (served !== undefined) served.taken = place
     } else if (happening._tag === "HandlerEnded") {
       const served = runs.get(happening.run)
       if (served !== undefined) running.delete(served)

@@ -98,7 +98,9 @@ export const make = (book: Book, session: number, side: Method.Role): Recorder =
   let behind: ((id: JsonRpc.Response["id"]) => void) | undefined
   const replied = (frame: JsonRpc.Frame) => {
     const [reply] = JsonRpc.messages(frame)
-    if (behind === undefined || reply === undefined || "method" in reply) return
+    if (reply === undefined || "method" in reply) return
+    note({ _tag: "Taken", id: reply.id })
+    if (behind === undefined) return
     const action = behind
     behind = undefined
     action(reply.id)
@@ -130,7 +132,7 @@ export const make = (book: Book, session: number, side: Method.Role): Recorder =
           send: (outbound) =>
             Effect.suspend(() => {
               sent(outbound.message)
-              return Effect.tap(connection.send(outbound), () => Effect.sync(() => replied(outbound.message)))
+              return Effect.ensuring(connection.send(outbound), Effect.sync(() => replied(outbound.message)))
             }),
           ...(request === undefined ? undefined : {
             request: (message: JsonRpc.Request) =>
