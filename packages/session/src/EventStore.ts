@@ -75,7 +75,7 @@ export class EventStoreError extends Data.TaggedError("EventStoreError")<{
 
 /**
  * The port. An operation that can be done at once may be an `Exit`, which costs no fiber; it has been done when it is returned, so an
- * operation is run where it is called, and once.
+ * operation is run where it is called, and once. `EventStoreLaws` of `@effect-mcp/testing` judge an implementation.
  *
  * @example
  * ```ts

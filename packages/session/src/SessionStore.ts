@@ -53,7 +53,7 @@ export class SessionStoreError extends Data.TaggedError("SessionStoreError")<{
 
 /**
  * The port. An operation that can be done at once may be an `Exit`, which costs no fiber; it has been done when it is returned, so an
- * operation is run where it is called, and once.
+ * operation is run where it is called, and once. `SessionStoreLaws` of `@effect-mcp/testing` judge an implementation.
  *
  * @example
  * ```ts
