@@ -4,6 +4,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
+import type { Limits } from "../Limits.ts"
 import type { Connection, Outbound } from "../Transport.ts"
 import * as TransportError from "../TransportError.ts"
 import { Batch } from "./Batch.ts"
@@ -21,27 +22,6 @@ export interface Entry {
   readonly exchange: Exchange | undefined
   readonly done: (exit: Exit.Exit<void, TransportError.TransportError>) => void
   state: "Waiting" | "Handed" | "Withdrawn"
-}
-
-/**
- * What waits to be sent, in order. One message at a time is with the transport; a fiber runs only while the transport
- * makes it wait. Nothing here ever suspends whoever puts a message in: requests are bounded by the fibers that wait for
- * their responses, senders of notifications wait for room, and a peer that goes on asking but takes no replies is given up.
- */
-export interface Outbox {
-  readonly offer: (entry: Entry) => void
-  /** Takes a message back that has not been handed over; `false` when it is too late for that. */
-  readonly withdraw: (entry: Entry) => boolean
-  /** Is there room for a message of someone who can wait? */
-  readonly hasRoom: () => boolean
-  /** Waits until everything offered so far has been handed over or has failed. */
-  readonly flushed: Effect.Effect<void>
-  /** The exchange of this stream is over; the stream may end by itself, but not stay for ever. */
-  readonly release: (stream: Fiber.Fiber<unknown, unknown>) => void
-  /** Reports a peer that takes no bytes, and says when there will be something to report. */
-  readonly expire: (now: number) => number
-  /** Gives up whatever is still with the transport. */
-  readonly stop: () => void
 }
 
 export const entry = (
@@ -78,149 +58,181 @@ const repliesIn = ({ last, message }: Outbound): number => !last ? 0 : JsonRpc.i
 
 const isRequest = (frame: JsonRpc.Frame): frame is JsonRpc.Request => "method" in frame && "id" in frame
 
-export const make = (options: {
+/** What an outbox needs of its session. */
+export interface Sending {
   readonly connection: Connection
-  readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
+  readonly limits: Limits
   readonly timer: Timer
-  readonly capacity: number
-  readonly replyCapacity: number
-  readonly writeMillis: number
+  fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
   /** The peer has taken nothing for the write timeout. */
-  readonly onStalled: () => void
+  stalled(): void
   /** More replies wait than may. */
-  readonly onOverflow: (replies: number) => void
-}): Outbox => {
-  const { capacity, connection, fork, onOverflow, onStalled, replyCapacity, timer, writeMillis } = options
-  // A Set keeps the order and lets go of one in the middle at no cost.
-  const waiting = new Set<Entry>()
-  // Each until it ends by itself, or until the time it may still take behind its response.
-  const streams = new Map<Fiber.Fiber<unknown, unknown>, number>()
-  const idle: Array<Deferred.Deferred<void>> = []
-  let sending: { readonly fiber: Fiber.Fiber<void, TransportError.TransportError>; readonly since: number } | undefined
-  let pumping = false
-  let stopped = false
-  let replies = 0
+  overflowed(replies: number): void
+}
 
-  /** A request with a stream of its own: the stream outlives the hand-over, and the next message does not wait for it. */
-  const openStream = (
-    entry: Entry,
-    stream: Effect.Effect<void, TransportError.TransportError>
-  ): void => {
-    const fiber = fork(stream)
-    if (entry.exchange !== undefined) entry.exchange.stream = fiber
-    streams.set(fiber, Number.POSITIVE_INFINITY)
-    fiber.addObserver((exit) => {
-      streams.delete(fiber)
-      entry.done(exit)
+/**
+ * What waits to be sent, in order. One message at a time is with the transport; a fiber runs only while the transport
+ * makes it wait. Nothing here ever suspends whoever puts a message in: requests are bounded by the fibers that wait for
+ * their responses, senders of notifications wait for room, and a peer that goes on asking but takes no replies is given up.
+ */
+export class Outbox {
+  readonly #session: Sending
+  /** A Set keeps the order and lets go of one in the middle at no cost. */
+  #waiting: Set<Entry> | undefined
+  /** Each until it ends by itself, or until the time it may still take behind its response. */
+  #streams: Map<Fiber.Fiber<unknown, unknown>, number> | undefined
+  #idle: Array<Deferred.Deferred<void>> | undefined
+  #sending: { readonly fiber: Fiber.Fiber<void, TransportError.TransportError>; readonly since: number } | undefined
+  #pumping = false
+  #stopped = false
+  #replies = 0
+
+  constructor(session: Sending) {
+    this.#session = session
+  }
+
+  offer(entry: Entry): void {
+    if (this.#stopped) {
+      entry.done(Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined })))
+      return
+    }
+    if (!this.#pumping && this.#sending === undefined && !this.#hasWaiting()) return this.#pump(entry)
+    this.#waiting ??= new Set()
+    this.#waiting.add(entry)
+    this.#replies += repliesIn(entry.outbound)
+    // What is put in while a message is being handed over goes out right behind it, however much it is.
+    if (this.#replies > this.#session.limits.replies && this.#sending !== undefined) {
+      return this.#session.overflowed(this.#replies)
+    }
+    this.#pump()
+  }
+
+  /** Takes a message back that has not been handed over; `false` when it is too late for that. */
+  withdraw(entry: Entry): boolean {
+    if (entry.state !== "Waiting") return false
+    entry.state = "Withdrawn"
+    this.#waiting?.delete(entry)
+    return true
+  }
+
+  /** Is there room for a message of someone who can wait? */
+  hasRoom(): boolean {
+    return (this.#waiting?.size ?? 0) < this.#session.limits.outgoing
+  }
+
+  /** Waits until everything offered so far has been handed over or has failed. */
+  get flushed(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (this.#stopped || (this.#sending === undefined && !this.#hasWaiting() && !this.#pumping)) return Effect.void
+      const waiter = Deferred.makeUnsafe<void>()
+      this.#idle ??= []
+      this.#idle.push(waiter)
+      return Deferred.await(waiter)
     })
   }
 
-  const finish = (entry: Entry, exit: Exit.Exit<void, TransportError.TransportError>) => {
-    sending = undefined
-    entry.done(exit)
-    pump()
+  /** The exchange of this stream is over; the stream may end by itself, but not stay for ever. */
+  release(stream: Fiber.Fiber<unknown, unknown>): void {
+    if (this.#streams?.has(stream) !== true) return
+    const { limits, timer } = this.#session
+    const until = timer.now() + limits.write
+    this.#streams.set(stream, until)
+    timer.watch(until)
   }
 
-  const next = (): Entry | undefined => {
-    for (const entry of waiting) {
-      waiting.delete(entry)
-      replies -= repliesIn(entry.outbound)
+  /** Reports a peer that takes no bytes, and says when there will be something to report. */
+  expire(now: number): number {
+    const { write } = this.#session.limits
+    const stalled = this.#sending === undefined ? Number.POSITIVE_INFINITY : this.#sending.since + write
+    let next = stalled
+    for (const [stream, until] of this.#streams ?? []) {
+      if (until > now) next = Math.min(next, until)
+      else stream.interruptUnsafe()
+    }
+    if (stalled > now) return next
+    this.#session.stalled()
+    return Number.POSITIVE_INFINITY
+  }
+
+  /** Gives up whatever is still with the transport. */
+  stop(): void {
+    // Whoever is told that a message was not sent may well end the session again.
+    if (this.#stopped) return
+    this.#stopped = true
+    this.#sending?.fiber.interruptUnsafe()
+    for (const fiber of this.#streams?.keys() ?? []) fiber.interruptUnsafe()
+    const gone = Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
+    for (const entry of this.#waiting ?? []) {
+      this.#waiting?.delete(entry)
+      entry.done(gone)
+    }
+    this.#pump()
+  }
+
+  #hasWaiting(): boolean {
+    return this.#waiting !== undefined && this.#waiting.size > 0
+  }
+
+  #next(): Entry | undefined {
+    for (const entry of this.#waiting ?? []) {
+      this.#waiting?.delete(entry)
+      this.#replies -= repliesIn(entry.outbound)
       return entry
     }
     return undefined
   }
 
-  const hand = (entry: Entry): void => {
+  /** `first` goes ahead of the queue, which is empty then. */
+  #pump(first?: Entry): void {
+    // A send that completes at once comes back here by itself; the loop of the first call carries on.
+    if (this.#pumping) return
+    this.#pumping = true
+    if (first !== undefined) this.#hand(first)
+    while (this.#hasWaiting() && this.#sending === undefined && !this.#stopped) {
+      const entry = this.#next()
+      if (entry !== undefined) this.#hand(entry)
+    }
+    this.#pumping = false
+    if (this.#idle !== undefined && this.#sending === undefined && (this.#stopped || !this.#hasWaiting())) {
+      for (const waiter of this.#idle.splice(0)) Deferred.doneUnsafe(waiter, Exit.void)
+    }
+  }
+
+  #hand(entry: Entry): void {
+    const { connection, limits, timer } = this.#session
     entry.state = "Handed"
     if (entry.exchange !== undefined) entry.exchange.handed = true
     const message = entry.outbound.message
     if (connection.request !== undefined && isRequest(message)) {
-      const { request } = connection
-      return openStream(entry, given(() => request(message)))
+      return this.#openStream(entry, given(() => connection.request?.(message) ?? Effect.void))
     }
     const send = given(() => connection.send(entry.outbound))
     if (send instanceof Immediate) return entry.done(send.run())
     if (Exit.isExit(send)) return entry.done(Exit.asVoid(trust<Exit.Exit<void, TransportError.TransportError>>(send)))
-    const fiber = fork(send)
+    const fiber = this.#session.fork(send)
     const exit = fiber.pollUnsafe()
     if (exit !== undefined) return entry.done(exit)
     const since = timer.now()
-    sending = { fiber, since }
-    timer.watch(since + writeMillis)
-    fiber.addObserver((exit) => finish(entry, exit))
+    this.#sending = { fiber, since }
+    timer.watch(since + limits.write)
+    fiber.addObserver((exit) => this.#finish(entry, exit))
   }
 
-  /** `first` goes ahead of the queue, which is empty then. */
-  const pump = (first?: Entry): void => {
-    // A send that completes at once comes back here by itself; the loop of the first call carries on.
-    if (pumping) return
-    pumping = true
-    if (first !== undefined) hand(first)
-    while (waiting.size > 0 && sending === undefined && !stopped) {
-      const entry = next()
-      if (entry !== undefined) hand(entry)
-    }
-    pumping = false
-    if (idle.length > 0 && sending === undefined && (stopped || waiting.size === 0)) {
-      for (const waiter of idle.splice(0)) Deferred.doneUnsafe(waiter, Exit.void)
-    }
+  #finish(entry: Entry, exit: Exit.Exit<void, TransportError.TransportError>): void {
+    this.#sending = undefined
+    entry.done(exit)
+    this.#pump()
   }
 
-  return {
-    offer: (entry) => {
-      if (stopped) {
-        entry.done(Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined })))
-        return
-      }
-      if (!pumping && sending === undefined && waiting.size === 0) return pump(entry)
-      waiting.add(entry)
-      replies += repliesIn(entry.outbound)
-      // What is put in while a message is being handed over goes out right behind it, however much it is.
-      if (replies > replyCapacity && sending !== undefined) return onOverflow(replies)
-      pump()
-    },
-    withdraw: (entry) => {
-      if (entry.state !== "Waiting") return false
-      entry.state = "Withdrawn"
-      waiting.delete(entry)
-      return true
-    },
-    hasRoom: () => waiting.size < capacity,
-    flushed: Effect.suspend(() => {
-      if (stopped || (sending === undefined && waiting.size === 0 && !pumping)) return Effect.void
-      const waiter = Deferred.makeUnsafe<void>()
-      idle.push(waiter)
-      return Deferred.await(waiter)
-    }),
-    release: (stream) => {
-      if (!streams.has(stream)) return
-      const until = timer.now() + writeMillis
-      streams.set(stream, until)
-      timer.watch(until)
-    },
-    expire: (now) => {
-      const stalled = sending === undefined ? Number.POSITIVE_INFINITY : sending.since + writeMillis
-      let next = stalled
-      for (const [stream, until] of streams) {
-        if (until > now) next = Math.min(next, until)
-        else stream.interruptUnsafe()
-      }
-      if (stalled > now) return next
-      onStalled()
-      return Number.POSITIVE_INFINITY
-    },
-    stop: () => {
-      // Whoever is told that a message was not sent may well end the session again.
-      if (stopped) return
-      stopped = true
-      sending?.fiber.interruptUnsafe()
-      for (const fiber of streams.keys()) fiber.interruptUnsafe()
-      const gone = Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
-      for (const entry of waiting) {
-        waiting.delete(entry)
-        entry.done(gone)
-      }
-      pump()
-    }
+  /** A request with a stream of its own: the stream outlives the hand-over, and the next message does not wait for it. */
+  #openStream(entry: Entry, stream: Effect.Effect<void, TransportError.TransportError>): void {
+    const fiber = this.#session.fork(stream)
+    if (entry.exchange !== undefined) entry.exchange.stream = fiber
+    this.#streams ??= new Map()
+    this.#streams.set(fiber, Number.POSITIVE_INFINITY)
+    fiber.addObserver((exit) => {
+      this.#streams?.delete(fiber)
+      entry.done(exit)
+    })
   }
 }
