@@ -22,7 +22,7 @@ import { HostedSession, type Keeper } from "./internal/HostedSession.ts"
 import * as ReplayedOpening from "./internal/ReplayedOpening.ts"
 import * as ServedSession from "./internal/ServedSession.ts"
 import * as SessionId from "./internal/SessionId.ts"
-import * as Timer from "./internal/Timer.ts"
+import { Timer } from "./internal/Timer.ts"
 import * as Metrics from "./Metrics.ts"
 import type { Principal } from "./Principal.ts"
 import type * as ServerSession from "./ServerSession.ts"
@@ -546,7 +546,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       )
     )
 
-  const timer = Timer.make({
+  const timer = new Timer({
     clock,
     fork,
     expire: (time) => {

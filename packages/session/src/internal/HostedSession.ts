@@ -62,7 +62,7 @@ export class HostedSession {
   /** How many requests are in flight, of both sides together. */
   get inFlight(): number {
     const { core } = this.session
-    return core.inflight.size() + core.exchanges.size()
+    return core.inflight.size + core.exchanges.size
   }
 
   begin(session: ServedSession): void {
