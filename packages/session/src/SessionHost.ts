@@ -419,8 +419,8 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   ): Effect.Effect<HostedSession, HostFull | TransportError> =>
     Effect.uninterruptibleMask((restore) => {
       const scope = Scope.forkUnsafe(all)
-      const delivered = Deferred.makeUnsafe<void>()
-      const deliver = () => Deferred.doneUnsafe(delivered, Exit.void)
+      const delivered = opening === undefined ? undefined : Deferred.makeUnsafe<void>()
+      const deliver = () => delivered !== undefined && Deferred.doneUnsafe(delivered, Exit.void)
       const opened = server.open({
         transport: opening === undefined
           ? hosted.transport
@@ -438,7 +438,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       const services: (caller: Context.Context<never>) => Context.Context<Scope.Scope> = () =>
         Context.add(context, Scope.Scope, scope)
       const own = Effect.updateContext(opened, services)
-      return restore(opening === undefined ? own : Effect.tap(own, () => Deferred.await(delivered))).pipe(
+      return restore(delivered === undefined ? own : Effect.tap(own, () => Deferred.await(delivered))).pipe(
         Effect.flatMap((session): Effect.Effect<HostedSession, HostFull | TransportError> => {
           if (draining) return Effect.fail(new HostFull({ scope: "draining", limit: 0 }))
           if (hosted.phase === "Ending") {

@@ -131,7 +131,9 @@ describe("a host", () => {
     Effect.gen(function*() {
       const shape = yield* host({}, { host: { sessionsPerPrincipal: 1 } })
       const { hosted } = yield* arrive(shape, { principal: ada })
-      assert.deepStrictEqual(scopeOf(yield* Effect.flip(arrive(shape, { principal: ada }))), ["principal", 1])
+      const refused = yield* Effect.flip(arrive(shape, { principal: ada }))
+      assert.deepStrictEqual(scopeOf(refused), ["principal", 1])
+      assert.include(refused.message, "this principal: it has 1")
       yield* arrive(shape, { principal: grace })
       yield* arrive(shape)
       yield* arrive(shape)
