@@ -1,4 +1,4 @@
-import type { EventStore, Replay } from "@effect-mcp/session/EventStore"
+import type { EventStoreError, Replay } from "@effect-mcp/session/EventStore"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
@@ -7,12 +7,10 @@ import * as EventStreamFraming from "../EventStreamFraming.ts"
 
 /** Where the past of a stream is read from. */
 export interface Past {
-  readonly store: EventStore["Service"]
-  readonly session: string
   /** The last event that whoever reads has got. */
   after: string
-  /** The last event there is, as far as is known. */
-  readonly last: () => string | undefined
+  /** What came behind an event; nothing is added to it meanwhile. */
+  readonly replay: (after: string) => Effect.Effect<Replay | undefined, EventStoreError>
 }
 
 const encoder = new TextEncoder()
@@ -148,29 +146,22 @@ export class StreamReader {
 
   #catchUp(past: Past): Effect.Effect<readonly [Uint8Array], Cause.Done> {
     const missed = Effect.catch(
-      past.store.replay(past.session, past.after),
+      past.replay(past.after),
       (error) => Effect.as(Effect.logWarning("the events of a stream could not be read again", error), undefined)
     )
-    return Effect.flatMap(missed, (replay: Replay | undefined) => {
-      // What is gone cannot be made up for: the stream ends here, and the client learns it when it comes back.
-      if (replay === undefined) {
-        this.#finished = true
+    return Effect.flatMap(missed, (replay) => {
+      const last = replay?.events.at(-1)
+      if (replay === undefined || last === undefined) {
         this.#past = undefined
+        // What is gone cannot be made up for: the stream ends here, and the client learns it when it comes back.
+        if (replay === undefined || replay.ended) this.#finished = true
         return this.#pull
       }
-      const last = replay.events.at(-1)
-      if (last !== undefined) {
-        past.after = last.id
-        this.takenAt = this.#now()
-        return Effect.succeed<readonly [Uint8Array]>([
-          encoder.encode(replay.events.map(({ data, id }) => EventStreamFraming.event(id, data)).join(""))
-        ])
-      }
-      // While the store was asked something more may have been said.
-      const latest = past.last()
-      if (latest === undefined || latest === past.after) this.#past = undefined
-      if (replay.ended) this.#finished = true
-      return this.#pull
+      past.after = last.id
+      this.takenAt = this.#now()
+      return Effect.succeed<readonly [Uint8Array]>([
+        encoder.encode(replay.events.map(({ data, id }) => EventStreamFraming.event(id, data)).join(""))
+      ])
     })
   }
 
