@@ -27,7 +27,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import { createServer } from "node:http"
+import { createServer, type Server } from "node:http"
 import { Authentication } from "./Authentication.ts"
 import * as Attendant from "./internal/Attendant.ts"
 import * as HttpAnswer from "./internal/HttpAnswer.ts"
@@ -101,7 +101,7 @@ class HttpTransport {
       () =>
         Effect.suspend(() => {
           connection.close()
-          return connection.settled
+          return connection.settled()
         })
     )
   }
@@ -579,13 +579,29 @@ export interface NodeOptions extends Options {
 export const layerNode = (
   options: NodeOptions
 ): Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost> =>
-  // What is built last goes first: the sessions end before the server waits for its connections to.
-  Layer.fresh(SessionHost.layerDrain).pipe(
-    Layer.provideMerge(HttpRouter.serve(layer(options.path ?? "/mcp", options), {
-      disableLogger: true,
-      disableListenLog: true
-    })),
-    Layer.provideMerge(
-      NodeHttpServer.layerServer(() => createServer(), { port: options.port, host: options.host ?? "127.0.0.1" })
+  Layer.unwrap(Effect.sync(() => {
+    const server = createServer()
+    // What is built last goes first: the sessions end before the server waits for its connections to.
+    return Layer.fresh(SessionHost.layerDrain).pipe(
+      Layer.provideMerge(layerCut(server)),
+      Layer.provideMerge(HttpRouter.serve(layer(options.path ?? "/mcp", options), {
+        disableLogger: true,
+        disableListenLog: true
+      })),
+      Layer.provideMerge(
+        NodeHttpServer.layerServer(() => server, { port: options.port, host: options.host ?? "127.0.0.1" })
+      )
     )
-  )
+  }))
+
+/** How long clients have to take the last that is said to them. */
+const lastWordsMillis = 2000
+
+/** Whoever takes nothing does not keep the server from going. */
+const layerCut = (server: Server): Layer.Layer<never> =>
+  Layer.effectDiscard(Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      const timer = setTimeout(() => server.closeAllConnections(), lastWordsMillis)
+      server.once("close", () => clearTimeout(timer))
+    })
+  ))

@@ -26,8 +26,8 @@ export interface Attendant {
   readonly cancel: (appointment: Appointment) => void
   /** Runs something in the background; what goes wrong is logged, and what takes too long. */
   readonly run: (effect: Effect.Effect<void, unknown>) => void
-  /** Waits for what runs in the background now. */
-  readonly settled: Effect.Effect<void>
+  /** Waits for what runs in the background when this is called. */
+  readonly settled: () => Effect.Effect<void>
 }
 
 /** How often it looks in the shortest time that it has to keep. */
@@ -111,6 +111,6 @@ export const make = Effect.fnUntraced(function*(options: {
       running.add(fiber)
       fiber.addObserver(() => running.delete(fiber))
     },
-    settled: Effect.suspend(() => running.size === 0 ? Effect.void : Effect.asVoid(Fiber.awaitAll(running)))
+    settled: () => running.size === 0 ? Effect.void : Effect.asVoid(Fiber.awaitAll(Array.from(running)))
   }
 })

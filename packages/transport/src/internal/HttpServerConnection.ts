@@ -173,13 +173,13 @@ export class HttpServerConnection implements Host {
     const { attendant, store } = this.#options
     // Where the session goes on elsewhere its client may come back for what it has missed; where it has ended nobody may.
     if (store !== undefined && this.#left && this.#streams > 0) {
-      attendant.run(Effect.andThen(attendant.settled, Effect.suspend(() => store.drop(this.#session))))
+      attendant.run(Effect.andThen(attendant.settled(), Effect.suspend(() => store.drop(this.#session))))
     }
   }
 
   /** Waits until the store has been told what it has to know. */
-  get settled(): Effect.Effect<void> {
-    return this.#options.attendant.settled
+  settled(): Effect.Effect<void> {
+    return this.#options.attendant.settled()
   }
 
   // ===================================================================================================================
