@@ -404,7 +404,10 @@ export const make = Effect.fnUntraced(function*(
           : Effect.succeed(reader)
       })
       : Effect.flatMap(
-        Effect.mapError(store.replay(hosted.id, after), () => HttpAnswer.refusal(503, "The events cannot be read now")),
+        Effect.mapError(
+          store.replay(hosted.id, after),
+          () => overloaded("The events cannot be read at the moment", undefined)
+        ),
         (replay): Effect.Effect<StreamReader, Response> =>
           replay === undefined
             ? Effect.fail(HttpAnswer.refusal(400, "There is no such event to come back to"))

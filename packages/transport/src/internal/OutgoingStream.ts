@@ -99,14 +99,22 @@ export class OutgoingStream {
    * has left for good.
    */
   write(data: string): Effect.Effect<void, TransportError.TransportError> {
-    return this.isOpen ? this.#next(() => this.#store(data)) : noRoute
+    if (!this.isOpen) return noRoute
+    const written = this.#next(() => this.#store(data))
+    if (!isDone(written)) return Effect.andThen(written, Effect.suspend(() => this.#caughtUp))
+    return this.#reader?.isBehind === true ? Effect.andThen(written, this.#caughtUp) : written
+  }
+
+  /** Whoever has something to catch up with is not to be outrun, or the store would let go of it. */
+  get #caughtUp(): Effect.Effect<void> {
+    return this.#reader?.isBehind === true ? this.#reader.room : Effect.void
   }
 
   /** Does something in its turn. What can be done at once is, if it is its turn. */
   #next<A, E>(make: () => Effect.Effect<A, E>): Effect.Effect<A, E> {
     if (this.#turns > 0) return this.#inTurn(Effect.suspend(make))
     const made = make()
-    return Exit.isExit(made) ? made : this.#inTurn(made)
+    return isDone(made) ? made : this.#inTurn(made)
   }
 
   #inTurn<A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> {

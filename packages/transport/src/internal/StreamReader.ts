@@ -57,9 +57,9 @@ export class StreamReader {
     return this.#length >= this.#capacity
   }
 
-  /** Has nothing been taken of what waits, since then? */
+  /** Has nothing been taken since then, though there is something to be taken? */
   isStalledSince(then: number): boolean {
-    return this.#length > 0 && this.takenAt <= then
+    return (this.#length > 0 || this.isBehind) && this.takenAt <= then
   }
 
   get hasLeft(): boolean {
@@ -74,9 +74,13 @@ export class StreamReader {
     this.#awaken()
   }
 
-  /** Waits until there is room, or nobody reads any more. */
+  get #hasRoom(): boolean {
+    return this.#left || (!this.isFull && !this.isBehind)
+  }
+
+  /** Waits until there is room and nothing is to be caught up with, or until nobody reads any more. */
   readonly room: Effect.Effect<void> = Effect.callback<void>((resume) => {
-    if (this.#left || !this.isFull) return resume(Effect.void)
+    if (this.#hasRoom) return resume(Effect.void)
     const sender = () => resume(Effect.void)
     this.#senders.push(sender)
     return Effect.sync(() => {
@@ -115,6 +119,7 @@ export class StreamReader {
   }
 
   #release(): void {
+    if (!this.#hasRoom) return
     for (const sender of this.#senders.splice(0)) sender()
   }
 
@@ -153,6 +158,7 @@ export class StreamReader {
       const last = replay?.events.at(-1)
       if (replay === undefined || last === undefined) {
         this.#past = undefined
+        this.#release()
         // What is gone cannot be made up for: the stream ends here, and the client learns it when it comes back.
         if (replay === undefined || replay.ended) this.#finished = true
         return this.#pull
