@@ -28,6 +28,7 @@ export interface ProcessExit {
  * - `TransportFailed`: the transport broke; `cause` is its error.
  * - `HandshakeFailed`: the two sides did not come to terms.
  * - `HandshakeTimeout`: the handshake did not finish in time.
+ * - `Expired`: whoever keeps this side's sessions ended it, since nobody had used it for so long, or it was that old.
  *
  * @category models
  * @since 0.1.0
@@ -40,6 +41,7 @@ export type CloseReason =
   | { readonly _tag: "TransportFailed"; readonly cause: unknown }
   | { readonly _tag: "HandshakeFailed"; readonly problem: string }
   | { readonly _tag: "HandshakeTimeout"; readonly afterMillis: number }
+  | { readonly _tag: "Expired"; readonly afterMillis: number; readonly of: "idle" | "age" }
 
 /**
  * The reason when this side closed the session itself.
@@ -98,5 +100,9 @@ export const describe = (reason: CloseReason): string => {
       return `the handshake failed: ${reason.problem}`
     case "HandshakeTimeout":
       return `the handshake did not finish within ${reason.afterMillis} ms`
+    case "Expired":
+      return reason.of === "idle"
+        ? `expired: nobody used it for ${reason.afterMillis} ms`
+        : `expired: no session lasts longer than ${reason.afterMillis} ms`
   }
 }

@@ -24,7 +24,9 @@ const words: ReadonlyArray<readonly [Reason, string]> = [
   [{ _tag: "TransportFailed", cause: new Error("") }, "the transport failed"],
   [{ _tag: "TransportFailed", cause: "" }, "the transport failed"],
   [{ _tag: "HandshakeFailed", problem: "no common revision" }, "the handshake failed: no common revision"],
-  [{ _tag: "HandshakeTimeout", afterMillis: 1 }, "the handshake did not finish within 1 ms"]
+  [{ _tag: "HandshakeTimeout", afterMillis: 1 }, "the handshake did not finish within 1 ms"],
+  [{ _tag: "Expired", afterMillis: 1_800_000, of: "idle" }, "expired: nobody used it for 1800000 ms"],
+  [{ _tag: "Expired", afterMillis: 1000, of: "age" }, "expired: no session lasts longer than 1000 ms"]
 ]
 
 it.each(words.map(([reason, sentence]) => ({ reason, sentence })))(
@@ -42,7 +44,8 @@ it("every kind of reason has its words here", () => {
     RepliesOverflow: true,
     TransportFailed: true,
     HandshakeFailed: true,
-    HandshakeTimeout: true
+    HandshakeTimeout: true,
+    Expired: true
   }
   assert.deepStrictEqual(Array.from(new Set(words.map(([{ _tag }]) => _tag))), Object.keys(kinds))
 })

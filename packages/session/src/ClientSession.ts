@@ -316,13 +316,14 @@ export const make = Effect.fnUntraced(
     const capabilities = Handlers.clientCapabilities(handlers, options.capabilities)
     let profile: Profile.ServerProfile | undefined
 
+    const surroundings = yield* Core.surroundings
     const core = yield* Core.make<Handshake.ClientState>({
       role: "client",
       transition: Handshake.client.transition,
       initial: { _tag: "Idle" },
       firstId: 0,
       onEnd: () => {}
-    }, { limits, observe: options.observe }).pipe(
+    }, { ...surroundings, limits, observe: options.observe }).pipe(
       Effect.mapError((error) => HandshakeError.make({ _tag: "ConnectFailed", error }))
     )
     const outputSchemas = options.validator === undefined

@@ -72,6 +72,39 @@ export const sessionDuration: { readonly [Role in Method.Role]: Metric.Histogram
   server: seconds("mcp.server.session.duration", "The duration of the MCP session as observed on the MCP server")
 }
 
+/**
+ * How many sessions a host has, by kind (`mcp.session.kind`), those that are ending included. The conventions have no name for it, nor
+ * for what follows.
+ *
+ * @category metrics
+ * @since 0.1.0
+ */
+export const serverSessions: Metric.Gauge<number> = Metric.gauge("mcp.server.sessions", {
+  description: "The MCP sessions that a host keeps"
+})
+
+/**
+ * How many sessions a host has not let in; `error.type` is the scope of the `HostFull`.
+ *
+ * @category metrics
+ * @since 0.1.0
+ */
+export const serverSessionsRefused: Metric.Counter<number> = Metric.counter("mcp.server.sessions.refused", {
+  description: "The MCP sessions that a host has refused to open",
+  incremental: true
+})
+
+/**
+ * How many sessions have come to their end by time: `mcp.session.expiry` is `idle`, `age` or `opening`.
+ *
+ * @category metrics
+ * @since 0.1.0
+ */
+export const serverSessionsExpired: Metric.Counter<number> = Metric.counter("mcp.server.sessions.expired", {
+  description: "The MCP sessions that a host has closed since their time was over",
+  incremental: true
+})
+
 const measured = <A, E, R>(
   direction: Operation.Direction,
   request: { readonly method: string; readonly params: object },

@@ -3,58 +3,42 @@
  *
  * @since 0.1.0
  */
-import {
+import type {
   Capabilities,
-  type CloseReason,
-  Differences,
-  type Elicitation,
-  type Form,
+  CloseReason,
+  Elicitation,
+  Form,
   Handshake,
-  type Initialize,
   JsonRpc,
-  type Logging,
-  McpError,
-  type Meta,
-  type Method,
+  Logging,
+  Meta,
+  Method,
   Methods,
-  type Profile,
-  type Progress,
-  type RequestId,
+  Profile,
+  Progress,
+  RequestId,
   Revision,
-  type Roots,
-  type Sampling,
+  Roots,
+  Sampling,
   Task
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
-import * as Dispatch from "./Dispatch.ts"
 import type { Extension } from "./Extension.ts"
-import * as Handlers from "./Handlers.ts"
-import * as AskingContext from "./internal/AskingContext.ts"
-import { Batch } from "./internal/Batch.ts"
+import type * as Handlers from "./Handlers.ts"
 import * as Core from "./internal/Core.ts"
-import * as LogLevel from "./internal/LogLevel.ts"
-import * as Reader from "./internal/Reader.ts"
-import * as Sender from "./internal/Sender.ts"
-import * as ServedContext from "./internal/ServedContext.ts"
-import { trust } from "./internal/trust.ts"
-import { validate } from "./internal/validation.ts"
-import * as Limits from "./Limits.ts"
+import * as ServedSession from "./internal/ServedSession.ts"
 import * as MemoryTransport from "./MemoryTransport.ts"
 import type { Middleware } from "./Middleware.ts"
-import { RequestContext } from "./RequestContext.ts"
+import type { RequestContext } from "./RequestContext.ts"
 import type { RequestError } from "./RequestError.ts"
-import * as RequestErrors from "./RequestError.ts"
 import type { RequestOptions } from "./RequestOptions.ts"
 import type * as Session from "./Session.ts"
-import { SessionClosed } from "./SessionClosed.ts"
-import { type Origin, Transport } from "./Transport.ts"
+import type { SessionClosed } from "./SessionClosed.ts"
+import { Transport } from "./Transport.ts"
 import type { TransportError } from "./TransportError.ts"
 
 /**
@@ -242,13 +226,6 @@ export interface Shape extends Session.Session<State> {
  */
 export class ServerSession extends Context.Service<ServerSession, Shape>()("@effect-mcp/session/ServerSession") {}
 
-const machineOf = (options: Options<unknown>) =>
-  options.sessionless !== undefined
-    ? Handshake.sessionlessServer
-    : options.requireInitialized
-    ? Handshake.strictServer
-    : Handshake.server
-
 /**
  * The states of a server, with or without sessions.
  *
@@ -286,194 +263,8 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   handlers: H & Handlers.Only<H, "client">,
   options: Options<R>
 ): Effect.fn.Return<Shape, TransportError, Transport | Scope.Scope | Handlers.ServicesOf<H, "client"> | R> {
-  const revisions = options.revisions ?? Revision.supported
-  const fallback = Revision.newest(revisions)
-  const capabilities = Handlers.serverCapabilities(handlers, options.capabilities)
-  const introduced = Deferred.makeUnsafe<Profile.ClientProfile, SessionClosed>()
-  const { sessionless } = options
-  let profile: Profile.ClientProfile | undefined
-  if (sessionless !== undefined) {
-    profile = { revision: sessionless.revision, capabilities: {}, info: undefined }
-    Deferred.doneUnsafe(introduced, Exit.succeed(profile))
-  }
-
-  const core = yield* Core.make<State>({
-    role: "server",
-    // A machine that begins in one of its states never leaves them.
-    transition: trust<Core.Side<State>["transition"]>(machineOf(options).transition),
-    initial: sessionless === undefined ? { _tag: "Opening" } : { _tag: "Sessionless" },
-    firstId: 1,
-    onEnd: (reason) => Deferred.doneUnsafe(introduced, Exit.fail(new SessionClosed({ reason })))
-  }, { limits: Limits.make(options.limits), observe: options.observe })
-  const sender = Sender.make(core, {
-    profile: () => profile,
-    declared: capabilities,
-    middleware: options.middleware?.outbound
-  })
-
-  const refuse = (request: JsonRpc.Request, error: McpError.McpError, origin: Origin | undefined) => {
-    core.emit({ _tag: "Refused", method: request.method, id: request.id, code: error.code })
-    core.replies.reply(JsonRpc.failure(request.id, error), origin)
-  }
-
-  const initialize = (request: JsonRpc.Request, origin: Origin | undefined) => {
-    // Where there is no handshake, a revision with batches is known before it (MSG-16).
-    if (origin instanceof Batch) {
-      return refuse(request, McpError.invalidRequest("initialize is no part of a batch"), origin)
-    }
-    const params = validate(Methods.requests.initialize.params)(request.params ?? {})
-    if (Result.isFailure(params)) {
-      const outcome = core.happen({ _tag: "ReceiveInvalidInitialize" })
-      const error = outcome._tag === "Moved" && outcome.does === "RefuseParams"
-        ? McpError.invalidParams(`Invalid params for initialize: ${params.failure}`)
-        : McpError.invalidRequest("The session is initialized already")
-      return refuse(request, error, origin)
-    }
-    const { clientInfo, protocolVersion } = params.success
-    const revision = sessionless?.revision ?? revisions.find((revision) => revision === protocolVersion) ?? fallback
-    // What a revision has no word for was not declared in it, whatever stands there.
-    const declared = Differences.project("initialize", "params", revision, params.success).capabilities
-    const client: Profile.ClientProfile = { revision, capabilities: declared, info: clientInfo }
-    const outcome = core.happen({ _tag: "ReceiveInitialize", profile: client })
-    if (outcome._tag !== "Moved" || outcome.does !== "Answer") {
-      return refuse(request, McpError.invalidRequest("The session is initialized already"), origin)
-    }
-    if (sessionless === undefined) profile = client
-    const result: Initialize.InitializeResult = {
-      protocolVersion: revision,
-      capabilities,
-      serverInfo: options.info,
-      ...(options.instructions === undefined ? undefined : { instructions: options.instructions })
-    }
-    // The machine moves first, since a transport may bring the client's next words before the call returns.
-    core.happen({ _tag: "SendInitializeResult" })
-    core.replies.reply(
-      JsonRpc.success(request.id, Differences.project("initialize", "result", revision, result)),
-      origin
-    )
-    if (sessionless !== undefined) return
-    core.connection.established?.(client)
-    Deferred.doneUnsafe(introduced, Exit.succeed(client))
-  }
-
-  const initialized = (notification: JsonRpc.Notification) => {
-    const outcome = core.happen({ _tag: "ReceiveInitialized" })
-    if (outcome._tag === "Moved" && outcome.does === "Release") return sender.release()
-    core.emit({
-      _tag: "NotificationIgnored",
-      method: notification.method,
-      problem: `not expected while ${core.state()._tag}`
-    })
-  }
-
-  const { notifications, requests } = Methods
-
-  const level = LogLevel.make({ remembers: sessionless === undefined })
-
-  const log = (message: Omit<Logging.LogMessageParams, "_meta">, via: Origin | undefined) =>
-    Effect.suspend(() =>
-      level.admits(message.level) ? sender.notify(notifications["notifications/message"], message, via) : Effect.void
-    )
-
-  const contexts: AskingContext.AskingParts = { ...ServedContext.parts(core, sender), log }
-
-  core.read(Reader.make(core, {
-    sender,
-    dispatch: Dispatch.make(
-      "client",
-      capabilities.logging === undefined ? handlers : level.settableBy(handlers),
-      { middleware: options.middleware?.inbound, extensions: options.extensions }
-    ),
-    profile: () => profile,
-    contextOf: (served, request, profile) =>
-      // The services of the handlers were captured with the session's context when it was made.
-      trust(Context.add(
-        core.context,
-        RequestContext,
-        new AskingContext.AskingContext(contexts, served, request, profile)
-      )),
-    intercept: (message, origin) => {
-      // The answer takes its place in the outbox in this same step, ahead of all that is pipelined behind the request, and of
-      // whatever an observer of the new state may say.
-      if (message.method === "initialize" && "id" in message) core.quietly(() => initialize(message, origin))
-      else if (message.method === "notifications/initialized" && !("id" in message)) initialized(message)
-      else return false
-      return true
-    }
-  }))
-
-  /** The stream of the request that a message belongs to. */
-  const related = <A, R>(
-    method: string,
-    options: Related | undefined,
-    use: (via: Origin | undefined) => Effect.Effect<A, RequestError, R>
-  ): Effect.Effect<A, RequestError, R> =>
-    Effect.suspend(() => {
-      const id = options?.relatedRequestId
-      if (id === undefined) return use(undefined)
-      const served = core.inflight.find(id)
-      return served === undefined
-        ? Effect.fail(RequestErrors.make(method, { _tag: "ExchangeEnded" }))
-        : use(served.origin)
-    })
-
-  const ask = <Name extends Methods.RequestName<"server">, R>(
-    name: Name,
-    params: Methods.ParamsOf<Name>,
-    options: AskOptions<R> | undefined
-  ): Effect.Effect<Methods.ResultOf<Name>, RequestError, R> =>
-    related(name, options, (via) => sender.request(requests[name], params, { ...options, via }))
-
-  const tell = <Name extends Methods.NotificationName<"server">>(
-    name: Name,
-    params: Methods.NotificationParamsOf<Name>,
-    options?: Related
-  ) => related(name, options, (via) => sender.notify(notifications[name], params, via))
-
-  const elicitForm: Shape["elicitForm"] = (message, form, options) =>
-    ask("elicitation/create", { message, requestedSchema: form }, options)
-
-  const build = (method: string, params: object, options: BuildOptions = {}): JsonRpc.Request => {
-    const { relatedTaskId, task } = options
-    const number = core.exchanges.mint()
-    const id = relatedTaskId === undefined ? number : `task-${relatedTaskId}-${number}`
-    return JsonRpc.request(id, method, {
-      ...params,
-      ...(task === undefined ? undefined : { task }),
-      ...(relatedTaskId === undefined ? undefined : { _meta: { [Task.relatedTaskKey]: { taskId: relatedTaskId } } })
-    })
-  }
-
-  const session: Shape = {
-    ...Core.session(core),
-    profile: Deferred.await(introduced),
-    hasCapability: (required) =>
-      Effect.sync(() => profile !== undefined && Capabilities.covers(profile.capabilities, required)),
-    request: ask,
-    extension: (row, params, options) =>
-      related(row.name, options, (via) => sender.request(row, params, { ...options, via })),
-    ping: (options) => Effect.asVoid(ask("ping", {}, options)),
-    createMessage: (params, options) => ask("sampling/createMessage", params, options),
-    listRoots: (options) => ask("roots/list", {}, options),
-    elicitForm,
-    elicit: elicitForm,
-    elicitUrl: (message, page, options) => ask("elicitation/create", { mode: "url", message, ...page }, options),
-    elicitationComplete: (elicitationId, options) =>
-      tell("notifications/elicitation/complete", { elicitationId }, options),
-    log: (message, options) => related("notifications/message", options, (via) => log(message, via)),
-    progress: (progressToken, step, options) => tell("notifications/progress", { ...step, progressToken }, options),
-    resourceUpdated: (uri) => tell("notifications/resources/updated", { uri }),
-    resourceListChanged: tell("notifications/resources/list_changed", {}),
-    toolListChanged: tell("notifications/tools/list_changed", {}),
-    promptListChanged: tell("notifications/prompts/list_changed", {}),
-    notifications: (name) => core.subscriptions.follow(name),
-    send: (message, options) => related("send", options, (via) => sender.send(message, via)),
-    buildCreateMessage: (params, options) => build("sampling/createMessage", params, options),
-    buildElicitForm: (message, form, options) =>
-      build("elicitation/create", { message, requestedSchema: form }, options),
-    buildElicitUrl: (message, page, options) => build("elicitation/create", { mode: "url", message, ...page }, options)
-  }
-  return session
+  const prepared = ServedSession.prepare(handlers, options)
+  return yield* prepared.open(yield* Core.surroundings)
 })
 
 /**

@@ -59,7 +59,9 @@ export const closeReason: Arbitrary.Arbitrary<CloseReason.CloseReason> = choose<
     (cause) => ({ _tag: "TransportFailed", cause })
   ),
   Arbitrary.map(words, (problem) => ({ _tag: "HandshakeFailed", problem })),
-  Arbitrary.map(count, (afterMillis) => ({ _tag: "HandshakeTimeout", afterMillis }))
+  Arbitrary.map(count, (afterMillis) => ({ _tag: "HandshakeTimeout", afterMillis })),
+  Arbitrary.map(count, (afterMillis) => ({ _tag: "Expired", afterMillis, of: "idle" })),
+  Arbitrary.map(count, (afterMillis) => ({ _tag: "Expired", afterMillis, of: "age" }))
 )
 
 const closing: Arbitrary.Arbitrary<Handshake.Closing> = Arbitrary.map(

@@ -9,8 +9,9 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Ref from "effect/Ref"
 import * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
 import type { Limits } from "../Limits.ts"
-import type { Session } from "../Session.ts"
+import type { InFlight, Session } from "../Session.ts"
 import type { SessionEvent } from "../SessionEvent.ts"
 import { type Connection, type Inbound, type Origin, Transport } from "../Transport.ts"
 import { TransportError } from "../TransportError.ts"
@@ -97,7 +98,26 @@ export interface Side<S extends State> {
   readonly firstId: number
   /** The session begins to end. */
   readonly onEnd: (reason: CloseReason.CloseReason) => void
+  /** The session has ended, and nothing of it is left. */
+  readonly onClosed?: ((reason: CloseReason.CloseReason) => void) | undefined
 }
+
+/** What a session stands in. */
+export interface Surroundings {
+  readonly transport: Transport["Service"]
+  /** The services of its handlers and of whatever else it runs. */
+  readonly context: Context.Context<never>
+  readonly clock: Clock.Clock
+}
+
+/** What surrounds whoever makes the session. */
+export const surroundings: Effect.Effect<Surroundings, never, Transport> = Effect.gen(function*() {
+  return {
+    transport: yield* Transport,
+    context: yield* Effect.context<never>(),
+    clock: yield* Clock.Clock
+  }
+})
 
 /** Why a session ends that has met this error. */
 export const reasonOf = (error: TransportError): CloseReason.CloseReason =>
@@ -118,15 +138,12 @@ const within = (wait: Effect.Effect<unknown>, millis: number): Effect.Effect<voi
  */
 export const make = Effect.fnUntraced(function*<S extends State>(
   side: Side<S>,
-  options: {
+  options: Surroundings & {
     readonly limits: Limits
     readonly observe: ((event: SessionEvent) => void) | undefined
   }
-): Effect.fn.Return<Core<S>, TransportError, Transport | Scope.Scope> {
-  const { limits } = options
-  const transport = yield* Transport
-  const context = yield* Effect.context<never>()
-  const clock = yield* Clock.Clock
+): Effect.fn.Return<Core<S>, TransportError, Scope.Scope> {
+  const { clock, context, limits, transport } = options
   const fork = Effect.runForkWith(context)
   const connectionScope = yield* Scope.fork(yield* Effect.scope)
   const connection = yield* Scope.provide(transport.connect, connectionScope).pipe(
@@ -242,9 +259,10 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     exchanges.close(event.reason)
     side.onEnd(event.reason)
     // Told by whoever watches the fiber, not by the fiber: when the end is known, nothing of the session is left.
-    fork(Effect.uninterruptible(teardown(event.reason, revisionOf(before)))).addObserver(() =>
+    fork(Effect.uninterruptible(teardown(event.reason, revisionOf(before)))).addObserver(() => {
+      side.onClosed?.(event.reason)
       Deferred.doneUnsafe(closed, Exit.succeed(event.reason))
-    )
+    })
     if (mercy !== "Finish") giveUp(mercy)
   }
 
@@ -331,17 +349,29 @@ export const make = Effect.fnUntraced(function*<S extends State>(
   return core
 })
 
+/** How much is in flight now. */
+export const inFlight = <S extends State>({ exchanges, inflight }: Core<S>): Effect.Effect<InFlight> =>
+  Effect.sync(() => ({ sent: exchanges.size(), served: inflight.size() }))
+
+/** Everything the peer sends, as it came. */
+export const messages = <S extends State>(core: Core<S>): Stream.Stream<JsonRpc.Message> =>
+  core.subscriptions.follow(Subscriptions.everything)
+
+/** Ends the session, and waits until it has ended. */
+export const close = <S extends State>(core: Core<S>): Effect.Effect<CloseReason.CloseReason> =>
+  Effect.suspend(() => {
+    core.end({ _tag: "Close", reason: CloseReason.requested })
+    return core.closed
+  })
+
 /**
  * What both sides offer of their session.
  */
 export const session = <S extends State>(core: Core<S>): Session<S> => ({
   state: Effect.sync(core.state),
-  inFlight: Effect.sync(() => ({ sent: core.exchanges.size(), served: core.inflight.size() })),
+  inFlight: inFlight(core),
   events: core.observers.events,
-  messages: core.subscriptions.follow(Subscriptions.everything),
-  close: Effect.suspend(() => {
-    core.end({ _tag: "Close", reason: CloseReason.requested })
-    return core.closed
-  }),
+  messages: messages(core),
+  close: close(core),
   closed: core.closed
 })

@@ -12,6 +12,8 @@ export interface Timer {
   readonly now: () => number
   /** Something is due at this time: be awake by then. */
   readonly watch: (at: number) => void
+  /** Nothing is due until something new is watched. */
+  readonly rest: () => void
   /** Nothing will be due any more. */
   readonly stop: () => void
 }
@@ -68,6 +70,7 @@ export const make = (options: {
   return {
     now,
     watch,
+    rest: disarm,
     stop: () => {
       stopped = true
       disarm()

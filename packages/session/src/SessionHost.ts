@@ -1,0 +1,741 @@
+/**
+ * Many sessions of one server, whatever they come over: who is let in, who is still there, and what becomes of all of them when the
+ * server goes.
+ *
+ * @since 0.1.0
+ */
+import { CloseReason, type Implementation, JsonRpc, type Revision } from "@effect-mcp/protocol"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import type * as Handlers from "./Handlers.ts"
+import { HostedSession, type Keeper } from "./internal/HostedSession.ts"
+import * as ReplayedOpening from "./internal/ReplayedOpening.ts"
+import * as ServedSession from "./internal/ServedSession.ts"
+import * as SessionId from "./internal/SessionId.ts"
+import * as Timer from "./internal/Timer.ts"
+import * as Metrics from "./Metrics.ts"
+import type { Principal } from "./Principal.ts"
+import type * as ServerSession from "./ServerSession.ts"
+import type { SessionEvent } from "./SessionEvent.ts"
+import { SessionStore, type SessionStoreError, type StoredSession } from "./SessionStore.ts"
+import type { Transport } from "./Transport.ts"
+import type { TransportError } from "./TransportError.ts"
+import * as TransportErrors from "./TransportError.ts"
+
+/**
+ * How many sessions a host keeps, and for how long; everything has a default.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Limits {
+  /** How many sessions there may be at a time. Default 10,000. */
+  readonly sessions?: number
+  /** How many of them may be of one principal. Default: as many as there may be. Those without a principal are not counted. */
+  readonly sessionsPerPrincipal?: number
+  /**
+   * How long a session may be left alone, that is neither touched nor held nor with a request in flight; then it is closed as
+   * `Expired`. Default 30 minutes.
+   */
+  readonly idle?: Duration.Input
+  /** How old a session may become, whatever is done with it; then it is closed as `Expired`. Default: any age. */
+  readonly age?: Duration.Input
+}
+
+/**
+ * What may be said about a host, and about its sessions: what `ServerSession.Options` has, but that all of its sessions begin with
+ * a handshake. `limits.opening`, the time to say `initialize` in, is 30 seconds by default.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Options<R = never> extends Omit<ServerSession.Options<R>, "observe" | "sessionless"> {
+  /** How many sessions it keeps, and for how long. */
+  readonly host?: Limits
+  /** Is told of every event of every session, at once, and of which session it is; must not block. */
+  readonly observe?: (event: SessionEvent, id: string) => void
+}
+
+/**
+ * Why a session is not let in.
+ *
+ * - `host`: there are as many sessions as there may be; `limit` says how many.
+ * - `principal`: this principal has as many as one may have.
+ * - `draining`: the host is about to go, and lets nobody in any more.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type HostFullScope = "host" | "principal" | "draining"
+
+/**
+ * There is no room for one more session.
+ *
+ * @example
+ * ```ts
+ * import { SessionHost } from "@effect-mcp/session"
+ *
+ * export const message = new SessionHost.HostFull({ scope: "host", limit: 10_000 }).message
+ * // => "there is no room for one more session: 10000 are open"
+ * ```
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class HostFull extends Data.TaggedError("HostFull")<{
+  readonly scope: HostFullScope
+  readonly limit: number
+}> {
+  override get message(): string {
+    switch (this.scope) {
+      case "host":
+        return `there is no room for one more session: ${this.limit} are open`
+      case "principal":
+        return `there is no room for one more session of this principal: it has ${this.limit}`
+      case "draining":
+        return "no session is let in any more: the host is about to go"
+    }
+  }
+}
+
+/**
+ * A session that a host keeps.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Hosted {
+  /** Visible ASCII (SHS-22) that cannot be guessed (SHS-21), unless whoever opened the session chose another. */
+  readonly id: string
+  /** What it comes over, in a word. */
+  readonly kind: string
+  readonly principal: Principal | undefined
+  readonly session: ServerSession.Shape
+  /** What it was opened over. */
+  readonly transport: Transport["Service"]
+  /** Milliseconds since the epoch; of a session that was restored, when it was opened first. */
+  readonly openedAt: number
+  /** It was used now. Costs next to nothing, so that every request may say so. */
+  touch(): void
+  /** While somebody holds it, it is not idle. What comes back lets it go; a second time it does nothing. */
+  hold(): () => void
+  /** Closes the session for good, and waits until it has closed. The store forgets it, too. */
+  close(reason: CloseReason.CloseReason): Effect.Effect<void>
+}
+
+/**
+ * What is asked of a host that opens a session.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface OpenOptions {
+  /** What it comes over, in a word, such as `"streamable-http"`; it distinguishes sessions in listings and metrics. */
+  readonly kind: string
+  /** Default: one that nobody can guess. No other session of the host may have it. */
+  readonly id?: string | undefined
+  /** To whom it belongs. */
+  readonly principal?: Principal | undefined
+  /**
+   * What the client has said before, and been answered: the session is told first, and its replies go nowhere.
+   */
+  readonly opening?: ReadonlyArray<JsonRpc.Message> | undefined
+}
+
+/**
+ * A session as a listing has it.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Listing {
+  /** Who knows it can act for the client. */
+  readonly id: string
+  readonly kind: string
+  /** The `id` of the principal. */
+  readonly principal: string | undefined
+  /** Who the client says it is, once it has. */
+  readonly client: Implementation.Implementation | undefined
+  /** What was agreed on, once it was. */
+  readonly revision: Revision.Revision | undefined
+  /** Milliseconds since the epoch. */
+  readonly openedAt: number
+  /** Milliseconds since the epoch. */
+  readonly usedAt: number
+  /** How many requests are in flight, of both sides together. */
+  readonly inFlight: number
+  /** How many hold it. */
+  readonly held: number
+}
+
+/**
+ * How a host is.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Health {
+  /** Would it let one more session in? */
+  readonly accepting: boolean
+  /** Is it about to go? */
+  readonly draining: boolean
+  /** How many sessions it has, those that are ending included. */
+  readonly sessions: number
+  /** How many it may have. */
+  readonly limit: number
+}
+
+/**
+ * What a host does.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Shape {
+  /**
+   * Opens a session over this transport and keeps it, until it ends by itself, expires, is closed, or the host goes. Fails with
+   * `HostFull` before anything is connected.
+   */
+  readonly open: (
+    transport: Transport["Service"],
+    options: OpenOptions
+  ) => Effect.Effect<Hosted, HostFull | TransportError>
+  /** The session with this id, if there is one and it has not begun to end (SHS-26). */
+  readonly find: (id: string) => Hosted | undefined
+  /**
+   * The session with this id: the one that is here, or else what the store remembers of it, opened over this transport. `undefined`
+   * where neither knows it, or where it has expired. It keeps its id, its principal's id and its age; the log level and the
+   * subscriptions that the client had set are gone. Who restores the same session at the same time gets the same, over the
+   * transport of the first.
+   */
+  readonly restore: (
+    id: string,
+    transport: Transport["Service"],
+    kind: string
+  ) => Effect.Effect<Hosted | undefined, HostFull | TransportError | SessionStoreError>
+  /**
+   * Has the store remember the session, with what its client has said to open it: `initialize`, and once more with
+   * `notifications/initialized`. Without a store it does nothing; a store that fails is logged.
+   */
+  readonly remember: (
+    hosted: Hosted,
+    opening: ReadonlyArray<JsonRpc.Request | JsonRpc.Notification>
+  ) => Effect.Effect<void>
+  /** The sessions there are now. */
+  readonly sessions: Effect.Effect<ReadonlyArray<Listing>>
+  /** How the host is now. */
+  readonly health: Effect.Effect<Health>
+  /**
+   * Lets nobody in any more, closes all sessions, each with the time that its limits give it, and waits until none is left. The
+   * store keeps them, for another host or for this one after a restart.
+   */
+  readonly drain: Effect.Effect<void>
+}
+
+/**
+ * The host of a server's sessions.
+ *
+ * @example
+ * ```ts
+ * import { SessionHost } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * // Whoever is still there, and what with.
+ * export const clients = Effect.gen(function*() {
+ *   const host = yield* SessionHost.SessionHost
+ *   const sessions = yield* host.sessions
+ *   return sessions.map(({ client, revision }) => `${client?.name} (${revision})`)
+ * })
+ * ```
+ *
+ * @category services
+ * @since 0.1.0
+ */
+export class SessionHost extends Context.Service<SessionHost, Shape>()("@effect-mcp/session/SessionHost") {}
+
+/** How much later than asked for the host may look at its sessions, so that it need not look at them all the time. */
+const coarseness = 1000
+
+/** How often the store is told that sessions are in use, at most. */
+const tellingMillis = 60_000
+
+/** How long a store may take that is told something. */
+const storeMillis = 5000
+
+/** How many sessions the store is told of at a time. */
+const tellingConcurrency = 16
+
+/** What the store is to know: the revision is the one that was agreed on, and not only the one that was asked for. */
+const agreed = (
+  opening: StoredSession["opening"],
+  revision: Revision.Revision | undefined
+): StoredSession["opening"] =>
+  opening.map((message) =>
+    message.method === "initialize" && "id" in message && revision !== undefined
+      ? JsonRpc.request(message.id, message.method, { ...message.params, protocolVersion: revision })
+      : message
+  )
+
+const revisionIn = (opening: StoredSession["opening"]): unknown =>
+  opening.find(({ method }) => method === "initialize")?.params?.["protocolVersion"]
+
+/**
+ * Makes a host. Leaving the scope drains it. The services of the handlers, and a `SessionStore` if there is one, are those of whoever
+ * makes the host, not of whoever opens a session.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { ClientSession, MemoryTransport, SessionHost, Transport } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const info = { name: "example", version: "1.0.0" }
+ *
+ * export const clients = Effect.gen(function*() {
+ *   const host = yield* SessionHost.make({
+ *     "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ *   }, { info, host: { sessions: 100, idle: "10 minutes" } })
+ *   const pair = yield* MemoryTransport.make()
+ *   yield* host.open(pair.server, { kind: "memory" })
+ *   const client = yield* ClientSession.make({ info }).pipe(Effect.provideService(Transport.Transport, pair.client))
+ *   yield* client.ping()
+ *   return (yield* host.sessions).length
+ * }).pipe(Effect.scoped) // => 1
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = Effect.fnUntraced(function*<const H extends Handlers.Handlers<"client", unknown>, R = never>(
+  handlers: H & Handlers.Only<H, "client">,
+  options: Options<R>
+): Effect.fn.Return<Shape, never, Scope.Scope | Handlers.ServicesOf<H, "client"> | R> {
+  const limit = options.host?.sessions ?? 10_000
+  const limitPerPrincipal = options.host?.sessionsPerPrincipal ?? Number.POSITIVE_INFINITY
+  const idle = Duration.toMillis(options.host?.idle ?? "30 minutes")
+  const age = Duration.toMillis(options.host?.age ?? Duration.infinity)
+  const openingMillis = Duration.toMillis(options.limits?.opening ?? "30 seconds")
+  const { host: _, observe, ...common } = options
+  // The host closes what does not open, so that no session needs a timer for that.
+  const server = ServedSession.prepare(handlers, {
+    ...common,
+    limits: { ...options.limits, opening: Duration.infinity }
+  })
+
+  const context = yield* Effect.context<never>()
+  const clock = yield* Clock.Clock
+  const store = Option.getOrUndefined(yield* Effect.serviceOption(SessionStore))
+  const fork = Effect.runForkWith(context)
+  const all = Scope.makeUnsafe("parallel")
+
+  const sessions = new Map<string, HostedSession>()
+  // Those that are being connected: they have their places already.
+  const arriving = new Map<string, HostedSession>()
+  const perPrincipal = new Map<string, number>()
+  const restoring = new Map<string, Fiber.Fiber<Hosted | undefined, HostFull | TransportError | SessionStoreError>>()
+  const waiting: Array<Deferred.Deferred<void>> = []
+  let draining = false
+
+  const now = () => clock.currentTimeMillisUnsafe()
+
+  /** What the store has to be told, whether it listens or not. */
+  const told = (what: string, effect: Effect.Effect<void, SessionStoreError>): Effect.Effect<void> =>
+    Effect.timeout(effect, storeMillis).pipe(
+      Effect.catchCause((cause) => Effect.logWarning(`the session store failed to ${what} a session`, cause))
+    )
+
+  // ===================================================================================================================
+  // Coming and going
+  // ===================================================================================================================
+
+  const refusal = (principal: Principal | undefined): HostFull | undefined => {
+    if (draining) return new HostFull({ scope: "draining", limit: 0 })
+    if (sessions.size + arriving.size >= limit) return new HostFull({ scope: "host", limit })
+    return principal !== undefined && (perPrincipal.get(principal.id) ?? 0) >= limitPerPrincipal
+      ? new HostFull({ scope: "principal", limit: limitPerPrincipal })
+      : undefined
+  }
+
+  const count = (principal: Principal | undefined, change: 1 | -1) => {
+    if (principal === undefined) return
+    const left = (perPrincipal.get(principal.id) ?? 0) + change
+    if (left === 0) perPrincipal.delete(principal.id)
+    else perPrincipal.set(principal.id, left)
+  }
+
+  const live = (kind: string, change: 1 | -1) =>
+    Metric.modify(Metric.withAttributes(Metrics.serverSessions, { "mcp.session.kind": kind }), change)
+
+  const leave = (hosted: HostedSession) => {
+    sessions.delete(hosted.id)
+    count(hosted.principal, -1)
+    if (sessions.size > 0) return
+    timer.rest()
+    for (const waiter of waiting.splice(0)) Deferred.doneUnsafe(waiter, Exit.void)
+  }
+
+  /** Nothing is left of a session but its place here, and what the store knows of it. */
+  const departed = (hosted: HostedSession, scope: Scope.Closeable) => {
+    if (sessions.get(hosted.id) !== hosted) return
+    const forgotten = store === undefined || hosted.kept || hosted.toldAt === undefined
+      ? Effect.void
+      : told("remove", store.remove(hosted.id))
+    hosted.leaving = fork(
+      forgotten.pipe(
+        Effect.andThen(Effect.sync(() => leave(hosted))),
+        Effect.andThen(live(hosted.kind, -1)),
+        Effect.andThen(Scope.close(scope, Exit.void))
+      )
+    )
+  }
+
+  const keeper: Keeper = {
+    now,
+    close: (hosted, reason) =>
+      Effect.suspend(() => {
+        const { session } = hosted
+        hosted.kept = false
+        session.core.end({ _tag: "Close", reason })
+        return Effect.andThen(
+          session.closed,
+          Effect.suspend(() => hosted.leaving === undefined ? Effect.void : Fiber.await(hosted.leaving))
+        )
+      }).pipe(Effect.asVoid)
+  }
+
+  const connect = (
+    hosted: HostedSession,
+    opening: ReadonlyArray<JsonRpc.Message> | undefined
+  ): Effect.Effect<HostedSession, HostFull | TransportError> =>
+    Effect.uninterruptibleMask((restore) => {
+      const scope = Scope.forkUnsafe(all)
+      const delivered = Deferred.makeUnsafe<void>()
+      const deliver = () => Deferred.doneUnsafe(delivered, Exit.void)
+      const opened = server.open({
+        transport: opening === undefined
+          ? hosted.transport
+          : ReplayedOpening.over(hosted.transport, opening, deliver),
+        context,
+        clock,
+        observe: observe === undefined ? undefined : (event) => observe(event, hosted.id),
+        onEnd: () => {
+          hosted.phase = "Ending"
+          deliver()
+        },
+        onClosed: () => departed(hosted, scope)
+      })
+      // Whoever opens a session may be a request, whose services shall not live as long as the session does.
+      const services: (caller: Context.Context<never>) => Context.Context<Scope.Scope> = () =>
+        Context.add(context, Scope.Scope, scope)
+      const own = Effect.updateContext(opened, services)
+      return restore(opening === undefined ? own : Effect.tap(own, () => Deferred.await(delivered))).pipe(
+        Effect.flatMap((session): Effect.Effect<HostedSession, HostFull | TransportError> => {
+          if (draining) return Effect.fail(new HostFull({ scope: "draining", limit: 0 }))
+          if (hosted.phase === "Ending") {
+            return Effect.fail(TransportErrors.make({ _tag: "PeerEnded", exit: undefined }))
+          }
+          hosted.begin(session)
+          sessions.set(hosted.id, hosted)
+          count(hosted.principal, 1)
+          timer.watch(timer.now() + soonest)
+          return Effect.as(live(hosted.kind, 1), hosted)
+        }),
+        Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause)))
+      )
+    })
+
+  const admit = (
+    transport: Transport["Service"],
+    { id, kind, opening, principal }: OpenOptions,
+    openedAt: number
+  ): Effect.Effect<HostedSession, HostFull | TransportError> =>
+    Effect.suspend(() => {
+      const refused = refusal(principal)
+      if (refused !== undefined) {
+        const counter = Metric.withAttributes(Metrics.serverSessionsRefused, {
+          "mcp.session.kind": kind,
+          "error.type": refused.scope
+        })
+        return Effect.andThen(Metric.update(counter, 1), Effect.fail(refused))
+      }
+      const hosted = new HostedSession(keeper, {
+        id: id ?? SessionId.make(),
+        kind,
+        principal,
+        transport,
+        openedAt
+      })
+      if (sessions.has(hosted.id) || arriving.has(hosted.id)) {
+        return Effect.die(new Error(`there is a session with the id ${hosted.id} already`))
+      }
+      arriving.set(hosted.id, hosted)
+      count(principal, 1)
+      return Effect.ensuring(
+        connect(hosted, opening),
+        Effect.sync(() => {
+          arriving.delete(hosted.id)
+          count(principal, -1)
+        })
+      )
+    })
+
+  // ===================================================================================================================
+  // Time
+  // ===================================================================================================================
+
+  const soonest = Math.min(openingMillis, idle, age)
+
+  const expire = (hosted: HostedSession, by: "idle" | "age" | "opening") => {
+    const { core } = hosted.session
+    if (by === "opening") {
+      core.end({ _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis: openingMillis } }, "None")
+    } else {
+      core.end({ _tag: "Close", reason: { _tag: "Expired", afterMillis: by === "idle" ? idle : age, of: by } })
+    }
+    fork(Metric.update(
+      Metric.withAttributes(Metrics.serverSessionsExpired, {
+        "mcp.session.kind": hosted.kind,
+        "mcp.session.expiry": by
+      }),
+      1
+    ))
+  }
+
+  /** Ends a session that is due, or says how long it has at least. */
+  const look = (hosted: HostedSession, at: number): number => {
+    const { core } = hosted.session
+    const opensFor = core.state()._tag === "Opening" ? hosted.openedAt + openingMillis - at : Number.POSITIVE_INFINITY
+    if (opensFor <= 0) return expire(hosted, "opening"), Number.POSITIVE_INFINITY
+    const ages = hosted.openedAt + age - at
+    if (ages <= 0) return expire(hosted, "age"), Number.POSITIVE_INFINITY
+    // What is held is idle at the earliest when it has been let go for so long.
+    let idles = hosted.held > 0 ? idle : hosted.usedAt + idle - at
+    if (idles <= 0 && hosted.inFlight > 0) {
+      hosted.usedAt = at
+      idles = coarseness
+    }
+    if (idles <= 0) return expire(hosted, "idle"), Number.POSITIVE_INFINITY
+    return Math.min(opensFor, ages, idles)
+  }
+
+  let tellAt = Number.NEGATIVE_INFINITY
+  let telling: Fiber.Fiber<void> | undefined
+
+  /** Tells the store which sessions have been used since it was told last. */
+  const tell = (store: SessionStore["Service"]): Effect.Effect<void> =>
+    Effect.suspend(() =>
+      Effect.forEach(
+        Array.from(sessions.values()).filter(({ phase, toldAt, usedAt }) =>
+          phase === "Live" && toldAt !== undefined && usedAt > toldAt
+        ),
+        (hosted) => {
+          hosted.toldAt = hosted.usedAt
+          return told("touch", store.touch(hosted.id, hosted.usedAt))
+        },
+        { concurrency: tellingConcurrency, discard: true }
+      )
+    )
+
+  const timer = Timer.make({
+    clock,
+    fork,
+    expire: (time) => {
+      const at = now()
+      let next = Number.POSITIVE_INFINITY
+      for (const hosted of sessions.values()) {
+        if (hosted.phase === "Live") next = Math.min(next, look(hosted, at))
+      }
+      if (store !== undefined && sessions.size > 0) {
+        if (time >= tellAt && telling?.pollUnsafe() !== null) {
+          tellAt = time + tellingMillis
+          telling = fork(tell(store))
+        }
+        next = Math.min(next, tellAt - time)
+      }
+      return sessions.size === 0 ? Number.POSITIVE_INFINITY : time + Math.max(next, coarseness)
+    }
+  })
+
+  // ===================================================================================================================
+  // Elsewhere and later
+  // ===================================================================================================================
+
+  const load = Effect.fnUntraced(function*(
+    store: SessionStore["Service"],
+    id: string,
+    transport: Transport["Service"],
+    kind: string
+  ): Effect.fn.Return<Hosted | undefined, HostFull | TransportError | SessionStoreError> {
+    const stored = yield* store.load(id)
+    if (stored === undefined) return undefined
+    // When it was used last, the store may know a little late.
+    if (stored.usedAt + idle + tellingMillis <= now() || stored.openedAt + age <= now()) {
+      yield* told("remove", store.remove(id))
+      return undefined
+    }
+    const { opening } = stored
+    const principal = stored.principal === undefined ? undefined : { id: stored.principal }
+    const hosted = yield* admit(transport, { id, kind, opening, principal }, stored.openedAt)
+    hosted.toldAt = stored.usedAt
+    const { client } = hosted.session
+    if (client !== undefined && client.revision === revisionIn(opening)) return hosted
+    yield* Effect.logWarning("a session could not be restored: this server would not agree on the same revision")
+    yield* hosted.close(CloseReason.requested)
+    return undefined
+  })
+
+  const find: Shape["find"] = (id) => {
+    const hosted = sessions.get(id)
+    return hosted?.phase === "Live" ? hosted : undefined
+  }
+
+  const restore: Shape["restore"] = (id, transport, kind) =>
+    Effect.suspend(() => {
+      const hosted = sessions.get(id)
+      if (hosted !== undefined || store === undefined) {
+        return Effect.succeed(hosted?.phase === "Live" ? hosted : undefined)
+      }
+      const begun = restoring.get(id)
+      if (begun !== undefined) return Fiber.join(begun)
+      // In a fiber of the host: whoever came first may leave before whoever came second has it.
+      const fiber = fork(load(store, id, transport, kind))
+      if (fiber.pollUnsafe() === undefined) {
+        restoring.set(id, fiber)
+        fiber.addObserver(() => restoring.delete(id))
+      }
+      return Fiber.join(fiber)
+    })
+
+  const remember: Shape["remember"] = ({ id }, opening) =>
+    Effect.suspend(() => {
+      const hosted = sessions.get(id)
+      if (store === undefined || hosted?.phase !== "Live") return Effect.void
+      const { openedAt, principal, session, usedAt } = hosted
+      hosted.toldAt = usedAt
+      const stored: StoredSession = {
+        id,
+        principal: principal?.id,
+        opening: agreed(opening, session.client?.revision),
+        openedAt,
+        usedAt
+      }
+      return told("save", store.save(stored)).pipe(
+        // It may have ended meanwhile, and been forgotten before it was remembered.
+        Effect.andThen(
+          Effect.suspend(() => hosted.phase === "Live" || hosted.kept ? Effect.void : told("remove", store.remove(id)))
+        )
+      )
+    })
+
+  const empty = Effect.suspend(() => {
+    if (sessions.size === 0) return Effect.void
+    const waiter = Deferred.makeUnsafe<void>()
+    waiting.push(waiter)
+    return Deferred.await(waiter)
+  })
+
+  const drain = Effect.suspend(() => {
+    draining = true
+    const told = store === undefined
+      ? Effect.void
+      : Effect.andThen(telling === undefined ? Effect.void : Fiber.await(telling), tell(store))
+    return Effect.andThen(
+      Effect.timeoutOption(told, storeMillis),
+      Effect.suspend(() => {
+        for (const hosted of sessions.values()) {
+          if (hosted.phase !== "Live") continue
+          hosted.kept = true
+          hosted.session.core.end({ _tag: "Close", reason: CloseReason.requested })
+        }
+        return empty
+      })
+    )
+  })
+
+  yield* Effect.addFinalizer(() => Effect.andThen(drain, Scope.close(all, Exit.void)))
+
+  return {
+    open: (transport, options) => Effect.suspend(() => admit(transport, options, now())),
+    find,
+    restore,
+    remember,
+    sessions: Effect.sync(() => Array.from(sessions.values()).filter(({ phase }) => phase === "Live").map(listing)),
+    health: Effect.sync(() => ({
+      accepting: refusal(undefined) === undefined,
+      draining,
+      sessions: sessions.size + arriving.size,
+      limit
+    })),
+    drain
+  }
+})
+
+const listing = (hosted: HostedSession): Listing => ({
+  id: hosted.id,
+  kind: hosted.kind,
+  principal: hosted.principal?.id,
+  client: hosted.session.client?.info,
+  revision: hosted.session.client?.revision,
+  openedAt: hosted.openedAt,
+  usedAt: hosted.usedAt,
+  inFlight: hosted.inFlight,
+  held: hosted.held
+})
+
+/**
+ * The host as a Layer. One constant of it is one host, wherever it is provided at the same time.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { ServerSession, SessionHost } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const handlers = ServerSession.handlers({
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ * })
+ *
+ * export const host = SessionHost.layer(handlers, {
+ *   info: { name: "example", version: "1.0.0" },
+ *   host: { sessionsPerPrincipal: 20 }
+ * })
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layer = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
+  handlers: H & Handlers.Only<H, "client">,
+  options: Options<R>
+): Layer.Layer<SessionHost, never, Exclude<Handlers.ServicesOf<H, "client"> | R, Scope.Scope>> =>
+  Layer.effect(SessionHost, make<H, R>(handlers, options))
+
+/**
+ * Drains the host when it is closed. Build it behind what serves the host's sessions, so that it closes first: requests are then
+ * still taken while their sessions come to their ends.
+ *
+ * @example
+ * ```ts
+ * import { SessionHost } from "@effect-mcp/session"
+ * import * as Layer from "effect/Layer"
+ *
+ * export const gracefully = <E, R>(server: Layer.Layer<SessionHost.SessionHost, E, R>) =>
+ *   Layer.provide(SessionHost.layerDrain, server)
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layerDrain: Layer.Layer<never, never, SessionHost> = Layer.effectDiscard(
+  Effect.flatMap(SessionHost, (host) => Effect.addFinalizer(() => host.drain))
+)

@@ -1,0 +1,40 @@
+import type { JsonRpc } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type { Connection, Origin, Transport } from "../Transport.ts"
+
+/**
+ * A transport whose session is told first what its client said long ago, and perhaps to somebody else. The replies have been given
+ * then, so they go nowhere now.
+ */
+export const over = (
+  transport: Transport["Service"],
+  opening: ReadonlyArray<JsonRpc.Message>,
+  onDelivered: () => void
+): Transport["Service"] => ({ connect: Effect.map(transport.connect, (below) => wrap(below, opening, onDelivered)) })
+
+const wrap = (
+  below: Connection,
+  opening: ReadonlyArray<JsonRpc.Message>,
+  onDelivered: () => void
+): Connection => {
+  const origin: Origin = {}
+  return {
+    run: (deliver, hooks) =>
+      Effect.suspend(() => {
+        for (const message of opening) deliver({ frame: Result.succeed(message), origin })
+        onDelivered()
+        return below.run(deliver, hooks)
+      }),
+    send: (outbound) => outbound.via === origin ? Effect.void : below.send(outbound),
+    ...(below.settle === undefined ? undefined : {
+      settle: (settled: Origin) => {
+        if (settled !== origin) below.settle?.(settled)
+      }
+    }),
+    ...(below.request === undefined ? undefined : {
+      request: (message: JsonRpc.Request) => below.request?.(message) ?? Effect.void
+    }),
+    established: (profile) => below.established?.(profile)
+  }
+}

@@ -1,0 +1,473 @@
+import {
+  Capabilities,
+  type CloseReason,
+  Differences,
+  type Elicitation,
+  type Form,
+  Handshake,
+  type Initialize,
+  JsonRpc,
+  type Logging,
+  McpError,
+  type Meta,
+  type Method,
+  Methods,
+  type Profile,
+  type Progress,
+  type RequestId,
+  Revision,
+  type Roots,
+  type Sampling,
+  Task
+} from "@effect-mcp/protocol"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
+import * as Dispatch from "../Dispatch.ts"
+import type { Extension } from "../Extension.ts"
+import * as Handlers from "../Handlers.ts"
+import * as Limits from "../Limits.ts"
+import type { Middleware } from "../Middleware.ts"
+import { RequestContext } from "../RequestContext.ts"
+import type { RequestError } from "../RequestError.ts"
+import * as RequestErrors from "../RequestError.ts"
+import type { RequestOptions } from "../RequestOptions.ts"
+import type * as Session from "../Session.ts"
+import { SessionClosed } from "../SessionClosed.ts"
+import type { SessionEvent } from "../SessionEvent.ts"
+import type { Origin } from "../Transport.ts"
+import type { TransportError } from "../TransportError.ts"
+import * as AskingContext from "./AskingContext.ts"
+import { Batch } from "./Batch.ts"
+import * as Core from "./Core.ts"
+import * as LogLevel from "./LogLevel.ts"
+import * as Reader from "./Reader.ts"
+import * as Sender from "./Sender.ts"
+import * as ServedContext from "./ServedContext.ts"
+import { trust } from "./trust.ts"
+import { validate } from "./validation.ts"
+
+/** The states of a server, with or without sessions. */
+type State = Handshake.ServerState | Handshake.SessionlessServerState
+
+/** What all sessions of a server have in common, as the options of `ServerSession` say it. */
+export interface Options extends Session.Options {
+  readonly instructions?: string
+  readonly capabilities?: Capabilities.ServerCapabilities
+  readonly requireInitialized?: boolean
+  readonly sessionless?: { readonly revision: Revision.Revision }
+  readonly extensions?: ReadonlyArray<Extension<"client" | "either", unknown>>
+  readonly middleware?: Middleware<unknown, unknown>
+}
+
+/** What one session has for itself. */
+export interface Opening extends Core.Surroundings {
+  /** Is told of this session's events, instead of whoever is told of all. */
+  readonly observe?: ((event: SessionEvent) => void) | undefined
+  readonly onEnd?: (reason: CloseReason.CloseReason) => void
+  readonly onClosed?: (reason: CloseReason.CloseReason) => void
+}
+
+/** A server that can have any number of sessions. */
+export interface Prepared {
+  /** Connects and begins to serve. Leaving the scope closes the session. */
+  readonly open: (opening: Opening) => Effect.Effect<ServedSession, TransportError, Scope.Scope>
+}
+
+interface Related {
+  readonly relatedRequestId?: RequestId.RequestId
+}
+
+interface AskOptions<R> extends RequestOptions<R>, Related {}
+
+interface BuildOptions {
+  readonly relatedTaskId?: string
+  readonly task?: Task.TaskMetadata
+}
+
+/** What is the same for all sessions of one server. */
+interface Server {
+  readonly options: Options
+  readonly limits: Limits.Limits
+  readonly revisions: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
+  /** What a client is answered that asks for another revision. */
+  readonly fallback: Revision.Revision
+  readonly capabilities: Capabilities.ServerCapabilities
+  readonly dispatch: Dispatch.Dispatch<unknown>
+  readonly transition: Core.Side<State>["transition"]
+}
+
+const { notifications, requests } = Methods
+
+const machineOf = (options: Options) =>
+  options.sessionless !== undefined
+    ? Handshake.sessionlessServer
+    : options.requireInitialized
+    ? Handshake.strictServer
+    : Handshake.server
+
+/** Makes what sessions share. */
+export const prepare = (handlers: Handlers.Handlers<"client", unknown>, options: Options): Prepared => {
+  const revisions = options.revisions ?? Revision.supported
+  const capabilities = Handlers.serverCapabilities(handlers, options.capabilities)
+  const remembers = options.sessionless === undefined
+  const server: Server = {
+    options,
+    limits: Limits.make(options.limits),
+    revisions,
+    fallback: Revision.newest(revisions),
+    capabilities,
+    dispatch: Dispatch.make(
+      "client",
+      capabilities.logging === undefined ? handlers : LogLevel.settable(handlers, { remembers }),
+      { middleware: options.middleware?.inbound, extensions: options.extensions }
+    ),
+    // A machine that begins in one of its states never leaves them.
+    transition: trust<Core.Side<State>["transition"]>(machineOf(options).transition)
+  }
+  return { open: (opening) => open(server, opening) }
+}
+
+const open = Effect.fnUntraced(function*(
+  server: Server,
+  opening: Opening
+): Effect.fn.Return<ServedSession, TransportError, Scope.Scope> {
+  const { options: { sessionless }, limits } = server
+  const introduced = Deferred.makeUnsafe<Profile.ClientProfile, SessionClosed>()
+  const core = yield* Core.make<State>({
+    role: "server",
+    transition: server.transition,
+    initial: sessionless === undefined ? { _tag: "Opening" } : { _tag: "Sessionless" },
+    firstId: 1,
+    onEnd: (reason) => {
+      Deferred.doneUnsafe(introduced, Exit.fail(new SessionClosed({ reason })))
+      opening.onEnd?.(reason)
+    },
+    onClosed: opening.onClosed
+  }, { ...opening, limits, observe: opening.observe ?? server.options.observe })
+  return new ServedSession(server, core, introduced)
+})
+
+/**
+ * A server's session, as `ServerSession.Shape` describes it. There may be thousands of them, most of which do nothing, so their
+ * members are made when they are looked at.
+ */
+export class ServedSession {
+  readonly core: Core.Core<State>
+  /** What is known of the client, once it has introduced itself. */
+  client: Profile.ClientProfile | undefined
+  readonly #server: Server
+  readonly #introduced: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
+  readonly #sender: Sender.Sender
+  readonly #level = LogLevel.make()
+
+  constructor(
+    server: Server,
+    core: Core.Core<State>,
+    introduced: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
+  ) {
+    this.#server = server
+    this.core = core
+    this.#introduced = introduced
+    const { sessionless } = server.options
+    if (sessionless !== undefined) {
+      this.client = { revision: sessionless.revision, capabilities: {}, info: undefined }
+      Deferred.doneUnsafe(introduced, Exit.succeed(this.client))
+    }
+    const profile = () => this.client
+    this.#sender = Sender.make(core, {
+      profile,
+      declared: server.capabilities,
+      middleware: server.options.middleware?.outbound
+    })
+    const contexts: AskingContext.AskingParts = {
+      ...ServedContext.parts(core, this.#sender),
+      log: (message, via) => this.#log(message, via)
+    }
+    core.read(Reader.make(core, {
+      sender: this.#sender,
+      dispatch: server.dispatch,
+      profile,
+      contextOf: (served, request, profile) => {
+        const asking = new AskingContext.AskingContext(contexts, served, request, profile)
+        const context = Context.add(core.context, RequestContext, asking)
+        // The services of the handlers were captured with the session's context when it was made.
+        return trust(
+          request.method === LogLevel.method ? Context.add(context, LogLevel.LogLevel, this.#level) : context
+        )
+      },
+      intercept: (message, origin) => {
+        // The answer takes its place in the outbox in this same step, ahead of all that is pipelined behind the request, and of
+        // whatever an observer of the new state may say.
+        if (message.method === "initialize" && "id" in message) core.quietly(() => this.#initialize(message, origin))
+        else if (message.method === "notifications/initialized" && !("id" in message)) this.#initialized(message)
+        else return false
+        return true
+      }
+    }))
+  }
+
+  #refuse(request: JsonRpc.Request, error: McpError.McpError, origin: Origin | undefined): void {
+    this.core.emit({ _tag: "Refused", method: request.method, id: request.id, code: error.code })
+    this.core.replies.reply(JsonRpc.failure(request.id, error), origin)
+  }
+
+  #initialize(request: JsonRpc.Request, origin: Origin | undefined): void {
+    const { capabilities, fallback, options: { info, instructions, sessionless }, revisions } = this.#server
+    // Where there is no handshake, a revision with batches is known before it (MSG-16).
+    if (origin instanceof Batch) {
+      return this.#refuse(request, McpError.invalidRequest("initialize is no part of a batch"), origin)
+    }
+    const params = validate(requests.initialize.params)(request.params ?? {})
+    if (Result.isFailure(params)) {
+      const outcome = this.core.happen({ _tag: "ReceiveInvalidInitialize" })
+      const error = outcome._tag === "Moved" && outcome.does === "RefuseParams"
+        ? McpError.invalidParams(`Invalid params for initialize: ${params.failure}`)
+        : McpError.invalidRequest("The session is initialized already")
+      return this.#refuse(request, error, origin)
+    }
+    const { clientInfo, protocolVersion } = params.success
+    const revision = sessionless?.revision ?? revisions.find((revision) => revision === protocolVersion) ?? fallback
+    // What a revision has no word for was not declared in it, whatever stands there.
+    const declared = Differences.project("initialize", "params", revision, params.success).capabilities
+    const client: Profile.ClientProfile = { revision, capabilities: declared, info: clientInfo }
+    const outcome = this.core.happen({ _tag: "ReceiveInitialize", profile: client })
+    if (outcome._tag !== "Moved" || outcome.does !== "Answer") {
+      return this.#refuse(request, McpError.invalidRequest("The session is initialized already"), origin)
+    }
+    if (sessionless === undefined) this.client = client
+    const result: Initialize.InitializeResult = {
+      protocolVersion: revision,
+      capabilities,
+      serverInfo: info,
+      ...(instructions === undefined ? undefined : { instructions })
+    }
+    // The machine moves first, since a transport may bring the client's next words before the call returns.
+    this.core.happen({ _tag: "SendInitializeResult" })
+    this.core.replies.reply(
+      JsonRpc.success(request.id, Differences.project("initialize", "result", revision, result)),
+      origin
+    )
+    if (sessionless !== undefined) return
+    this.core.connection.established?.(client)
+    Deferred.doneUnsafe(this.#introduced, Exit.succeed(client))
+  }
+
+  #initialized(notification: JsonRpc.Notification): void {
+    const outcome = this.core.happen({ _tag: "ReceiveInitialized" })
+    if (outcome._tag === "Moved" && outcome.does === "Release") return this.#sender.release()
+    this.core.emit({
+      _tag: "NotificationIgnored",
+      method: notification.method,
+      problem: `not expected while ${this.core.state()._tag}`
+    })
+  }
+
+  #log(
+    message: Omit<Logging.LogMessageParams, "_meta">,
+    via: Origin | undefined
+  ): Effect.Effect<void, RequestError> {
+    return Effect.suspend(() =>
+      LogLevel.admits(this.#level, message.level)
+        ? this.#sender.notify(notifications["notifications/message"], message, via)
+        : Effect.void
+    )
+  }
+
+  /** The stream of the request that a message belongs to. */
+  #related<A, R>(
+    method: string,
+    options: Related | undefined,
+    use: (via: Origin | undefined) => Effect.Effect<A, RequestError, R>
+  ): Effect.Effect<A, RequestError, R> {
+    return Effect.suspend(() => {
+      const id = options?.relatedRequestId
+      if (id === undefined) return use(undefined)
+      const served = this.core.inflight.find(id)
+      return served === undefined
+        ? Effect.fail(RequestErrors.make(method, { _tag: "ExchangeEnded" }))
+        : use(served.origin)
+    })
+  }
+
+  #ask<Name extends Methods.RequestName<"server">, R>(
+    name: Name,
+    params: Methods.ParamsOf<Name>,
+    options: AskOptions<R> | undefined
+  ): Effect.Effect<Methods.ResultOf<Name>, RequestError, R> {
+    return this.#related(name, options, (via) => this.#sender.request(requests[name], params, { ...options, via }))
+  }
+
+  #tell<Name extends Methods.NotificationName<"server">>(
+    name: Name,
+    params: Methods.NotificationParamsOf<Name>,
+    options?: Related
+  ): Effect.Effect<void, RequestError> {
+    return this.#related(name, options, (via) => this.#sender.notify(notifications[name], params, via))
+  }
+
+  #build(method: string, params: object, options: BuildOptions = {}): JsonRpc.Request {
+    const { relatedTaskId, task } = options
+    const number = this.core.exchanges.mint()
+    const id = relatedTaskId === undefined ? number : `task-${relatedTaskId}-${number}`
+    return JsonRpc.request(id, method, {
+      ...params,
+      ...(task === undefined ? undefined : { task }),
+      ...(relatedTaskId === undefined ? undefined : { _meta: { [Task.relatedTaskKey]: { taskId: relatedTaskId } } })
+    })
+  }
+
+  // ===================================================================================================================
+  // What `ServerSession.Shape` describes
+  // ===================================================================================================================
+
+  get state(): Effect.Effect<State> {
+    return Effect.sync(this.core.state)
+  }
+
+  get inFlight(): Effect.Effect<Session.InFlight> {
+    return Core.inFlight(this.core)
+  }
+
+  get events(): Session.Session<State>["events"] {
+    return this.core.observers.events
+  }
+
+  get messages(): Stream.Stream<JsonRpc.Message> {
+    return Core.messages(this.core)
+  }
+
+  get close(): Effect.Effect<CloseReason.CloseReason> {
+    return Core.close(this.core)
+  }
+
+  get closed(): Effect.Effect<CloseReason.CloseReason> {
+    return this.core.closed
+  }
+
+  get profile(): Effect.Effect<Profile.ClientProfile, SessionClosed> {
+    return Deferred.await(this.#introduced)
+  }
+
+  get hasCapability(): (required: Capabilities.ClientCapabilities) => Effect.Effect<boolean> {
+    return (required) =>
+      Effect.sync(() => this.client !== undefined && Capabilities.covers(this.client.capabilities, required))
+  }
+
+  get request(): <Name extends Methods.RequestName<"server">, R = never>(
+    name: Name,
+    params: Methods.ParamsOf<Name>,
+    options?: AskOptions<R>
+  ) => Effect.Effect<Methods.ResultOf<Name>, RequestError, R> {
+    return (name, params, options) => this.#ask(name, params, options)
+  }
+
+  get extension(): <Params extends object, Result, R = never>(
+    row: Method.RequestMethod<string, "server" | "either", Params, Result>,
+    params: Params,
+    options?: AskOptions<R>
+  ) => Effect.Effect<Result, RequestError, R> {
+    return (row, params, options) =>
+      this.#related(row.name, options, (via) => this.#sender.request(row, params, { ...options, via }))
+  }
+
+  get ping(): <R = never>(options?: AskOptions<R>) => Effect.Effect<void, RequestError, R> {
+    return (options) => Effect.asVoid(this.#ask("ping", {}, options))
+  }
+
+  get createMessage(): <R = never>(
+    params: Sampling.CreateMessageParams,
+    options?: AskOptions<R>
+  ) => Effect.Effect<Sampling.CreateMessageResult, RequestError, R> {
+    return (params, options) => this.#ask("sampling/createMessage", params, options)
+  }
+
+  get listRoots(): <R = never>(options?: AskOptions<R>) => Effect.Effect<Roots.ListRootsResult, RequestError, R> {
+    return (options) => this.#ask("roots/list", {}, options)
+  }
+
+  get elicitForm(): <R = never>(
+    message: string,
+    form: Form.Form,
+    options?: AskOptions<R>
+  ) => Effect.Effect<Elicitation.ElicitResult, RequestError, R> {
+    return (message, form, options) => this.#ask("elicitation/create", { message, requestedSchema: form }, options)
+  }
+
+  get elicit(): ServedSession["elicitForm"] {
+    return this.elicitForm
+  }
+
+  get elicitUrl(): <R = never>(
+    message: string,
+    page: { readonly url: string; readonly elicitationId: string },
+    options?: AskOptions<R>
+  ) => Effect.Effect<Elicitation.ElicitResult, RequestError, R> {
+    return (message, page, options) => this.#ask("elicitation/create", { mode: "url", message, ...page }, options)
+  }
+
+  get elicitationComplete(): (elicitationId: string, options?: Related) => Effect.Effect<void, RequestError> {
+    return (elicitationId, options) => this.#tell("notifications/elicitation/complete", { elicitationId }, options)
+  }
+
+  get log(): (
+    message: Omit<Logging.LogMessageParams, "_meta">,
+    options?: Related
+  ) => Effect.Effect<void, RequestError> {
+    return (message, options) => this.#related("notifications/message", options, (via) => this.#log(message, via))
+  }
+
+  get progress(): (
+    token: Meta.ProgressToken,
+    step: Progress.Progress,
+    options?: Related
+  ) => Effect.Effect<void, RequestError> {
+    return (progressToken, step, options) => this.#tell("notifications/progress", { ...step, progressToken }, options)
+  }
+
+  get resourceUpdated(): (uri: string) => Effect.Effect<void, RequestError> {
+    return (uri) => this.#tell("notifications/resources/updated", { uri })
+  }
+
+  get resourceListChanged(): Effect.Effect<void, RequestError> {
+    return this.#tell("notifications/resources/list_changed", {})
+  }
+
+  get toolListChanged(): Effect.Effect<void, RequestError> {
+    return this.#tell("notifications/tools/list_changed", {})
+  }
+
+  get promptListChanged(): Effect.Effect<void, RequestError> {
+    return this.#tell("notifications/prompts/list_changed", {})
+  }
+
+  get notifications(): <Name extends Handlers.NotificationName<"client">>(
+    name: Name
+  ) => Stream.Stream<Methods.NotificationParamsOf<Name>> {
+    return (name) => this.core.subscriptions.follow(name)
+  }
+
+  get send(): (message: JsonRpc.Message, options?: Related) => Effect.Effect<void, RequestError> {
+    return (message, options) => this.#related("send", options, (via) => this.#sender.send(message, via))
+  }
+
+  get buildCreateMessage(): (params: Sampling.CreateMessageParams, options?: BuildOptions) => JsonRpc.Request {
+    return (params, options) => this.#build("sampling/createMessage", params, options)
+  }
+
+  get buildElicitForm(): (message: string, form: Form.Form, options?: BuildOptions) => JsonRpc.Request {
+    return (message, form, options) => this.#build("elicitation/create", { message, requestedSchema: form }, options)
+  }
+
+  get buildElicitUrl(): (
+    message: string,
+    page: { readonly url: string; readonly elicitationId: string },
+    options?: BuildOptions
+  ) => JsonRpc.Request {
+    return (message, page, options) => this.#build("elicitation/create", { mode: "url", message, ...page }, options)
+  }
+}

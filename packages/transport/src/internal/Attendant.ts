@@ -1,0 +1,95 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import type * as Scope from "effect/Scope"
+import * as EventStreamFraming from "../EventStreamFraming.ts"
+import type { StreamReader } from "./StreamReader.ts"
+
+/** Something that will be done at its time, unless it is no longer to be. */
+export interface Appointment {
+  readonly at: number
+  readonly keep: () => void
+}
+
+/**
+ * Who looks after all that waits in a server: one fiber for everything, and none while nothing waits. It says something to readers
+ * that have heard nothing for long, so that nobody on the way takes the connection for dead; it breaks off those that take nothing;
+ * and it keeps appointments.
+ */
+export interface Attendant {
+  readonly now: () => number
+  readonly attend: (reader: StreamReader) => void
+  readonly leave: (reader: StreamReader) => void
+  /** Makes an appointment. It is not kept if it has been cancelled. */
+  readonly appoint: (afterMillis: number, keep: () => void) => Appointment
+  readonly cancel: (appointment: Appointment) => void
+  /** Runs something in the background; what goes wrong is logged. */
+  readonly run: (effect: Effect.Effect<void, unknown>) => void
+}
+
+/** How often it looks in the time that a reader may be left alone. */
+const looks = 4
+
+export const make = Effect.fnUntraced(function*(options: {
+  readonly keepAliveMillis: number
+  readonly stallMillis: number
+}): Effect.fn.Return<Attendant, never, Scope.Scope> {
+  const { keepAliveMillis, stallMillis } = options
+  const clock = yield* Clock.Clock
+  const scope = yield* Effect.scope
+  const runFork = Effect.runForkWith(yield* Effect.context<never>())
+  const readers = new Map<StreamReader, number>()
+  const appointments = new Set<Appointment>()
+  const turn = Math.max(Math.min(keepAliveMillis, stallMillis) / looks, 1)
+  const now = () => clock.currentTimeMillisUnsafe()
+  let watching = false
+
+  const look = () => {
+    const time = now()
+    for (const [reader, spokenAt] of readers) {
+      if (reader.isStalledSince(time - stallMillis)) reader.breakOff()
+      else if (reader.takenAt > spokenAt) readers.set(reader, reader.takenAt)
+      else if (spokenAt <= time - keepAliveMillis && !reader.isFull) {
+        readers.set(reader, time)
+        reader.put(EventStreamFraming.comment("still here"))
+      }
+    }
+    for (const appointment of appointments) {
+      if (appointment.at > time) continue
+      appointments.delete(appointment)
+      appointment.keep()
+    }
+    watching = readers.size > 0 || appointments.size > 0
+  }
+
+  const watch = () => {
+    if (watching) return
+    watching = true
+    const turns = Effect.whileLoop({
+      while: () => watching,
+      body: () => Effect.andThen(Effect.sleep(turn), Effect.sync(look)),
+      step: () => {}
+    })
+    Fiber.runIn(runFork(turns), scope)
+  }
+
+  return {
+    now,
+    attend: (reader) => {
+      readers.set(reader, now())
+      watch()
+    },
+    leave: (reader) => void readers.delete(reader),
+    appoint: (afterMillis, keep) => {
+      const appointment = { at: now() + afterMillis, keep }
+      appointments.add(appointment)
+      watch()
+      return appointment
+    },
+    cancel: (appointment) => void appointments.delete(appointment),
+    run: (effect) =>
+      void runFork(
+        Effect.catchCause(effect, (cause) => Effect.logWarning("keeping the events of a stream failed", cause))
+      )
+  }
+})

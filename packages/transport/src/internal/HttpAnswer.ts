@@ -1,0 +1,28 @@
+import { ErrorCode, JsonRpc, McpError, type RequestId } from "@effect-mcp/protocol"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+
+/** The headers of one response beside those that every response has. */
+export type Headers = Readonly<Record<string, string>>
+
+export const json = (status: number, body: string, headers: Headers): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.text(body, { status, headers, contentType: "application/json" })
+
+/** A refusal: its status, and in words that both a program and a person can read why. */
+export const refusal = (
+  status: number,
+  problem: string,
+  options: { readonly id?: RequestId.RequestId | undefined; readonly code?: number; readonly headers?: Headers } = {}
+): HttpServerResponse.HttpServerResponse => {
+  const error = new McpError.McpError({ code: options.code ?? ErrorCode.InvalidRequest, message: problem })
+  return json(status, JSON.stringify(JsonRpc.failure(options.id, error)), options.headers ?? {})
+}
+
+/** Nothing to be said. */
+export const empty = (status: number, headers: Headers = {}): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.empty({ status, headers })
+
+/** What keeps everybody on the way from holding a stream back, or on to it. */
+export const streamHeaders: Headers = {
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no"
+}

@@ -1,0 +1,56 @@
+/**
+ * Which requests are let near a server at all: a page in a browser must not reach one that it was not meant for, neither from
+ * another origin nor by a name that was made to point here (HTTP-11, HTTP-12).
+ */
+
+import * as NetAddress from "effect/net/NetAddress"
+
+/** What may come. */
+export interface Options {
+  /** Names that the server is known by, with or without a port. */
+  readonly allowedHosts: ReadonlyArray<string> | undefined
+  /** Origins of pages that may use it. */
+  readonly allowedOrigins: ReadonlyArray<string>
+  /** It listens on this machine only, where the names of this machine are the only ones it can have. */
+  readonly loopback: boolean
+}
+
+const loopbackNames: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"])
+
+/** The name in `name:port`; an address of IPv6 stands in brackets. */
+const nameOf = (host: string): string => host.replace(/:\d*$/, "").toLowerCase()
+
+const isLoopback = (host: string): boolean => loopbackNames.has(nameOf(host))
+
+const hostOf = (origin: string): string | undefined => /^https?:\/\/([^/]+)$/i.exec(origin)?.[1]
+
+/** Does a server at this address listen on this machine only? */
+export const isLoopbackAddress = (address: NetAddress.SocketAddress): boolean =>
+  address._tag === "UnixPathAddress" || NetAddress.isLoopback(address.address)
+
+export const make = ({ allowedHosts, allowedOrigins, loopback }: Options) => {
+  const hosts = allowedHosts === undefined ? undefined : new Set(allowedHosts.map((host) => host.toLowerCase()))
+  const origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()))
+
+  const isHost = (host: string): boolean =>
+    hosts !== undefined
+      ? hosts.has(host.toLowerCase()) || hosts.has(nameOf(host))
+      : !loopback || isLoopback(host)
+
+  /** Is this page allowed? One from this machine is, if it asks for this machine. */
+  const isOrigin = (origin: string, host: string): boolean => {
+    if (origins.has("*") || origins.has(origin.toLowerCase())) return true
+    const from = hostOf(origin)
+    return from !== undefined && isLoopback(from) && isLoopback(host)
+  }
+
+  return {
+    /** What is wrong with where a request comes from or goes to, if anything. */
+    problem: (host: string = "", origin: string | undefined): string | undefined => {
+      if (!isHost(host)) return `The host ${JSON.stringify(host)} is not served here`
+      return origin === undefined || isOrigin(origin, host)
+        ? undefined
+        : `The origin ${JSON.stringify(origin)} is not allowed`
+    }
+  }
+}

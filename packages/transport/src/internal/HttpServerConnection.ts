@@ -1,0 +1,218 @@
+import { type JsonRpc, type Profile, Revision } from "@effect-mcp/protocol"
+import type { EventStore } from "@effect-mcp/session/EventStore"
+import type { Principal } from "@effect-mcp/session/Principal"
+import type { Connection, End, Hooks, Inbound, Origin, Outbound } from "@effect-mcp/session/Transport"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type { Attendant } from "./Attendant.ts"
+import { OutgoingStream, type Settings } from "./OutgoingStream.ts"
+import { type Host, type Mode, PostExchange } from "./PostExchange.ts"
+import type { StreamReader } from "./StreamReader.ts"
+
+/** What all connections of a server have in common. */
+export interface Options extends Settings {
+  readonly mode: Mode
+  readonly unattendedMillis: number
+  readonly store: EventStore["Service"] | undefined
+  readonly attendant: Attendant
+}
+
+const ended: End = { exit: undefined, writable: false }
+
+const noRoute = (method: string | undefined) => Effect.fail(TransportError.make({ _tag: "NoRoute", method }))
+
+const textOf = (message: JsonRpc.Frame): string | TransportError.TransportError => {
+  try {
+    return JSON.stringify(message)
+  } catch (cause) {
+    return TransportError.make({ _tag: "Unserializable", cause })
+  }
+}
+
+/**
+ * A session's connection over HTTP: what its requests bring in, and the streams that lead out. It is idle as long as nobody asks,
+ * and has nothing then but itself.
+ */
+export class HttpServerConnection implements Host {
+  readonly #options: Options
+  readonly #session: string
+  readonly #name: string
+  #deliver: ((inbound: Inbound) => void) | undefined
+  #hooks: Hooks | undefined
+  #early: Array<Inbound> | undefined
+  #finish: ((end: End) => void) | undefined
+  #closed = false
+  #left = false
+  #revision: Revision.Revision | undefined
+  #streams = 0
+  #exchanges: Set<PostExchange> | undefined
+  #open: Map<string, { readonly stream: OutgoingStream; readonly exchange: PostExchange | undefined }> | undefined
+  #standalone: OutgoingStream | undefined
+
+  constructor(session: string, options: Options) {
+    this.#session = session
+    this.#options = options
+    // Streams have names that no other session's have, so that an event of another names none of this one.
+    this.#name = globalThis.crypto.randomUUID().slice(0, 8)
+  }
+
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
+  /** What the session gets to see of it. */
+  get port(): Connection {
+    return {
+      run: (deliver, hooks) => this.run(deliver, hooks),
+      send: (outbound) => this.send(outbound),
+      settle: (origin) => this.settle(origin),
+      established: (profile) => this.established(profile)
+    }
+  }
+
+  /** What the two sides have agreed on, once they have. */
+  get revision(): Revision.Revision | undefined {
+    return this.#revision
+  }
+
+  // ===================================================================================================================
+  // What the session asks of it
+  // ===================================================================================================================
+
+  run(deliver: (inbound: Inbound) => void, hooks?: Hooks): Effect.Effect<End, TransportError.TransportError> {
+    return Effect.callback<End>((resume) => {
+      if (this.#closed) return resume(Effect.succeed(ended))
+      this.#deliver = deliver
+      this.#hooks = hooks
+      this.#finish = (end) => resume(Effect.succeed(end))
+      const early = this.#early
+      this.#early = undefined
+      early?.forEach(deliver)
+    })
+  }
+
+  send({ last, message, via }: Outbound): Effect.Effect<void, TransportError.TransportError> {
+    if (via instanceof PostExchange) return via.say(message, last)
+    const stream = this.#standalone
+    if (via !== undefined || stream === undefined || !stream.isOpen) {
+      return noRoute("method" in message ? message.method : undefined)
+    }
+    const text = textOf(message)
+    return typeof text === "string" ? stream.write(text) : Effect.fail(text)
+  }
+
+  settle(origin: Origin): void {
+    if (origin instanceof PostExchange) origin.settle()
+  }
+
+  established({ revision }: Profile.Profile): void {
+    this.#revision = revision
+  }
+
+  // ===================================================================================================================
+  // What HTTP brings
+  // ===================================================================================================================
+
+  /** A POST came. */
+  post(frame: unknown, bytes: number, principal: Principal | undefined): PostExchange {
+    const exchange = new PostExchange(this, frame)
+    this.#exchanges ??= new Set()
+    this.#exchanges.add(exchange)
+    const inbound: Inbound = { frame: Result.succeed(frame), origin: exchange, bytes, principal }
+    if (this.#deliver !== undefined) this.#deliver(inbound)
+    else (this.#early ??= []).push(inbound)
+    return exchange
+  }
+
+  /** Begins the standalone stream; `undefined` if it is read already. */
+  listen(onLeave: () => void): StreamReader | undefined {
+    if (this.#standalone?.isRead === true) return undefined
+    this.#standalone ??= this.#newStream(undefined)
+    return this.#standalone.read(undefined, onLeave)
+  }
+
+  /** What begins a response of the standalone stream, so that its head is sent. */
+  prime(): Effect.Effect<void, TransportError.TransportError> {
+    return this.#standalone?.prime(this.primes) ?? Effect.void
+  }
+
+  /** Takes a stream up again, behind one of its events. One that has ended is read to its end. */
+  resume(name: string, after: string, onLeave: () => void): StreamReader {
+    const open = this.#open?.get(name)
+    if (open !== undefined) return open.exchange?.read(open.stream, after, onLeave) ?? open.stream.read(after, onLeave)
+    const stream = new OutgoingStream({ session: this.#session, stream: name }, this.#options)
+    stream.end()
+    return stream.read(after, onLeave)
+  }
+
+  /** A message came under another revision than was agreed on. */
+  mismatch(said: Revision.Revision): void {
+    if (this.#revision === undefined || said === this.#revision) return
+    this.#hooks?.report({ _tag: "RevisionMismatch", agreed: this.#revision, said })
+  }
+
+  /** The client has ended the session. */
+  end(): void {
+    this.#left = true
+    this.#finish?.(ended)
+  }
+
+  /** The session has ended: every response ends, and every stream. */
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#early = undefined
+    for (const exchange of this.#exchanges ?? []) exchange.breakOff()
+    this.#standalone?.end()
+    this.#open?.clear()
+    const { attendant, store } = this.#options
+    // Where the session goes on elsewhere its client may come back for what it has missed; where it has ended nobody may.
+    if (store !== undefined && this.#left && this.#streams > 0) attendant.run(store.drop(this.#session))
+  }
+
+  // ===================================================================================================================
+  // What its exchanges ask of it
+  // ===================================================================================================================
+
+  get mode(): Mode {
+    return this.#options.mode
+  }
+
+  get unattendedMillis(): number {
+    return this.#options.unattendedMillis
+  }
+
+  get attendant(): Attendant {
+    return this.#options.attendant
+  }
+
+  get primes(): boolean {
+    return this.#revision !== undefined && Revision.isAtLeast(this.#revision, "2025-11-25")
+  }
+
+  openStream(exchange: PostExchange): OutgoingStream {
+    return this.#newStream(exchange)
+  }
+
+  abandon(exchange: PostExchange): void {
+    this.#hooks?.abandon(exchange)
+    // A session that has nothing of it in flight any more does not settle it.
+    exchange.settle()
+  }
+
+  forget(exchange: PostExchange, stream: OutgoingStream | undefined): void {
+    this.#exchanges?.delete(exchange)
+    if (stream !== undefined) this.#open?.delete(stream.key.stream)
+  }
+
+  #newStream(exchange: PostExchange | undefined): OutgoingStream {
+    const name = `${this.#name}.${this.#streams++}`
+    const stream = new OutgoingStream({ session: this.#session, stream: name }, this.#options)
+    if (this.#options.store !== undefined) {
+      this.#open ??= new Map()
+      this.#open.set(name, { stream, exchange })
+    }
+    return stream
+  }
+}

@@ -1,0 +1,221 @@
+import { ErrorCode, JsonRpc, McpError } from "@effect-mcp/protocol"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import type { Appointment, Attendant } from "./Attendant.ts"
+import type { OutgoingStream } from "./OutgoingStream.ts"
+import type { StreamReader } from "./StreamReader.ts"
+
+/**
+ * What a POST is answered with. `Reply`: one body of JSON. `Events`: a stream. `Nothing`: it wanted no reply, or gets none.
+ */
+export type Answer =
+  | { readonly _tag: "Reply"; readonly body: string; readonly status: number; readonly succeeded: boolean }
+  | { readonly _tag: "Events"; readonly reader: StreamReader }
+  | { readonly _tag: "Nothing" }
+
+/** How a request is answered; see the server's options. */
+export type Mode = "adaptive" | "json" | "stream"
+
+const nothing: Answer = { _tag: "Nothing" }
+
+/** The status of a reply that is an error: what the client could not have meant, and what it may try again. */
+const statusOf = (frame: JsonRpc.Frame): number => {
+  if (JsonRpc.isBatch(frame) || !("error" in frame)) return 200
+  switch (frame.error.code) {
+    case ErrorCode.ParseError:
+    case ErrorCode.InvalidRequest:
+      return 400
+    case ErrorCode.Overloaded:
+      return 429
+    default:
+      return 200
+  }
+}
+
+/** What those are told whose session ends before they have their reply. */
+const ended = new McpError.McpError({ code: ErrorCode.InternalError, message: "The session has ended" })
+
+const noRoute = (method: string | undefined) => Effect.fail(TransportError.make({ _tag: "NoRoute", method }))
+
+const encode = (message: JsonRpc.Frame): string | TransportError.TransportError => {
+  try {
+    return JSON.stringify(message)
+  } catch (cause) {
+    return TransportError.make({ _tag: "Unserializable", cause })
+  }
+}
+
+/** What an exchange needs of the connection it belongs to. */
+export interface Host {
+  readonly mode: Mode
+  /** How long a request goes on that nobody listens to, in milliseconds. */
+  readonly unattendedMillis: number
+  readonly attendant: Attendant
+  /** Whether the streams of this client begin with an event to come back behind. */
+  readonly primes: boolean
+  readonly openStream: (exchange: PostExchange) => OutgoingStream
+  /** Nobody listens, and nobody will. */
+  readonly abandon: (exchange: PostExchange) => void
+  /** It is over, and so is its stream, if it has one. */
+  readonly forget: (exchange: PostExchange, stream: OutgoingStream | undefined) => void
+}
+
+/**
+ * One POST and its answer: the origin of what it brought. It is answered as soon as there is something to be said: with JSON, if
+ * that is the reply, and otherwise with a stream.
+ */
+export class PostExchange {
+  readonly #host: Host
+  readonly #frame: unknown
+  #answer: Answer | undefined
+  #tell: ((answer: Answer) => void) | undefined
+  #stream: OutgoingStream | undefined
+  #over = false
+  #left = false
+  #appointment: Appointment | undefined
+
+  constructor(host: Host, frame: unknown) {
+    this.#host = host
+    this.#frame = frame
+  }
+
+  /** The answer, if there is one already. */
+  get answer(): Answer | undefined {
+    return this.#answer
+  }
+
+  get isOver(): boolean {
+    return this.#over
+  }
+
+  #decide(answer: Answer): void {
+    if (this.#answer !== undefined) return
+    this.#answer = answer
+    this.#tell?.(answer)
+  }
+
+  /** Waits for the answer. Whoever stops waiting has left. */
+  get answered(): Effect.Effect<Answer> {
+    return Effect.callback<Answer>((resume) => {
+      if (this.#answer !== undefined) return resume(Effect.succeed(this.#answer))
+      this.#tell = (answer) => resume(Effect.succeed(answer))
+      return Effect.sync(() => {
+        this.#tell = undefined
+        if (this.#answer === undefined) this.#leave()
+      })
+    })
+  }
+
+  /** Answers with a stream, though nothing has been said yet. */
+  begin(): Effect.Effect<void, TransportError.TransportError> {
+    if (this.#answer !== undefined || this.#over || this.#host.mode === "json") return Effect.void
+    return this.#open().prime(this.#host.primes)
+  }
+
+  #open(): OutgoingStream {
+    const stream = this.#host.openStream(this)
+    this.#stream = stream
+    this.#decide({ _tag: "Events", reader: this.read(stream, undefined) })
+    return stream
+  }
+
+  /** Begins a reader of its stream, in place of the one before. */
+  read(stream: OutgoingStream, after: string | undefined, onLeave?: () => void): StreamReader {
+    const reader = stream.read(after, () => {
+      onLeave?.()
+      if (!stream.isRead) this.#leave()
+    })
+    this.#return()
+    return reader
+  }
+
+  /** Says something to whoever sent this. */
+  say(message: JsonRpc.Frame, last: boolean): Effect.Effect<void, TransportError.TransportError> {
+    const method = "method" in message ? message.method : undefined
+    if (this.#over) return noRoute(method)
+    const body = encode(message)
+    if (typeof body !== "string") return Effect.fail(body)
+    const stream = this.#stream
+    if (stream === undefined) {
+      if (last && this.#host.mode !== "stream") {
+        const left = this.#left
+        this.#end()
+        this.#decide({
+          _tag: "Reply",
+          body,
+          status: statusOf(message),
+          succeeded: JsonRpc.isBatch(message) || !("error" in message)
+        })
+        return left ? noRoute(method) : Effect.void
+      }
+      // A refusal of what was no request has a status to be seen by.
+      if (last && statusOf(message) !== 200 && this.#answer === undefined) {
+        this.#end()
+        this.#decide({ _tag: "Reply", body, status: statusOf(message), succeeded: false })
+        return Effect.void
+      }
+      if (this.#host.mode === "json" || this.#left) return noRoute(method)
+      const opened = this.#open()
+      return Effect.andThen(opened.prime(this.#host.primes), this.#write(opened, body, last))
+    }
+    return this.#write(stream, body, last)
+  }
+
+  #write(stream: OutgoingStream, body: string, last: boolean): Effect.Effect<void, TransportError.TransportError> {
+    const written = stream.write(body)
+    return last ? Effect.ensuring(written, Effect.sync(() => this.settle())) : written
+  }
+
+  /** It ended without a reply, or behind it. */
+  settle(): void {
+    if (this.#over) return
+    this.#end()
+    this.#decide(nothing)
+    this.#stream?.end()
+  }
+
+  /** The session ends before it. */
+  breakOff(): void {
+    if (this.#over) return
+    const ids = JsonRpc.messages(this.#frame).flatMap((message) =>
+      "method" in message && "id" in message ? [message.id] : []
+    )
+    const replies = ids.map((id) => JsonRpc.failure(id, ended))
+    const body = JSON.stringify(Array.isArray(this.#frame) ? replies : replies[0])
+    const stream = this.#stream
+    this.#end()
+    if (stream === undefined) {
+      return this.#decide(
+        replies.length === 0 ? nothing : { _tag: "Reply", body, status: 503, succeeded: false }
+      )
+    }
+    if (replies.length > 0) stream.endWith(body)
+    else stream.end()
+  }
+
+  /** Lets the response go and keeps the stream, if the client can come back to it. */
+  release(): boolean {
+    return !this.#over && this.#stream?.release() === true
+  }
+
+  #end(): void {
+    this.#over = true
+    this.#return()
+    this.#host.forget(this, this.#stream)
+  }
+
+  /** Somebody listens again. */
+  #return(): void {
+    this.#left = false
+    if (this.#appointment !== undefined) this.#host.attendant.cancel(this.#appointment)
+    this.#appointment = undefined
+  }
+
+  /** Nobody listens. That cancels nothing (SHS-10), but it has a bound. */
+  #leave(): void {
+    if (this.#over || this.#left) return
+    const { attendant, unattendedMillis } = this.#host
+    this.#left = true
+    this.#appointment = attendant.appoint(unattendedMillis, () => this.#host.abandon(this))
+  }
+}

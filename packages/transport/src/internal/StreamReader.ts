@@ -1,0 +1,182 @@
+import type { EventStore, Replay } from "@effect-mcp/session/EventStore"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import * as EventStreamFraming from "../EventStreamFraming.ts"
+
+/** Where the past of a stream is read from. */
+export interface Past {
+  readonly store: EventStore["Service"]
+  readonly session: string
+  /** The last event that whoever reads has got. */
+  after: string
+  /** The last event there is, as far as is known. */
+  readonly last: () => string | undefined
+}
+
+const encoder = new TextEncoder()
+
+/**
+ * Whoever reads a stream at the moment: the body of one HTTP response. What is put in waits until the response can take it, and
+ * whoever puts it in should wait when that is too much. One that comes back for what it has missed is given that first.
+ */
+export class StreamReader {
+  readonly #capacity: number
+  readonly #now: () => number
+  readonly #onLeave: () => void
+  #past: Past | undefined
+  #pieces: Array<string> = []
+  #length = 0
+  #finished = false
+  #left = false
+  #fiber: Fiber.Fiber<unknown, unknown> | undefined
+  #wake: (() => void) | undefined
+  readonly #senders: Array<() => void> = []
+  /** When something was taken last, or could have been. */
+  takenAt: number
+
+  constructor(options: {
+    /** How many characters may wait. */
+    readonly capacity: number
+    readonly now: () => number
+    readonly past: Past | undefined
+    readonly onLeave: () => void
+  }) {
+    this.#capacity = options.capacity
+    this.#now = options.now
+    this.#past = options.past
+    this.#onLeave = options.onLeave
+    this.takenAt = options.now()
+  }
+
+  /** Is what happens now in what it will be given of the past? */
+  get isBehind(): boolean {
+    return this.#past !== undefined
+  }
+
+  get isFull(): boolean {
+    return this.#length >= this.#capacity
+  }
+
+  /** Has nothing been taken of what waits, since then? */
+  isStalledSince(then: number): boolean {
+    return this.#length > 0 && this.takenAt <= then
+  }
+
+  get hasLeft(): boolean {
+    return this.#left
+  }
+
+  put(text: string): void {
+    if (this.#left || this.#finished) return
+    if (this.#length === 0) this.takenAt = this.#now()
+    this.#pieces.push(text)
+    this.#length += text.length
+    this.#awaken()
+  }
+
+  /** Waits until there is room, or nobody reads any more. */
+  readonly room: Effect.Effect<void> = Effect.callback<void>((resume) => {
+    if (this.#left || !this.isFull) return resume(Effect.void)
+    const sender = () => resume(Effect.void)
+    this.#senders.push(sender)
+    return Effect.sync(() => {
+      const index = this.#senders.indexOf(sender)
+      if (index >= 0) this.#senders.splice(index, 1)
+    })
+  })
+
+  /** The response ends behind what was put in. */
+  finish(): void {
+    this.#finished = true
+    this.#awaken()
+  }
+
+  /** Nobody reads any more, or shall. */
+  leave(): void {
+    if (this.#left) return
+    this.#left = true
+    this.#pieces = []
+    this.#length = 0
+    this.#awaken()
+    this.#release()
+    this.#onLeave()
+  }
+
+  /** Breaks the response off. One that takes nothing would not notice otherwise. */
+  breakOff(): void {
+    this.leave()
+    this.#fiber?.interruptUnsafe()
+  }
+
+  #awaken(): void {
+    const wake = this.#wake
+    this.#wake = undefined
+    wake?.()
+  }
+
+  #release(): void {
+    for (const sender of this.#senders.splice(0)) sender()
+  }
+
+  #take(): readonly [Uint8Array] {
+    const text = this.#pieces.length === 1 ? this.#pieces[0] ?? "" : this.#pieces.join("")
+    this.#pieces = []
+    this.#length = 0
+    this.takenAt = this.#now()
+    this.#release()
+    return [encoder.encode(text)]
+  }
+
+  readonly #asleep: Effect.Effect<void> = Effect.callback<void>((resume) => {
+    this.#wake = () => resume(Effect.void)
+    return Effect.sync(() => {
+      this.#wake = undefined
+    })
+  })
+
+  /** The next bytes, or the end. */
+  readonly #pull: Effect.Effect<readonly [Uint8Array], Cause.Done> = Effect.suspend(() => {
+    if (this.#left) return Cause.done()
+    // What was put in at once stands before all that is past.
+    if (this.#length > 0) return Effect.succeed(this.#take())
+    if (this.#past !== undefined) return this.#catchUp(this.#past)
+    if (this.#finished) return Cause.done()
+    return Effect.andThen(this.#asleep, this.#pull)
+  })
+
+  #catchUp(past: Past): Effect.Effect<readonly [Uint8Array], Cause.Done> {
+    const missed = Effect.catch(
+      past.store.replay(past.session, past.after),
+      (error) => Effect.as(Effect.logWarning("the events of a stream could not be read again", error), undefined)
+    )
+    return Effect.flatMap(missed, (replay: Replay | undefined) => {
+      // What is gone cannot be made up for: the stream ends here, and the client learns it when it comes back.
+      if (replay === undefined) {
+        this.#finished = true
+        this.#past = undefined
+        return this.#pull
+      }
+      const last = replay.events.at(-1)
+      if (last !== undefined) {
+        past.after = last.id
+        this.takenAt = this.#now()
+        return Effect.succeed<readonly [Uint8Array]>([
+          encoder.encode(replay.events.map(({ data, id }) => EventStreamFraming.event(id, data)).join(""))
+        ])
+      }
+      // While the store was asked something more may have been said.
+      const latest = past.last()
+      if (latest === undefined || latest === past.after) this.#past = undefined
+      if (replay.ended) this.#finished = true
+      return this.#pull
+    })
+  }
+
+  /** The body of the response. */
+  readonly body: Stream.Stream<Uint8Array> = Stream.fromPull(Effect.withFiber((fiber) => {
+    this.#fiber = fiber
+    return Effect.succeed(this.#pull)
+  })).pipe(Stream.ensuring(Effect.sync(() => this.leave())))
+}
