@@ -78,6 +78,11 @@ export class RequestContext extends Context.Service<RequestContext, {
     name: Name,
     params: Methods.NotificationParamsOf<Name>
   ) => Effect.Effect<void, RequestError>
+  /**
+   * Lets go of the connection that the client waits on, where it can come back for what is said meanwhile (SHS-04): a request that
+   * takes long need not hold a connection that long. Answers whether it did; where the transport cannot, nothing happens.
+   */
+  readonly releaseStream: Effect.Effect<boolean>
   /** Asks something of the client, on behalf of this request. */
   readonly request: <Name extends Methods.RequestName<"server">>(
     name: Name,

@@ -122,6 +122,11 @@ export interface Connection {
   /** The exchange of this origin ended without a reply: close its stream. Absent where there is one stream. */
   readonly settle?: (origin: Origin) => void
   /**
+   * Lets go of what the stream of this origin is carried over, while the exchange goes on: the peer comes back for what is said
+   * meanwhile. `false` where it could not, and nothing has changed. Absent where no stream can be taken up again.
+   */
+  readonly release?: (origin: Origin) => Effect.Effect<boolean>
+  /**
    * Carries one outgoing request in a stream of its own, for transports that open one per request. It runs until that
    * stream has ended, and interrupting it gives the stream up; its failure ends this one exchange only. What the stream
    * brings comes through `run`'s `deliver`. Where it is absent, requests go through `send` like everything else.

@@ -15,6 +15,7 @@ const context = (request: JsonRpc.Request): RequestContext.RequestContext["Servi
   method: request.method,
   meta: undefined,
   principal: undefined,
+  releaseStream: Effect.succeed(false),
   profile,
   progress: () => Effect.void,
   log: () => Effect.void,

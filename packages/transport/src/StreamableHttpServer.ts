@@ -12,18 +12,22 @@ import { EventStore } from "@effect-mcp/session/EventStore"
 import * as Principal from "@effect-mcp/session/Principal"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import type { Transport } from "@effect-mcp/session/Transport"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as ByteSize from "effect/ByteSize"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as HttpEffect from "effect/http/HttpEffect"
 import { MaxBodySize } from "effect/http/HttpIncomingMessage"
 import * as HttpRouter from "effect/http/HttpRouter"
 import { HttpServer } from "effect/http/HttpServer"
-import type { HttpServerError } from "effect/http/HttpServerError"
+import type { HttpServerError, ServeError } from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import { createServer } from "node:http"
 import { Authentication } from "./Authentication.ts"
 import * as Attendant from "./internal/Attendant.ts"
 import * as HttpAnswer from "./internal/HttpAnswer.ts"
@@ -288,7 +292,7 @@ export const make = Effect.fnUntraced(function*(
       const exchange = opened.connection.post(initialize, bytes, principal)
       const answered = answerTo(exchange, { "mcp-session-id": id })
       const response = yield* Effect.onInterrupt(answered, () => hosted.close({ _tag: "PeerEnded", exit: undefined }))
-      if (opened.connection.revision === undefined) {
+      if (exchange.answer?._tag === "Reply" && !exchange.answer.succeeded) {
         // Without a handshake there is no session to come back to.
         yield* Effect.forkDetach(hosted.close({ _tag: "HandshakeFailed", problem: "initialize was refused" }))
         return HttpServerResponse.removeHeader(response, "mcp-session-id")
@@ -455,6 +459,46 @@ const withId = (refusal: Response, frame: unknown): Response => {
   })
 }
 
+/** A handler of requests, made. */
+class Handler extends Context.Service<Handler, Effect.Success<ReturnType<typeof make>>>()(
+  "@effect-mcp/transport/StreamableHttpServer/Handler"
+) {}
+
+/**
+ * The server as a function of web standards, for backends that are not written with Effect: any path, whatever runs it. `dispose`
+ * ends all sessions and waits until they have ended.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { SessionHost } from "@effect-mcp/session"
+ * import { StreamableHttpServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ *
+ * const host = SessionHost.layer({
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ * }, { info: { name: "example", version: "1.0.0" } })
+ *
+ * const { dispose, handler } = StreamableHttpServer.toWebHandler(host)
+ *
+ * export const status = async () => {
+ *   const { status } = await handler(new Request("https://example.com/mcp", { method: "PUT" }))
+ *   await dispose()
+ *   return status
+ * } // => 405
+ * ```
+ *
+ * @category conversions
+ * @since 0.1.0
+ */
+export const toWebHandler = <E>(
+  host: Layer.Layer<SessionHost.SessionHost, E>,
+  options?: Options
+): { readonly handler: (request: Request) => Promise<globalThis.Response>; readonly dispose: () => Promise<void> } =>
+  HttpEffect.toWebHandlerLayerWith(Layer.provide(Layer.effect(Handler, make(options)), host), {
+    toHandler: (context) => Effect.succeed(Effect.flatMap(HttpServerRequest, Context.get(context, Handler)))
+  })
+
 /**
  * Mounts the server in an HTTP backend, beside whatever else it has: its middleware and its other routes are none of the server's
  * business. It needs a host, which keeps the sessions.
@@ -467,3 +511,54 @@ export const layer = (
   options?: Options
 ): Layer.Layer<never, never, HttpRouter.HttpRouter | SessionHost.SessionHost> =>
   HttpRouter.use((router) => Effect.flatMap(make(options), (handle) => router.add("*", path, handle)))
+
+/**
+ * What may be said about a server that listens by itself.
+ *
+ * @category options
+ * @since 0.1.0
+ */
+export interface NodeOptions extends Options {
+  /** The port to listen on; 0 for any that is free. */
+  readonly port: number
+  /** The address to listen on. Default: this machine only (HTTP-13). */
+  readonly host?: string | undefined
+  /** The path of the endpoint. Default `/mcp`. */
+  readonly path?: HttpRouter.PathInput | undefined
+}
+
+/**
+ * A server of its own, on Node: it listens while the Layer is there. When it goes, its host lets nobody in any more and ends all
+ * sessions, then their responses end, and then it stops to listen. `HttpServer` in its context says where it listens.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { SessionHost } from "@effect-mcp/session"
+ * import { StreamableHttpServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const host = SessionHost.layer({
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ * }, { info: { name: "example", version: "1.0.0" } })
+ *
+ * export const main = Layer.launch(Layer.provide(StreamableHttpServer.layerNode({ port: 3000 }), host))
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layerNode = (
+  options: NodeOptions
+): Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost> =>
+  // What is built last goes first: the sessions end before the server waits for its connections to.
+  Layer.fresh(SessionHost.layerDrain).pipe(
+    Layer.provideMerge(HttpRouter.serve(layer(options.path ?? "/mcp", options), {
+      disableLogger: true,
+      disableListenLog: true
+    })),
+    Layer.provideMerge(
+      NodeHttpServer.layerServer(() => createServer(), { port: options.port, host: options.host ?? "127.0.0.1" })
+    )
+  )

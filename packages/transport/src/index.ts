@@ -3,7 +3,9 @@
  *
  * @since 0.1.0
  */
+export * as Authentication from "./Authentication.ts"
 export * as EventStreamFraming from "./EventStreamFraming.ts"
 export * as LineFraming from "./LineFraming.ts"
 export * as StdioClient from "./StdioClient.ts"
 export * as StdioServer from "./StdioServer.ts"
+export * as StreamableHttpServer from "./StreamableHttpServer.ts"

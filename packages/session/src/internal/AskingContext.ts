@@ -2,13 +2,16 @@ import { type Logging, Methods, type Profile } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type { RequestContext } from "../RequestContext.ts"
 import * as RequestError from "../RequestError.ts"
-import type { Origin } from "../Transport.ts"
+import type { Connection, Origin } from "../Transport.ts"
+import { Batch } from "./Batch.ts"
 import { type Parts, ServedContext } from "./ServedContext.ts"
 
 type Service = RequestContext["Service"]
 
 /** What the contexts of one server have in common. */
 export interface AskingParts extends Parts {
+  /** Lets go of what an origin's stream is carried over. */
+  readonly release: Connection["release"]
   /** Sends a log message, unless the client does not want to hear of it. */
   readonly log: (
     message: Omit<Logging.LogMessageParams, "_meta">,
@@ -44,6 +47,14 @@ export class AskingContext extends ServedContext<Profile.ClientProfile, AskingPa
           ? Effect.fail(RequestError.make(name, { _tag: "ExchangeEnded" }))
           : sender.notify(Methods.notifications[name], params, served.origin)
       )
+  }
+
+  get releaseStream(): Service["releaseStream"] {
+    const { parts: { release }, served } = this
+    return Effect.suspend(() => {
+      const origin = served.origin instanceof Batch ? served.origin.origin : served.origin
+      return served.ended || release === undefined || origin === undefined ? Effect.succeed(false) : release(origin)
+    })
   }
 
   get request(): Service["request"] {

@@ -35,6 +35,10 @@ const wrap = (
     ...(below.request === undefined ? undefined : {
       request: (message: JsonRpc.Request) => below.request?.(message) ?? Effect.void
     }),
+    ...(below.release === undefined ? undefined : {
+      release: (released: Origin) =>
+        released === origin ? Effect.succeed(false) : below.release?.(released) ?? Effect.succeed(false)
+    }),
     established: (profile) => below.established?.(profile)
   }
 }

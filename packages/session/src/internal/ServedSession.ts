@@ -186,6 +186,7 @@ export class ServedSession {
     })
     const contexts: AskingContext.AskingParts = {
       ...ServedContext.parts(core, this.#sender),
+      release: core.connection.release,
       log: (message, via) => this.#log(message, via)
     }
     core.read(Reader.make(core, {

@@ -19,7 +19,7 @@ export const refusal = (
 
 /** Nothing to be said. */
 export const empty = (status: number, headers: Headers = {}): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.empty({ status, headers })
+  HttpServerResponse.empty({ status, headers: status === 204 ? headers : { ...headers, "content-length": "0" } })
 
 /** What keeps everybody on the way from holding a stream back, or on to it. */
 export const streamHeaders: Headers = {

@@ -67,7 +67,8 @@ export class HttpServerConnection implements Host {
       run: (deliver, hooks) => this.run(deliver, hooks),
       send: (outbound) => this.send(outbound),
       settle: (origin) => this.settle(origin),
-      established: (profile) => this.established(profile)
+      established: (profile) => this.established(profile),
+      release: (origin) => origin instanceof PostExchange ? origin.release() : Effect.succeed(false)
     }
   }
 
@@ -129,10 +130,12 @@ export class HttpServerConnection implements Host {
   listen(onLeave: () => void): StreamReader | undefined {
     if (this.#standalone?.isRead === true) return undefined
     this.#standalone ??= this.#newStream(undefined)
-    return this.#standalone.read(undefined, onLeave)
+    const reader = this.#standalone.read(undefined, onLeave)
+    this.#standalone.hail()
+    return reader
   }
 
-  /** What begins a response of the standalone stream, so that its head is sent. */
+  /** Says something on the standalone stream that its reader can come back behind. */
   prime(): Effect.Effect<void, TransportError.TransportError> {
     return this.#standalone?.prime(this.primes) ?? Effect.void
   }
@@ -140,7 +143,11 @@ export class HttpServerConnection implements Host {
   /** Takes a stream up again, behind one of its events. One that has ended is read to its end. */
   resume(name: string, after: string, onLeave: () => void): StreamReader {
     const open = this.#open?.get(name)
-    if (open !== undefined) return open.exchange?.read(open.stream, after, onLeave) ?? open.stream.read(after, onLeave)
+    if (open !== undefined) {
+      const reader = open.exchange?.read(open.stream, after, onLeave) ?? open.stream.read(after, onLeave)
+      open.stream.hail()
+      return reader
+    }
     const stream = new OutgoingStream({ session: this.#session, stream: name }, this.#options)
     stream.end()
     return stream.read(after, onLeave)

@@ -73,17 +73,19 @@ export class OutgoingStream {
   }
 
   /**
-   * Says something that the client can come back behind, and how soon it should (SHS-03, SHS-05). A reader that cannot is given
-   * something to take all the same, or it would wait for the head of the response.
+   * Says something that the client can come back behind, and how soon it should (SHS-03, SHS-05), if its revision knows of that and
+   * there is anything to come back to.
    */
   prime(primes: boolean): Effect.Effect<void, TransportError.TransportError> {
     const { retryMillis, store } = this.#settings
-    if (store === undefined || !primes) {
-      this.#reader?.put(EventStreamFraming.comment("open"))
-      return Effect.void
-    }
+    if (store === undefined || !primes) return Effect.void
     this.#reader?.put(EventStreamFraming.retry(retryMillis))
     return this.write("")
+  }
+
+  /** Says nothing, aloud: the head of a response is sent with the first of its body only. */
+  hail(): void {
+    this.#reader?.put(EventStreamFraming.comment("open"))
   }
 
   /** Says something. It is said when the reader has room for it, or has left and will be given it later. */

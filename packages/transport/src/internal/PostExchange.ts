@@ -109,7 +109,9 @@ export class PostExchange {
   /** Answers with a stream, though nothing has been said yet. */
   begin(): Effect.Effect<void, TransportError.TransportError> {
     if (this.#answer !== undefined || this.#over || this.#host.mode === "json") return Effect.void
-    return this.#open().prime(this.#host.primes)
+    const stream = this.#open()
+    stream.hail()
+    return stream.prime(this.#host.primes)
   }
 
   #open(): OutgoingStream {
@@ -194,8 +196,9 @@ export class PostExchange {
   }
 
   /** Lets the response go and keeps the stream, if the client can come back to it. */
-  release(): boolean {
-    return !this.#over && this.#stream?.release() === true
+  release(): Effect.Effect<boolean> {
+    if (this.#over || this.#left) return Effect.succeed(false)
+    return Effect.map(Effect.ignore(this.begin()), () => this.#stream?.release() === true)
   }
 
   #end(): void {
