@@ -124,13 +124,13 @@ describe("tools", () => {
     }).pipe(withModel([], logs))
   })
 
-  it.effect("test_reconnection answers after half a second", () =>
+  it.effect("test_reconnection answers after a while, where there is no stream to let go of", () =>
     Effect.gen(function*() {
       const calling = yield* Effect.forkChild(call("test_reconnection"))
-      yield* TestClock.adjust("499 millis")
+      yield* TestClock.adjust("99 millis")
       assert.isUndefined(calling.pollUnsafe())
       yield* TestClock.adjust("1 millis")
-      assert.include(textOf(yield* Fiber.join(calling)), "completed")
+      assert.include(textOf(yield* Fiber.join(calling)), "open all the time")
     }).pipe(withClient()))
 
   it.effect("test_sampling passes a question on to the client's model", () => {

@@ -16,4 +16,9 @@ export interface ExpectedFailure {
   readonly reason: string
 }
 
-export const expectedFailures: ReadonlyArray<ExpectedFailure> = []
+const withoutStore = "the server that is tried has no store of events yet, so its streams cannot be taken up again"
+
+export const expectedFailures: ReadonlyArray<ExpectedFailure> = [
+  { side: "server", scenario: "server-sse-polling", check: "server-sse-priming-event", reason: withoutStore },
+  { side: "server", scenario: "server-sse-polling", check: "server-sse-retry-field", reason: withoutStore }
+]
