@@ -72,6 +72,17 @@ describe("a client's scenario", () => {
       }))
   }
 
+  it.effect("initialize asks for no tools where none are offered", () =>
+    Effect.provide(
+      Scenarios.named("initialize"),
+      Layer.suspend(() =>
+        Layer.provide(
+          Client.layer("2025-11-25"),
+          ServerSession.layerInProcess({}, { info: { name: "server", version: "0.1.0" } })
+        )
+      )
+    ))
+
   it.effect("fails where its tool is missing", () =>
     Effect.gen(function*() {
       const { message } = yield* Effect.flip(play("tools_call", [], []))

@@ -21,16 +21,25 @@ const Checks: Schema.Codec<ReadonlyArray<Check>, unknown> = Schema.toCodecJson(S
 
 const decode = Schema.decodeUnknownSync(Checks)
 
-/** The suite puts a scenario's checks into a folder of its name, followed by the moment at which it ran. */
-const folderOf = ({ name, side }: Scenario): RegExp =>
+/** The suite puts what it writes of a scenario into a folder of its name, followed by the moment at which it ran. */
+const namePattern = ({ name, side }: Scenario): RegExp =>
   new RegExp(String.raw`^${side === "server" ? "server-" : ""}${name.replaceAll(".", "\\.")}-\d{4}-\d\d-\d\dT`)
 
-/** The checks of a scenario in the suite's output; `undefined` where it has not been run. */
-export const readChecks = (folder: string, scenario: Scenario): ReadonlyArray<Check> | undefined => {
-  const found = fs.existsSync(folder) ? fs.readdirSync(folder).filter((name) => folderOf(scenario).test(name)) : []
-  const [only, ...others] = found.map((name) => path.join(folder, name, "checks.json")).filter((file) =>
-    fs.existsSync(file)
-  )
-  if (others.length > 0) throw new Error(`${scenario.name} has been run more than once: ${found.join(", ")}`)
-  return only === undefined ? undefined : decode(JSON.parse(fs.readFileSync(only, "utf8")))
+/** What a file that the suite wrote of a scenario holds; `undefined` where there is none. */
+const readFile = (output: string, scenario: Scenario, file: string): string | undefined => {
+  const pattern = namePattern(scenario)
+  const names = fs.existsSync(output) ? fs.readdirSync(output).filter((name) => pattern.test(name)) : []
+  if (names.length > 1) throw new Error(`${scenario.name} has been run more than once: ${names.join(", ")}`)
+  const found = names.map((name) => path.join(output, name, file)).find((file) => fs.existsSync(file))
+  return found === undefined ? undefined : fs.readFileSync(found, "utf8")
 }
+
+/** The checks of a scenario in the suite's output; `undefined` where it has not been run. */
+export const readChecks = (output: string, scenario: Scenario): ReadonlyArray<Check> | undefined => {
+  const text = readFile(output, scenario, "checks.json")
+  return text === undefined ? undefined : decode(JSON.parse(text))
+}
+
+/** What the client of a scenario wrote on its standard streams. */
+export const readWords = (output: string, scenario: Scenario): string =>
+  ["stdout.txt", "stderr.txt"].map((file) => readFile(output, scenario, file) ?? "").join("")

@@ -5,7 +5,7 @@ import type * as Revision from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { readChecks } from "./check.ts"
+import { readChecks, readWords } from "./check.ts"
 import * as Program from "./program.ts"
 import { type Release, releases } from "./release.ts"
 import { revisions, type Scenario } from "./scenario.ts"
@@ -86,7 +86,7 @@ const runClient = (output: string, tried: string) =>
     const outcome: Outcome = {
       scenario,
       checks: readChecks(folder, scenario),
-      ...(exitCode === 0 ? undefined : { complaint: lastWords(said) })
+      ...(exitCode === 0 ? undefined : { complaint: lastWords(readWords(folder, scenario) || said) })
     }
     return outcome
   })
