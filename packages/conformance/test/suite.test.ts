@@ -11,7 +11,7 @@ import { judge, type Outcome } from "../src/suite/verdict.ts"
 
 const all = scenarios(newest).filter(({ revision }) => revision === "2025-11-25")
 
-for (const side of ["server"] satisfies ReadonlyArray<Side>) {
+for (const side of ["server", "client"] satisfies ReadonlyArray<Side>) {
   describe(side, () => {
     const tried = all.filter((scenario) => scenario.side === side)
     let outcomes: ReadonlyArray<Outcome> = []
