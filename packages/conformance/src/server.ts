@@ -3,6 +3,7 @@
  * Without a port it takes one that is free; `--newest 2025-06-18` is the newest revision that it knows.
  */
 import * as Revision from "@effect-mcp/protocol/Revision"
+import * as EventStore from "@effect-mcp/session/EventStore"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as StreamableHttpServer from "@effect-mcp/transport/StreamableHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -29,6 +30,8 @@ const announce = HttpServer.addressFormattedWith((address) =>
 
 const server = Layer.effectDiscard(announce).pipe(
   Layer.provide(StreamableHttpServer.layerNode({ port: Number(values.port) })),
+  // With a store of events a client can come back to a stream that was closed.
+  Layer.provide(EventStore.layerMemory()),
   Layer.provide(SessionHost.layer(handlers, { ...options, revisions: Revisions.upTo(newest) }))
 )
 

@@ -16,9 +16,4 @@ export interface ExpectedFailure {
   readonly reason: string
 }
 
-const withoutStore = "the server that is tried has no store of events yet, so its streams cannot be taken up again"
-
-export const expectedFailures: ReadonlyArray<ExpectedFailure> = [
-  { side: "server", scenario: "server-sse-polling", check: "server-sse-priming-event", reason: withoutStore },
-  { side: "server", scenario: "server-sse-polling", check: "server-sse-retry-field", reason: withoutStore }
-]
+export const expectedFailures: ReadonlyArray<ExpectedFailure> = []
