@@ -91,7 +91,7 @@ describe("the server as a function of web standards", () => {
   it.live("whoever aborts has left, and has cancelled nothing at once", () =>
     Effect.gen(function*() {
       for (const aloud of [false, true]) {
-        const { events, logs, send } = yield* make({ unattended: "100 millis" })
+        const { events, logs, send } = yield* make({ unattended: "100 millis", answer: aloud ? "adaptive" : "json" })
         const before = said.interrupted
         const controller = new AbortController()
         const pending = send({ body: call(1, "forever", { aloud }), signal: controller.signal })
