@@ -1,9 +1,17 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { beside, connect, nothingLeft, notification, outcomeOf, reasonOf, request } from "../fixtures/httpConnection.ts"
+import {
+  beside,
+  connect,
+  nothingLeft,
+  notification,
+  outcomeOf,
+  reasonOf,
+  request,
+  until
+} from "../fixtures/httpConnection.ts"
 import { type Handler, mcp, response, serve } from "../fixtures/httpPeer.ts"
-import { until } from "../fixtures/process.ts"
 
 const connected = Effect.fnUntraced(function*(rest: Handler, options?: Parameters<typeof connect>[1]) {
   const peer = yield* serve(mcp(rest))
