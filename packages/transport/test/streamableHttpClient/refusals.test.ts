@@ -1,5 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { inspect } from "node:util"
 import { connect, nothingLeft, notification, reasonOf, request, until } from "../fixtures/httpConnection.ts"
 import { type Handler, idOf, mcp, serve } from "../fixtures/httpPeer.ts"
 
@@ -122,4 +123,38 @@ it.live("a redirect is not followed, so that neither id nor headers get anywhere
       assert.strictEqual((yield* reasonOf(send(notification(1))))._tag, "Rejected")
     }
     assert.lengthOf(elsewhere.received, 0)
+  }))
+
+it.live("a refusal of a request whose id is none is delivered as it came", () =>
+  Effect.gen(function*() {
+    const { messages, request: ask } = yield* connected((_, reply) => reply.status(400, failure(null)))
+    yield* ask(request(1.5))
+    assert.deepStrictEqual(messages(), [failure(null)])
+  }))
+
+it.live("a URL that is none is told when it is used", () =>
+  Effect.gen(function*() {
+    const peer = yield* serve(() => {})
+    const reason = yield* reasonOf(Effect.scoped(connect(peer, { url: "example.com/mcp" })))
+    assert.isTrue(reason._tag === "ConnectFailed" && reason.target === "example.com/mcp")
+  }))
+
+it.live("[SHS-23] what fails says nothing of the session id, nor of the program's secrets", () =>
+  Effect.gen(function*() {
+    const peer = yield* serve(
+      mcp((received, reply) =>
+        idOf(received) === 1
+          ? reply.cut()
+          : idOf(received) === 2
+          ? reply.status(500)
+          : reply.stream().event("", "a").cut()
+      )
+    )
+    const client = yield* connect(peer, { headers: { authorization: "the secret" } })
+    yield* client.shake
+    for (const id of [1, 2, 3]) {
+      const shown = inspect(yield* Effect.flip(client.request(request(id))), { depth: 20, showHidden: true })
+      assert.notInclude(shown, "s1")
+      assert.notInclude(shown, "the secret")
+    }
   }))
