@@ -68,7 +68,7 @@ const withoutSession = (openRaw: OpenRaw): ReadonlyArray<Unsorted> => [
         answers.set(answer.id, answer)
       }
       assert.deepStrictEqual([...answers.values()].map(errorCode).filter((code) => code !== undefined), [-32600])
-      const [first] = [...answers.values()].filter(({ id }) => id === 0)
+      const first = [...answers.values()].find(({ id }) => id === 0)
       assert.strictEqual(first !== undefined && !JsonRpc.isFailure(first), true)
       yield* peer.send(call(2, "echo", { value: 2 }))
       assert.deepStrictEqual(structured(yield* peer.response), { value: 2 })
