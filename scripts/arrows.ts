@@ -29,6 +29,9 @@ const stableOnly: ReadonlySet<string> = new Set(["protocol", "session"])
 const adapters: Readonly<Record<string, string>> = {
   "effect/Stdio": "packages/transport/src/StdioServer.ts",
   "effect/process/*": "packages/transport/src/StdioClient.ts",
+  "effect/http/*": "packages/transport/src/*",
+  "effect/ByteSize": "packages/transport/src/internal/HttpAdmission.ts",
+  "effect/net/*": "packages/transport/src/internal/HttpScreening.ts",
   "effect/Arbitrary": "packages/testing/src/*",
   "effect/testing/*": "packages/testing/src/*"
 }
