@@ -16,6 +16,7 @@ import type { SessionEvent } from "../SessionEvent.ts"
 import { type Connection, type Inbound, type Origin, Transport } from "../Transport.ts"
 import { TransportError } from "../TransportError.ts"
 import { Batch } from "./Batch.ts"
+import * as Capacity from "./Capacity.ts"
 import * as Exchanges from "./Exchanges.ts"
 import * as Inflight from "./Inflight.ts"
 import { modifyUnsafe } from "./modify.ts"
@@ -162,7 +163,7 @@ export const make = Effect.fnUntraced(function*<S extends State>(
   })
   const subscriptions = Subscriptions.make(bounds)
   const exchanges = Exchanges.make(side.firstId)
-  const inflight = Inflight.make({ requests: limits.incoming, bytes: limits.incomingBytes })
+  const inflight = Inflight.make(Capacity.make({ requests: limits.incoming, bytes: limits.incomingBytes }))
   const notifications = NotificationQueue.make({ fork, bounds })
 
   // What an observer does about a change of state must not come before what changed it is on its way.

@@ -1,10 +1,11 @@
-import type { Meta, RequestId } from "@effect-mcp/protocol"
+import type { JsonRpc, Meta, RequestId } from "@effect-mcp/protocol"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type { Principal } from "../Principal.ts"
 import type { Origin } from "../Transport.ts"
+import type { Capacity } from "./Capacity.ts"
 
 /**
  * One request of the peer, with the fiber of its handler.
@@ -26,6 +27,31 @@ export interface Served {
   /** Its reply is given, and not on its way yet. */
   answered: boolean
   fiber: Fiber.Fiber<unknown, unknown> | undefined
+}
+
+/** The entry of a request that is about to be served. */
+export const entry = (
+  { id, method, params }: JsonRpc.Request,
+  from: { readonly origin: Origin | undefined; readonly bytes: number; readonly principal: Principal | undefined }
+): Served => ({
+  id,
+  method,
+  origin: from.origin,
+  bytes: from.bytes,
+  principal: from.principal,
+  progressToken: progressTokenOf(params),
+  highest: Number.NEGATIVE_INFINITY,
+  reportedAt: Number.NEGATIVE_INFINITY,
+  ended: false,
+  answered: false,
+  fiber: undefined
+})
+
+const progressTokenOf = (params: JsonRpc.Params | undefined): Meta.ProgressToken | undefined => {
+  const meta = params?.["_meta"]
+  if (typeof meta !== "object" || meta === null || !("progressToken" in meta)) return undefined
+  const token = meta.progressToken
+  return typeof token === "string" || typeof token === "number" ? token : undefined
 }
 
 /**
@@ -62,11 +88,10 @@ export const interrupt = (served: Served): void => {
   served.fiber?.interruptUnsafe()
 }
 
-export const make = (capacity: { readonly requests: number; readonly bytes: number }): Inflight => {
+export const make = (capacity: Capacity): Inflight => {
   const table = new Map<RequestId.RequestId, Served>()
   // An entry leaves the table with its reply or its claim; its fiber may live on for a moment, or longer if it cannot be interrupted.
   const running = new Set<Served>()
-  let bytes = 0
   const waiters: Array<Deferred.Deferred<void>> = []
 
   const isOurs = (served: Served): boolean => table.get(served.id) === served
@@ -75,10 +100,9 @@ export const make = (capacity: { readonly requests: number; readonly bytes: numb
 
   return {
     open: (served) => {
-      if (running.size >= capacity.requests) return `${capacity.requests} requests are in flight`
-      if (bytes + served.bytes > capacity.bytes) return `the requests in flight may have ${capacity.bytes} bytes`
+      const full = capacity.take(served.bytes)
+      if (full !== undefined) return full
       running.add(served)
-      bytes += served.bytes
       table.set(served.id, served)
       return undefined
     },
@@ -96,7 +120,7 @@ export const make = (capacity: { readonly requests: number; readonly bytes: numb
     },
     release: (served) => {
       if (isOurs(served)) table.delete(served.id)
-      if (running.delete(served)) bytes -= served.bytes
+      if (running.delete(served)) capacity.release(served.bytes)
       if (running.size === 0) { for (const waiter of waiters.splice(0)) Deferred.doneUnsafe(waiter, Exit.void) }
     },
     interruptAll: () => {

@@ -1,18 +1,18 @@
 import { ErrorCode, JsonRpc, McpError, Methods, type Profile, Revision } from "@effect-mcp/protocol"
-import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
-import * as Scope from "effect/Scope"
+import type * as Scope from "effect/Scope"
 import type { Dispatch } from "../Dispatch.ts"
 import type { Principal } from "../Principal.ts"
 import type { FrameError, Origin } from "../Transport.ts"
 import { Batch } from "./Batch.ts"
 import type { Core, Reader, State } from "./Core.ts"
 import * as Exchanges from "./Exchanges.ts"
+import * as Handling from "./Handling.ts"
 import * as Inflight from "./Inflight.ts"
 import * as RateLimit from "./RateLimit.ts"
+import * as Refusal from "./Refusal.ts"
 import type { Sender } from "./Sender.ts"
 import { everything } from "./Subscriptions.ts"
 import { trust } from "./trust.ts"
@@ -63,9 +63,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
   /** Answers what cannot be read, but never so often that two peers could keep each other busy with it. */
   const complain = (error: McpError.McpError, id: JsonRpc.Request["id"] | undefined, origin: Origin | undefined) => {
     if (!complaints.take()) return replies.settle(origin)
-    const revision = profile()?.revision
-    const unreadable = revision !== undefined && Revision.envelopes[revision].unreadableId === "null" ? null : undefined
-    replies.reply(JsonRpc.failure(id ?? unreadable, error), origin)
+    replies.reply(Refusal.response(error, id, profile()?.revision), origin)
   }
 
   const badFrame = (error: FrameError, origin: Origin | undefined) => {
@@ -82,7 +80,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     emit({ _tag: "Malformed", problem: found.problem })
     const answer = found.answerable && (core.role === "server" || found.id !== undefined)
     if (!answer) return replies.settle(origin)
-    complain(McpError.invalidRequest(`Invalid request: ${found.problem}`), found.id, origin)
+    complain(Refusal.malformed(found.problem), found.id, origin)
   }
 
   // ===================================================================================================================
@@ -129,7 +127,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     principal: Principal | undefined
   ) => {
     if (message.method === "ping") {
-      if (inflight.isTaken(message.id)) return refuse(message, duplicate, origin)
+      if (inflight.isTaken(message.id)) return refuse(message, Refusal.duplicate, origin)
       const params = validate(Methods.requests.ping.params)(message.params ?? {})
       if (Result.isFailure(params)) return refuse(message, McpError.invalidParams(params.failure), origin)
       const outcome = core.happen({ _tag: "ReceivePing" })
@@ -156,60 +154,33 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     principal: Principal | undefined
   ) => {
     // An id in flight is an id in flight, whatever is asked under it.
-    if (inflight.isTaken(message.id)) return refuse(message, duplicate, origin)
+    if (inflight.isTaken(message.id)) return refuse(message, Refusal.duplicate, origin)
     const prepared = dispatch.prepare(message, peer)
     if (Result.isFailure(prepared)) return refuse(message, prepared.failure, origin)
-    const served: Inflight.Served = {
-      id: message.id,
-      method: message.method,
-      origin,
-      bytes,
-      principal,
-      progressToken: progressTokenOf(message.params),
-      highest: Number.NEGATIVE_INFINITY,
-      reportedAt: Number.NEGATIVE_INFINITY,
-      ended: false,
-      answered: false,
-      fiber: undefined
-    }
+    const served = Inflight.entry(message, { origin, bytes, principal })
     const full = inflight.open(served)
-    if (full !== undefined) return refuse(message, overloaded(full), origin)
-    // What a handler acquires lives as long as its request, not as long as the session.
-    const scope = Scope.makeUnsafe()
-    const context = Context.add(parts.contextOf(served, message, peer), Scope.Scope, scope)
-    const fiber = Effect.runForkWith(context)(prepared.success)
-    served.fiber = fiber
-    // It may have been cancelled by something that it sent itself, before there was a fiber to interrupt.
-    if (served.ended) fiber.interruptUnsafe()
-    fiber.addObserver((exit) => leave(scope, exit, (left) => finish(served, left)))
-  }
-
-  /** Closes the scope of a handler that has ended. Nearly all have acquired nothing, and need no fiber for that. */
-  const leave = <A, E>(scope: Scope.Closeable, exit: Exit.Exit<A, E>, then: (exit: Exit.Exit<A, E>) => void) => {
-    const closing = Scope.closeUnsafe(scope, exit)
-    if (closing === undefined) return then(exit)
-    core.fork(Effect.uninterruptible(closing)).addObserver((closed) =>
-      then(Exit.isFailure(closed) ? brokenOff(exit, closed.cause) : exit)
+    if (full !== undefined) return refuse(message, Refusal.overloaded(full), origin)
+    served.fiber = Handling.start(
+      prepared.success,
+      parts.contextOf(served, message, peer),
+      core.fork,
+      (ending) => finish(served, ending)
     )
+    // It may have been cancelled by something that it sent itself, before there was a fiber to interrupt.
+    if (served.ended) served.fiber.interruptUnsafe()
   }
 
-  const finish = (served: Inflight.Served, exit: Exit.Exit<unknown, McpError.McpError>) => {
+  const finish = (served: Inflight.Served, ending: Handling.Ending) => {
     const claimed = inflight.answer(served)
     served.ended = true
-    const error = Exit.isFailure(exit) ? answerTo(exit.cause) : undefined
-    if (Exit.isFailure(exit) && error === undefined && !(Cause.hasInterruptsOnly(exit.cause) && !claimed)) {
-      emit({ _tag: "HandlerFailed", method: served.method, cause: exit.cause })
-      core.fork(Effect.logError(`the handler of ${served.method} failed`, exit.cause))
+    const cause = Handling.failureOf(ending, claimed)
+    if (cause !== undefined) {
+      emit({ _tag: "HandlerFailed", method: served.method, cause })
+      core.fork(Effect.logError(`the handler of ${served.method} failed`, cause))
     }
     if (!claimed) return inflight.release(served)
     // It counts as in flight until its reply is on its way, so that a peer which takes none cannot go on asking.
-    replies.reply(
-      Exit.isSuccess(exit)
-        ? JsonRpc.success(served.id, exit.value)
-        : JsonRpc.failure(served.id, error ?? McpError.internalError),
-      served.origin,
-      () => inflight.release(served)
-    )
+    replies.reply(Handling.response(served.id, ending), served.origin, () => inflight.release(served))
   }
 
   // ===================================================================================================================
@@ -293,7 +264,7 @@ export const make = <S extends State, P extends Profile.Profile, R>(
     const revision = profile()?.revision
     // A session has no handshake in a batch, since without one there is no revision that has batches (MSG-16).
     if (origin instanceof Batch || revision === undefined || !Revision.envelopes[revision].batches) {
-      return malformed({ id: undefined, answerable: true, problem: "no batch is expected here" }, origin)
+      return malformed(Refusal.noBatch, origin)
     }
     const together = new Batch(frames.length, origin)
     for (const frame of frames) receive(frame, together, bytes / frames.length, principal)
@@ -343,31 +314,4 @@ export const make = <S extends State, P extends Profile.Profile, R>(
       Result.isFailure(frame) ? badFrame(frame.failure, origin) : receive(frame.success, origin, bytes, principal),
     abandon
   }
-}
-
-const progressTokenOf = (params: JsonRpc.Params | undefined): string | number | undefined => {
-  const meta = params?.["_meta"]
-  if (typeof meta !== "object" || meta === null || !("progressToken" in meta)) return undefined
-  const token = meta.progressToken
-  return typeof token === "string" || typeof token === "number" ? token : undefined
-}
-
-const overloaded = (why: string) => new McpError.McpError({ code: ErrorCode.Overloaded, message: `Overloaded: ${why}` })
-
-const duplicate = McpError.invalidRequest("A request with this id is in flight")
-
-/** A scope that did not close in good order spoils whatever its handler ended with; of that nothing is lost. */
-const brokenOff = <A, E>(exit: Exit.Exit<A, E>, closing: Cause.Cause<never>): Exit.Exit<never> => {
-  const { reasons } = Exit.isFailure(exit) ? Cause.combine(exit.cause, closing) : closing
-  return Exit.failCause(
-    Cause.fromReasons(
-      reasons.flatMap((reason) => Cause.isFailReason(reason) ? Cause.die(reason.error).reasons : [reason])
-    )
-  )
-}
-
-/** The error a handler chose to answer with, if it chose one. */
-const answerTo = (cause: Cause.Cause<McpError.McpError>): McpError.McpError | undefined => {
-  const found = Cause.findError(cause)
-  return Result.isSuccess(found) ? found.success : undefined
 }

@@ -8,7 +8,7 @@ import { trust } from "./trust.ts"
 
 /** What every context of one session has in common. */
 export interface Parts {
-  readonly sender: Sender
+  readonly sender: Pick<Sender, "notify" | "request">
   readonly emit: (event: SessionEvent) => void
   /** How long a request is silent between two steps of progress, in milliseconds. */
   readonly progressInterval: number
