@@ -48,7 +48,6 @@ import * as Reader from "./Reader.ts"
 import * as Sender from "./Sender.ts"
 import * as ServedContext from "./ServedContext.ts"
 import { trust } from "./trust.ts"
-import { validate } from "./validation.ts"
 
 /** The states of a server, with or without sessions. */
 type State = Handshake.ServerState | Handshake.SessionlessServerState
@@ -212,15 +211,12 @@ export class ServedSession {
 
   #initialize(request: JsonRpc.Request, origin: Origin | undefined): void {
     const { introduction, options: { sessionless } } = this.#server
-    // Where there is no handshake, a revision with batches is known before it (MSG-16).
-    if (origin instanceof Batch) {
-      return this.#refuse(request, McpError.invalidRequest("initialize is no part of a batch"), origin)
-    }
-    const params = validate(requests.initialize.params)(request.params ?? {})
+    if (origin instanceof Batch) return this.#refuse(request, Introduction.notInBatch, origin)
+    const params = Introduction.params(request)
     if (Result.isFailure(params)) {
       const outcome = this.core.happen({ _tag: "ReceiveInvalidInitialize" })
       const error = outcome._tag === "Moved" && outcome.does === "RefuseParams"
-        ? McpError.invalidParams(`Invalid params for initialize: ${params.failure}`)
+        ? params.failure
         : McpError.invalidRequest("The session is initialized already")
       return this.#refuse(request, error, origin)
     }
