@@ -22,7 +22,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import { createServer } from "node:http"
+import { createServer, type Server } from "node:http"
 import * as Attendant from "./internal/Attendant.ts"
 import * as HttpAdmission from "./internal/HttpAdmission.ts"
 import * as PostResponse from "./internal/PostResponse.ts"
@@ -63,7 +63,8 @@ export interface Options {
   readonly streamBuffer?: number | undefined
   /**
    * How long a reader may take nothing while something waits for it; then its response is broken off. It can come back for the rest
-   * where there is an `EventStore`. Default 20 seconds.
+   * where there is an `EventStore`. Less than `limits.write` of the sessions, which end whole when a message waits that long.
+   * Default 20 seconds.
    */
   readonly stalledAfter?: Duration.Input | undefined
   /**
@@ -79,7 +80,7 @@ const megabyte = 1024 * 1024
 
 /**
  * The server as a handler of requests, whatever path they came to. An `EventStore` in the context makes streams resumable, and an
- * `Authentication` in it decides who is let in. What is open when the scope closes is ended.
+ * `Authentication` in it decides who is let in. What is open ends with its session.
  *
  * @category constructors
  * @since 0.1.0
@@ -98,9 +99,11 @@ export const make = Effect.fnUntraced(function*(
     bodyLimitBytes: options.bodyLimitBytes ?? 4 * megabyte,
     batchLimit: options.batchLimit ?? 100
   })
+  const unattendedMillis = Duration.toMillis(options.unattended ?? "5 minutes")
   const attendant = yield* Attendant.make({
     keepAliveMillis: Duration.toMillis(options.keepAlive ?? "15 seconds"),
-    stallMillis: Duration.toMillis(options.stalledAfter ?? "20 seconds")
+    stallMillis: Duration.toMillis(options.stalledAfter ?? "20 seconds"),
+    unattendedMillis
   })
   const responses = PostResponse.make({
     mode,
@@ -112,7 +115,7 @@ export const make = Effect.fnUntraced(function*(
     attendant,
     capacity: options.streamBuffer ?? megabyte,
     retryMillis: Duration.toMillis(options.retry ?? "1 second"),
-    unattendedMillis: Duration.toMillis(options.unattended ?? "5 minutes")
+    unattendedMillis
   })
   return (request) => admission.admit(methods, request)
 })
@@ -154,7 +157,9 @@ export const toWebHandler = <E>(
   options?: Options
 ): { readonly handler: (request: Request) => Promise<globalThis.Response>; readonly dispose: () => Promise<void> } =>
   HttpEffect.toWebHandlerLayerWith(Layer.provide(Layer.effect(Handler, make(options)), host), {
-    toHandler: (context) => Effect.succeed(Effect.flatMap(HttpServerRequest, Context.get(context, Handler)))
+    toHandler: (context) =>
+      // Whoever aborts does not wait any more.
+      Effect.succeed(Effect.interruptible(Effect.flatMap(HttpServerRequest, Context.get(context, Handler))))
   })
 
 /**
@@ -210,13 +215,29 @@ export interface NodeOptions extends Options {
 export const layerNode = (
   options: NodeOptions
 ): Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost> =>
-  // What is built last goes first: the sessions end before the server waits for its connections to.
-  Layer.fresh(SessionHost.layerDrain).pipe(
-    Layer.provideMerge(HttpRouter.serve(layer(options.path ?? "/mcp", options), {
-      disableLogger: true,
-      disableListenLog: true
-    })),
-    Layer.provideMerge(
-      NodeHttpServer.layerServer(() => createServer(), { port: options.port, host: options.host ?? "127.0.0.1" })
+  Layer.unwrap(Effect.sync(() => {
+    const server = createServer()
+    // What is built last goes first: the sessions end before the server waits for its connections to.
+    return Layer.fresh(SessionHost.layerDrain).pipe(
+      Layer.provideMerge(layerCut(server)),
+      Layer.provideMerge(HttpRouter.serve(layer(options.path ?? "/mcp", options), {
+        disableLogger: true,
+        disableListenLog: true
+      })),
+      Layer.provideMerge(
+        NodeHttpServer.layerServer(() => server, { port: options.port, host: options.host ?? "127.0.0.1" })
+      )
     )
-  )
+  }))
+
+/** How long clients have to take the last that is said to them. */
+const lastWordsMillis = 2000
+
+/** Whoever takes nothing does not keep the server from going. */
+const layerCut = (server: Server): Layer.Layer<never> =>
+  Layer.effectDiscard(Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      const timer = setTimeout(() => server.closeAllConnections(), lastWordsMillis)
+      server.once("close", () => clearTimeout(timer))
+    })
+  ))

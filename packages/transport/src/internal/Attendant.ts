@@ -1,5 +1,6 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as EventStreamFraming from "../EventStreamFraming.ts"
@@ -23,24 +24,35 @@ export interface Attendant {
   /** Makes an appointment. It is not kept if it has been cancelled. */
   readonly appoint: (afterMillis: number, keep: () => void) => Appointment
   readonly cancel: (appointment: Appointment) => void
-  /** Runs something in the background; what goes wrong is logged. */
+  /** Runs something in the background; what goes wrong is logged, and what takes too long. */
   readonly run: (effect: Effect.Effect<void, unknown>) => void
+  /** Waits for what runs in the background when this is called. */
+  readonly settled: () => Effect.Effect<void>
 }
 
-/** How often it looks in the time that a reader may be left alone. */
+/** How often it looks in the shortest time that it has to keep. */
 const looks = 4
+
+/** How long it goes without looking at most. */
+const longestMillis = 60_000
+
+/** How long something may take in the background. */
+const backgroundMillis = 5000
 
 export const make = Effect.fnUntraced(function*(options: {
   readonly keepAliveMillis: number
   readonly stallMillis: number
+  readonly unattendedMillis: number
 }): Effect.fn.Return<Attendant, never, Scope.Scope> {
-  const { keepAliveMillis, stallMillis } = options
+  const { keepAliveMillis, stallMillis, unattendedMillis } = options
   const clock = yield* Clock.Clock
   const scope = yield* Effect.scope
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const readers = new Map<StreamReader, number>()
   const appointments = new Set<Appointment>()
-  const turn = Math.max(Math.min(keepAliveMillis, stallMillis) / looks, 1)
+  const shortest = Math.min(keepAliveMillis, stallMillis, unattendedMillis)
+  const turn = Math.min(Math.max(shortest / looks, 1), longestMillis)
+  const running = new Set<Fiber.Fiber<void>>()
   const now = () => clock.currentTimeMillisUnsafe()
   let watching = false
 
@@ -87,9 +99,18 @@ export const make = Effect.fnUntraced(function*(options: {
       return appointment
     },
     cancel: (appointment) => void appointments.delete(appointment),
-    run: (effect) =>
-      void runFork(
-        Effect.catchCause(effect, (cause) => Effect.logWarning("keeping the events of a stream failed", cause))
+    run: (effect) => {
+      if (Exit.isExit(effect) && Exit.isSuccess(effect)) return
+      const fiber = runFork(
+        Effect.catchCause(
+          Effect.timeout(effect, backgroundMillis),
+          (cause) => Effect.logWarning("keeping the events of a stream failed", cause)
+        )
       )
+      if (fiber.pollUnsafe() !== undefined) return
+      running.add(fiber)
+      fiber.addObserver(() => running.delete(fiber))
+    },
+    settled: () => running.size === 0 ? Effect.void : Effect.asVoid(Fiber.awaitAll(Array.from(running)))
   }
 })

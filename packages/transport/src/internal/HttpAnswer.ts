@@ -18,6 +18,13 @@ export const refusal = (
   return json(status, JSON.stringify(JsonRpc.failure(options.id, error)), options.headers ?? {})
 }
 
+/** There is no room for this now, and may be soon. */
+export const overloaded = (
+  problem: string,
+  id: RequestId.RequestId | undefined
+): HttpServerResponse.HttpServerResponse =>
+  refusal(503, problem, { id, code: ErrorCode.Overloaded, headers: { "retry-after": "5" } })
+
 /** Nothing to be said. */
 export const empty = (status: number, headers: Headers = {}): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.empty({ status, headers: status === 204 ? headers : { ...headers, "content-length": "0" } })

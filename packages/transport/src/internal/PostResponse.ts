@@ -9,8 +9,10 @@ type Response = HttpServerResponse.HttpServerResponse
 export interface PostResponse {
   /** The response, if it is known already what it is. */
   readonly known: (exchange: PostExchange, headers: HttpAnswer.Headers) => Response | undefined
+  /** Waits for the reply, as long as it takes. */
+  readonly replied: (exchange: PostExchange, headers: HttpAnswer.Headers) => Effect.Effect<Response>
   /** Waits for the response; one that takes long becomes a stream. */
-  readonly awaited: (exchange: PostExchange, headers: HttpAnswer.Headers) => Effect.Effect<Response>
+  readonly awaited: (exchange: PostExchange) => Effect.Effect<Response>
 }
 
 const accepted = HttpAnswer.empty(202)
@@ -32,23 +34,31 @@ const known: PostResponse["known"] = ({ answer }, headers) => {
   }
 }
 
+const answered = (
+  exchange: PostExchange,
+  headers: HttpAnswer.Headers,
+  waited: Effect.Effect<unknown>
+): Effect.Effect<Response> =>
+  Effect.map(
+    Effect.onInterrupt(waited, () => Effect.sync(() => exchange.leave())),
+    () => known(exchange, headers) ?? accepted
+  )
+
 export const make = (options: { readonly mode: Mode; readonly streamAfterMillis: number }): PostResponse => {
   const { mode, streamAfterMillis } = options
   return {
     known,
-    awaited: (exchange, headers) => {
-      const begun = mode === "stream" ? Effect.ignore(exchange.begin()) : undefined
-      const waited = mode === "adaptive"
-        ? Effect.raceFirst(
-          exchange.answered,
-          Effect.andThen(
-            Effect.sleep(streamAfterMillis),
-            Effect.andThen(Effect.suspend(() => Effect.ignore(exchange.begin())), Effect.never)
-          )
-        )
-        : exchange.answered
-      const answered = Effect.map(waited, () => known(exchange, headers) ?? accepted)
-      return begun === undefined ? answered : Effect.andThen(begun, answered)
+    replied: (exchange, headers) => answered(exchange, headers, exchange.answered),
+    awaited: (exchange) => {
+      if (mode === "stream") exchange.begin()
+      const later = Effect.andThen(Effect.sleep(streamAfterMillis), Effect.sync(() => exchange.begin()))
+      return answered(
+        exchange,
+        {},
+        mode === "adaptive"
+          ? Effect.raceFirst(exchange.answered, Effect.andThen(later, Effect.never))
+          : exchange.answered
+      )
     }
   }
 }

@@ -22,7 +22,11 @@ class HttpTransport {
     this.connection = connection
     this.connect = Effect.acquireRelease(
       Effect.sync(() => connection.port),
-      () => Effect.sync(() => connection.close())
+      () =>
+        Effect.suspend(() => {
+          connection.close()
+          return connection.settled()
+        })
     )
   }
 }
@@ -40,10 +44,9 @@ const idOf = (frame: unknown): JsonRpc.Request["id"] | undefined => {
   return classified._tag === "Request" ? classified.message.id : undefined
 }
 
-const unknownSession = HttpAnswer.refusal(404, "There is no session with this id")
+const leaving = HttpAnswer.overloaded("The server is about to go", undefined)
 
-const overloaded = (problem: string, id: JsonRpc.Request["id"] | undefined) =>
-  HttpAnswer.refusal(503, problem, { id, code: ErrorCode.Overloaded, headers: { "retry-after": "5" } })
+const unknownSession = HttpAnswer.refusal(404, "There is no session with this id")
 
 /** The same refusal, for whoever sent this frame. */
 const withId = (refusal: Response, frame: unknown): Response => {
@@ -78,21 +81,26 @@ export const make = Effect.fnUntraced(function*(
   ): Effect.Effect<SessionHost.Hosted, Response> => {
     const id = headers["mcp-session-id"]
     if (id === undefined) return Effect.fail(HttpAnswer.refusal(400, "The header Mcp-Session-Id is missing"))
-    const check = (hosted: SessionHost.Hosted | undefined) =>
+    const check = (hosted: SessionHost.Hosted | undefined): Effect.Effect<SessionHost.Hosted, Response> => {
+      // It may go on elsewhere.
+      if (hosted === undefined) {
+        return Effect.flatMap(host.health, ({ draining }) => Effect.fail(draining ? leaving : unknownSession))
+      }
       // To anybody else it does not exist.
-      hosted === undefined || !Principal.isSame(hosted.principal, principal) || connectionOf(hosted) === undefined
-        ? Effect.fail(unknownSession)
-        : Effect.succeed(hosted)
+      return Principal.isSame(hosted.principal, principal) && connectionOf(hosted) !== undefined
+        ? Effect.succeed(hosted)
+        : Effect.fail(unknownSession)
+    }
     const found = host.find(id)
     if (found !== undefined) return check(found)
     return host.restore(id, transport(id), "streamable-http").pipe(
       Effect.catchTags({
-        HostFull: (error) => Effect.fail(overloaded(error.message, undefined)),
+        HostFull: (error) => Effect.fail(HttpAnswer.overloaded(error.message, undefined)),
         TransportError: () => Effect.undefined,
         SessionStoreError: (error) =>
           Effect.andThen(
             Effect.logWarning("the session store failed", error),
-            Effect.fail(overloaded("The session cannot be looked up at the moment", undefined))
+            Effect.fail(HttpAnswer.overloaded("The session cannot be looked up at the moment", undefined))
           )
       }),
       Effect.flatMap(check)
@@ -105,23 +113,27 @@ export const make = Effect.fnUntraced(function*(
     bytes: number,
     principal: Principal.Principal | undefined
   ): Effect.Effect<Response> =>
-    Effect.gen(function*() {
-      const id = globalThis.crypto.randomUUID()
-      const opened = transport(id)
-      const hosted = yield* host.open(opened, { kind: "streamable-http", id, principal })
-      const exchange = opened.connection.post(initialize, bytes, principal)
-      const answered = responses.awaited(exchange, { "mcp-session-id": id })
-      const response = yield* Effect.onInterrupt(answered, () => hosted.close({ _tag: "PeerEnded", exit: undefined }))
-      if (exchange.answer?._tag === "Reply" && !exchange.answer.succeeded) {
-        // Without a handshake there is no session to come back to.
-        yield* Effect.forkDetach(hosted.close({ _tag: "HandshakeFailed", problem: "initialize was refused" }))
-        return HttpServerResponse.removeHeader(response, "mcp-session-id")
-      }
-      yield* host.remember(hosted, [initialize, JsonRpc.notification("notifications/initialized")])
-      return response
-    }).pipe(
+    Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function*() {
+        const id = globalThis.crypto.randomUUID()
+        const opened = transport(id)
+        const hosted = yield* host.open(opened, { kind: "streamable-http", id, principal })
+        // Whoever does not hear of its session cannot come back to it.
+        const orLeave = <A>(effect: Effect.Effect<A>) =>
+          Effect.onInterrupt(restore(effect), () => hosted.close({ _tag: "PeerEnded", exit: undefined }))
+        const exchange = opened.connection.post(initialize, bytes, principal)
+        const response = yield* orLeave(responses.replied(exchange, { "mcp-session-id": id }))
+        if (exchange.isRefused) {
+          // Nor is there anything to come back to without a handshake.
+          yield* hosted.close({ _tag: "HandshakeFailed", problem: "initialize was refused" })
+          return HttpServerResponse.removeHeader(response, "mcp-session-id")
+        }
+        yield* orLeave(host.remember(hosted, [initialize, JsonRpc.notification("notifications/initialized")]))
+        return response
+      })
+    ).pipe(
       Effect.catchTags({
-        HostFull: (error) => Effect.succeed(overloaded(error.message, initialize.id)),
+        HostFull: (error) => Effect.succeed(HttpAnswer.overloaded(error.message, initialize.id)),
         TransportError: (error) =>
           Effect.succeed(HttpAnswer.refusal(500, error.message, { id: initialize.id, code: ErrorCode.InternalError }))
       })
@@ -146,7 +158,7 @@ export const make = Effect.fnUntraced(function*(
         const answer = responses.known(exchange, {})
         if (answer !== undefined) return Effect.succeed(answer)
         const release = hosted.hold()
-        return Effect.ensuring(responses.awaited(exchange, {}), Effect.sync(release))
+        return Effect.ensuring(responses.awaited(exchange), Effect.sync(release))
       }
     )
   }
@@ -172,15 +184,18 @@ export const make = Effect.fnUntraced(function*(
         const reader = connection.listen(release)
         return reader === undefined
           ? Effect.fail(HttpAnswer.refusal(409, "The session has a standalone stream already"))
-          : Effect.as(Effect.ignore(connection.prime()), reader)
+          : Effect.succeed(reader)
       })
       : Effect.flatMap(
-        Effect.mapError(store.replay(hosted.id, after), () => HttpAnswer.refusal(503, "The events cannot be read now")),
+        Effect.mapError(
+          store.replay(hosted.id, after),
+          () => HttpAnswer.overloaded("The events cannot be read at the moment", undefined)
+        ),
         (replay): Effect.Effect<StreamReader, Response> =>
           replay === undefined
             ? Effect.fail(HttpAnswer.refusal(400, "There is no such event to come back to"))
             : Effect.succeed(connection.resume(replay.stream, after, release))
-      )).pipe(Effect.tapError(() => Effect.sync(release)))
+      )).pipe(Effect.onError(() => Effect.sync(release)))
     return HttpAnswer.events(reader, {})
   })
 
