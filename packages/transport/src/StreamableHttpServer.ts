@@ -1,6 +1,7 @@
 /**
  * The server half of Streamable HTTP, for the revisions from 2025-03-26 to 2025-11-25: one path in any Effect HTTP backend, behind
- * which a {@link SessionHost} keeps a session for each client.
+ * which a {@link SessionHost} keeps a session for each client; or, where nothing shall be remembered between two requests, a server
+ * without sessions.
  *
  * A POST brings one message and is answered with JSON or with a stream of events, a GET listens to what the server says on its own
  * account, and a DELETE ends the session. Handlers run in their sessions, so a client that loses its connection cancels nothing.
@@ -8,7 +9,9 @@
  * @since 0.1.0
  */
 import { EventStore } from "@effect-mcp/session/EventStore"
+import type * as Handlers from "@effect-mcp/session/Handlers"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
+import * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -27,6 +30,7 @@ import * as Attendant from "./internal/Attendant.ts"
 import * as HttpAdmission from "./internal/HttpAdmission.ts"
 import * as PostResponse from "./internal/PostResponse.ts"
 import * as SessionfulEndpoint from "./internal/SessionfulEndpoint.ts"
+import * as SessionlessEndpoint from "./internal/SessionlessEndpoint.ts"
 
 /**
  * What may be said about a server; everything has a default.
@@ -78,20 +82,8 @@ export interface Options {
 
 const megabyte = 1024 * 1024
 
-/**
- * The server as a handler of requests, whatever path they came to. An `EventStore` in the context makes streams resumable, and an
- * `Authentication` in it decides who is let in. What is open ends with its session.
- *
- * @category constructors
- * @since 0.1.0
- */
-export const make = Effect.fnUntraced(function*(
-  options: Options = {}
-): Effect.fn.Return<
-  (request: HttpServerRequest) => Effect.Effect<HttpServerResponse>,
-  never,
-  SessionHost.SessionHost | Scope.Scope
-> {
+/** What a server needs, with sessions or without. */
+const parts = Effect.fnUntraced(function*(options: Options) {
   const mode = options.answer ?? "adaptive"
   const admission = yield* HttpAdmission.make({
     allowedHosts: options.allowedHosts,
@@ -109,13 +101,34 @@ export const make = Effect.fnUntraced(function*(
     mode,
     streamAfterMillis: Duration.toMillis(options.streamAfter ?? "1 second")
   })
-  const methods = yield* SessionfulEndpoint.make(admission, responses, {
+  const exchanges = {
     mode,
-    store: Option.getOrUndefined(yield* Effect.serviceOption(EventStore)),
     attendant,
     capacity: options.streamBuffer ?? megabyte,
-    retryMillis: Duration.toMillis(options.retry ?? "1 second"),
     unattendedMillis
+  }
+  return { admission, responses, exchanges }
+})
+
+/**
+ * The server as a handler of requests, whatever path they came to. An `EventStore` in the context makes streams resumable, and an
+ * `Authentication` in it decides who is let in. What is open ends with its session.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = Effect.fnUntraced(function*(
+  options: Options = {}
+): Effect.fn.Return<
+  (request: HttpServerRequest) => Effect.Effect<HttpServerResponse>,
+  never,
+  SessionHost.SessionHost | Scope.Scope
+> {
+  const { admission, exchanges, responses } = yield* parts(options)
+  const methods = yield* SessionfulEndpoint.make(admission, responses, {
+    ...exchanges,
+    store: Option.getOrUndefined(yield* Effect.serviceOption(EventStore)),
+    retryMillis: Duration.toMillis(options.retry ?? "1 second")
   })
   return (request) => admission.admit(methods, request)
 })
@@ -190,6 +203,42 @@ export interface NodeOptions extends Options {
   readonly path?: HttpRouter.PathInput | undefined
 }
 
+/** How long clients have to take the last that is said to them. */
+const lastWordsMillis = 2000
+
+/** Whoever takes nothing does not keep the server from going. */
+const layerCut = (server: Server): Layer.Layer<never> =>
+  Layer.effectDiscard(Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      const timer = setTimeout(() => server.closeAllConnections(), lastWordsMillis)
+      server.once("close", () => clearTimeout(timer))
+    })
+  ))
+
+/** Listens on Node, for what is given the means to cut off its clients when it goes. */
+const listening = <A, R>(
+  { host, port }: Pick<NodeOptions, "host" | "port">,
+  serving: (cut: Layer.Layer<never>) => Layer.Layer<A, never, R>
+) =>
+  Layer.unwrap(Effect.sync(() => {
+    const server = createServer()
+    return Layer.provideMerge(
+      serving(layerCut(server)),
+      NodeHttpServer.layerServer(() => server, { port, host: host ?? "127.0.0.1" })
+    )
+  }))
+
+/** Serves these routes. What is built last goes first: `ending` has ended before the server waits for its connections to. */
+const serving = <R, RE>(
+  routes: Layer.Layer<never, never, R>,
+  cut: Layer.Layer<never>,
+  ending: Layer.Layer<never, never, RE>
+) =>
+  ending.pipe(
+    Layer.provideMerge(cut),
+    Layer.provideMerge(HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }))
+  )
+
 /**
  * A server of its own, on Node: it listens while the Layer is there. When it goes, its host lets nobody in any more and ends all
  * sessions, then their responses end, and then it stops to listen. `HttpServer` in its context says where it listens.
@@ -215,29 +264,136 @@ export interface NodeOptions extends Options {
 export const layerNode = (
   options: NodeOptions
 ): Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost> =>
-  Layer.unwrap(Effect.sync(() => {
-    const server = createServer()
-    // What is built last goes first: the sessions end before the server waits for its connections to.
-    return Layer.fresh(SessionHost.layerDrain).pipe(
-      Layer.provideMerge(layerCut(server)),
-      Layer.provideMerge(HttpRouter.serve(layer(options.path ?? "/mcp", options), {
-        disableLogger: true,
-        disableListenLog: true
-      })),
-      Layer.provideMerge(
-        NodeHttpServer.layerServer(() => server, { port: options.port, host: options.host ?? "127.0.0.1" })
-      )
-    )
-  }))
+  listening(
+    options,
+    (cut) => serving(layer(options.path ?? "/mcp", options), cut, Layer.fresh(SessionHost.layerDrain))
+  )
 
-/** How long clients have to take the last that is said to them. */
-const lastWordsMillis = 2000
+/**
+ * What may be said about a server without sessions: about HTTP what {@link Options} has, but that nobody can come back to a stream, and
+ * about the server what `SessionlessServer.Options` has. When it goes, handlers may finish within `limits.gracefulClose`.
+ *
+ * @category options
+ * @since 0.1.0
+ */
+export interface SessionlessOptions<R = never> extends Omit<Options, "retry">, SessionlessServer.Options<R> {}
 
-/** Whoever takes nothing does not keep the server from going. */
-const layerCut = (server: Server): Layer.Layer<never> =>
-  Layer.effectDiscard(Effect.addFinalizer(() =>
-    Effect.sync(() => {
-      const timer = setTimeout(() => server.closeAllConnections(), lastWordsMillis)
-      server.once("close", () => clearTimeout(timer))
-    })
-  ))
+/** The services that a server without sessions needs for these handlers. */
+type ServicesOf<H, R> = Exclude<Handlers.ServicesOf<H, "client"> | R, Scope.Scope>
+
+const sessionless = Effect.fnUntraced(function*<const H extends Handlers.Handlers<"client", unknown>, R>(
+  handlers: H & Handlers.Only<H, "client">,
+  options: SessionlessOptions<R>
+) {
+  const { admission, exchanges, responses } = yield* parts(options)
+  const server = yield* SessionlessServer.make<H, R>(handlers, options)
+  const { drain, methods } = yield* SessionlessEndpoint.make(server, admission, responses, exchanges)
+  yield* Effect.addFinalizer(() => drain)
+  return { drain, handle: (request: HttpServerRequest) => admission.admit(methods, request) }
+})
+
+/**
+ * A server without sessions as a handler of requests, whatever path they came to. Each POST is served for itself: no session id is
+ * given, and none that comes is looked at; there is no stream to listen to and nothing to end, so that GET and DELETE are answered with
+ * 405 (SHS-13, SHS-28). A request is in the revision that `MCP-Protocol-Version` says, and where nothing is said in 2025-03-26 (SHS-29).
+ * An `Authentication` in the context decides who is let in. What is open when the scope closes is ended.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { StreamableHttpServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ * import * as HttpEffect from "effect/http/HttpEffect"
+ * import { HttpServerRequest } from "effect/http/HttpServerRequest"
+ *
+ * // For an environment that starts a process when a request comes.
+ * export const status = Effect.gen(function*() {
+ *   const handle = yield* StreamableHttpServer.makeSessionless({
+ *     "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ *   }, { info: { name: "example", version: "1.0.0" } })
+ *   const handler = HttpEffect.toWebHandler(Effect.flatMap(HttpServerRequest, handle))
+ *   const response = yield* Effect.promise(() => handler(new Request("https://example.com/mcp")))
+ *   return response.status
+ * }).pipe(Effect.scoped) // => 405
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const makeSessionless = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
+  handlers: H & Handlers.Only<H, "client">,
+  options: SessionlessOptions<R>
+): Effect.Effect<
+  (request: HttpServerRequest) => Effect.Effect<HttpServerResponse>,
+  never,
+  ServicesOf<H, R> | Scope.Scope
+> => Effect.map(sessionless<H, R>(handlers, options), ({ handle }) => handle)
+
+/**
+ * Mounts a server without sessions in an HTTP backend, as {@link makeSessionless} makes it. Any number of backends can serve the same
+ * clients. A backend that goes first waits for its responses, as long as its HTTP server is told to (`gracefulShutdownTimeout`, 20
+ * seconds on Node); what is still served then is broken off.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { StreamableHttpServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ * import * as HttpRouter from "effect/http/HttpRouter"
+ * import * as HttpServerResponse from "effect/http/HttpServerResponse"
+ * import * as Layer from "effect/Layer"
+ *
+ * export const backend = Layer.mergeAll(
+ *   HttpRouter.add("GET", "/health", HttpServerResponse.text("fine")),
+ *   StreamableHttpServer.layerSessionless("/mcp", {
+ *     "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ *   }, { info: { name: "example", version: "1.0.0" } })
+ * )
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layerSessionless = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
+  path: HttpRouter.PathInput,
+  handlers: H & Handlers.Only<H, "client">,
+  options: SessionlessOptions<R>
+): Layer.Layer<never, never, HttpRouter.HttpRouter | ServicesOf<H, R>> =>
+  HttpRouter.use((router) =>
+    Effect.flatMap(makeSessionless<H, R>(handlers, options), (handle) => router.add("*", path, handle))
+  )
+
+/**
+ * A server without sessions of its own, on Node: it listens while the Layer is there. When it goes, it lets nothing in any more, its
+ * handlers may finish within `limits.gracefulClose`, every response ends, and then it stops to listen. `HttpServer` in its context says
+ * where it listens.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { StreamableHttpServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * export const main = Layer.launch(StreamableHttpServer.layerNodeSessionless({
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ * }, { info: { name: "example", version: "1.0.0" }, port: 3000 }))
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layerNodeSessionless = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
+  handlers: H & Handlers.Only<H, "client">,
+  options: SessionlessOptions<R> & Omit<NodeOptions, keyof Options>
+): Layer.Layer<HttpServer, ServeError, ServicesOf<H, R>> =>
+  listening(
+    options,
+    (cut) =>
+      Layer.unwrap(Effect.map(sessionless<H, R>(handlers, options), ({ drain, handle }) =>
+        serving(
+          HttpRouter.add("*", options.path ?? "/mcp", handle),
+          cut,
+          Layer.effectDiscard(Effect.addFinalizer(() => drain))
+        )))
+  )
