@@ -60,7 +60,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
       }))
   }
 
-  it.live("[HTTP-06] [HTTP-07] takes notifications and responses with 202, though they are still dealt with", () =>
+  it.live("[HTTP-06] takes notifications and responses with 202, though they are still dealt with", () =>
     Effect.gen(function*() {
       const gate = yield* Deferred.make<void>()
       const heard: Array<string> = []
@@ -101,7 +101,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
       )
     }))
 
-  it.live("[SHS-29] [HTTP-05] [MSG-15] takes what says no revision to be in 2025-03-26", () =>
+  it.live("[SHS-29] [MSG-15] takes what says no revision to be in 2025-03-26", () =>
     Effect.gen(function*() {
       const server = yield* serveSessionless(tools({ sum: Effect.succeed(structured) }))
       const old = yield* ask(server, { body: call(1, "sum") })
