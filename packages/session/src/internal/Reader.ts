@@ -160,7 +160,7 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
     const fiber = Handling.start(
       prepared.success,
       this.#parts.contextOf(served, message, peer),
-      this.#core.fork,
+      this.#core,
       (ending) => this.#finish(served, ending)
     )
     served.fiber = fiber

@@ -209,7 +209,7 @@ export class ServedFrame {
   }
 
   #serve(message: JsonRpc.Request, bytes: number, batch: Batch | undefined): void {
-    const { capacity, context, dispatch, fork } = this.#server
+    const { capacity, context, dispatch } = this.#server
     if (this.#isTaken(message.id)) return this.#refuse(message, Refusal.duplicate, batch)
     const prepared = dispatch.prepare(message, this.#profile)
     if (Result.isFailure(prepared)) return this.#refuse(message, prepared.failure, batch)
@@ -222,7 +222,7 @@ export class ServedFrame {
       prepared.success,
       // The services of the handlers were captured when the server was made.
       trust<Context.Context<unknown>>(Context.add(context, RequestContext, asking)),
-      fork,
+      this.#server,
       (ending) => this.#finish(inflight, served, batch, ending)
     )
     if (served.ended) served.fiber.interruptUnsafe()
