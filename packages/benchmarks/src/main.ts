@@ -3,14 +3,18 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { availableParallelism, cpus } from "node:os"
 import { fileURLToPath } from "node:url"
 import { parseArgs, promisify } from "node:util"
+import * as http from "./http.ts"
 import * as memory from "./memory.ts"
 import * as report from "./report.ts"
+import * as reportHttp from "./reportHttp.ts"
 import * as startup from "./startup.ts"
 
 const { values: options } = parseArgs({
   options: {
     rounds: { type: "string", default: "15" },
     calls: { type: "string", default: "2000" },
+    sessions: { type: "string", default: "10000" },
+    servers: { type: "string", default: "" },
     only: { type: "string" }
   }
 })
@@ -23,8 +27,17 @@ const atLeastOne = (name: string, text: string): number => {
 
 const rounds = atLeastOne("rounds", options.rounds)
 const calls = atLeastOne("calls", options.calls)
-const { only } = options
-if (only !== undefined && only !== "memory" && only !== "startup") throw new Error("--only takes memory or startup")
+const sessions = atLeastOne("sessions", options.sessions)
+const { only, servers } = options
+
+const parts = ["startup", "memory", "http-calls", "http-handshakes", "http-idle", "http-stalled"]
+if (only !== undefined && only !== "http" && !parts.includes(only)) {
+  throw new Error(`--only takes ${parts.join(", ")}, or http for all that start with it`)
+}
+
+/** One part of it all, unless another was asked for. */
+const part = async <Results>(name: string, measure: () => Promise<Results>): Promise<Results | undefined> =>
+  only === undefined || only === name || name.startsWith(`${only}-`) ? await measure() : undefined
 
 /** The same measurement in a process of its own, in which Effect's schemas are compiled. */
 const measureCompiled = async (): Promise<memory.Results> => {
@@ -37,21 +50,28 @@ const measureCompiled = async (): Promise<memory.Results> => {
   return JSON.parse(stdout)
 }
 
+const overHttp = { rounds, calls, sessions, servers }
+
 const measured = {
   date: new Date().toISOString(),
   node: process.version,
   cpus: { count: availableParallelism(), model: cpus()[0]?.model },
   rounds,
   calls,
+  sessions,
   // One after the other: they would disturb each other.
-  startup: only === "memory" ? undefined : await startup.measure(rounds),
-  memory: only === "startup"
-    ? undefined
-    : {
-      interpreted: await memory.measure({ rounds, calls }),
-      compiled: await measureCompiled(),
-      observed: await memory.measureObserved({ rounds, calls })
-    }
+  startup: await part("startup", () => startup.measure(rounds)),
+  memory: await part("memory", async () => ({
+    interpreted: await memory.measure({ rounds, calls }),
+    compiled: await measureCompiled(),
+    observed: await memory.measureObserved({ rounds, calls })
+  })),
+  http: {
+    calls: await part("http-calls", () => http.measureCalls(overHttp)),
+    handshakes: await part("http-handshakes", () => http.measureHandshakes(overHttp)),
+    idle: await part("http-idle", () => http.measureIdle(overHttp)),
+    stalled: await part("http-stalled", () => http.measureStalled(overHttp))
+  }
 }
 
 const machine = `node ${measured.node}, ${measured.cpus.count} × ${measured.cpus.model}`
@@ -61,6 +81,10 @@ if (measured.memory !== undefined) {
   console.log(`${report.ofObserved(measured.memory.observed)}\n`)
 }
 if (measured.startup !== undefined) console.log(`${report.ofStartup(measured.startup)}\n`)
+if (measured.http.calls !== undefined) console.log(`${reportHttp.ofCalls(measured.http.calls)}\n`)
+if (measured.http.handshakes !== undefined) console.log(`${reportHttp.ofHandshakes(measured.http.handshakes)}\n`)
+if (measured.http.idle !== undefined) console.log(`${reportHttp.ofIdle(measured.http.idle, sessions)}\n`)
+if (measured.http.stalled !== undefined) console.log(`${reportHttp.ofStalled(measured.http.stalled)}\n`)
 
 const results = fileURLToPath(new URL("../results/", import.meta.url))
 mkdirSync(results, { recursive: true })

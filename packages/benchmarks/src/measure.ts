@@ -1,9 +1,9 @@
 /**
- * What takes part in a comparison; `once` does the work one time and says how long it took.
+ * What takes part in a comparison; `once` does the work one time and says how long it took, or more than that.
  */
-export interface Contender {
+export interface Contender<Sample = number> {
   readonly name: string
-  readonly once: () => Promise<number>
+  readonly once: () => Promise<Sample>
 }
 
 /** The samples of one contender, one per round. */
@@ -13,11 +13,11 @@ export type Samples = ReadonlyArray<number>
  * Measures in alternating rounds, so that a change in the machine's mood meets all contenders alike. Each round starts with
  * another contender, since the first one inherits less garbage than the others.
  */
-export const alternate = async (
-  contenders: ReadonlyArray<Contender>,
+export const alternate = async <Sample>(
+  contenders: ReadonlyArray<Contender<Sample>>,
   rounds: number
-): Promise<ReadonlyMap<string, Samples>> => {
-  const samples = new Map(contenders.map(({ name }): [string, Array<number>] => [name, []]))
+): Promise<ReadonlyMap<string, ReadonlyArray<Sample>>> => {
+  const samples = new Map(contenders.map(({ name }): [string, Array<Sample>] => [name, []]))
   for (let round = 0; round < rounds; round++) {
     for (let turn = 0; turn < contenders.length; turn++) {
       const contender = contenders[(round + turn) % contenders.length]
@@ -34,7 +34,8 @@ export const millisOf = async (work: () => Promise<unknown>): Promise<number> =>
   return performance.now() - start
 }
 
-const quantile = (sorted: Samples, at: number): number => {
+/** The value below which this share of them lies, once they are sorted. */
+export const quantile = (sorted: Samples, at: number): number => {
   const position = (sorted.length - 1) * at
   const below = sorted[Math.floor(position)] ?? Number.NaN
   const above = sorted[Math.ceil(position)] ?? Number.NaN

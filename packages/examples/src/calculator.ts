@@ -1,5 +1,6 @@
 /**
- * An MCP server that speaks over its standard input and output, run by Node as it stands. Any client can start it, with
+ * An MCP server, run by Node as it stands: it speaks over its standard input and output, or with `--http PORT` over Streamable HTTP
+ * (endpoint `/mcp`; the port 0 is any that is free). Any client can start it, with
  * the command `node` and the path of this file as its one argument. Or be the client yourself, with three lines:
  *
  * ```sh
@@ -18,9 +19,17 @@
 import * as ServerSession from "@effect-mcp/session/ServerSession"
 import * as StdioServer from "@effect-mcp/transport/StdioServer"
 import * as Effect from "effect/Effect"
+import { parseArgs } from "node:util"
 import * as Tools from "./tools.ts"
 
-ServerSession.serve(Tools.handlers, Tools.options).pipe(
-  Effect.provide(StdioServer.layerNode),
-  StdioServer.runMain
-)
+const { values: { http } } = parseArgs({ options: { http: { type: "string" } } })
+
+if (http === undefined) {
+  ServerSession.serve(Tools.handlers, Tools.options).pipe(
+    Effect.provide(StdioServer.layerNode),
+    StdioServer.runMain
+  )
+} else {
+  const { main } = await import("./listeningCalculator.ts")
+  main(http)
+}

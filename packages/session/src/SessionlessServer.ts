@@ -14,16 +14,17 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Dispatch from "./Dispatch.ts"
 import * as Handlers from "./Handlers.ts"
-import * as Capacity from "./internal/Capacity.ts"
+import { Capacity } from "./internal/Capacity.ts"
 import * as Introduction from "./internal/Introduction.ts"
 import * as LogLevel from "./internal/LogLevel.ts"
-import * as Observers from "./internal/Observers.ts"
-import * as RateLimit from "./internal/RateLimit.ts"
+import { Observers } from "./internal/Observers.ts"
+import { RateLimit } from "./internal/RateLimit.ts"
 import * as Replies from "./internal/Replies.ts"
 import { ServedFrame } from "./internal/ServedFrame.ts"
 import * as Limits from "./Limits.ts"
 import type { Principal } from "./Principal.ts"
 import type * as ServerSession from "./ServerSession.ts"
+import type { SessionEvent } from "./SessionEvent.ts"
 import type { TransportError } from "./TransportError.ts"
 
 /**
@@ -114,13 +115,10 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   const context = yield* Effect.context<never>()
   const clock = yield* Clock.Clock
   const fork = Effect.runForkWith(context)
-  const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
-  const { emit } = Observers.make({
+  const observers = new Observers({
     bounds: { capacity: limits.notifications, bytes: limits.notificationBytes },
     observe: options.observe,
-    onThrow: (thrown) => {
-      fork(Effect.logError("a server's observer threw", thrown))
-    }
+    observerThrew: (thrown) => void fork(Effect.logError("a server's observer threw", thrown))
   })
   const server = {
     introduction,
@@ -132,10 +130,10 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     ),
     context,
     fork,
-    emit,
-    now,
-    capacity: Capacity.make({ requests: limits.incoming, bytes: limits.incomingBytes }),
-    warnings: RateLimit.make(limits.malformedReplies, now)
+    emit: (event: SessionEvent) => observers.emit(event),
+    timer: { now: () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000 },
+    capacity: new Capacity(limits),
+    warnings: new RateLimit(limits.malformedReplies)
   }
   return {
     revisions: introduction.revisions,

@@ -47,6 +47,8 @@ export interface DecoderOptions {
    * reported once as `TooLarge`. The default is {@link defaultLimitBytes}.
    */
   readonly limitBytes?: number | undefined
+  /** The last id of the stream that these bytes go on with. The default is `""`: there is none. */
+  readonly lastEventId?: string | undefined
 }
 
 /**
@@ -146,7 +148,7 @@ export const decoder = (
   let retry: number | undefined
 
   // Of the stream.
-  let lastEventId = ""
+  let lastEventId = options?.lastEventId ?? ""
   let retryMillis: number | undefined
 
   const tooLarge = (): void => {

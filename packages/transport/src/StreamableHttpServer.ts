@@ -114,6 +114,26 @@ const parts = Effect.fnUntraced(function*(options: Options) {
  * The server as a handler of requests, whatever path they came to. An `EventStore` in the context makes streams resumable, and an
  * `Authentication` in it decides who is let in. What is open ends with its session.
  *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { SessionHost } from "@effect-mcp/session"
+ * import { StreamableHttpServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ * import * as HttpServerRequest from "effect/http/HttpServerRequest"
+ *
+ * const host = SessionHost.layer({
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ * }, { info: { name: "example", version: "1.0.0" } })
+ *
+ * export const status = Effect.gen(function*() {
+ *   const handle = yield* StreamableHttpServer.make()
+ *   const request = new Request("http://localhost/mcp", { method: "PUT" })
+ *   const response = yield* handle(HttpServerRequest.fromWeb(request))
+ *   return response.status
+ * }).pipe(Effect.scoped, Effect.provide(host)) // => 405
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */
@@ -140,7 +160,8 @@ class Handler extends Context.Service<Handler, Effect.Success<ReturnType<typeof 
 
 /**
  * The server as a function of web standards, for backends that are not written with Effect: any path, whatever runs it. `dispose`
- * ends all sessions and waits until they have ended.
+ * ends all sessions and waits until they have ended. What the layer of the host brings besides, such as an `EventStore` or an
+ * `Authentication`, is taken for the server's.
  *
  * @example
  * ```ts
@@ -155,11 +176,11 @@ class Handler extends Context.Service<Handler, Effect.Success<ReturnType<typeof 
  *
  * const { dispose, handler } = StreamableHttpServer.toWebHandler(host)
  *
- * export const status = async () => {
+ * export const status = Effect.promise(async () => {
  *   const { status } = await handler(new Request("https://example.com/mcp", { method: "PUT" }))
  *   await dispose()
  *   return status
- * } // => 405
+ * }) // => 405
  * ```
  *
  * @category conversions
@@ -177,7 +198,36 @@ export const toWebHandler = <E>(
 
 /**
  * Mounts the server in an HTTP backend, beside whatever else it has: its middleware and its other routes are none of the server's
- * business. It needs a host, which keeps the sessions.
+ * business. It needs a host, which keeps the sessions. Build `SessionHost.layerDrain` behind the backend: it ends the sessions first,
+ * and a backend that goes before them waits for their streams in vain.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { SessionHost } from "@effect-mcp/session"
+ * import { StreamableHttpServer } from "@effect-mcp/transport"
+ * import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+ * import * as Effect from "effect/Effect"
+ * import * as HttpRouter from "effect/http/HttpRouter"
+ * import * as HttpServerResponse from "effect/http/HttpServerResponse"
+ * import * as Layer from "effect/Layer"
+ * import { createServer } from "node:http"
+ *
+ * const host = SessionHost.layer({
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ * }, { info: { name: "example", version: "1.0.0" } })
+ *
+ * const routes = Layer.merge(
+ *   StreamableHttpServer.layer("/mcp"),
+ *   HttpRouter.add("GET", "/health", HttpServerResponse.text("well"))
+ * )
+ *
+ * export const backend = SessionHost.layerDrain.pipe(
+ *   Layer.provide(HttpRouter.serve(routes)),
+ *   Layer.provide(NodeHttpServer.layerServer(() => createServer(), { port: 3000, host: "127.0.0.1" })),
+ *   Layer.provide(host)
+ * )
+ * ```
  *
  * @category layers
  * @since 0.1.0

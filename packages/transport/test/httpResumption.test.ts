@@ -304,13 +304,17 @@ describe.concurrent("resumption", () => {
     Effect.gen(function*() {
       const go = yield* Deferred.make<void>()
       const store = yield* Effect.map(
-        Layer.build(EventStore.layerMemory({ eventsPerStream: 200 })),
+        Layer.build(
+          EventStore.layerMemory({ eventsPerStream: 200, bytesPerStream: 2 ** 26, bytesPerSession: 2 ** 26 })
+        ),
         Context.get(EventStore.EventStore)
       )
       const server = yield* serve(
         tools({
           flood: Effect.gen(function*() {
-            for (let progress = 1; progress <= 100; progress++) yield* RequestContext.progress({ progress })
+            // More than the buffers of a socket take.
+            const message = "x".repeat(200_000)
+            for (let progress = 1; progress <= 100; progress++) yield* RequestContext.progress({ progress, message })
             yield* Deferred.await(go)
             for (let progress = 101; progress <= 5000; progress++) yield* RequestContext.progress({ progress })
             return text("arrived")
@@ -320,11 +324,14 @@ describe.concurrent("resumption", () => {
       )
       const client = yield* connect(server)
       const call = yield* client.call("f", "flood")
-      yield* call.said(1)
+      yield* until(() => call.lastId !== undefined)
       call.cut()
       yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.held === 0 })
       const rest = yield* client.get(call.events[0]?.id)
+      rest.stall()
       yield* Deferred.succeed(go, undefined)
+      yield* Effect.sleep("100 millis")
+      rest.response?.resume()
       yield* rest.done
       assert.deepStrictEqual(said(rest), [...Array.from({ length: 5000 }, (_, step) => step + 1), "reply f"])
     }))

@@ -1,27 +1,36 @@
-/**
- * How much may be served at the same time: so many requests, which came in so many bytes.
- */
-export interface Capacity {
-  /** Takes the room for one more; or says why there is none. */
-  readonly take: (bytes: number) => string | undefined
-  /** Gives the room of one back. */
-  readonly release: (bytes: number) => void
+import type { Limits } from "../Limits.ts"
+
+/** How many requests may be served at the same time, and in how many bytes they may have come. */
+export type Room = Pick<Limits, "incoming" | "incomingBytes">
+
+/** Why there is no room for one more, where so many are served, and so many bytes would be with it. */
+export const problem = ({ incoming, incomingBytes }: Room, served: number, bytes: number): string | undefined => {
+  if (served >= incoming) return `${incoming} requests are in flight`
+  return bytes > incomingBytes ? `the requests in flight may have ${incomingBytes} bytes` : undefined
 }
 
-export const make = (limits: { readonly requests: number; readonly bytes: number }): Capacity => {
-  let requests = 0
-  let bytes = 0
-  return {
-    take: (more) => {
-      if (requests >= limits.requests) return `${limits.requests} requests are in flight`
-      if (bytes + more > limits.bytes) return `the requests in flight may have ${limits.bytes} bytes`
-      requests++
-      bytes += more
-      return undefined
-    },
-    release: (taken) => {
-      requests--
-      bytes -= taken
-    }
+/** Room that is given to whoever comes, and given back. */
+export class Capacity {
+  readonly #room: Room
+  #served = 0
+  #bytes = 0
+
+  constructor(room: Room) {
+    this.#room = room
+  }
+
+  /** Takes the room for one more; or says why there is none. */
+  take(bytes: number): string | undefined {
+    const full = problem(this.#room, this.#served, this.#bytes + bytes)
+    if (full !== undefined) return full
+    this.#served++
+    this.#bytes += bytes
+    return undefined
+  }
+
+  /** Gives the room of one back. */
+  release(bytes: number): void {
+    this.#served--
+    this.#bytes -= bytes
   }
 }

@@ -14,16 +14,21 @@ import * as Scope from "effect/Scope"
 /** How a handler has ended. */
 export type Ending = Exit.Exit<unknown, McpError.McpError>
 
+/** Who runs what has to be done besides. */
+interface Forking {
+  fork(effect: Effect.Effect<void>): Fiber.Fiber<void>
+}
+
 /** Starts it. `then` is told how it has ended, when all that it has acquired is released. */
 export const start = <R>(
   handling: Effect.Effect<unknown, McpError.McpError, R | Scope.Scope>,
   context: Context.Context<R>,
-  fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>,
+  forking: Forking,
   then: (ending: Ending) => void
 ): Fiber.Fiber<unknown, McpError.McpError> => {
   const scope = Scope.makeUnsafe()
   const fiber = Effect.runForkWith(Context.add(context, Scope.Scope, scope))(handling)
-  fiber.addObserver((exit) => leave(scope, exit, fork, then))
+  fiber.addObserver((exit) => leave(scope, exit, forking, then))
   return fiber
 }
 
@@ -31,12 +36,12 @@ export const start = <R>(
 const leave = (
   scope: Scope.Closeable,
   ending: Ending,
-  fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>,
+  forking: Forking,
   then: (ending: Ending) => void
 ): void => {
   const closing = Scope.closeUnsafe(scope, ending)
   if (closing === undefined) return then(ending)
-  fork(Effect.uninterruptible(closing)).addObserver((closed) =>
+  forking.fork(Effect.uninterruptible(closing)).addObserver((closed) =>
     then(Exit.isFailure(closed) ? brokenOff(ending, closed.cause) : ending)
   )
 }

@@ -19,9 +19,9 @@ import * as Inflight from "./Inflight.ts"
 import * as Introduction from "./Introduction.ts"
 import * as Outbox from "./Outbox.ts"
 import * as Outgoing from "./Outgoing.ts"
-import type * as RateLimit from "./RateLimit.ts"
+import type { RateLimit } from "./RateLimit.ts"
 import * as Refusal from "./Refusal.ts"
-import type { Sender } from "./Sender.ts"
+import type { Request } from "./Sender.ts"
 import { trust } from "./trust.ts"
 import { validate } from "./validation.ts"
 
@@ -34,9 +34,9 @@ export interface Server {
   readonly context: Context.Context<never>
   readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   readonly emit: (event: SessionEvent) => void
-  readonly now: () => number
+  readonly timer: { readonly now: () => number }
   readonly capacity: Capacity
-  readonly warnings: RateLimit.RateLimit
+  readonly warnings: RateLimit
 }
 
 /** Who asks, and how. */
@@ -49,6 +49,9 @@ export interface Asked {
 
 /** What a frame is answered with, if it is. */
 export type Reply = JsonRpc.Response | ReadonlyArray<JsonRpc.Response> | undefined
+
+/** The bound is that of the server. */
+const unbounded = { incoming: Number.POSITIVE_INFINITY, incomingBytes: Number.POSITIVE_INFINITY }
 
 /** A notification, and what is to be done about it. */
 interface Heard {
@@ -164,10 +167,10 @@ export class ServedFrame {
 
   /** Nothing is ever asked, so this answers nothing. */
   #response(message: JsonRpc.Response): void {
-    const { emit, fork, warnings } = this.#server
+    const { emit, fork, timer, warnings } = this.#server
     const kind = message.id === undefined || message.id === null ? "NoId" : "Unknown"
     emit({ _tag: "UnmatchedResponse", kind, response: message })
-    if (kind === "Unknown" && warnings.take()) {
+    if (kind === "Unknown" && warnings.take(timer.now())) {
       fork(Effect.logWarning("a response to a server without sessions, which asks nothing", { id: message.id }))
     }
   }
@@ -209,20 +212,21 @@ export class ServedFrame {
   }
 
   #serve(message: JsonRpc.Request, bytes: number, batch: Batch | undefined): void {
-    const { capacity, context, dispatch, fork } = this.#server
+    const { capacity, context, dispatch } = this.#server
     if (this.#isTaken(message.id)) return this.#refuse(message, Refusal.duplicate, batch)
     const prepared = dispatch.prepare(message, this.#profile)
     if (Result.isFailure(prepared)) return this.#refuse(message, prepared.failure, batch)
-    const inflight = this.#inflight ??= Inflight.make(capacity)
-    const served = Inflight.entry(message, { origin: batch, bytes, principal: this.#asked.principal })
-    const full = inflight.open(served)
+    const full = capacity.take(bytes)
     if (full !== undefined) return this.#refuse(message, Refusal.overloaded(full), batch)
+    const inflight = this.#inflight ??= new Inflight.Inflight(unbounded)
+    const served = Inflight.entry(message, { origin: batch, bytes, principal: this.#asked.principal })
+    inflight.open(served)
     const asking = new AskingContext.AskingContext(this.#parts, served, message, this.#profile)
     served.fiber = Handling.start(
       prepared.success,
       // The services of the handlers were captured when the server was made.
       trust<Context.Context<unknown>>(Context.add(context, RequestContext, asking)),
-      fork,
+      this.#server,
       (ending) => this.#finish(inflight, served, batch, ending)
     )
     if (served.ended) served.fiber.interruptUnsafe()
@@ -242,8 +246,12 @@ export class ServedFrame {
       emit({ _tag: "HandlerFailed", method: served.method, cause })
       fork(Effect.logError(`the handler of ${served.method} failed`, cause))
     }
-    if (!claimed) return inflight.release(served)
-    this.#reply(Handling.response(served.id, ending), batch, () => inflight.release(served))
+    const release = () => {
+      inflight.release(served)
+      this.#server.capacity.release(served.bytes)
+    }
+    if (claimed) this.#reply(Handling.response(served.id, ending), batch, release)
+    else release()
   }
 
   // ===================================================================================================================
@@ -322,12 +330,10 @@ export class ServedFrame {
   get #parts(): AskingContext.AskingParts {
     return this.#contexts ??= {
       sender: { notify: (row, params) => this.#notify(row, params), request },
-      emit: this.#server.emit,
-      progressInterval: this.#server.limits.progressInterval,
-      now: this.#server.now,
+      core: this.#server,
       release: undefined,
       // Nobody can have set a level that is remembered.
-      log: (message) => this.#notify(Methods.notifications["notifications/message"], message)
+      logVia: (message) => this.#notify(Methods.notifications["notifications/message"], message)
     }
   }
 
@@ -379,7 +385,6 @@ export class ServedFrame {
   }
 }
 
-const request: Sender["request"] = (row) =>
-  Effect.fail(RequestError.make(row.name, { _tag: "StatelessModeNotSupported" }))
+const request: Request = (row) => Effect.fail(RequestError.make(row.name, { _tag: "StatelessModeNotSupported" }))
 
 const noRoute = (method: string) => Effect.fail(TransportError.make({ _tag: "NoRoute", method }))

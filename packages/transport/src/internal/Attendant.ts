@@ -30,10 +30,19 @@ export interface Attendant {
   readonly settled: () => Effect.Effect<void>
 }
 
+/** What it knows of a reader. */
+interface Care {
+  /** When something was said to it last. */
+  spokenAt: number
+  /** How often in a row it had taken nothing since the look before, though there was something. */
+  waits: number
+}
+
 /** How often it looks in the shortest time that it has to keep. */
 const looks = 4
 
-/** How long it goes without looking at most. */
+/** How long it goes without looking, at least and at most. */
+const shortestMillis = 10
 const longestMillis = 60_000
 
 /** How long something may take in the background. */
@@ -48,24 +57,29 @@ export const make = Effect.fnUntraced(function*(options: {
   const clock = yield* Clock.Clock
   const scope = yield* Effect.scope
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
-  const readers = new Map<StreamReader, number>()
+  const readers = new Map<StreamReader, Care>()
   const appointments = new Set<Appointment>()
   const shortest = Math.min(keepAliveMillis, stallMillis, unattendedMillis)
-  const turn = Math.min(Math.max(shortest / looks, 1), longestMillis)
+  const turn = Math.min(Math.max(shortest / looks, shortestMillis), longestMillis)
   const running = new Set<Fiber.Fiber<void>>()
   const now = () => clock.currentTimeMillisUnsafe()
   let watching = false
 
+  let lookedAt = now()
+
   const look = () => {
     const time = now()
-    for (const [reader, spokenAt] of readers) {
-      if (reader.isStalledSince(time - stallMillis)) reader.breakOff()
-      else if (reader.takenAt > spokenAt) readers.set(reader, reader.takenAt)
-      else if (spokenAt <= time - keepAliveMillis && !reader.isFull) {
-        readers.set(reader, time)
+    for (const [reader, care] of readers) {
+      // A time in which nothing could be done at all is no time in which nothing was taken.
+      care.waits = reader.isStalledSince(lookedAt) ? care.waits + 1 : 0
+      if (care.waits >= looks && reader.isStalledSince(time - stallMillis)) reader.breakOff()
+      else if (reader.takenAt > care.spokenAt) care.spokenAt = reader.takenAt
+      else if (care.spokenAt <= time - keepAliveMillis && !reader.isFull) {
+        care.spokenAt = time
         reader.put(EventStreamFraming.comment("still here"))
       }
     }
+    lookedAt = time
     for (const appointment of appointments) {
       if (appointment.at > time) continue
       appointments.delete(appointment)
@@ -88,7 +102,7 @@ export const make = Effect.fnUntraced(function*(options: {
   return {
     now,
     attend: (reader) => {
-      readers.set(reader, now())
+      readers.set(reader, { spokenAt: now(), waits: 0 })
       watch()
     },
     leave: (reader) => void readers.delete(reader),

@@ -1,4 +1,4 @@
-import type { EventStoreError, Replay } from "@effect-mcp/session/EventStore"
+import type { EventStoreError, Replay, StoredEvent } from "@effect-mcp/session/EventStore"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
@@ -15,6 +15,9 @@ export interface Past {
 
 const encoder = new TextEncoder()
 
+/** How much of what was missed is given at a time, in characters. */
+const piece = 65_536
+
 /**
  * Whoever reads a stream at the moment: the body of one HTTP response. What is put in waits until the response can take it, and
  * whoever puts it in should wait when that is too much. One that comes back for what it has missed is given that first.
@@ -24,6 +27,7 @@ export class StreamReader {
   readonly #now: () => number
   readonly #onLeave: () => void
   #past: Past | undefined
+  #missed: Iterator<StoredEvent> | undefined
   #pieces: Array<string> = []
   #length = 0
   #finished = false
@@ -144,7 +148,12 @@ export class StreamReader {
     if (this.#left) return Cause.done()
     // What was put in at once stands before all that is past.
     if (this.#length > 0) return Effect.succeed(this.#take())
-    if (this.#past !== undefined) return this.#catchUp(this.#past)
+    if (this.#past !== undefined) {
+      const recalled = this.#missed === undefined ? undefined : this.#recall(this.#past, this.#missed)
+      if (recalled !== undefined) return Effect.succeed(recalled)
+      this.#missed = undefined
+      return this.#catchUp(this.#past)
+    }
     if (this.#finished) return Cause.done()
     return Effect.andThen(this.#asleep, this.#pull)
   })
@@ -155,20 +164,30 @@ export class StreamReader {
       (error) => Effect.as(Effect.logWarning("the events of a stream could not be read again", error), undefined)
     )
     return Effect.flatMap(missed, (replay) => {
-      const last = replay?.events.at(-1)
-      if (replay === undefined || last === undefined) {
+      if (replay === undefined || replay.events.length === 0) {
         this.#past = undefined
         this.#release()
         // What is gone cannot be made up for: the stream ends here, and the client learns it when it comes back.
         if (replay === undefined || replay.ended) this.#finished = true
         return this.#pull
       }
-      past.after = last.id
-      this.takenAt = this.#now()
-      return Effect.succeed<readonly [Uint8Array]>([
-        encoder.encode(replay.events.map(({ data, id }) => EventStreamFraming.event(id, data)).join(""))
-      ])
+      this.#missed = replay.events[Symbol.iterator]()
+      return this.#pull
     })
+  }
+
+  /** Some of what was missed. All of it at once could take long, and nobody would see that it is being taken. */
+  #recall(past: Past, missed: Iterator<StoredEvent>): readonly [Uint8Array] | undefined {
+    let text = ""
+    for (let next = missed.next(); next.done !== true; next = missed.next()) {
+      const { data, id } = next.value
+      past.after = id
+      text += EventStreamFraming.event(id, data)
+      if (text.length >= piece) break
+    }
+    if (text === "") return undefined
+    this.takenAt = this.#now()
+    return [encoder.encode(text)]
   }
 
   /** The body of the response. */

@@ -1,0 +1,287 @@
+/**
+ * Servers over Streamable HTTP, each in a process of its own, under a load that this process makes.
+ *
+ * To see where the time of one goes, have Node profile it:
+ *
+ *     node --cpu-prof --cpu-prof-dir=results/profiles src/main.ts --only http-calls --servers "Effect MCP" --rounds 5
+ *
+ * There is a profile for each process; the first is that of the load.
+ */
+import { type Connection, open, stall } from "./http/Connection.ts"
+import { type ServerProcess, start } from "./http/ServerProcess.ts"
+import * as Session from "./http/Session.ts"
+import { alternate, type Contender, millisOf, quantile, type Samples } from "./measure.ts"
+
+/**
+ * A server to measure.
+ */
+export interface Server {
+  readonly name: string
+  /** The program in `http/servers`, and the word that tells it how to answer. */
+  readonly program: string
+  readonly mode: string
+  /** What each has to be compared with: the peers, and what no server on the same foundation can undercut. */
+  readonly role: "floor" | "peer" | "ours"
+  /** Whether it can tell a client something before it answers. */
+  readonly tells: boolean
+  /** Whether Effect's schemas are compiled in its process. */
+  readonly compiled: boolean
+}
+
+const floor = (name: string, program: string): Server => ({
+  name,
+  program,
+  mode: "",
+  role: "floor",
+  tells: false,
+  compiled: false
+})
+
+const peer = (name: string, program: string, mode: string): Server => ({
+  name,
+  program,
+  mode,
+  role: "peer",
+  tells: mode !== "json",
+  compiled: false
+})
+
+const ours = (name: string, mode: string): Server => ({ ...peer(name, "ours", mode), role: "ours" })
+
+const compiled = (server: Server): Server => ({ ...server, name: `${server.name}, schemas compiled`, compiled: true })
+
+/** The foundation that Effect MCP and `effect/ai` share, without anything on it. */
+export const bareRoute = "bare effect/http route"
+
+const servers: ReadonlyArray<Server> = [
+  floor("bare node:http", "rawNode"),
+  floor(bareRoute, "bareRoute"),
+  peer("official v1, JSON", "officialV1", "json"),
+  peer("official v1, SSE", "officialV1", "stream"),
+  peer("official v2, JSON", "officialV2", "json"),
+  peer("official v2, SSE", "officialV2", "stream"),
+  peer("effect/ai", "effectAi", ""),
+  compiled(peer("effect/ai", "effectAi", "")),
+  ours("Effect MCP", "adaptive"),
+  compiled(ours("Effect MCP", "adaptive")),
+  ours("Effect MCP, JSON", "json"),
+  ours("Effect MCP, SSE", "stream")
+]
+
+export interface Options {
+  readonly rounds: number
+  readonly calls: number
+  /** How many sessions are opened to see what an idle one costs. */
+  readonly sessions: number
+  /** Only the servers whose name contains this. */
+  readonly servers: string
+}
+
+/** What many connections get done at a time, and how busy that keeps either side: 1 is all the time. */
+export interface Throughput {
+  readonly perSecond: number
+  readonly server: number
+  readonly load: number
+}
+
+/** What a session costs that does nothing, in bytes. */
+export interface Idle {
+  readonly resident: number
+  readonly heap: number
+}
+
+/** How long a ping takes, in milliseconds. */
+export interface Latency {
+  readonly median: number
+  readonly late: number
+}
+
+export interface Stalled {
+  readonly alone: Latency
+  /** While another session's client does not read what a tool goes on telling it. */
+  readonly beside: Latency | undefined
+  /** What the server kept for that client meanwhile, in bytes. */
+  readonly kept: number | undefined
+}
+
+/** The samples of each server that took part. */
+export interface Comparison<Sample> {
+  readonly servers: ReadonlyArray<Server>
+  readonly samples: { readonly [server: string]: ReadonlyArray<Sample> }
+}
+
+/** Connections at a time. */
+export const width = 32
+
+const warmUpRounds = 3
+
+const chosen = ({ servers: part }: Options): ReadonlyArray<Server> => {
+  const some = servers.filter(({ name }) => name.includes(part))
+  if (some.length === 0) {
+    throw new Error(`no name of ${servers.map(({ name }) => `"${name}"`).join(", ")} contains "${part}"`)
+  }
+  return some
+}
+
+const times = <A>(count: number, make: (index: number) => Promise<A>): Promise<ReadonlyArray<A>> =>
+  Promise.all(Array.from({ length: count }, (_, index) => make(index)))
+
+const connections = (port: number): Promise<ReadonlyArray<Connection>> => times(width, () => open(port))
+
+/** Does the work this many times, on each connection one after the other. */
+const spread = async (
+  connections: ReadonlyArray<Connection>,
+  count: number,
+  work: (connection: Connection, lane: number, turn: number) => Promise<void>
+): Promise<void> => {
+  let next = 0
+  await Promise.all(connections.map(async (connection, lane) => {
+    while (next < count) await work(connection, lane, next++)
+  }))
+}
+
+/** How often something happened in a second, and who was kept busy by it. */
+const throughput = async (
+  server: ServerProcess,
+  count: number,
+  work: (connections: ReadonlyArray<Connection>) => Promise<void>
+): Promise<Throughput> => {
+  // Afresh, since a server hangs up on those that have been idle for a while.
+  const open = await connections(server.port)
+  const before = await server.state("as it is")
+  const load = performance.eventLoopUtilization()
+  const millis = await millisOf(() => work(open))
+  const { utilization } = performance.eventLoopUtilization(load)
+  const after = await server.state("as it is")
+  const busy = after.busy - before.busy
+  for (const connection of open) connection.close()
+  return { perSecond: count / millis * 1000, server: busy / (busy + after.idle - before.idle), load: utilization }
+}
+
+/** All servers run throughout: what is idle takes nothing. */
+const compare = async <Sample>(
+  taking: ReadonlyArray<Server>,
+  rounds: number,
+  prepare: (server: ServerProcess, kind: Server) => Promise<() => Promise<Sample>>
+): Promise<Comparison<Sample>> => {
+  const running: Array<ServerProcess> = []
+  try {
+    const contenders: Array<Contender<Sample>> = []
+    for (const kind of taking) {
+      const server = await start(kind)
+      running.push(server)
+      contenders.push({ name: kind.name, once: await prepare(server, kind) })
+    }
+    await alternate(contenders, warmUpRounds)
+    return { servers: taking, samples: Object.fromEntries(await alternate(contenders, rounds)) }
+  } finally {
+    await Promise.all(running.map((server) => server.stop()))
+  }
+}
+
+/** `tools/call`, one at a time in each of as many sessions as there are connections. */
+export const measureCalls = (options: Options): Promise<Comparison<Throughput>> =>
+  compare(chosen(options), options.rounds, async (server) => {
+    const first = await connections(server.port)
+    const sessions = await Promise.all(first.map((connection) => Session.open(server.port, connection)))
+    for (const connection of first) connection.close()
+    return () =>
+      throughput(server, options.calls, (open) =>
+        spread(open, options.calls, async (connection, lane, turn) => {
+          await sessions[lane]?.add(connection, turn)
+        }))
+  })
+
+/** Sessions that are opened, and ended with nothing in between: three exchanges. */
+export const measureHandshakes = (options: Options): Promise<Comparison<Throughput>> => {
+  const count = Math.ceil(options.calls / 4)
+  return compare(
+    chosen(options),
+    options.rounds,
+    async (server) => () =>
+      throughput(server, count, (open) =>
+        spread(open, count, async (connection) => {
+          const session = await Session.open(server.port, connection)
+          await session.end(connection)
+        }))
+  )
+}
+
+/** What an idle session costs; each sample is from a process that is new. */
+export const measureIdle = async (options: Options): Promise<Comparison<Idle>> => {
+  const taking = chosen(options).filter(({ role }) => role !== "floor")
+  const once = async (kind: Server): Promise<Idle> => {
+    const server = await start(kind)
+    try {
+      const open = await connections(server.port)
+      // What a process takes once, for the first sessions it sees, is not what a session costs.
+      await spread(open, 1000, async (connection, _, turn) => {
+        const session = await Session.open(server.port, connection)
+        await session.add(connection, turn)
+        await session.end(connection)
+      })
+      const before = await server.state("collected")
+      await spread(open, options.sessions, async (connection) => {
+        await Session.open(server.port, connection)
+      })
+      const after = await server.state("collected")
+      return {
+        resident: (after.resident - before.resident) / options.sessions,
+        heap: (after.heap - before.heap) / options.sessions
+      }
+    } finally {
+      await server.stop()
+    }
+  }
+  const contenders = taking.map((server) => ({ name: server.name, once: () => once(server) }))
+  // It hardly differs from one time to the next.
+  return { servers: taking, samples: Object.fromEntries(await alternate(contenders, Math.min(options.rounds, 3))) }
+}
+
+const latencyOf = (samples: Samples): Latency => {
+  const sorted = samples.toSorted((a, b) => a - b)
+  return { median: quantile(sorted, 0.5), late: quantile(sorted, 0.99) }
+}
+
+/** What fits into the buffers between a server and a client that does not read is gone after that many milliseconds. */
+const settling = 1000
+
+const pause = (millis: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, millis)
+  })
+
+/** Pings in one session, alone and while another session's client has stopped to read. */
+export const measureStalled = (options: Options): Promise<Comparison<Stalled>> => {
+  const count = Math.ceil(options.calls / 2)
+  return compare(chosen(options), options.rounds, async ({ port, state }, { tells }) => {
+    const first = await open(port)
+    const pinging = await Session.open(port, first)
+    const stalling = await Session.open(port, first)
+    first.close()
+    const pings = async (): Promise<Latency> => {
+      const connection = await open(port)
+      const samples: Array<number> = []
+      while (samples.length < count) samples.push(await millisOf(() => pinging.ping(connection)))
+      connection.close()
+      return latencyOf(samples)
+    }
+    return async () => {
+      const before = await state("collected")
+      const alone = await pings()
+      if (!tells) return { alone, beside: undefined, kept: undefined }
+      const { cancel, request } = stalling.flood()
+      const hangUp = await stall(port, request)
+      await pause(settling)
+      const beside = await pings()
+      const after = await state("collected")
+      const cancelling = await open(port)
+      await cancelling.exchange(cancel)
+      cancelling.close()
+      hangUp()
+      // The next server's turn starts when this one has let go of it all.
+      await state("collected")
+      return { alone, beside, kept: after.heap + after.external - before.heap - before.external }
+    }
+  })
+}

@@ -1,0 +1,35 @@
+import { Content } from "@effect-mcp/protocol"
+import { RequestContext, SessionHost } from "@effect-mcp/session"
+import { StreamableHttpServer } from "@effect-mcp/transport"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as Effect from "effect/Effect"
+import { HttpRouter } from "effect/http"
+import * as Layer from "effect/Layer"
+import { sum } from "../../peers/tools.ts"
+import { layerHttpServer, quiet } from "./effectHttp.ts"
+import { burst, info, logged, mode } from "./tools.ts"
+
+const nextTurn = Effect.callback<void>((resume) => {
+  setImmediate(() => resume(Effect.void))
+})
+
+const flood = Effect.gen(function*() {
+  for (let said = 0; said < burst; said++) yield* RequestContext.log(logged)
+  yield* nextTurn
+}).pipe(Effect.forever)
+
+const host = SessionHost.layer({
+  "tools/call": ({ arguments: input, name }) =>
+    name === "flood" ? flood : Effect.succeed({ content: [Content.text(sum(input))] })
+}, {
+  info,
+  capabilities: { logging: {} },
+  // No other server here limits them.
+  host: { sessions: Number.POSITIVE_INFINITY }
+})
+
+const answer = mode === "json" || mode === "stream" ? mode : "adaptive"
+
+const application = StreamableHttpServer.layer("/mcp", { answer }).pipe(Layer.provide(host))
+
+NodeRuntime.runMain(Layer.launch(HttpRouter.serve(application, quiet).pipe(Layer.provide(layerHttpServer))))

@@ -1,0 +1,117 @@
+import * as http from "./http.ts"
+import { ratio, type Samples, summarize } from "./measure.ts"
+import { format } from "./table.ts"
+
+const number = (value: number): string => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)
+
+const cell = (samples: Samples): string => {
+  const { high, low, median } = summarize(samples)
+  return `${number(median)} (${number(low)}–${number(high)})`
+}
+
+/** One number of each sample; there is none where the server does not do what it counts. */
+type Pick<Sample> = (sample: Sample) => number | undefined
+
+const picked = <Sample>(
+  { samples }: http.Comparison<Sample>,
+  name: string | undefined,
+  pick: Pick<Sample>
+): Samples => (name === undefined ? [] : samples[name] ?? []).flatMap((sample) => pick(sample) ?? [])
+
+/** The best of the others, by its median. */
+const bestPeer = <Sample>(
+  comparison: http.Comparison<Sample>,
+  pick: Pick<Sample>,
+  better: "more" | "less"
+): string | undefined =>
+  comparison.servers
+    .filter(({ role }) => role === "peer")
+    .map(({ name }) => ({ name, median: summarize(picked(comparison, name, pick)).median }))
+    .filter(({ median }) => !Number.isNaN(median))
+    .toSorted((a, b) => better === "more" ? b.median - a.median : a.median - b.median)[0]?.name
+
+const table = <Sample>(comparison: http.Comparison<Sample>, options: {
+  readonly title: string
+  readonly pick: Pick<Sample>
+  readonly better: "more" | "less"
+  readonly others?: ReadonlyArray<readonly [title: string, text: (samples: ReadonlyArray<Sample>) => string]>
+}): string => {
+  const { better, others = [], pick, title } = options
+  const best = bestPeer(comparison, pick, better)
+  const bases = [best, http.bareRoute].filter((base) => base !== undefined && picked(comparison, base, pick).length > 0)
+  return format([
+    [title, "", ...bases.map((base) => `× ${base}`), ...others.map(([title]) => title)],
+    ...comparison.servers.flatMap(({ name }) => {
+      const samples = picked(comparison, name, pick)
+      if (samples.length === 0) return []
+      return [[
+        name,
+        cell(samples),
+        ...bases.map((base) => ratio(samples, picked(comparison, base, pick)).toFixed(2)),
+        ...others.map(([, text]) => text(comparison.samples[name] ?? []))
+      ]]
+    })
+  ])
+}
+
+const share = (of: (sample: http.Throughput) => number) => (samples: ReadonlyArray<http.Throughput>): string =>
+  `${(summarize(samples.map(of)).median * 100).toFixed(0)} %`
+
+const throughput = (title: string, comparison: http.Comparison<http.Throughput>): string =>
+  table(comparison, {
+    title,
+    pick: ({ perSecond }) => perSecond,
+    better: "more",
+    // A server that was not busy all the time was not the one that was waited for.
+    others: [["server busy", share(({ server }) => server)], ["load busy", share(({ load }) => load)]]
+  })
+
+export const ofCalls = (comparison: http.Comparison<http.Throughput>): string =>
+  throughput(`tools/call per second, ${http.width} sessions`, comparison)
+
+export const ofHandshakes = (comparison: http.Comparison<http.Throughput>): string =>
+  throughput(`sessions opened and ended per second, ${http.width} at a time`, comparison)
+
+const kibi = (bytes: number): number => bytes / 1024
+
+export const ofIdle = (comparison: http.Comparison<http.Idle>, sessions: number): string =>
+  [
+    table(comparison, {
+      title: `KiB of heap for each of ${sessions} idle sessions`,
+      pick: ({ heap }) => kibi(heap),
+      better: "less"
+    }),
+    table(comparison, {
+      title: "KiB resident for each",
+      pick: ({ resident }) => kibi(resident),
+      better: "less"
+    })
+  ].join("\n\n")
+
+const micros = (millis: number | undefined): number | undefined => millis === undefined ? undefined : millis * 1000
+
+/** How much longer it takes beside the other: within each round. */
+const slowdown = (of: (latency: http.Latency) => number) => (samples: ReadonlyArray<http.Stalled>): string => {
+  const both = samples.flatMap(({ alone, beside }) => beside === undefined ? [] : [of(beside) / of(alone)])
+  return both.length === 0 ? "" : summarize(both).median.toFixed(2)
+}
+
+const kept = (samples: ReadonlyArray<http.Stalled>): string =>
+  (summarize(samples.map(({ kept }) => kept ?? Number.NaN)).median / 1024 / 1024).toFixed(1)
+
+export const ofStalled = (comparison: http.Comparison<http.Stalled>): string => {
+  const latency = (title: string, of: (latency: http.Latency) => number): ReadonlyArray<string> => [
+    table(comparison, {
+      title: `microseconds of a ping, ${title}`,
+      pick: ({ alone }) => micros(of(alone)),
+      better: "less"
+    }),
+    table(comparison, {
+      title: "the same beside a reader that has stalled",
+      pick: ({ beside }) => micros(beside === undefined ? undefined : of(beside)),
+      better: "less",
+      others: [["× alone", slowdown(of)], ["MiB kept for it", kept]]
+    })
+  ]
+  return [...latency("median", ({ median }) => median), ...latency("99th of 100", ({ late }) => late)].join("\n\n")
+}

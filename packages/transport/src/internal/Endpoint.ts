@@ -1,0 +1,112 @@
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
+import * as AnswerBody from "./AnswerBody.ts"
+import type { Answer, Call, MakeCall } from "./HttpCall.ts"
+
+type HeaderValues = Readonly<Record<string, string | Redacted.Redacted<string>>>
+
+/** What the program wants to be said to the server. */
+export interface Settings {
+  /** Run for each call. */
+  readonly headers: Effect.Effect<HeaderValues>
+  /** Asked for headers that prove who asks. */
+  readonly authorize: ((challenge: string | undefined) => Effect.Effect<HeaderValues | undefined>) | undefined
+}
+
+/** What a call says of the session it belongs to. */
+export interface Membership {
+  /** The session id, once the server has given one (SHS-24). */
+  readonly session: string | undefined
+  /** The revision, once it has been agreed on (INIT-11, SHS-30). */
+  readonly revision: string | undefined
+}
+
+type Called = Effect.Effect<Answer, TransportError.TransportError, Scope.Scope>
+
+/** The server's one path, as one session sees it. Each call has the program's own headers, and its proof of who asks. */
+export interface Endpoint {
+  /** Sends one message (HTTP-02). Either form of answer will do (HTTP-03). */
+  readonly post: (json: string, membership: Membership) => Called
+  /** Opens a stream (SHS-12): the standalone one, or one that goes on behind this event (SHS-19). */
+  readonly get: (membership: Membership, lastEventId: string | undefined) => Called
+  /** Ends the session (SHS-28). */
+  readonly remove: (membership: Membership) => Called
+}
+
+const plain = (values: HeaderValues): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name.toLowerCase(),
+      typeof value === "string" ? value : Redacted.value(value)
+    ])
+  )
+
+const memberHeaders = ({ revision, session }: Membership): Record<string, string> => ({
+  ...session === undefined ? {} : { "mcp-session-id": session },
+  ...revision === undefined ? {} : { "mcp-protocol-version": revision }
+})
+
+const challengeOf = (answer: Answer) => answer.header("www-authenticate")
+
+const unauthenticated = (answer: Answer): TransportError.TransportError =>
+  TransportError.make({ _tag: "Unauthenticated", challenge: challengeOf(answer) })
+
+export const make = (call: MakeCall, url: URL, { authorize, headers }: Settings): Endpoint => {
+  let proof: Record<string, string> = {}
+  let proofs = 0
+  const authorizing = Semaphore.makeUnsafe(1)
+
+  /** Gets a new proof, unless another call has got one in the meantime. Whether there is one. */
+  const prove = (ask: NonNullable<Settings["authorize"]>, challenge: string | undefined, since: number) =>
+    Effect.suspend((): Effect.Effect<boolean> => {
+      if (proofs !== since) return Effect.succeed(true)
+      return Effect.map(ask(challenge), (values) => {
+        if (values === undefined) return false
+        proof = plain(values)
+        proofs++
+        return true
+      })
+    }).pipe(authorizing.withPermits(1))
+
+  const attempt = (
+    method: Call["method"],
+    membership: Membership,
+    own: Readonly<Record<string, string>>,
+    body: string | undefined
+  ): Called =>
+    Effect.flatMap(headers, (values) =>
+      call({
+        method,
+        url,
+        headers: { ...plain(values), ...proof, ...memberHeaders(membership), ...own },
+        body
+      }))
+
+  const authorized = Effect.fnUntraced(function*(attempted: Called) {
+    const since = proofs
+    const answer = yield* attempted
+    if (answer.status !== 401) return answer
+    yield* AnswerBody.discard(answer)
+    if (authorize === undefined || !(yield* prove(authorize, challengeOf(answer), since))) {
+      return yield* unauthenticated(answer)
+    }
+    const again = yield* attempted
+    return again.status === 401 ? yield* unauthenticated(again) : again
+  })
+
+  return {
+    post: (json, membership) =>
+      authorized(attempt("POST", membership, { accept: "application/json, text/event-stream" }, json)),
+    get: (membership, lastEventId) =>
+      authorized(attempt(
+        "GET",
+        membership,
+        { accept: "text/event-stream", ...lastEventId === undefined ? {} : { "last-event-id": lastEventId } },
+        undefined
+      )),
+    remove: (membership) => attempt("DELETE", membership, {}, undefined)
+  }
+}

@@ -1,0 +1,76 @@
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as Headers from "effect/http/Headers"
+import * as HttpClient from "effect/http/HttpClient"
+import type * as HttpClientError from "effect/http/HttpClientError"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { cameBeforeSending } from "./cameBeforeSending.ts"
+
+/** What makes the calls in the end. */
+export type Client = HttpClient.HttpClient
+
+/** One HTTP request. */
+export interface Call {
+  readonly method: "DELETE" | "GET" | "POST"
+  readonly url: URL
+  /** The names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON, if there is anything to send. */
+  readonly body: string | undefined
+}
+
+/** What came back, as far as its body, which is read while the scope of the call is open. */
+export interface Answer {
+  readonly status: number
+  readonly header: (name: string) => string | undefined
+  /** Fails with what broke it off. */
+  readonly chunks: Stream.Stream<Uint8Array, unknown>
+}
+
+/**
+ * Makes one HTTP request. Leaving the scope gives it up, in whatever state it is. It fails with `ConnectFailed` when certainly
+ * nothing was sent, and with `ExchangeEnded` when something may have been.
+ */
+export type MakeCall = (call: Call) => Effect.Effect<Answer, TransportError.TransportError, Scope.Scope>
+
+/** Why it failed, without the request and its headers, which are nobody else's business (SHS-23). */
+const causeOf = ({ reason }: HttpClientError.HttpClientError): unknown =>
+  reason.cause ?? new Error(reason.description ?? reason._tag)
+
+/** Where it was sent, without what may be secret. */
+const target = ({ host, pathname, protocol }: URL): string => `${protocol}//${host}${pathname}`
+
+const explain = (call: Call) => (error: HttpClientError.HttpClientError): TransportError.TransportError => {
+  const cause = causeOf(error)
+  const { _tag } = error.reason
+  return _tag === "InvalidUrlError" || _tag === "EncodeError" || cameBeforeSending(cause)
+    ? TransportError.make({ _tag: "ConnectFailed", target: target(call.url), cause })
+    : TransportError.make({ _tag: "ExchangeEnded", cause })
+}
+
+const requestOf = ({ body, headers, method, url }: Call): HttpClientRequest.HttpClientRequest => {
+  const request = HttpClientRequest.make(method)(url, { headers })
+  return body === undefined ? request : HttpClientRequest.bodyText(request, body, "application/json")
+}
+
+export const make: Effect.Effect<MakeCall, never, Client> = Effect.gen(function*() {
+  const client = HttpClient.withScope(yield* HttpClient.HttpClient)
+  // `fetch` follows redirects by itself, and takes the session id and the program's own headers along to wherever they lead.
+  const fetchOptions = Option.getOrElse(yield* Effect.serviceOption(FetchHttpClient.RequestInit), () => ({}))
+  const redacted = yield* Headers.CurrentRedactedNames
+  return (call) =>
+    client.execute(requestOf(call)).pipe(
+      Effect.provideService(FetchHttpClient.RequestInit, { ...fetchOptions, redirect: "manual" }),
+      Effect.provideService(Headers.CurrentRedactedNames, [...redacted, "mcp-session-id"]),
+      Effect.mapError(explain(call)),
+      Effect.map((response): Answer => ({
+        status: response.status,
+        header: (name) => response.headers[name],
+        chunks: Stream.mapError(response.stream, causeOf)
+      }))
+    )
+})

@@ -1,0 +1,94 @@
+import { type JsonRpc, RequestId } from "@effect-mcp/protocol"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
+import * as AnswerBody from "./AnswerBody.ts"
+import type { Answer } from "./HttpCall.ts"
+
+/** What the server said when it refused a message. */
+export interface Refusal {
+  readonly status: number
+  readonly text: string
+  readonly bytes: number
+  /** Its body, if that is a JSON-RPC error. */
+  readonly failure: Failure | undefined
+  readonly location: string | undefined
+  /** When it would have the message tried again. */
+  readonly retryAfterMillis: number | undefined
+}
+
+interface Failure {
+  readonly id?: unknown
+  readonly error: { readonly code: number; readonly message: string }
+}
+
+/** How much of a body that is no JSON-RPC error is shown, in characters. */
+const shownCharacters = 200
+
+const isFailure = (value: unknown): value is Failure =>
+  Predicate.hasProperty(value, "error") && Predicate.hasProperty(value.error, "message") &&
+  Predicate.hasProperty(value.error, "code") && typeof value.error.message === "string" &&
+  typeof value.error.code === "number"
+
+const failureIn = (text: string): Failure | undefined => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isFailure(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** `Retry-After`: seconds, or a date. */
+const retryAfter = (value: string | undefined, now: number): number | undefined => {
+  if (value === undefined) return undefined
+  if (/^[0-9]+$/.test(value)) return Number(value) * 1_000
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
+export const read = (answer: Answer): Effect.Effect<Refusal> =>
+  Effect.gen(function*() {
+    const text = yield* AnswerBody.readRefusal(answer)
+    const now = yield* Clock.currentTimeMillis
+    return {
+      status: answer.status,
+      text,
+      bytes: text.length,
+      failure: failureIn(text),
+      location: answer.header("location"),
+      retryAfterMillis: retryAfter(answer.header("retry-after"), now)
+    }
+  })
+
+/**
+ * The refusal as the response to this request, if it is a JSON-RPC error about it or about none. Under an id that is none, nobody
+ * could take it for a response.
+ */
+export const responseTo = (id: JsonRpc.Request["id"], { failure }: Refusal): object | undefined => {
+  if (failure === undefined) return undefined
+  if (failure.id === undefined || failure.id === null) return RequestId.isRequestId(id) ? { ...failure, id } : failure
+  return failure.id === id ? failure : undefined
+}
+
+const problemOf = ({ failure, location, status, text }: Refusal): string => {
+  if (failure !== undefined) return failure.error.message
+  // `fetch` in a browser shows a redirect as status 0.
+  if (status === 0 || (status >= 300 && status < 400)) {
+    return `redirects are not followed${location === undefined ? "" : `: ${location}`}`
+  }
+  return text.trim() === "" ? "it does not say why" : text.slice(0, shownCharacters)
+}
+
+export const error = (refusal: Refusal): TransportError.TransportError =>
+  TransportError.make({
+    _tag: "Rejected",
+    status: refusal.status,
+    problem: problemOf(refusal),
+    retryAfterMillis: refusal.retryAfterMillis
+  })
+
+/** The message is refused. */
+export const fail = (answer: Answer): Effect.Effect<never, TransportError.TransportError> =>
+  Effect.flatMap(read(answer), error)

@@ -1,0 +1,533 @@
+import { JsonRpc, type Profile } from "@effect-mcp/protocol"
+import type * as Transport from "@effect-mcp/session/Transport"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Predicate from "effect/Predicate"
+import * as Result from "effect/Result"
+import * as Scope from "effect/Scope"
+import * as AnswerBody from "./AnswerBody.ts"
+import * as Endpoint from "./Endpoint.ts"
+import * as EventStream from "./EventStream.ts"
+import * as HttpCall from "./HttpCall.ts"
+import { atMost } from "./nativeTime.ts"
+import { isReading } from "./readingMethods.ts"
+import type { ReconnectDelay } from "./ReconnectDelay.ts"
+import * as Refusal from "./Refusal.ts"
+
+/** What a connection is made of. */
+export interface Settings extends Endpoint.Settings {
+  readonly url: string | URL
+  readonly standalone: boolean
+  readonly limitBytes: number
+  readonly reconnect: ReconnectDelay
+  readonly closeWithin: Duration.Input
+}
+
+/** How long it may take to open a session anew. */
+const renewWithin = "30 seconds"
+
+export const make = (
+  settings: Settings
+): Effect.Effect<Transport.Transport["Service"], never, HttpCall.Client> =>
+  Effect.map(HttpCall.make, (call) => ({
+    connect: Effect.try({
+      try: () => new URL(settings.url),
+      catch: (cause) => TransportError.make({ _tag: "ConnectFailed", target: String(settings.url), cause })
+    }).pipe(Effect.flatMap((url) => open(settings, Endpoint.make(call, url, settings))))
+  }))
+
+/** One session as the server knows it. A new one is another, though it may go by the same id. */
+interface Identity {
+  readonly session: string | undefined
+}
+
+/** Somebody is opening a session in place of the lost one; whoever needs it waits for the same. */
+interface Renewal {
+  readonly lost: Identity
+  readonly done: Deferred.Deferred<void, TransportError.TransportError>
+}
+
+/** What came of opening a stream, or of reading it to its end. */
+type StreamOutcome =
+  | { readonly _tag: "Ended"; readonly cause: unknown }
+  | { readonly _tag: "Unavailable"; readonly cause: unknown; readonly retryAfterMillis: number | undefined }
+  | { readonly _tag: "Refused"; readonly error: TransportError.TransportError }
+  | { readonly _tag: "Lost" }
+
+const peerEnded = TransportError.make({ _tag: "PeerEnded", exit: undefined })
+
+const endedBecause = (cause: unknown): TransportError.TransportError =>
+  TransportError.make(cause === undefined ? { _tag: "ExchangeEnded" } : { _tag: "ExchangeEnded", cause })
+
+const sessionLost = (problem: string): TransportError.TransportError =>
+  TransportError.make({ _tag: "SessionLost", problem })
+
+const encode = (frame: JsonRpc.Frame): Effect.Effect<string, TransportError.TransportError> =>
+  Effect.try({
+    try: () => JSON.stringify(frame),
+    catch: (cause) => TransportError.make({ _tag: "Unserializable", cause })
+  })
+
+/** The response to this request in a frame, if it is there. */
+const responseIn = (frame: unknown, id: JsonRpc.Request["id"]): object | undefined => {
+  if (Array.isArray(frame)) {
+    for (const message of frame) {
+      const response = responseIn(message, id)
+      if (response !== undefined) return response
+    }
+    return undefined
+  }
+  return Predicate.hasProperty(frame, "id") && frame.id === id && !("method" in frame) ? frame : undefined
+}
+
+const isRequest = (frame: JsonRpc.Frame): frame is JsonRpc.Request => "method" in frame && "id" in frame
+
+const isNotification = (frame: JsonRpc.Frame): frame is JsonRpc.Notification => "method" in frame && !("id" in frame)
+
+const isAccepted = ({ status }: HttpCall.Answer): boolean => status >= 200 && status < 300
+
+/** The media type, without its parameters. */
+const mediaType = (answer: HttpCall.Answer): string | undefined =>
+  answer.header("content-type")?.split(";")[0]?.trim().toLowerCase()
+
+/** Another try may find the server in another state. */
+const isPassing = (status: number): boolean =>
+  status === 408 || status === 409 || status === 425 || status === 429 || (status >= 500 && status !== 501)
+
+const open = Effect.fnUntraced(function*(
+  settings: Settings,
+  endpoint: Endpoint.Endpoint
+): Effect.fn.Return<Transport.Connection, never, Scope.Scope> {
+  const { closeWithin, limitBytes, reconnect } = settings
+  const scope = yield* Effect.scope
+
+  // Before anybody listens, what comes is kept.
+  const kept: Array<Transport.Inbound> = []
+  let deliver = (inbound: Transport.Inbound): void => {
+    kept.push(inbound)
+  }
+  let report = (_event: Transport.TransportEvent): void => {}
+  const lost = Deferred.makeUnsafe<never, TransportError.TransportError>()
+
+  // The session: how it was opened, what was agreed on, and by which id the server knows it.
+  let opening: JsonRpc.Request | undefined
+  let revision: string | undefined
+  let identity: Identity = { session: undefined }
+  let renewal: Renewal | undefined
+  let renewals = 0
+  // What the server has to be told to end: mostly one id.
+  const sessions = new Set<string>()
+  let standalone: Fiber.Fiber<void> | undefined
+  let standaloneOffered = false
+
+  const membership = ({ session }: Identity): Endpoint.Membership => ({ session, revision })
+
+  const adopt = (answer: HttpCall.Answer): Identity => {
+    const id = answer.header("mcp-session-id")
+    const session = id === undefined || id === "" ? undefined : id
+    if (session !== undefined) sessions.add(session)
+    return { session }
+  }
+
+  /** Runs something that ends with the connection, if it has not ended before. */
+  const owned = (
+    effect: Effect.Effect<void, TransportError.TransportError>
+  ): Effect.Effect<void, TransportError.TransportError> =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(
+        Effect.forkIn(Effect.interruptible(effect), scope, { startImmediately: true }),
+        (fiber) =>
+          restore(Fiber.await(fiber)).pipe(
+            Effect.onInterrupt(() => Fiber.interrupt(fiber)),
+            Effect.flatMap((exit): Effect.Effect<void, TransportError.TransportError> =>
+              Exit.hasInterrupts(exit) ? Effect.fail(peerEnded) : exit
+            )
+          )
+      )
+    )
+
+  /** A session that is being opened anew is waited for. */
+  const ready = Effect.suspend(() => renewal === undefined ? Effect.void : Deferred.await(renewal.done))
+
+  /** Whether this refusal says that the server knows nothing of the session (SHS-26). */
+  const saysLost = (answer: HttpCall.Answer, under: Identity): boolean =>
+    answer.status === 404 && under.session !== undefined
+
+  // ---------------------------------------------------------------------------------------------------------------------
+  // Requests
+  // ---------------------------------------------------------------------------------------------------------------------
+
+  /** Reads the answer to a request, and passes on what it brings. `false` if the response was not in it. */
+  interface Reading {
+    readonly stream: EventStream.EventStream
+    readonly answered: Deferred.Deferred<void>
+    readonly isAnswered: () => boolean
+  }
+
+  const readingOf = (id: JsonRpc.Request["id"], take: (inbound: Transport.Inbound) => void): Reading => {
+    const answered = Deferred.makeUnsafe<void>()
+    const pass = (inbound: Transport.Inbound) => {
+      const isResponse = Result.isSuccess(inbound.frame) && responseIn(inbound.frame.success, id) !== undefined
+      take(inbound)
+      if (isResponse) Deferred.doneUnsafe(answered, Exit.void)
+    }
+    return {
+      stream: EventStream.make({ limitBytes, deliver: pass }),
+      answered,
+      isAnswered: () => Deferred.isDoneUnsafe(answered)
+    }
+  }
+
+  /** Reads a stream until it ends, or until the response has come, whichever is first. */
+  const follow = (reading: Reading, answer: HttpCall.Answer): Effect.Effect<unknown> =>
+    Effect.suspend(() => {
+      let cause: unknown
+      const read = Effect.map(reading.stream.read(answer), (ended) => {
+        cause = ended
+      })
+      return Effect.map(AnswerBody.untilEnough(read, Deferred.await(reading.answered)), () => cause)
+    })
+
+  /** An answer in JSON: one message, or, in revision 2025-03-26, a batch. */
+  const readJson = Effect.fnUntraced(function*(
+    answer: HttpCall.Answer,
+    take: (inbound: Transport.Inbound) => void
+  ) {
+    const body = yield* Effect.mapError(AnswerBody.read(answer, limitBytes), endedBecause)
+    if (body === undefined) {
+      take({ frame: Result.fail({ _tag: "TooLarge", limitBytes }), bytes: limitBytes })
+      return yield* endedBecause(new Error(`the answer is larger than ${limitBytes} bytes`))
+    }
+    const frame = EventStream.parse(body)
+    take({ frame, bytes: body.length })
+    if (Result.isFailure(frame)) return yield* endedBecause(new Error("the answer is no JSON"))
+  })
+
+  const unexpected = (answer: HttpCall.Answer): TransportError.TransportError =>
+    endedBecause(
+      new Error(
+        answer.status === 202
+          ? "the request was accepted as if it needed no response"
+          : `a request was answered with status ${answer.status} and content of type ${mediaType(answer) ?? "unknown"}`
+      )
+    )
+
+  /** Asks, and asks once more under another session where that is safe. */
+  const exchange = (
+    message: JsonRpc.Request,
+    json: string,
+    isRepeated: boolean
+  ): Effect.Effect<void, TransportError.TransportError> =>
+    Effect.scoped(Effect.gen(function*() {
+      yield* ready
+      const under = identity
+      const answer = yield* endpoint.post(json, membership(under))
+      if (saysLost(answer, under)) {
+        // It was not carried out, so that it can be asked for again.
+        if (isRepeated) return yield* Refusal.fail(answer)
+        yield* AnswerBody.discard(answer)
+        yield* renew(under)
+        return yield* exchange(message, json, true)
+      }
+      if (!isAccepted(answer)) {
+        const refusal = yield* Refusal.read(answer)
+        const response = Refusal.responseTo(message.id, refusal)
+        if (response === undefined) return yield* Refusal.error(refusal)
+        return deliver({ frame: Result.succeed(response), bytes: refusal.bytes })
+      }
+      if (message.method === "initialize") identity = adopt(answer)
+      const type = mediaType(answer)
+      if (type === "application/json") return yield* readJson(answer, (inbound) => deliver(inbound))
+      if (type !== "text/event-stream") return yield* unexpected(answer)
+
+      const reading = readingOf(message.id, (inbound) => deliver(inbound))
+      const cause = yield* follow(reading, answer)
+      if (reading.isAnswered()) return
+      const current = message.method === "initialize" ? identity : under
+      const failure = yield* resume(message.method, reading, current, cause)
+      if (failure === undefined) return
+      // Nothing of what may have been carried out is asked for again, but what only reads changes nothing.
+      if (identity === current || isRepeated || !isReading(message.method)) return yield* failure
+      yield* ready
+      return yield* exchange(message, json, true)
+    }))
+
+  // ---------------------------------------------------------------------------------------------------------------------
+  // Streams that break off
+  // ---------------------------------------------------------------------------------------------------------------------
+
+  /** Opens a stream and reads it, up to its end or up to the response. */
+  const readStream = (
+    under: Identity,
+    lastEventId: string | undefined,
+    read: (answer: HttpCall.Answer) => Effect.Effect<unknown>
+  ): Effect.Effect<StreamOutcome> =>
+    Effect.scoped(Effect.gen(function*(): Effect.fn.Return<StreamOutcome, TransportError.TransportError, Scope.Scope> {
+      const answer = yield* endpoint.get(membership(under), lastEventId)
+      if (saysLost(answer, under)) return { _tag: "Lost" }
+      if (isAccepted(answer) && mediaType(answer) === "text/event-stream") {
+        return { _tag: "Ended", cause: yield* read(answer) }
+      }
+      const refusal = yield* Refusal.read(answer)
+      const error = Refusal.error(refusal)
+      return isPassing(answer.status)
+        ? { _tag: "Unavailable", cause: error, retryAfterMillis: refusal.retryAfterMillis }
+        : { _tag: "Refused", error }
+    })).pipe(
+      Effect.catch((error): Effect.Effect<StreamOutcome> =>
+        Effect.succeed(
+          error.reason._tag === "ConnectFailed" || error.reason._tag === "ExchangeEnded"
+            ? { _tag: "Unavailable", cause: error.reason.cause, retryAfterMillis: undefined }
+            : { _tag: "Refused", error }
+        )
+      )
+    )
+
+  /** Goes on with the stream of a request (SHS-07, SHS-19). The result is why there is no going on, if the response has not come. */
+  const resume = Effect.fnUntraced(function*(
+    method: string,
+    reading: Reading,
+    under: Identity,
+    brokenOffBy: unknown
+  ): Effect.fn.Return<TransportError.TransportError | undefined> {
+    const { stream } = reading
+    let cause = brokenOffBy
+    let fruitless = 0
+    let retryAfterMillis: number | undefined
+    while (true) {
+      const lastEventId = stream.lastEventId()
+      if (lastEventId === undefined || stream.isDamaged() || identity !== under || fruitless >= reconnect.attempts) {
+        report({ _tag: "StreamLost", method, cause, retryAfterMillis: undefined })
+        return endedBecause(cause)
+      }
+      const delayMillis = Math.max(reconnect.millis(fruitless, stream.retryMillis()), retryAfterMillis ?? 0)
+      report({ _tag: "StreamLost", method, cause, retryAfterMillis: delayMillis })
+      yield* Effect.sleep(delayMillis)
+      const before = stream.events()
+      const outcome = yield* readStream(under, lastEventId, (answer) => {
+        report({ _tag: "StreamResumed", method })
+        return follow(reading, answer)
+      })
+      if (reading.isAnswered()) return undefined
+      fruitless = stream.events() > before ? 0 : fruitless + 1
+      retryAfterMillis = undefined
+      switch (outcome._tag) {
+        case "Ended":
+          cause = outcome.cause
+          break
+        case "Unavailable":
+          cause = outcome.cause
+          retryAfterMillis = outcome.retryAfterMillis
+          break
+        case "Refused":
+          report({ _tag: "StreamLost", method, cause: outcome.error, retryAfterMillis: undefined })
+          return endedBecause(outcome.error)
+        case "Lost":
+          report({ _tag: "StreamLost", method, cause, retryAfterMillis: undefined })
+          return yield* Effect.match(renew(under), {
+            onSuccess: () => endedBecause(new Error("the server knows nothing of the session any more")),
+            onFailure: (error) => error
+          })
+      }
+    }
+  })
+
+  /** The stream for what belongs to no request, for as long as this session lasts. */
+  const keepStandalone = Effect.fnUntraced(function*(under: Identity): Effect.fn.Return<void> {
+    const stream = EventStream.make({ limitBytes, deliver: (inbound) => deliver(inbound) })
+    const method = undefined
+    let isOpened = false
+    let fruitless = 0
+    while (true) {
+      const before = stream.events()
+      const begun = yield* Clock.currentTimeMillis
+      const outcome = yield* readStream(under, stream.lastEventId(), (answer) => {
+        if (isOpened) report({ _tag: "StreamResumed", method })
+        isOpened = true
+        standaloneOffered = true
+        return stream.read(answer)
+      })
+      if (outcome._tag === "Lost") {
+        // Who has never opened such a stream may say 404 because there is none; messages will find out.
+        if (!standaloneOffered) return
+        report({ _tag: "StreamLost", method, cause: undefined, retryAfterMillis: undefined })
+        return yield* Effect.ignore(renew(under))
+      }
+      if (outcome._tag === "Refused") {
+        const { reason } = outcome.error
+        // There is none (SHS-13).
+        if (reason._tag === "Rejected" && reason.status === 405 && !isOpened) return
+        report({ _tag: "StreamLost", method, cause: outcome.error, retryAfterMillis: undefined })
+        return
+      }
+      // A stream on which nothing has to be said is not fruitless, but one that always ends at once is.
+      const lasted = outcome._tag === "Ended" && (yield* Clock.currentTimeMillis) - begun >= reconnect.maxMillis
+      fruitless = lasted || stream.events() > before ? 0 : fruitless + 1
+      const retryAfterMillis = Math.max(
+        reconnect.millis(Math.max(0, fruitless - 1), stream.retryMillis()),
+        outcome._tag === "Unavailable" ? outcome.retryAfterMillis ?? 0 : 0
+      )
+      report({ _tag: "StreamLost", method, cause: outcome.cause, retryAfterMillis })
+      yield* Effect.sleep(retryAfterMillis)
+    }
+  })
+
+  const startStandalone = Effect.suspend(() => {
+    if (!settings.standalone) return Effect.void
+    const earlier = standalone
+    standalone = undefined
+    earlier?.interruptUnsafe()
+    return Effect.map(Effect.forkIn(keepStandalone(identity), scope), (fiber) => {
+      standalone = fiber
+    })
+  })
+
+  // ---------------------------------------------------------------------------------------------------------------------
+  // Sessions that are lost
+  // ---------------------------------------------------------------------------------------------------------------------
+
+  /** Opens a session in place of the lost one, once for each, whoever finds out first (SHS-27). */
+  const renew = (under: Identity): Effect.Effect<void, TransportError.TransportError> =>
+    Effect.suspend(() => {
+      if (renewal?.lost === under) return Deferred.await(renewal.done)
+      if (identity !== under) return ready
+      const begun: Renewal = { lost: under, done: Deferred.makeUnsafe() }
+      renewal = begun
+      if (under.session !== undefined) sessions.delete(under.session)
+      const reopened = Effect.scoped(reopen).pipe(
+        Effect.timeoutOrElse({
+          duration: renewWithin,
+          orElse: () => Effect.fail(sessionLost("a new one could not be opened in time"))
+        }),
+        Effect.onExit((exit) =>
+          Effect.sync(() => {
+            if (Exit.isSuccess(exit)) {
+              renewal = undefined
+              report({ _tag: "SessionRenewed" })
+              Deferred.doneUnsafe(begun.done, Exit.void)
+            } else if (Exit.hasInterrupts(exit)) Deferred.doneUnsafe(begun.done, Exit.fail(peerEnded))
+            else {
+              Deferred.doneUnsafe(begun.done, exit)
+              Deferred.doneUnsafe(lost, Exit.failCause(exit.cause))
+            }
+          })
+        ),
+        Effect.andThen(startStandalone)
+      )
+      return Effect.andThen(Effect.forkIn(Effect.ignore(reopened), scope), Deferred.await(begun.done))
+    })
+
+  const reopen = Effect.gen(function*() {
+    if (opening === undefined || revision === undefined) return yield* sessionLost("it was lost in the handshake")
+    const because = (error: TransportError.TransportError) =>
+      error.reason._tag === "SessionLost" ? error : sessionLost(`a new one could not be opened: ${error.message}`)
+    const id = `renew-${++renewals}`
+    const agreed = revision
+    const anew: JsonRpc.Request = { ...opening, id }
+    return yield* Effect.gen(function*() {
+      const json = yield* encode(anew)
+      const answer = yield* endpoint.post(json, { session: undefined, revision: undefined })
+      if (!isAccepted(answer)) return yield* Refusal.fail(answer)
+      const renewed = adopt(answer)
+      let response: object | undefined
+      const take = (inbound: Transport.Inbound) => {
+        const found = Result.isSuccess(inbound.frame) ? responseIn(inbound.frame.success, id) : undefined
+        if (found === undefined) deliver(inbound)
+        else response = found
+      }
+      const type = mediaType(answer)
+      if (type === "application/json") yield* readJson(answer, take)
+      else if (type === "text/event-stream") {
+        const cause = yield* follow(readingOf(id, take), answer)
+        if (response === undefined) return yield* endedBecause(cause)
+      } else return yield* unexpected(answer)
+
+      const said =
+        Predicate.hasProperty(response, "result") && Predicate.hasProperty(response.result, "protocolVersion")
+          ? response.result.protocolVersion
+          : undefined
+      if (said !== agreed) {
+        return yield* sessionLost(
+          said === undefined ? "a new one was refused" : `a new one would be of revision ${String(said)}, not ${agreed}`
+        )
+      }
+      const initialized = yield* encode(JsonRpc.notification("notifications/initialized"))
+      const accepted = yield* endpoint.post(initialized, membership(renewed))
+      if (!isAccepted(accepted)) return yield* Refusal.fail(accepted)
+      yield* AnswerBody.discard(accepted)
+      identity = renewed
+    }).pipe(Effect.mapError(because))
+  })
+
+  // ---------------------------------------------------------------------------------------------------------------------
+  // The port
+  // ---------------------------------------------------------------------------------------------------------------------
+
+  const request = (message: JsonRpc.Request): Effect.Effect<void, TransportError.TransportError> =>
+    owned(Effect.flatMap(encode(message), (json) => {
+      if (message.method === "initialize") opening = message
+      return exchange(message, json, false)
+    }))
+
+  /** Sends what expects no response. */
+  const tell = (
+    frame: JsonRpc.Frame,
+    json: string,
+    isRepeated: boolean
+  ): Effect.Effect<void, TransportError.TransportError> =>
+    Effect.scoped(Effect.gen(function*() {
+      yield* ready
+      const under = identity
+      const answer = yield* endpoint.post(json, membership(under))
+      if (isAccepted(answer)) {
+        yield* AnswerBody.discard(answer)
+        if (isNotification(frame) && frame.method === "notifications/initialized") yield* startStandalone
+        return
+      }
+      if (!saysLost(answer, under) || isRepeated) return yield* Refusal.fail(answer)
+      const refusal = yield* Refusal.read(answer)
+      yield* renew(under)
+      // What answers a question of the lost session answers none of the new one.
+      if (!isNotification(frame)) return yield* Refusal.error(refusal)
+      return yield* tell(frame, json, true)
+    }))
+
+  const close = Effect.suspend(() =>
+    atMost(
+      Effect.forEach(sessions, (session) =>
+        Effect.scoped(Effect.flatMap(endpoint.remove({ session, revision }), AnswerBody.discard)).pipe(Effect.ignore), {
+        concurrency: "unbounded",
+        discard: true
+      }),
+      closeWithin
+    )
+  )
+  // The fibers of this scope were added later, and so have ended before.
+  yield* Scope.addFinalizer(scope, close)
+
+  return {
+    run: (deliverTo, hooks) =>
+      Effect.suspend(() => {
+        if (hooks !== undefined) report = hooks.report
+        for (const inbound of kept.splice(0)) deliverTo(inbound)
+        deliver = deliverTo
+        return Deferred.await(lost)
+      }).pipe(Effect.ensuring(Effect.sync(() => {
+        deliver = () => {}
+        report = () => {}
+      }))),
+    send: ({ message }) =>
+      isRequest(message)
+        ? request(message)
+        : owned(Effect.flatMap(encode(message), (json) => tell(message, json, false))),
+    request,
+    established: (profile: Profile.Profile) => {
+      revision = profile.revision
+    }
+  }
+})
