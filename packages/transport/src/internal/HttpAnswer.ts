@@ -36,8 +36,10 @@ const streamHeaders: Headers = {
 }
 
 /** A stream of events, as long as it is read. */
-export const events = (reader: StreamReader, headers: Headers): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.stream(reader.body, {
-    headers: { ...streamHeaders, ...headers },
-    contentType: "text/event-stream"
-  })
+export const events = (reader: StreamReader, headers: Headers): HttpServerResponse.HttpServerResponse => {
+  const options = { headers: { ...streamHeaders, ...headers }, contentType: "text/event-stream" }
+  const whole = reader.takeWhole()
+  return whole === undefined
+    ? HttpServerResponse.stream(reader.body, options)
+    : HttpServerResponse.text(whole, options)
+}

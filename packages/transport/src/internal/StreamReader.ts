@@ -190,6 +190,14 @@ export class StreamReader {
     return [encoder.encode(text)]
   }
 
+  /** All there is to be read, if it has ended before anybody began to: then it need not be read piece by piece. */
+  takeWhole(): string | undefined {
+    if (!this.#finished || this.#left || this.isBehind) return undefined
+    const text = this.#pieces.join("")
+    this.leave()
+    return text
+  }
+
   /** The body of the response. */
   readonly body: Stream.Stream<Uint8Array> = Stream.fromPull(Effect.withFiber((fiber) => {
     this.#fiber = fiber
