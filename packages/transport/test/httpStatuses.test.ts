@@ -1,4 +1,4 @@
-import { ErrorCode } from "@effect-mcp/protocol"
+import { ErrorCode, McpError } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -264,6 +264,15 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       assert.isFalse(again.ended)
     }))
 
+  it.live("[MSG-10] an error that a handler answers with is a reply, whatever its code", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(tools({ refuse: Effect.fail(McpError.invalidRequest("not like this")) }))
+      const client = yield* connect(server)
+      const answer = yield* client.call(6, "refuse")
+      yield* answer.done
+      refused(answer, 200, 6)
+    }))
+
   it.live("an id that is in flight is refused the second time, and the first has its answer", () =>
     Effect.gen(function*() {
       const go = yield* Deferred.make<void>()
@@ -274,7 +283,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 1 })
       const second = yield* client.call(5, "wait")
       yield* second.done
-      refused(second, 400, 5)
+      refused(second, 200, 5)
       yield* Deferred.succeed(go, undefined)
       yield* first.done
       assert.deepStrictEqual(first.messages[0]?.result, { ...text("first") })

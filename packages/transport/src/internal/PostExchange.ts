@@ -24,18 +24,17 @@ const malformed: Answer = {
   status: 400
 }
 
-/** The status of a reply that is an error: what the client could not have meant, and what it may try again. */
-const statusOf = (frame: JsonRpc.Frame): number => {
-  if (JsonRpc.isBatch(frame) || !("error" in frame)) return 200
-  switch (frame.error.code) {
-    case ErrorCode.ParseError:
-    case ErrorCode.InvalidRequest:
-      return 400
-    case ErrorCode.Overloaded:
-      return 429
-    default:
-      return 200
-  }
+/**
+ * The status of a reply: whether this was a message that may come at all, and whether it may be tried again. An error in answer to a
+ * request is a reply like any other, whatever its code; but one to `initialize` that is out of place must not pass for the beginning
+ * of a session.
+ */
+const statusOf = (reply: JsonRpc.Frame, frame: unknown): number => {
+  if (JsonRpc.isBatch(reply) || !("error" in reply)) return 200
+  if (reply.error.code === ErrorCode.Overloaded) return 429
+  const classified = JsonRpc.classify(frame)
+  if (classified._tag !== "Request") return 400
+  return classified.message.method === "initialize" && reply.error.code === ErrorCode.InvalidRequest ? 400 : 200
 }
 
 /** What those are told whose session ends before they have their reply. */
@@ -152,7 +151,7 @@ export class PostExchange {
     if (typeof body !== "string") return Effect.fail(body)
     if (last) this.#refused = "error" in message
     if (this.#stream !== undefined) return this.#write(this.#stream, body, last)
-    const status = last ? statusOf(message) : 200
+    const status = last ? statusOf(message, this.#frame) : 200
     // A refusal of what was no request has a status to be seen by.
     if (last && (this.#host.mode !== "stream" || status !== 200)) {
       const left = this.#left
