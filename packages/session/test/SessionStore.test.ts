@@ -1,0 +1,96 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import { SessionStore } from "@effect-mcp/session"
+import { Census } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as TestClock from "effect/testing/TestClock"
+
+const session = (id: string, opening: SessionStore.StoredSession["opening"] = []): SessionStore.StoredSession => ({
+  id,
+  principal: undefined,
+  opening,
+  openedAt: 0,
+  usedAt: 0
+})
+
+/** Which of these sessions a store knows; asking is using them, in this order. */
+const known = (store: SessionStore.SessionStore["Service"], ...ids: ReadonlyArray<string>) =>
+  Effect.map(
+    Effect.forEach(ids, (id) => store.load(id)),
+    (sessions) => sessions.flatMap((session) => session === undefined ? [] : [session.id])
+  )
+
+describe("SessionStore.makeMemory", () => {
+  it.effect("law 12: remembers so many sessions; the one that was not used for longest makes room", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStore.makeMemory({ sessions: 3 })
+      for (const id of ["a", "b", "c"]) yield* store.save(session(id))
+      yield* store.touch("a", 1)
+      yield* store.load("b")
+      yield* store.save(session("d"))
+      assert.deepStrictEqual(yield* known(store, "a", "b", "c", "d"), ["a", "b", "d"])
+    }))
+
+  it.effect("law 12: 10,000 of them where nothing else is said", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStore.makeMemory()
+      for (let index = 0; index <= 10_000; index++) yield* store.save(session(String(index)))
+      assert.deepStrictEqual(yield* known(store, "0", "1", "10000"), ["1", "10000"])
+    }))
+
+  it.effect("law 12: what they were opened with is bounded by its size", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStore.makeMemory({ bytes: 1000 })
+      const opening = [JsonRpc.notification("notifications/initialized", { _meta: { pad: "x".repeat(100) } })]
+      for (const id of ["a", "b", "c"]) yield* store.save(session(id, opening))
+      assert.deepStrictEqual(yield* known(store, "a", "b", "c"), ["b", "c"])
+    }))
+
+  it.effect("forgets a session that was not used for a while, and no other", () =>
+    Effect.gen(function*() {
+      const census = Census.make()
+      const store = yield* census.count(SessionStore.makeMemory({ retention: "1 minute" }))
+      for (const id of ["unused", "touched", "loaded", "saved"]) yield* store.save(session(id))
+      yield* TestClock.adjust(59_999)
+      // Whose clock the time comes from does not matter.
+      yield* store.touch("touched", 5)
+      yield* store.load("loaded")
+      yield* store.save(session("saved"))
+      yield* TestClock.adjust(1)
+      yield* store.touch("unused", 10)
+      assert.deepStrictEqual(yield* known(store, "unused", "touched", "loaded", "saved"), [
+        "touched",
+        "loaded",
+        "saved"
+      ])
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(yield* known(store, "unused", "touched", "loaded", "saved"), [])
+      assert.strictEqual(census.started(), 0)
+    }))
+
+  it.effect("remembers for ever where nothing else is said", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStore.makeMemory()
+      yield* store.save(session("a"))
+      yield* TestClock.adjust("1000 days")
+      assert.deepStrictEqual(yield* known(store, "a"), ["a"])
+    }))
+
+  it.effect("every operation is done when it is called, without a fiber", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStore.makeMemory()
+      const operations = [store.save(session("a")), store.touch("a", 1), store.load("a"), store.remove("a")]
+      assert.deepStrictEqual(operations.map(Exit.isExit), [true, true, true, true])
+      assert.deepStrictEqual(yield* known(store, "a"), [])
+    }))
+})
+
+describe("SessionStore.layerMemory", () => {
+  it.effect("is the store as a service, with its options", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStore.SessionStore
+      for (const id of ["a", "b"]) yield* store.save(session(id))
+      assert.deepStrictEqual(yield* known(store, "a", "b"), ["b"])
+    }).pipe(Effect.provide(SessionStore.layerMemory({ sessions: 1 }))))
+})

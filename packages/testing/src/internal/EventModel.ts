@@ -1,0 +1,47 @@
+import type { EventStore } from "@effect-mcp/session"
+import * as assert from "node:assert/strict"
+
+interface Appended extends EventStore.StreamKey, EventStore.StoredEvent {}
+
+const isOf = ({ session, stream }: EventStore.StreamKey) => (other: EventStore.StreamKey): boolean =>
+  other.session === session && other.stream === stream
+
+/** What a store of events has to hold, as plainly as it can be said. */
+export class EventModel {
+  #held: ReadonlyArray<Appended> = []
+  #ended: ReadonlyArray<EventStore.StreamKey> = []
+  /** Every id that was given out, also those of sessions that were dropped. */
+  readonly ids: Array<Pick<Appended, "session" | "id">> = []
+
+  appended(key: EventStore.StreamKey, id: string, data: string): void {
+    const { session, stream } = key
+    const twice = this.ids.some((other) => other.session === session && other.id === id)
+    assert.ok(!twice, `the id ${JSON.stringify(id)} was given out twice`)
+    this.ids.push({ session, id })
+    this.#held = [...this.#held, { session, stream, id, data }]
+  }
+
+  ended(key: EventStore.StreamKey): void {
+    if (this.#held.some(isOf(key))) this.#ended = [...this.#ended, key]
+  }
+
+  dropped(session: string): void {
+    this.#held = this.#held.filter((event) => event.session !== session)
+    this.#ended = this.#ended.filter((key) => key.session !== session)
+  }
+
+  hasEnded(key: EventStore.StreamKey): boolean {
+    return this.#ended.some(isOf(key))
+  }
+
+  behind(session: string, after: string): EventStore.Replay | undefined {
+    const event = this.#held.find((event) => event.session === session && event.id === after)
+    if (event === undefined) return undefined
+    const stream = this.#held.filter(isOf(event))
+    return {
+      stream: event.stream,
+      events: stream.slice(stream.indexOf(event) + 1).map(({ data, id }) => ({ id, data })),
+      ended: this.hasEnded(event)
+    }
+  }
+}
