@@ -16,7 +16,8 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   transport: ["session", "protocol"],
   testing: ["transport", "session", "protocol"],
   examples: ["protocol", "session", "transport", "testing"],
-  benchmarks: ["protocol", "session", "transport", "testing"]
+  benchmarks: ["protocol", "session", "transport", "testing"],
+  conformance: ["protocol", "session", "transport"]
 }
 
 /** Packages that know nothing but Effect's stable modules, and so run on any platform and change when they choose to. */

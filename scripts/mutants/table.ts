@@ -33,8 +33,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "matches \"1\" to 1",
     file: exchanges,
-    original: "HashMap.get(current(), id)",
-    broken: "HashMap.get(current(), Number(id))"
+    original: "HashMap.get(this.#current, id)",
+    broken: "HashMap.get(this.#current, Number(id))"
   },
   {
     name: "sweeps nothing when it closes",
@@ -45,8 +45,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "gives out an id twice",
     file: exchanges,
-    original: "id: nextId++,",
-    broken: "id: nextId++ % 3,"
+    original: "id: this.mint(),",
+    broken: "id: this.mint() % 3,"
   },
   {
     name: "never tells the sink of progress that all has come",
@@ -69,38 +69,39 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "serves one more than the limit",
     file: inflight,
-    original: "running.size >= capacity.requests",
-    broken: "running.size > capacity.requests"
+    original: "this.size >= incoming",
+    broken: "this.size > incoming"
   },
   {
     name: "frees an id before its reply is on its way",
     file: inflight,
     original: "served.answered = true",
-    broken: "table.delete(served.id)"
+    broken: "this.claim(served)"
   },
   {
     name: "serves a second request with the id of one in flight",
     file: reader,
-    original: "if (inflight.isTaken(message.id)) return refuse(message, duplicate, origin)\n    const prepared",
+    original:
+      "if (this.#core.inflight.isTaken(message.id)) return this.#refuse(message, duplicate, origin)\n    const prepared",
     broken: "\n    const prepared"
   },
   {
     name: "replies to what was cancelled",
     file: reader,
-    original: "if (!claimed) return inflight.release(served)",
-    broken: "if (!claimed) inflight.release(served)"
+    original: "if (!claimed) return this.#core.inflight.release(served)",
+    broken: "if (!claimed) this.#core.inflight.release(served)"
   },
   {
     name: "replies twice to what it refuses",
     file: reader,
-    original: "    replies.reply(JsonRpc.failure(request.id, error), origin)",
-    broken: "    for (const _ of \"12\") replies.reply(JsonRpc.failure(request.id, error), origin)"
+    original: "    this.#core.replies.reply(JsonRpc.failure(request.id, error), origin)",
+    broken: "    for (const _ of \"12\") this.#core.replies.reply(JsonRpc.failure(request.id, error), origin)"
   },
   {
     name: "interrupts no handler that is cancelled",
     file: reader,
-    original: "Inflight.interrupt(served)\n    replies.settle(served.origin)\n  }\n\n  const progress",
-    broken: "replies.settle(served.origin)\n  }\n\n  const progress"
+    original: "Inflight.interrupt(served)\n    this.#core.replies.settle(served.origin)\n  }\n\n  #progress",
+    broken: "this.#core.replies.settle(served.origin)\n  }\n\n  #progress"
   },
   {
     name: "delivers no progress",
@@ -117,8 +118,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "reads nothing while a handler runs",
     file: reader,
-    original: "    Result.isFailure(frame) ? badFrame",
-    broken: "    inflight.size() > 0 ? undefined : Result.isFailure(frame) ? badFrame"
+    original: "    if (Result.isFailure(frame)) this.#badFrame",
+    broken: "    if (this.#core.inflight.size > 0) return\n    if (Result.isFailure(frame)) this.#badFrame"
   },
   {
     name: "answers every failure as an internal error",
@@ -147,15 +148,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "sends what waits last first",
     file: outbox,
-    original: "for (const entry of lane.waiting) {\n      lane.waiting.delete(entry)\n      waiting--\n      replies",
+    original: "for (const entry of lane.waiting) {\n      lane.waiting.delete(entry)\n      this.#waiting--",
     broken:
-      "for (const entry of Array.from(lane.waiting).reverse()) {\n      lane.waiting.delete(entry)\n      waiting--\n      replies"
+      "for (const entry of Array.from(lane.waiting).reverse()) {\n      lane.waiting.delete(entry)\n      this.#waiting--"
   },
   {
     name: "does not go on sending after it had to wait",
     file: outbox,
-    original: "      drop(lane, entry)\n      pump()",
-    broken: "      drop(lane, entry)"
+    original: "    this.#drop(lane, entry)\n    this.#pump()",
+    broken: "    this.#drop(lane, entry)"
   },
   {
     name: "swallows a cancel right behind its request",
@@ -172,15 +173,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "forgets what it was told to give up",
     file: sender,
-    original: "if (Exit.isFailure(exit)) abandon(entry, opened)",
+    original: "if (Exit.isFailure(exit)) this.#abandon(entry, opened)",
     broken: ""
   },
   {
     name: "shares its exchanges with the other sessions",
     file: core,
-    original: "const exchanges = Exchanges.make(side.firstId)",
+    original: "this.exchanges = new Exchanges(side.firstId)",
     broken:
-      "const all = globalThis.all ??= new WeakMap(); const exchanges = all.get(clock) ?? Exchanges.make(0); all.set(clock, exchanges)"
+      "const all = globalThis.all ??= new WeakMap(); this.exchanges = all.get(this.clock) ?? new Exchanges(0); all.set(this.clock, this.exchanges)"
   },
   {
     name: "lets calls wait when it ends",
@@ -191,14 +192,14 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "keeps its connection when it closes",
     file: core,
-    original: "yield* Scope.close(connectionScope, Exit.void)",
+    original: "yield* Scope.close(this.#connectionScope, Exit.void)",
     broken: ""
   },
   {
     name: "is watched by one deadline only",
     file: `${session}/Timer.ts`,
-    original: "if (stopped || at >= wakeAt) return",
-    broken: "if (stopped || sleeper !== undefined) return"
+    original: "if (this.#stopped || at >= this.#wakeAt) return",
+    broken: "if (this.#stopped || this.#sleeper !== undefined) return"
   },
   {
     name: "takes the end of what its peer says for the end of all",
@@ -245,19 +246,19 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "lets progress put a deadline off for ever",
     file: reader,
-    original: "Math.min(core.timer.now() + exchange.allowedMillis, exchange.extendsTo)",
-    broken: "core.timer.now() + exchange.allowedMillis"
+    original: "Math.min(this.#core.timer.now() + exchange.allowedMillis, exchange.extendsTo)",
+    broken: "this.#core.timer.now() + exchange.allowedMillis"
   },
   {
     name: "answers its server's stray lines",
     file: reader,
-    original: "if (core.role === \"client\") return replies.settle(origin)",
+    original: "if (this.#core.role === \"client\") return this.#core.replies.settle(origin)",
     broken: ""
   },
   {
     name: "complains as often as it has reason to",
     file: reader,
-    original: "if (!complaints.take()) return replies.settle(origin)",
+    original: "if (!this.#complaints.take(this.#core.timer.now())) return this.#core.replies.settle(origin)",
     broken: ""
   },
   {
@@ -305,14 +306,14 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "loses the last line before the end",
     file: framing,
-    original: "if (length > 0) end()",
+    original: "if (partial.length() > 0) end()",
     broken: ""
   },
   {
     name: "keeps the last line for the next",
     file: framing,
-    original: "    length = 0\n    skipping = false",
-    broken: "    skipping = false"
+    original: "    partial.clear()\n    skipping = false\n    atStart",
+    broken: "    skipping = false\n    atStart"
   },
   {
     name: "reads each chunk as a line",

@@ -12,6 +12,9 @@ import * as Transcript from "./transcript.ts"
 export const childProcesses = (): number =>
   process.getActiveResourcesInfo().filter((resource) => resource === "ProcessWrap").length
 
+/** How many TCP sockets of this process Node knows to be open. */
+const sockets = (): number => process.getActiveResourcesInfo().filter((resource) => resource === "TCPSocketWrap").length
+
 /**
  * Runs a program whose session ends with it, and looks whether anything was left behind. The program gives back the
  * session, which can still be asked.
@@ -28,7 +31,8 @@ export const none = Effect.fnUntraced(function*<E, R>(
 
   yield* check(census.living() === 0, `fibers alive ${census.living()}, of ${census.started()} that were started`)
 
-  // A process that has ended stays on Node's list for another turn or two of its loop.
-  yield* Effect.repeat(Effect.sleep("5 millis"), { times: 20, while: () => childProcesses() > 0 })
+  // A process that has ended, and a socket that has closed, stay on Node's list for another turn or two of its loop.
+  yield* Effect.repeat(Effect.sleep("5 millis"), { times: 20, while: () => childProcesses() + sockets() > 0 })
   yield* check(childProcesses() === 0, `child processes alive ${childProcesses()}`)
+  yield* check(sockets() === 0, `sockets open ${sockets()}`)
 })

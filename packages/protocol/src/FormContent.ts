@@ -100,3 +100,29 @@ export const check = ({ properties, required = [] }: Form, content: FormContent)
   }
   return Result.void
 }
+
+/**
+ * What a user filled in, and for each field that was left out what the form suggests, if it suggests anything (ELI-08). For clients
+ * whose user accepts a form as it stands.
+ *
+ * @example
+ * ```ts
+ * import { type Form, FormContent } from "@effect-mcp/protocol"
+ *
+ * const form: Form.Form = {
+ *   type: "object",
+ *   properties: { guests: { type: "integer", default: 2 }, name: { type: "string" }, vegetarian: { type: "boolean", default: false } }
+ * }
+ *
+ * export const booking = FormContent.withDefaults(form, { guests: 5 }) // => { guests: 5, vegetarian: false }
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const withDefaults = ({ properties }: Form, content: FormContent = {}): FormContent => ({
+  ...Object.fromEntries(
+    Object.entries(properties).flatMap(([name, field]) => field.default === undefined ? [] : [[name, field.default]])
+  ),
+  ...content
+})

@@ -63,3 +63,36 @@ describe("[ELI-07] the content of a form", () => {
     )
   })
 })
+
+describe("withDefaults", () => {
+  const suggesting: Form.Form = {
+    type: "object",
+    properties: {
+      name: { type: "string" },
+      color: { type: "string", enum: ["red", "green"], default: "red" },
+      age: { type: "integer", default: 0 },
+      sure: { type: "boolean", default: false },
+      tags: { type: "array", items: { type: "string", enum: ["a", "b"] }, default: ["b"] },
+      ["__proto__"]: { type: "string", default: "own" }
+    }
+  }
+
+  it("[ELI-08] fills in what was left out and has a default", () => {
+    const filled = FormContent.withDefaults(suggesting)
+    assert.deepStrictEqual(Object.entries(filled), [
+      ["color", "red"],
+      ["age", 0],
+      ["sure", false],
+      ["tags", ["b"]],
+      ["__proto__", "own"]
+    ])
+    assert.isTrue(Result.isSuccess(FormContent.check(suggesting, filled)))
+  })
+
+  it("[ELI-08] leaves what was filled in as it is", () => {
+    assert.deepStrictEqual(
+      Object.entries(FormContent.withDefaults(suggesting, { name: "Ada", color: "green", tags: [] })).toSorted(),
+      [["__proto__", "own"], ["age", 0], ["color", "green"], ["name", "Ada"], ["sure", false], ["tags", []]]
+    )
+  })
+})

@@ -331,11 +331,11 @@ export const make = Effect.fnUntraced(
       : OutputSchemas.make({
         validator: options.validator,
         capacity: limits.outputSchemas,
-        emit: core.emit,
+        emit: (event) => core.emit(event),
         revision: () => profile?.revision
       })
-    const sender = Sender.make(core, {
-      profile: () => profile,
+    const sender = new Sender.Sender(core, {
+      peer: () => profile,
       declared: capabilities,
       middleware: options.middleware?.outbound,
       checking: outputSchemas?.checking
@@ -353,23 +353,25 @@ export const make = Effect.fnUntraced(
       handlers,
       { middleware: options.middleware?.inbound, extensions: options.extensions, declared }
     )
-    const contexts = ServedContext.parts(core, sender)
-    core.read(Reader.make(core, {
-      sender,
-      dispatch,
-      profile: () => profile,
-      contextOf: (served, request, profile) =>
-        // The services of the handlers were captured with the session's context when it was made.
-        trust(Context.add(
-          core.context,
-          CallbackContext,
-          new ServedContext.ServedContext(contexts, served, request, profile)
-        )),
-      intercept: (message) => {
-        outputSchemas?.hear(message)
-        return false
-      }
-    }))
+    const contexts: ServedContext.Parts = { core, sender }
+    core.read(
+      new Reader.Reader(core, {
+        sender,
+        dispatch,
+        peer: () => profile,
+        contextOf: (served, request, profile) =>
+          // The services of the handlers were captured with the session's context when it was made.
+          trust(Context.add(
+            core.context,
+            CallbackContext,
+            new ServedContext.ServedContext(contexts, served, request, profile)
+          )),
+        intercept: (message) => {
+          outputSchemas?.hear(message)
+          return false
+        }
+      })
+    )
 
     // The answer is judged as it is read, so that what the server sends right behind it finds a session.
     let verdict: Result.Result<Profile.ServerProfile, HandshakeError.HandshakeErrorReason> | undefined

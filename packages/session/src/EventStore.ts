@@ -12,7 +12,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { EventLog } from "./internal/EventLog.ts"
-import * as Timer from "./internal/Timer.ts"
+import { Timer } from "./internal/Timer.ts"
 
 /**
  * Names one stream of one session. Another session may have one of the same name. A name is printable, and not empty.
@@ -177,7 +177,7 @@ export const makeMemory = (
       bytesPerSession: options.bytesPerSession ?? 8 * 1024 * 1024,
       bytes: options.bytes ?? 512 * 1024 * 1024
     }, clock.currentTimeMillisUnsafe().toString(36))
-    const timer = Timer.make({ clock, fork, expire: (now) => log.expire(now) })
+    const timer = new Timer({ clock, fork, expire: (now) => log.expire(now) })
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
         timer.stop()

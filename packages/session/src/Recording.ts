@@ -100,7 +100,7 @@ const recorded = (
  */
 export const make = (transport: Transport["Service"]): Effect.Effect<Recording> =>
   Effect.map(Clock.Clock, (clock) => {
-    const subscriptions = Subscriptions.make({ capacity, bytes })
+    const subscriptions = new Subscriptions.Subscriptions({ capacity, bytes })
     return {
       transport: recorded(transport, clock, (entry, bytes) => subscriptions.publish("entries", entry, bytes)),
       entries: subscriptions.follow<Entry>("entries")

@@ -103,6 +103,7 @@ export interface BuildOptions {
 
 /**
  * A session that reads. Its client may not have introduced itself yet.
+ * Its members are made when they are looked at, and a spread (`{ ...session }`) has none of them.
  *
  * @category models
  * @since 0.1.0

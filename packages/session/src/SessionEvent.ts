@@ -3,9 +3,9 @@
  *
  * @since 0.1.0
  */
-import type { CloseReason, JsonRpc, RequestId, Revision } from "@effect-mcp/protocol"
+import type { CloseReason, JsonRpc, RequestId } from "@effect-mcp/protocol"
 import type * as Cause from "effect/Cause"
-import type { FrameError } from "./Transport.ts"
+import type { FrameError, TransportEvent } from "./Transport.ts"
 import type { TransportError } from "./TransportError.ts"
 
 /**
@@ -21,30 +21,6 @@ import type { TransportError } from "./TransportError.ts"
  * @since 0.1.0
  */
 export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" | "TooSoon" | "ExchangeEnded"
-
-/**
- * What only a transport can know.
- *
- * - `StreamLost`: a stream from the server broke off; `method` is that of its request, or `undefined` for the standalone stream. It
- *   will be taken up again after `retryAfterMillis`; `undefined` says that it will not.
- * - `StreamResumed`: it was taken up again, behind the last event that had come.
- * - `SessionRenewed`: the server knew nothing of the session any more, so the transport has shaken hands anew. What the server
- *   remembered of it, such as subscriptions and the log level, is gone.
- * - `RevisionMismatch`: a message came under another revision than was agreed on, which this side speaks, too.
- *
- * @category models
- * @since 0.1.0
- */
-export type TransportEvent =
-  | {
-    readonly _tag: "StreamLost"
-    readonly method: string | undefined
-    readonly cause: unknown
-    readonly retryAfterMillis: number | undefined
-  }
-  | { readonly _tag: "StreamResumed"; readonly method: string | undefined }
-  | { readonly _tag: "SessionRenewed" }
-  | { readonly _tag: "RevisionMismatch"; readonly agreed: Revision.Revision; readonly said: Revision.Revision }
 
 /**
  * Something that happened in a session.

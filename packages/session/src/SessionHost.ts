@@ -22,7 +22,7 @@ import { HostedSession, type Keeper } from "./internal/HostedSession.ts"
 import * as ReplayedOpening from "./internal/ReplayedOpening.ts"
 import * as ServedSession from "./internal/ServedSession.ts"
 import * as SessionId from "./internal/SessionId.ts"
-import * as Timer from "./internal/Timer.ts"
+import { Timer } from "./internal/Timer.ts"
 import * as Metrics from "./Metrics.ts"
 import type { Principal } from "./Principal.ts"
 import type * as ServerSession from "./ServerSession.ts"
@@ -419,8 +419,8 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   ): Effect.Effect<HostedSession, HostFull | TransportError> =>
     Effect.uninterruptibleMask((restore) => {
       const scope = Scope.forkUnsafe(all)
-      const delivered = Deferred.makeUnsafe<void>()
-      const deliver = () => Deferred.doneUnsafe(delivered, Exit.void)
+      const delivered = opening === undefined ? undefined : Deferred.makeUnsafe<void>()
+      const deliver = () => delivered !== undefined && Deferred.doneUnsafe(delivered, Exit.void)
       const opened = server.open({
         transport: opening === undefined
           ? hosted.transport
@@ -438,7 +438,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       const services: (caller: Context.Context<never>) => Context.Context<Scope.Scope> = () =>
         Context.add(context, Scope.Scope, scope)
       const own = Effect.updateContext(opened, services)
-      return restore(opening === undefined ? own : Effect.tap(own, () => Deferred.await(delivered))).pipe(
+      return restore(delivered === undefined ? own : Effect.tap(own, () => Deferred.await(delivered))).pipe(
         Effect.flatMap((session): Effect.Effect<HostedSession, HostFull | TransportError> => {
           if (draining) return Effect.fail(new HostFull({ scope: "draining", limit: 0 }))
           if (hosted.phase === "Ending") {
@@ -520,9 +520,10 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     if (ages <= 0) return expire(hosted, "age"), Number.POSITIVE_INFINITY
     // What is held is idle at the earliest when it has been let go for so long.
     let idles = hosted.held > 0 ? idle : hosted.usedAt + idle - at
-    if (idles <= 0 && hosted.inFlight > 0) {
+    if (hosted.busy || (idles <= 0 && hosted.inFlight > 0)) {
       hosted.usedAt = at
-      idles = coarseness
+      hosted.busy = hosted.inFlight > 0
+      idles = hosted.busy ? coarseness : idle
     }
     if (idles <= 0) return expire(hosted, "idle"), Number.POSITIVE_INFINITY
     return Math.min(opensFor, ages, idles)
@@ -546,11 +547,24 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       )
     )
 
-  const timer = Timer.make({
+  let lookedAt = { wall: now(), steady: Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000 }
+
+  /** The clock on the wall may be set; nobody has been idle for longer because of that. */
+  const makeGood = (wall: number, steady: number) => {
+    const gained = wall - lookedAt.wall - (steady - lookedAt.steady)
+    lookedAt = { wall, steady }
+    if (Math.abs(gained) <= coarseness) return
+    for (const hosted of sessions.values()) {
+      hosted.usedAt = Math.min(hosted.usedAt + Math.max(gained, 0), wall)
+    }
+  }
+
+  const timer: Timer = new Timer({
     clock,
     fork,
     expire: (time) => {
       const at = now()
+      makeGood(at, time)
       let next = Number.POSITIVE_INFINITY
       for (const hosted of sessions.values()) {
         if (hosted.phase === "Live") next = Math.min(next, look(hosted, at))

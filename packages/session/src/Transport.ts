@@ -5,13 +5,12 @@
  *
  * @since 0.1.0
  */
-import type { CloseReason, JsonRpc, Profile } from "@effect-mcp/protocol"
+import type { CloseReason, JsonRpc, Profile, Revision } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type { Principal } from "./Principal.ts"
-import type { TransportEvent } from "./SessionEvent.ts"
 import type { TransportError } from "./TransportError.ts"
 
 /**
@@ -51,6 +50,30 @@ export interface Inbound {
   /** Who sent it, where somebody has found out. */
   readonly principal?: Principal | undefined
 }
+
+/**
+ * What only a transport can know.
+ *
+ * - `StreamLost`: a stream from the server broke off; `method` is that of its request, or `undefined` for the standalone stream. It
+ *   will be taken up again after `retryAfterMillis`; `undefined` says that it will not.
+ * - `StreamResumed`: it was taken up again, behind the last event that had come.
+ * - `SessionRenewed`: the server knew nothing of the session any more, so the transport has shaken hands anew. What the server
+ *   remembered of it, such as subscriptions and the log level, is gone.
+ * - `RevisionMismatch`: a message came under another revision than was agreed on, which this side speaks, too.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type TransportEvent =
+  | {
+    readonly _tag: "StreamLost"
+    readonly method: string | undefined
+    readonly cause: unknown
+    readonly retryAfterMillis: number | undefined
+  }
+  | { readonly _tag: "StreamResumed"; readonly method: string | undefined }
+  | { readonly _tag: "SessionRenewed" }
+  | { readonly _tag: "RevisionMismatch"; readonly agreed: Revision.Revision; readonly said: Revision.Revision }
 
 /**
  * What a transport tells its session beside frames. Nothing in it suspends or throws.

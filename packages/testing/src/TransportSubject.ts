@@ -66,6 +66,11 @@ export interface Subject<Served extends ClientEnd = ClientEnd> {
    * matter of one request. Default: `OneStream`.
    */
   readonly form?: "OneStream" | "StreamPerRequest"
+  /**
+   * What a connection carries belongs to a session, which begins with the answer to `initialize`: whatever else is asked before, ping
+   * included, is refused (SHS-25). Default: no, a ping is answered, and what comes right behind `initialize` is served.
+   */
+  readonly sessionFirst?: boolean
   /** How often a property is tried. Default 20; a transport that starts a process for each can afford fewer. */
   readonly runs?: number
   /** Waits until the server has seen the end of the connection, so that it can be judged whether it ever does. */

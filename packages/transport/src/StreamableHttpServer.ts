@@ -27,7 +27,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import { createServer } from "node:http"
+import { createServer, type Server } from "node:http"
 import { Authentication } from "./Authentication.ts"
 import * as Attendant from "./internal/Attendant.ts"
 import * as HttpAnswer from "./internal/HttpAnswer.ts"
@@ -74,7 +74,8 @@ export interface Options {
   readonly streamBuffer?: number | undefined
   /**
    * How long a reader may take nothing while something waits for it; then its response is broken off. It can come back for the rest
-   * where there is an `EventStore`. Default 20 seconds.
+   * where there is an `EventStore`. Less than `limits.write` of the sessions, which end whole when a message waits that long.
+   * Default 20 seconds.
    */
   readonly stalledAfter?: Duration.Input | undefined
   /**
@@ -97,7 +98,11 @@ class HttpTransport {
     this.connection = connection
     this.connect = Effect.acquireRelease(
       Effect.sync(() => connection.port),
-      () => Effect.sync(() => connection.close())
+      () =>
+        Effect.suspend(() => {
+          connection.close()
+          return connection.settled()
+        })
     )
   }
 }
@@ -134,9 +139,11 @@ const exposed = "mcp-session-id, mcp-protocol-version, www-authenticate, retry-a
 const overloaded = (problem: string, id: JsonRpc.Request["id"] | undefined) =>
   HttpAnswer.refusal(503, problem, { id, code: ErrorCode.Overloaded, headers: { "retry-after": "5" } })
 
+const leaving = overloaded("The server is about to go", undefined)
+
 /**
  * The server as a handler of requests, whatever path they came to. An `EventStore` in the context makes streams resumable, and an
- * `Authentication` in it decides who is let in. What is open when the scope closes is ended.
+ * `Authentication` in it decides who is let in. What is open ends with its session.
  *
  * @category constructors
  * @since 0.1.0
@@ -161,9 +168,11 @@ export const make = Effect.fnUntraced(function*(
     allowedOrigins: options.allowedOrigins ?? [],
     loopback: server !== undefined && HttpScreening.isLoopbackAddress(server.address)
   })
+  const unattendedMillis = Duration.toMillis(options.unattended ?? "5 minutes")
   const attendant = yield* Attendant.make({
     keepAliveMillis: Duration.toMillis(options.keepAlive ?? "15 seconds"),
-    stallMillis: Duration.toMillis(options.stalledAfter ?? "20 seconds")
+    stallMillis: Duration.toMillis(options.stalledAfter ?? "20 seconds"),
+    unattendedMillis
   })
   const connectionOptions: ConnectionOptions = {
     mode,
@@ -171,7 +180,7 @@ export const make = Effect.fnUntraced(function*(
     attendant,
     capacity: options.streamBuffer ?? megabyte,
     retryMillis: Duration.toMillis(options.retry ?? "1 second"),
-    unattendedMillis: Duration.toMillis(options.unattended ?? "5 minutes")
+    unattendedMillis
   }
 
   const transport = (id: string) => new HttpTransport(new HttpServerConnection(id, connectionOptions))
@@ -183,11 +192,16 @@ export const make = Effect.fnUntraced(function*(
   ): Effect.Effect<SessionHost.Hosted, Response> => {
     const id = headers["mcp-session-id"]
     if (id === undefined) return Effect.fail(HttpAnswer.refusal(400, "The header Mcp-Session-Id is missing"))
-    const check = (hosted: SessionHost.Hosted | undefined) =>
+    const check = (hosted: SessionHost.Hosted | undefined): Effect.Effect<SessionHost.Hosted, Response> => {
+      // It may go on elsewhere.
+      if (hosted === undefined) {
+        return Effect.flatMap(host.health, ({ draining }) => Effect.fail(draining ? leaving : unknownSession))
+      }
       // To anybody else it does not exist.
-      hosted === undefined || !Principal.isSame(hosted.principal, principal) || connectionOf(hosted) === undefined
-        ? Effect.fail(unknownSession)
-        : Effect.succeed(hosted)
+      return Principal.isSame(hosted.principal, principal) && connectionOf(hosted) !== undefined
+        ? Effect.succeed(hosted)
+        : Effect.fail(unknownSession)
+    }
     const found = host.find(id)
     if (found !== undefined) return check(found)
     return host.restore(id, transport(id), "streamable-http").pipe(
@@ -263,20 +277,27 @@ export const make = Effect.fnUntraced(function*(
     }
   }
 
+  const answered = (
+    exchange: PostExchange,
+    headers: HttpAnswer.Headers,
+    waited: Effect.Effect<unknown>
+  ): Effect.Effect<Response> =>
+    Effect.map(
+      Effect.onInterrupt(waited, () => Effect.sync(() => exchange.leave())),
+      () => answerWith(exchange, headers) ?? accepted
+    )
+
   /** Waits for the answer to a POST; one that takes long becomes a stream. */
-  const answerTo = (exchange: PostExchange, headers: HttpAnswer.Headers): Effect.Effect<Response> => {
-    const begun = mode === "stream" ? Effect.ignore(exchange.begin()) : undefined
-    const waited = mode === "adaptive"
-      ? Effect.raceFirst(
-        exchange.answered,
-        Effect.andThen(
-          Effect.sleep(streamAfter),
-          Effect.andThen(Effect.suspend(() => Effect.ignore(exchange.begin())), Effect.never)
-        )
-      )
-      : exchange.answered
-    const answered = Effect.map(waited, () => answerWith(exchange, headers) ?? accepted)
-    return begun === undefined ? answered : Effect.andThen(begun, answered)
+  const answerTo = (exchange: PostExchange): Effect.Effect<Response> => {
+    if (mode === "stream") exchange.begin()
+    const later = Effect.andThen(Effect.sleep(streamAfter), Effect.sync(() => exchange.begin()))
+    return answered(
+      exchange,
+      {},
+      mode === "adaptive"
+        ? Effect.raceFirst(exchange.answered, Effect.andThen(later, Effect.never))
+        : exchange.answered
+    )
   }
 
   /** A client that has no session yet. */
@@ -285,21 +306,25 @@ export const make = Effect.fnUntraced(function*(
     bytes: number,
     principal: Principal.Principal | undefined
   ): Effect.Effect<Response> =>
-    Effect.gen(function*() {
-      const id = globalThis.crypto.randomUUID()
-      const opened = transport(id)
-      const hosted = yield* host.open(opened, { kind: "streamable-http", id, principal })
-      const exchange = opened.connection.post(initialize, bytes, principal)
-      const answered = answerTo(exchange, { "mcp-session-id": id })
-      const response = yield* Effect.onInterrupt(answered, () => hosted.close({ _tag: "PeerEnded", exit: undefined }))
-      if (exchange.answer?._tag === "Reply" && !exchange.answer.succeeded) {
-        // Without a handshake there is no session to come back to.
-        yield* Effect.forkDetach(hosted.close({ _tag: "HandshakeFailed", problem: "initialize was refused" }))
-        return HttpServerResponse.removeHeader(response, "mcp-session-id")
-      }
-      yield* host.remember(hosted, [initialize, JsonRpc.notification("notifications/initialized")])
-      return response
-    }).pipe(
+    Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function*() {
+        const id = globalThis.crypto.randomUUID()
+        const opened = transport(id)
+        const hosted = yield* host.open(opened, { kind: "streamable-http", id, principal })
+        // Whoever does not hear of its session cannot come back to it.
+        const orLeave = <A>(effect: Effect.Effect<A>) =>
+          Effect.onInterrupt(restore(effect), () => hosted.close({ _tag: "PeerEnded", exit: undefined }))
+        const exchange = opened.connection.post(initialize, bytes, principal)
+        const response = yield* orLeave(answered(exchange, { "mcp-session-id": id }, exchange.answered))
+        if (exchange.isRefused) {
+          // Nor is there anything to come back to without a handshake.
+          yield* hosted.close({ _tag: "HandshakeFailed", problem: "initialize was refused" })
+          return HttpServerResponse.removeHeader(response, "mcp-session-id")
+        }
+        yield* orLeave(host.remember(hosted, [initialize, JsonRpc.notification("notifications/initialized")]))
+        return response
+      })
+    ).pipe(
       Effect.catchTags({
         HostFull: (error) => Effect.succeed(overloaded(error.message, initialize.id)),
         TransportError: (error) =>
@@ -333,7 +358,7 @@ export const make = Effect.fnUntraced(function*(
         const answer = answerWith(exchange, {})
         if (answer !== undefined) return Effect.succeed(answer)
         const release = hosted.hold()
-        return Effect.ensuring(answerTo(exchange, {}), Effect.sync(release))
+        return Effect.ensuring(answerTo(exchange), Effect.sync(release))
       }
     )
   }
@@ -376,15 +401,18 @@ export const make = Effect.fnUntraced(function*(
         const reader = connection.listen(release)
         return reader === undefined
           ? Effect.fail(HttpAnswer.refusal(409, "The session has a standalone stream already"))
-          : Effect.as(Effect.ignore(connection.prime()), reader)
+          : Effect.succeed(reader)
       })
       : Effect.flatMap(
-        Effect.mapError(store.replay(hosted.id, after), () => HttpAnswer.refusal(503, "The events cannot be read now")),
+        Effect.mapError(
+          store.replay(hosted.id, after),
+          () => overloaded("The events cannot be read at the moment", undefined)
+        ),
         (replay): Effect.Effect<StreamReader, Response> =>
           replay === undefined
             ? Effect.fail(HttpAnswer.refusal(400, "There is no such event to come back to"))
             : Effect.succeed(connection.resume(replay.stream, after, release))
-      )).pipe(Effect.tapError(() => Effect.sync(release)))
+      )).pipe(Effect.onError(() => Effect.sync(release)))
     return events(reader, {})
   })
 
@@ -496,7 +524,9 @@ export const toWebHandler = <E>(
   options?: Options
 ): { readonly handler: (request: Request) => Promise<globalThis.Response>; readonly dispose: () => Promise<void> } =>
   HttpEffect.toWebHandlerLayerWith(Layer.provide(Layer.effect(Handler, make(options)), host), {
-    toHandler: (context) => Effect.succeed(Effect.flatMap(HttpServerRequest, Context.get(context, Handler)))
+    toHandler: (context) =>
+      // Whoever aborts does not wait any more.
+      Effect.succeed(Effect.interruptible(Effect.flatMap(HttpServerRequest, Context.get(context, Handler))))
   })
 
 /**
@@ -552,13 +582,29 @@ export interface NodeOptions extends Options {
 export const layerNode = (
   options: NodeOptions
 ): Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost> =>
-  // What is built last goes first: the sessions end before the server waits for its connections to.
-  Layer.fresh(SessionHost.layerDrain).pipe(
-    Layer.provideMerge(HttpRouter.serve(layer(options.path ?? "/mcp", options), {
-      disableLogger: true,
-      disableListenLog: true
-    })),
-    Layer.provideMerge(
-      NodeHttpServer.layerServer(() => createServer(), { port: options.port, host: options.host ?? "127.0.0.1" })
+  Layer.unwrap(Effect.sync(() => {
+    const server = createServer()
+    // What is built last goes first: the sessions end before the server waits for its connections to.
+    return Layer.fresh(SessionHost.layerDrain).pipe(
+      Layer.provideMerge(layerCut(server)),
+      Layer.provideMerge(HttpRouter.serve(layer(options.path ?? "/mcp", options), {
+        disableLogger: true,
+        disableListenLog: true
+      })),
+      Layer.provideMerge(
+        NodeHttpServer.layerServer(() => server, { port: options.port, host: options.host ?? "127.0.0.1" })
+      )
     )
-  )
+  }))
+
+/** How long clients have to take the last that is said to them. */
+const lastWordsMillis = 2000
+
+/** Whoever takes nothing does not keep the server from going. */
+const layerCut = (server: Server): Layer.Layer<never> =>
+  Layer.effectDiscard(Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      const timer = setTimeout(() => server.closeAllConnections(), lastWordsMillis)
+      server.once("close", () => clearTimeout(timer))
+    })
+  ))

@@ -13,10 +13,10 @@ export interface AskingParts extends Parts {
   /** Lets go of what an origin's stream is carried over. */
   readonly release: Connection["release"]
   /** Sends a log message, unless the client does not want to hear of it. */
-  readonly log: (
+  logVia(
     message: Omit<Logging.LogMessageParams, "_meta">,
     via: Origin | undefined
-  ) => Effect.Effect<void, RequestError.RequestError>
+  ): Effect.Effect<void, RequestError.RequestError>
 }
 
 /**
@@ -28,14 +28,14 @@ export class AskingContext extends ServedContext<Profile.ClientProfile, AskingPa
   }
 
   get log(): Service["log"] {
-    const { parts: { emit, log }, served } = this
+    const { parts, served } = this
     const dropped = (problem: string) =>
-      Effect.sync(() => emit({ _tag: "NotificationIgnored", method: "notifications/message", problem }))
+      Effect.sync(() => parts.core.emit({ _tag: "NotificationIgnored", method: "notifications/message", problem }))
     return (message) =>
       Effect.suspend(() =>
         served.ended
           ? dropped("its request has ended")
-          : Effect.catch(log(message, served.origin), (error) => dropped(error.message))
+          : Effect.catch(parts.logVia(message, served.origin), (error) => dropped(error.message))
       )
   }
 

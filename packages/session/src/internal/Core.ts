@@ -13,19 +13,20 @@ import type * as Stream from "effect/Stream"
 import type { Limits } from "../Limits.ts"
 import type { InFlight, Session } from "../Session.ts"
 import type { SessionEvent } from "../SessionEvent.ts"
-import { type Connection, type Inbound, type Origin, Transport } from "../Transport.ts"
+import { type Connection, type Hooks, type Inbound, type Origin, Transport } from "../Transport.ts"
 import { TransportError } from "../TransportError.ts"
+import type * as Backlog from "./Backlog.ts"
 import { Batch } from "./Batch.ts"
-import * as Exchanges from "./Exchanges.ts"
-import * as Inflight from "./Inflight.ts"
+import { Exchanges } from "./Exchanges.ts"
+import { Inflight } from "./Inflight.ts"
 import { modifyUnsafe } from "./modify.ts"
-import * as NotificationQueue from "./NotificationQueue.ts"
-import * as Observers from "./Observers.ts"
-import * as Outbox from "./Outbox.ts"
-import * as Replies from "./Replies.ts"
+import { NotificationQueue } from "./NotificationQueue.ts"
+import { Observers } from "./Observers.ts"
+import { Outbox } from "./Outbox.ts"
+import { Replies } from "./Replies.ts"
 import * as SessionDuration from "./SessionDuration.ts"
-import * as Subscriptions from "./Subscriptions.ts"
-import * as Timer from "./Timer.ts"
+import { everything, Subscriptions } from "./Subscriptions.ts"
+import { Timer } from "./Timer.ts"
 
 /** How long interrupted handlers may take to clean up after themselves before the session closes without them. */
 const cleanupMillis = 1000
@@ -49,43 +50,6 @@ export interface Reader {
   readonly deliver: (inbound: Inbound) => void
   /** Nobody will take what belongs to this origin any more. */
   readonly abandon: (origin: Origin) => void
-}
-
-/**
- * What every part of a session works on: its state, its tables, and its end. One session has one, in one scope.
- */
-export interface Core<S extends State> {
-  readonly role: Method.Role
-  readonly limits: Limits
-  readonly context: Context.Context<never>
-  readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
-  readonly connection: Connection
-  readonly timer: Timer.Timer
-  readonly exchanges: Exchanges.Exchanges
-  readonly inflight: Inflight.Inflight
-  readonly outbox: Outbox.Outbox
-  readonly replies: Replies.Replies
-  readonly notifications: NotificationQueue.NotificationQueue
-  readonly observers: Observers.Observers
-  readonly subscriptions: Subscriptions.Subscriptions
-  readonly emit: Observers.Observers["emit"]
-  readonly state: () => S
-  /** Lets an event happen: the handshake machine judges it and moves. */
-  readonly happen: (event: Handshake.Event) => Handshake.Outcome<S>
-  /** Does something whose changes of state are told only when it is done. */
-  readonly quietly: (action: () => void) => void
-  /** Begins to end the session; what is in flight may finish. */
-  readonly end: (
-    event: Handshake.EventOf<"Close" | "TransportEnded" | "Timeout" | "ReceiveInitializeFailure">,
-    mercy?: Mercy
-  ) => void
-  /** One frame could not be sent; some failures are the connection's, and end the session. */
-  readonly failedToSend: (frame: JsonRpc.Frame, error: TransportError) => void
-  /** The connection broke: nothing more can be said. */
-  readonly broken: (error: TransportError) => void
-  /** Begins to read. Called once, when everything that `deliver` needs stands. */
-  readonly read: (reader: Reader) => void
-  readonly closed: Effect.Effect<CloseReason.CloseReason>
 }
 
 /**
@@ -133,6 +97,265 @@ const revisionOf = (state: State): Revision.Revision | undefined =>
 const within = (wait: Effect.Effect<unknown>, millis: number): Effect.Effect<void> =>
   Effect.asVoid(Effect.timeoutOption(Effect.interruptible(wait), Duration.millis(millis)))
 
+/** What makes one session begin to end. */
+type Ending = Handshake.EventOf<"Close" | "TransportEnded" | "Timeout" | "ReceiveInitializeFailure">
+
+/** What a core stands on. */
+interface Foundation<S extends State> {
+  readonly side: Side<S>
+  readonly surroundings: Surroundings
+  readonly limits: Limits
+  readonly observe: ((event: SessionEvent) => void) | undefined
+  readonly connection: Connection
+  readonly connectionScope: Scope.Closeable
+}
+
+/**
+ * What every part of a session works on: its state, its tables, and its end. One session has one, in one scope. There may be
+ * thousands in one process, most of which do nothing: what a session may never need is made when it does.
+ */
+export class Core<S extends State> {
+  readonly role: Method.Role
+  readonly limits: Limits
+  readonly context: Context.Context<never>
+  readonly clock: Clock.Clock
+  readonly connection: Connection
+  readonly observe: ((event: SessionEvent) => void) | undefined
+  readonly bounds: Backlog.Bounds
+  readonly timer: Timer
+  readonly exchanges: Exchanges
+  readonly inflight: Inflight
+  readonly outbox: Outbox
+  readonly replies: Replies
+  readonly notifications: NotificationQueue
+  readonly observers: Observers
+  readonly subscriptions: Subscriptions
+  readonly #side: Side<S>
+  readonly #state: Ref.Ref<S>
+  readonly #closed = Deferred.makeUnsafe<CloseReason.CloseReason>()
+  readonly #connectionScope: Scope.Closeable
+  readonly #connectedAt: number
+  #reader: Fiber.Fiber<void> | undefined
+  /** What an observer does about a change of state must not come before what changed it is on its way. */
+  #held: Array<SessionEvent> | undefined
+
+  constructor({ connection, connectionScope, limits, observe, side, surroundings }: Foundation<S>) {
+    this.role = side.role
+    this.limits = limits
+    this.context = surroundings.context
+    this.clock = surroundings.clock
+    this.connection = connection
+    this.observe = observe
+    this.bounds = { capacity: limits.notifications, bytes: limits.notificationBytes }
+    this.#side = side
+    this.#state = Ref.makeUnsafe<S>(side.initial)
+    this.#connectionScope = connectionScope
+    this.timer = new Timer(this)
+    this.exchanges = new Exchanges(side.firstId)
+    this.inflight = new Inflight(limits)
+    this.outbox = new Outbox(this)
+    this.replies = new Replies(this)
+    this.notifications = new NotificationQueue(this)
+    this.observers = new Observers(this)
+    this.subscriptions = new Subscriptions(this.bounds)
+    this.#connectedAt = this.timer.now()
+    if (limits.opening !== Number.POSITIVE_INFINITY) this.timer.watch(this.#connectedAt + limits.opening)
+  }
+
+  fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E> {
+    return Effect.runForkWith(this.context)(effect)
+  }
+
+  emit(event: SessionEvent, bytes?: number): void {
+    this.observers.emit(event, bytes)
+  }
+
+  state(): S {
+    return Ref.getUnsafe(this.#state)
+  }
+
+  /** Lets an event happen: the handshake machine judges it and moves. */
+  happen(event: Handshake.Event): Handshake.Outcome<S> {
+    const before = this.state()
+    const outcome = modifyUnsafe<S, Handshake.Outcome<S>>(this.#state, (state) => {
+      const outcome = this.#side.transition(state, event)
+      return [outcome, outcome._tag === "Moved" ? outcome.state : state]
+    })
+    if (outcome._tag === "Moved" && outcome.state._tag !== before._tag) {
+      const event: SessionEvent = { _tag: "StateChanged", from: before._tag, to: outcome.state._tag }
+      if (this.#held === undefined) this.emit(event)
+      else this.#held.push(event)
+    }
+    return outcome
+  }
+
+  /** Does something whose changes of state are told only when it is done. */
+  quietly(action: () => void): void {
+    const events: Array<SessionEvent> = this.#held = []
+    action()
+    this.#held = undefined
+    for (const event of events) this.emit(event)
+  }
+
+  /** Begins to end the session; what is in flight may finish. */
+  end(event: Ending, mercy: Mercy = "Finish"): void {
+    const before = this.state()
+    const outcome = this.happen(event)
+    if (outcome._tag !== "Moved" || (outcome.does !== "End" && outcome.does !== "Finish")) {
+      this.#hurry(event, mercy)
+      return
+    }
+    this.exchanges.close(event.reason)
+    this.#side.onEnd(event.reason)
+    // Told by whoever watches the fiber, not by the fiber: when the end is known, nothing of the session is left.
+    this.fork(Effect.uninterruptible(this.#teardown(event.reason, revisionOf(before)))).addObserver(() => {
+      this.#side.onClosed?.(event.reason)
+      Deferred.doneUnsafe(this.#closed, Exit.succeed(event.reason))
+    })
+    if (mercy !== "Finish") this.#giveUp(mercy)
+  }
+
+  /** One frame could not be sent; some failures are the connection's, and end the session. */
+  failedToSend(frame: JsonRpc.Frame, error: TransportError): void {
+    this.emit({ _tag: "SendFailed", method: "method" in frame ? frame.method : undefined, error })
+    if (error.reason._tag === "WriteFailed" || error.reason._tag === "PeerEnded") this.broken(error)
+  }
+
+  /** The connection broke: nothing more can be said. */
+  broken(error: TransportError): void {
+    this.end({ _tag: "TransportEnded", reason: reasonOf(error) }, "None")
+  }
+
+  /** The peer takes no bytes. */
+  stalled(): void {
+    this.end({ _tag: "TransportEnded", reason: { _tag: "PeerStalled", afterMillis: this.limits.write } }, "None")
+  }
+
+  /** The peer asks on and on and takes no replies. */
+  overflowed(waiting: number): void {
+    this.end({ _tag: "TransportEnded", reason: { _tag: "RepliesOverflow", waiting } }, "None")
+  }
+
+  /** An observer made a mistake. */
+  observerThrew(thrown: unknown): void {
+    this.fork(Effect.logError("a session's observer threw", thrown))
+  }
+
+  /** Ends what is due by now, and says when the next will be. */
+  expire(now: number): number {
+    return Math.min(this.exchanges.expire(now), this.outbox.expire(now), this.#expireOpening(now))
+  }
+
+  /** Begins to read. Called once, when everything that `deliver` needs stands. */
+  read(reader: Reader): void {
+    const hooks: Hooks = {
+      abandon: (origin) => reader.abandon(origin),
+      report: (event) => this.emit(event)
+    }
+    const reading = Effect.suspend(() => this.connection.run((inbound) => reader.deliver(inbound), hooks))
+    // Yields first, so that whoever made the session has it before its first frame is delivered.
+    this.#reader = this.fork(
+      Effect.matchCause(Effect.andThen(Effect.yieldNow, reading), {
+        onSuccess: ({ exit, writable }) =>
+          this.end({ _tag: "TransportEnded", reason: { _tag: "PeerEnded", exit } }, writable ? "Finish" : "Listen"),
+        onFailure: (cause) => {
+          const failure = Cause.squash(cause)
+          if (failure instanceof TransportError) this.broken(failure)
+          else this.end({ _tag: "TransportEnded", reason: { _tag: "TransportFailed", cause: failure } }, "None")
+        }
+      })
+    )
+  }
+
+  /** Waits until the session has ended, and says why. */
+  get closed(): Effect.Effect<CloseReason.CloseReason> {
+    return Deferred.await(this.#closed)
+  }
+
+  /** Ends the session, and waits until it has ended. */
+  get close(): Effect.Effect<CloseReason.CloseReason> {
+    return Effect.suspend(() => {
+      this.end({ _tag: "Close", reason: CloseReason.requested })
+      return this.closed
+    })
+  }
+
+  #expireOpening(now: number): number {
+    if (this.state()._tag !== "Opening") return Number.POSITIVE_INFINITY
+    const openBy = this.#connectedAt + this.limits.opening
+    if (openBy > now) return openBy
+    this.end({ _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis: this.limits.opening } }, "None")
+    return Number.POSITIVE_INFINITY
+  }
+
+  /** None of them gets a reply any more; what is in one batch with them need not wait for theirs. */
+  #interruptAll(): void {
+    for (const { origin } of this.inflight.interruptAll()) if (origin instanceof Batch) this.replies.settle(origin)
+  }
+
+  #giveUp(mercy: Mercy): void {
+    this.#interruptAll()
+    if (mercy === "None") this.notifications.stop()
+    this.outbox.stop()
+  }
+
+  /** It is ending already. An end without mercy hurries it, and so does this side's wish after the peer's has been granted. */
+  #hurry(event: Ending, mercy: Mercy): void {
+    const state: State = this.state()
+    if (!("reason" in state)) return
+    if (mercy !== "Finish") return this.#giveUp(mercy)
+    if (event._tag !== "Close" || state.reason._tag === "Requested") return
+    this.#interruptAll()
+    this.notifications.stop()
+  }
+
+  #unfinished() {
+    const method = this.notifications.unfinished()
+    return method === undefined ? this.inflight.unfinished() : [...this.inflight.unfinished(), { method, count: 1 }]
+  }
+
+  #teardown(reason: CloseReason.CloseReason, revision: Revision.Revision | undefined): Effect.Effect<void> {
+    const { inflight, limits, notifications, outbox, timer } = this
+    const handled = Effect.andThen(inflight.drained, notifications.drained)
+    return Effect.gen({ self: this }, function*() {
+      const began = timer.now()
+      yield* within(handled, limits.gracefulClose)
+      this.#interruptAll()
+      notifications.stop()
+      yield* within(handled, cleanupMillis)
+      // Before the transport's own ladder, all of it together takes no more than three seconds beyond what handlers have.
+      const left = limits.gracefulClose + beyondMillis - (timer.now() - began)
+      yield* within(outbox.flushed, Math.max(Math.min(limits.gracefulClose, left), 0))
+      outbox.stop()
+      timer.stop()
+      this.#reader?.interruptUnsafe()
+      yield* Scope.close(this.#connectionScope, Exit.void)
+      if (this.#reader !== undefined) yield* within(Fiber.await(this.#reader), cleanupMillis)
+      this.happen({ _tag: "Drained" })
+      const millis = timer.now() - this.#connectedAt
+      yield* SessionDuration.record({ role: this.role, reason, revision, millis })
+      this.emit({ _tag: "Closed", reason, unfinished: this.#unfinished() })
+      this.observers.end()
+      this.subscriptions.end()
+    })
+  }
+}
+
+/** What of a core does not depend on which side it is of. */
+export type AnyCore = Pick<
+  Core<State>,
+  | "connection"
+  | "context"
+  | "emit"
+  | "exchanges"
+  | "failedToSend"
+  | "happen"
+  | "limits"
+  | "outbox"
+  | "state"
+  | "timer"
+>
+
 /**
  * Connects. Leaving the scope closes the session and waits until it has closed.
  */
@@ -143,235 +366,35 @@ export const make = Effect.fnUntraced(function*<S extends State>(
     readonly observe: ((event: SessionEvent) => void) | undefined
   }
 ): Effect.fn.Return<Core<S>, TransportError, Scope.Scope> {
-  const { clock, context, limits, transport } = options
-  const fork = Effect.runForkWith(context)
-  const connectionScope = yield* Scope.fork(yield* Effect.scope)
+  const { limits, observe, transport } = options
+  const connectionScope = Scope.makeUnsafe()
+  let core: Core<S> | undefined
+  yield* Effect.addFinalizer((exit) => core === undefined ? Scope.close(connectionScope, exit) : core.close)
   const connection = yield* Scope.provide(transport.connect, connectionScope).pipe(
     Effect.onError((cause) => Scope.close(connectionScope, Exit.failCause(cause)))
   )
-
-  const stateRef = Ref.makeUnsafe<S>(side.initial)
-  const closed = Deferred.makeUnsafe<CloseReason.CloseReason>()
-  const bounds = { capacity: limits.notifications, bytes: limits.notificationBytes }
-  const observers = Observers.make({
-    bounds,
-    observe: options.observe,
-    onThrow: (thrown) => {
-      fork(Effect.logError("a session's observer threw", thrown))
-    }
-  })
-  const subscriptions = Subscriptions.make(bounds)
-  const exchanges = Exchanges.make(side.firstId)
-  const inflight = Inflight.make({ requests: limits.incoming, bytes: limits.incomingBytes })
-  const notifications = NotificationQueue.make({ fork, bounds })
-
-  // What an observer does about a change of state must not come before what changed it is on its way.
-  let held: Array<SessionEvent> | undefined
-  const announce = (event: SessionEvent) => held === undefined ? observers.emit(event) : held.push(event)
-  const quietly = (action: () => void) => {
-    const events: Array<SessionEvent> = held = []
-    action()
-    held = undefined
-    events.forEach(observers.emit)
-  }
-
-  const happen = (event: Handshake.Event) => {
-    const before = Ref.getUnsafe(stateRef)
-    const outcome = modifyUnsafe<S, Handshake.Outcome<S>>(stateRef, (state) => {
-      const outcome = side.transition(state, event)
-      return [outcome, outcome._tag === "Moved" ? outcome.state : state]
-    })
-    if (outcome._tag === "Moved" && outcome.state._tag !== before._tag) {
-      announce({ _tag: "StateChanged", from: before._tag, to: outcome.state._tag })
-    }
-    return outcome
-  }
-
-  const timer = Timer.make({
-    clock,
-    fork,
-    expire: (now) => Math.min(exchanges.expire(now), outbox.expire(now), opening(now))
-  })
-  const connectedAt = timer.now()
-  const openBy = connectedAt + limits.opening
-  const opening = (now: number): number => {
-    if (Ref.getUnsafe(stateRef)._tag !== "Opening") return Number.POSITIVE_INFINITY
-    if (openBy > now) return openBy
-    end({ _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis: limits.opening } }, "None")
-    return Number.POSITIVE_INFINITY
-  }
-
-  const onOverflow = (waiting: number) =>
-    end({ _tag: "TransportEnded", reason: { _tag: "RepliesOverflow", waiting } }, "None")
-
-  const outbox = Outbox.make({
-    connection,
-    fork,
-    timer,
-    capacity: limits.outgoing,
-    replyCapacity: limits.replies,
-    writeMillis: limits.write,
-    onStalled: () =>
-      end({ _tag: "TransportEnded", reason: { _tag: "PeerStalled", afterMillis: limits.write } }, "None"),
-    onOverflow
-  })
-
-  const failedToSend: Core<S>["failedToSend"] = (frame, error) => {
-    observers.emit({ _tag: "SendFailed", method: "method" in frame ? frame.method : undefined, error })
-    if (error.reason._tag === "WriteFailed" || error.reason._tag === "PeerEnded") broken(error)
-  }
-  const replies = Replies.make({
-    connection,
-    outbox,
-    capacity: limits.replies,
-    onFailed: failedToSend,
-    onOverflow
-  })
-
-  /** None of them gets a reply any more; what is in one batch with them need not wait for theirs. */
-  const interruptAll = () => {
-    for (const { origin } of inflight.interruptAll()) if (origin instanceof Batch) replies.settle(origin)
-  }
-
-  const giveUp = (mercy: Mercy) => {
-    interruptAll()
-    if (mercy === "None") notifications.stop()
-    outbox.stop()
-  }
-
-  /** It is ending already. An end without mercy hurries it, and so does this side's wish after the peer's has been granted. */
-  const hurry = (event: { readonly _tag: string }, mercy: Mercy) => {
-    const state = Ref.getUnsafe(stateRef)
-    if (!("reason" in state)) return
-    if (mercy !== "Finish") return giveUp(mercy)
-    if (event._tag !== "Close" || state.reason._tag === "Requested") return
-    interruptAll()
-    notifications.stop()
-  }
-
-  const end: Core<S>["end"] = (event, mercy = "Finish") => {
-    const before = Ref.getUnsafe(stateRef)
-    const outcome = happen(event)
-    if (outcome._tag !== "Moved" || (outcome.does !== "End" && outcome.does !== "Finish")) {
-      hurry(event, mercy)
-      return
-    }
-    exchanges.close(event.reason)
-    side.onEnd(event.reason)
-    // Told by whoever watches the fiber, not by the fiber: when the end is known, nothing of the session is left.
-    fork(Effect.uninterruptible(teardown(event.reason, revisionOf(before)))).addObserver(() => {
-      side.onClosed?.(event.reason)
-      Deferred.doneUnsafe(closed, Exit.succeed(event.reason))
-    })
-    if (mercy !== "Finish") giveUp(mercy)
-  }
-
-  const handled = Effect.andThen(inflight.drained, notifications.drained)
-
-  const unfinished = () => {
-    const method = notifications.unfinished()
-    return method === undefined ? inflight.unfinished() : [...inflight.unfinished(), { method, count: 1 }]
-  }
-
-  const teardown = Effect.fnUntraced(function*(
-    reason: CloseReason.CloseReason,
-    revision: Revision.Revision | undefined
-  ) {
-    const began = timer.now()
-    yield* within(handled, limits.gracefulClose)
-    interruptAll()
-    notifications.stop()
-    yield* within(handled, cleanupMillis)
-    // Before the transport's own ladder, all of it together takes no more than three seconds beyond what handlers have.
-    const left = limits.gracefulClose + beyondMillis - (timer.now() - began)
-    yield* within(outbox.flushed, Math.max(Math.min(limits.gracefulClose, left), 0))
-    outbox.stop()
-    timer.stop()
-    reader?.interruptUnsafe()
-    yield* Scope.close(connectionScope, Exit.void)
-    if (reader !== undefined) yield* within(Fiber.await(reader), cleanupMillis)
-    happen({ _tag: "Drained" })
-    yield* SessionDuration.record({ role: side.role, reason, revision, millis: timer.now() - connectedAt })
-    observers.emit({ _tag: "Closed", reason, unfinished: unfinished() })
-    observers.end()
-    subscriptions.end()
-  })
-
-  const broken = (error: TransportError) => end({ _tag: "TransportEnded", reason: reasonOf(error) }, "None")
-
-  let reader: Fiber.Fiber<void> | undefined
-  const read: Core<S>["read"] = ({ abandon, deliver }) => {
-    // Yields first, so that whoever made the session has it before its first frame is delivered.
-    reader = fork(
-      Effect.matchCause(Effect.andThen(Effect.yieldNow, connection.run(deliver, { abandon, report: observers.emit })), {
-        onSuccess: ({ exit, writable }) =>
-          end({ _tag: "TransportEnded", reason: { _tag: "PeerEnded", exit } }, writable ? "Finish" : "Listen"),
-        onFailure: (cause) => {
-          const failure = Cause.squash(cause)
-          if (failure instanceof TransportError) broken(failure)
-          else end({ _tag: "TransportEnded", reason: { _tag: "TransportFailed", cause: failure } }, "None")
-        }
-      })
-    )
-  }
-
-  const core: Core<S> = {
-    role: side.role,
-    limits,
-    context,
-    fork,
-    connection,
-    timer,
-    exchanges,
-    inflight,
-    outbox,
-    replies,
-    notifications,
-    observers,
-    subscriptions,
-    emit: observers.emit,
-    state: () => Ref.getUnsafe(stateRef),
-    happen,
-    quietly,
-    end,
-    failedToSend,
-    broken,
-    read,
-    closed: Deferred.await(closed)
-  }
-
-  yield* Effect.addFinalizer(() => {
-    end({ _tag: "Close", reason: CloseReason.requested })
-    return core.closed
-  })
-  if (limits.opening !== Number.POSITIVE_INFINITY) timer.watch(openBy)
-
+  core = new Core({ side, surroundings: options, limits, observe, connection, connectionScope })
+  // The session's scope may have been closed while the connection was made.
+  if (connectionScope.state._tag === "Closed") yield* core.close
   return core
 })
 
 /** How much is in flight now. */
 export const inFlight = <S extends State>({ exchanges, inflight }: Core<S>): Effect.Effect<InFlight> =>
-  Effect.sync(() => ({ sent: exchanges.size(), served: inflight.size() }))
+  Effect.sync(() => ({ sent: exchanges.size, served: inflight.size }))
 
 /** Everything the peer sends, as it came. */
-export const messages = <S extends State>(core: Core<S>): Stream.Stream<JsonRpc.Message> =>
-  core.subscriptions.follow(Subscriptions.everything)
-
-/** Ends the session, and waits until it has ended. */
-export const close = <S extends State>(core: Core<S>): Effect.Effect<CloseReason.CloseReason> =>
-  Effect.suspend(() => {
-    core.end({ _tag: "Close", reason: CloseReason.requested })
-    return core.closed
-  })
+export const messages = <S extends State>({ subscriptions }: Core<S>): Stream.Stream<JsonRpc.Message> =>
+  subscriptions.follow(everything)
 
 /**
  * What both sides offer of their session.
  */
 export const session = <S extends State>(core: Core<S>): Session<S> => ({
-  state: Effect.sync(core.state),
+  state: Effect.sync(() => core.state()),
   inFlight: inFlight(core),
   events: core.observers.events,
   messages: messages(core),
-  close: close(core),
+  close: core.close,
   closed: core.closed
 })

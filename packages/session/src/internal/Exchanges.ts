@@ -42,33 +42,6 @@ export type Table =
   | { readonly _tag: "Open"; readonly exchanges: HashMap.HashMap<RequestId.RequestId, Exchange> }
   | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason }
 
-/**
- * The requests of this side that are in flight. Matching is by id, type included: `1` is not `"1"`.
- */
-export interface Exchanges {
-  /** Reserves the next id. Once the table is closed it gives the reason instead, so nothing slips in behind the sweep. */
-  readonly open: (options: {
-    readonly method: string
-    readonly progress: ProgressMailbox | undefined
-    readonly openedAt: number
-    readonly deadline: number
-    readonly allowedMillis: number
-    readonly extendsTo: number | undefined
-    readonly onAnswer: ((response: JsonRpc.Response) => void) | undefined
-  }) => Exchange | CloseReason.CloseReason
-  /** Gives out an id without opening anything. */
-  readonly mint: () => number
-  readonly find: (id: RequestId.RequestId) => Exchange | undefined
-  /** What a response to an exchange that is no more must be. */
-  readonly recall: (id: RequestId.RequestId) => "Late" | "Duplicate" | "Unknown"
-  readonly remove: (exchange: Exchange) => void
-  /** Ends what is due by now, and says when the next one will be. */
-  readonly expire: (now: number) => number
-  /** Ends everything, for good. */
-  readonly close: (reason: CloseReason.CloseReason) => void
-  readonly size: () => number
-}
-
 const complete = (
   exchange: Exchange,
   outcome: Exclude<Exchange["outcome"], "Pending">,
@@ -123,70 +96,110 @@ export const isExchange = (opened: Exchange | CloseReason.CloseReason): opened i
 /** How many of the requests that were given up are remembered. */
 const remembered = 1024
 
-export const make = (firstId: number): Exchanges => {
-  const table = Ref.makeUnsafe<Table>({ _tag: "Open", exchanges: HashMap.empty() })
-  let nextId = firstId
-  // The newest of the requests that were given up, so that a late response is known from one that comes twice.
-  const abandoned = new Set<RequestId.RequestId>()
+/** What is said about an exchange that is opened. */
+export type Opening = Pick<
+  Exchange,
+  "method" | "progress" | "openedAt" | "deadline" | "allowedMillis" | "extendsTo" | "onAnswer"
+>
 
-  const current = () => {
-    const state = Ref.getUnsafe(table)
-    return state._tag === "Open" ? state.exchanges : HashMap.empty<RequestId.RequestId, Exchange>()
+const none: Table = { _tag: "Open", exchanges: HashMap.empty() }
+
+/**
+ * The requests of this side that are in flight. Matching is by id, type included: `1` is not `"1"`.
+ */
+export class Exchanges {
+  readonly #table = Ref.makeUnsafe<Table>(none)
+  readonly #firstId: number
+  #nextId: number
+  /** The newest of the requests that were given up, so that a late response is known from one that comes twice. */
+  #abandoned: Set<RequestId.RequestId> | undefined
+
+  constructor(firstId: number) {
+    this.#firstId = firstId
+    this.#nextId = firstId
   }
 
-  return {
-    open: ({ allowedMillis, deadline, extendsTo, method, onAnswer, openedAt, progress }) =>
-      modifyUnsafe<Table, Exchange | CloseReason.CloseReason>(table, (state) => {
-        if (state._tag === "Closed") return [state.reason, state]
-        const exchange: Exchange = {
-          id: nextId++,
-          method,
-          response: Deferred.makeUnsafe(),
-          progress,
-          deadline,
-          openedAt,
-          allowedMillis,
-          extendsTo,
-          onAnswer,
-          outcome: "Pending",
-          handed: false,
-          givenUp: progress === undefined ? undefined : Deferred.makeUnsafe(),
-          stream: undefined
-        }
-        return [exchange, { _tag: "Open", exchanges: HashMap.set(state.exchanges, exchange.id, exchange) }]
-      }),
-    mint: () => nextId++,
-    find: (id) => Option.getOrUndefined(HashMap.get(current(), id)),
-    recall: (id) =>
-      typeof id !== "number" || id < firstId || id >= nextId ? "Unknown" : abandoned.has(id) ? "Late" : "Duplicate",
-    remove: (exchange) => {
-      if (exchange.outcome === "Abandoned") {
-        abandoned.add(exchange.id)
-        if (abandoned.size > remembered) abandoned.delete(abandoned.values().next().value ?? exchange.id)
+  get size(): number {
+    return HashMap.size(this.#current)
+  }
+
+  /** Reserves the next id. Once the table is closed it gives the reason instead, so nothing slips in behind the sweep. */
+  open(opening: Opening): Exchange | CloseReason.CloseReason {
+    return modifyUnsafe<Table, Exchange | CloseReason.CloseReason>(this.#table, (state) => {
+      if (state._tag === "Closed") return [state.reason, state]
+      const { allowedMillis, deadline, extendsTo, method, onAnswer, openedAt, progress } = opening
+      const exchange: Exchange = {
+        id: this.mint(),
+        method,
+        response: Deferred.makeUnsafe(),
+        progress,
+        deadline,
+        openedAt,
+        allowedMillis,
+        extendsTo,
+        onAnswer,
+        outcome: "Pending",
+        handed: false,
+        givenUp: progress === undefined ? undefined : Deferred.makeUnsafe(),
+        stream: undefined
       }
-      modifyUnsafe<Table, void>(table, (state) =>
+      return [exchange, { _tag: "Open", exchanges: HashMap.set(state.exchanges, exchange.id, exchange) }]
+    })
+  }
+
+  /** Gives out an id without opening anything. */
+  mint(): number {
+    return this.#nextId++
+  }
+
+  find(id: RequestId.RequestId): Exchange | undefined {
+    return Option.getOrUndefined(HashMap.get(this.#current, id))
+  }
+
+  /** What a response to an exchange that is no more must be. */
+  recall(id: RequestId.RequestId): "Late" | "Duplicate" | "Unknown" {
+    if (typeof id !== "number" || id < this.#firstId || id >= this.#nextId) return "Unknown"
+    return this.#abandoned?.has(id) === true ? "Late" : "Duplicate"
+  }
+
+  remove(exchange: Exchange): void {
+    if (exchange.outcome === "Abandoned") {
+      this.#abandoned ??= new Set()
+      this.#abandoned.add(exchange.id)
+      if (this.#abandoned.size > remembered) {
+        this.#abandoned.delete(this.#abandoned.values().next().value ?? exchange.id)
+      }
+    }
+    modifyUnsafe<Table, void>(this.#table, (state) =>
+      state._tag === "Closed"
+        ? [undefined, state]
+        : [undefined, { _tag: "Open", exchanges: HashMap.remove(state.exchanges, exchange.id) }])
+  }
+
+  /** Ends what is due by now, and says when the next one will be. */
+  expire(now: number): number {
+    let next = Number.POSITIVE_INFINITY
+    for (const exchange of HashMap.values(this.#current)) {
+      if (exchange.deadline > now) next = Math.min(next, exchange.deadline)
+      else fail(exchange, { _tag: "Timeout", afterMillis: waited(exchange) })
+    }
+    return next
+  }
+
+  /** Ends everything, for good. */
+  close(reason: CloseReason.CloseReason): void {
+    const swept = modifyUnsafe<Table, HashMap.HashMap<RequestId.RequestId, Exchange>>(
+      this.#table,
+      (state) =>
         state._tag === "Closed"
-          ? [undefined, state]
-          : [undefined, { _tag: "Open", exchanges: HashMap.remove(state.exchanges, exchange.id) }])
-    },
-    expire: (now) => {
-      let next = Number.POSITIVE_INFINITY
-      for (const exchange of HashMap.values(current())) {
-        if (exchange.deadline > now) next = Math.min(next, exchange.deadline)
-        else fail(exchange, { _tag: "Timeout", afterMillis: waited(exchange) })
-      }
-      return next
-    },
-    close: (reason) => {
-      const swept = modifyUnsafe<Table, HashMap.HashMap<RequestId.RequestId, Exchange>>(
-        table,
-        (state) =>
-          state._tag === "Closed"
-            ? [HashMap.empty(), state]
-            : [state.exchanges, { _tag: "Closed", reason }]
-      )
-      for (const exchange of HashMap.values(swept)) fail(exchange, { _tag: "Closed", reason })
-    },
-    size: () => HashMap.size(current())
+          ? [HashMap.empty(), state]
+          : [state.exchanges, { _tag: "Closed", reason }]
+    )
+    for (const exchange of HashMap.values(swept)) fail(exchange, { _tag: "Closed", reason })
+  }
+
+  get #current(): HashMap.HashMap<RequestId.RequestId, Exchange> {
+    const state = Ref.getUnsafe(this.#table)
+    return state._tag === "Open" ? state.exchanges : HashMap.empty()
   }
 }

@@ -36,6 +36,8 @@ export class HostedSession {
   usedAt: number
   /** How many hold it. */
   held = 0
+  /** It would be idle, but for its requests in flight: it is in use until the host sees that they have ended. */
+  busy = false
   phase: "Opening" | "Live" | "Ending" = "Opening"
   /** The store keeps it when it ends, since it goes on elsewhere or later. */
   kept = false
@@ -62,7 +64,7 @@ export class HostedSession {
   /** How many requests are in flight, of both sides together. */
   get inFlight(): number {
     const { core } = this.session
-    return core.inflight.size() + core.exchanges.size()
+    return core.inflight.size + core.exchanges.size
   }
 
   begin(session: ServedSession): void {

@@ -3,6 +3,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
+import type { Limits } from "../Limits.ts"
 import type { Principal } from "../Principal.ts"
 import type { Origin } from "../Transport.ts"
 
@@ -28,94 +29,116 @@ export interface Served {
   fiber: Fiber.Fiber<unknown, unknown> | undefined
 }
 
-/**
- * The requests of the peer that are being served. The reply, a cancellation and the end of the session each try to claim an
- * entry, in one step; whoever gets it acts, the others find nothing.
- */
-export interface Inflight {
-  /** Puts an entry in, or says why there is no room for it. Its id must be free. */
-  readonly open: (served: Served) => string | undefined
-  /** The one with this id that nobody has claimed. */
-  readonly find: (id: RequestId.RequestId) => Served | undefined
-  /** Those that nobody has claimed. */
-  readonly all: () => ReadonlyArray<Served>
-  /** Is there one with this id that will have a reply, or whose reply is not on its way yet? */
-  readonly isTaken: (id: RequestId.RequestId) => boolean
-  /** Claims the entry, which will have no reply; its id is free again. */
-  readonly claim: (served: Served) => boolean
-  /** Claims the entry for its reply; its id is free when that is on its way. */
-  readonly answer: (served: Served) => boolean
-  /** The handler's fiber has ended, and its reply is on its way if it has one. */
-  readonly release: (served: Served) => void
-  /** Claims everything and interrupts the handlers; those whose requests will have no reply now. */
-  readonly interruptAll: () => ReadonlyArray<Served>
-  /** Waits until no handler's fiber is left. */
-  readonly drained: Effect.Effect<void>
-  /** How many handlers' fibers are left, by method. */
-  readonly unfinished: () => ReadonlyArray<{ readonly method: string; readonly count: number }>
-  readonly size: () => number
-}
-
 /** Stops a handler. One that is just being started has no fiber yet; whoever starts it looks at `ended` next. */
 export const interrupt = (served: Served): void => {
   served.ended = true
   served.fiber?.interruptUnsafe()
 }
 
-export const make = (capacity: { readonly requests: number; readonly bytes: number }): Inflight => {
-  const table = new Map<RequestId.RequestId, Served>()
-  // An entry leaves the table with its reply or its claim; its fiber may live on for a moment, or longer if it cannot be interrupted.
-  const running = new Set<Served>()
-  let bytes = 0
-  const waiters: Array<Deferred.Deferred<void>> = []
+/**
+ * The requests of the peer that are being served. The reply, a cancellation and the end of the session each try to claim an
+ * entry, in one step; whoever gets it acts, the others find nothing.
+ */
+export class Inflight {
+  readonly #limits: Limits
+  #table: Map<RequestId.RequestId, Served> | undefined
+  /** Those that have been claimed: their handlers' fibers may live on for a moment, or longer if they cannot be interrupted. */
+  #claimed: Set<Served> | undefined
+  #bytes = 0
+  #waiters: Array<Deferred.Deferred<void>> | undefined
 
-  const isOurs = (served: Served): boolean => table.get(served.id) === served
+  constructor(limits: Limits) {
+    this.#limits = limits
+  }
 
-  const claim = (served: Served): boolean => !served.answered && isOurs(served) && table.delete(served.id)
+  /** How many handlers' fibers there are, or replies that are not on their way. */
+  get size(): number {
+    return (this.#table?.size ?? 0) + (this.#claimed?.size ?? 0)
+  }
 
-  return {
-    open: (served) => {
-      if (running.size >= capacity.requests) return `${capacity.requests} requests are in flight`
-      if (bytes + served.bytes > capacity.bytes) return `the requests in flight may have ${capacity.bytes} bytes`
-      running.add(served)
-      bytes += served.bytes
-      table.set(served.id, served)
-      return undefined
-    },
-    find: (id) => {
-      const served = table.get(id)
-      return served?.answered === true ? undefined : served
-    },
-    all: () => Array.from(table.values()).filter(({ answered }) => !answered),
-    isTaken: (id) => table.has(id),
-    claim,
-    answer: (served) => {
-      if (served.answered || !isOurs(served)) return false
-      served.answered = true
-      return true
-    },
-    release: (served) => {
-      if (isOurs(served)) table.delete(served.id)
-      if (running.delete(served)) bytes -= served.bytes
-      if (running.size === 0) { for (const waiter of waiters.splice(0)) Deferred.doneUnsafe(waiter, Exit.void) }
-    },
-    interruptAll: () => {
-      const all = Array.from(running)
-      const claimed = all.filter(claim)
-      all.forEach(interrupt)
-      return claimed
-    },
-    drained: Effect.suspend(() => {
-      if (running.size === 0) return Effect.void
+  /** Puts an entry in, or says why there is no room for it. Its id must be free. */
+  open(served: Served): string | undefined {
+    const { incoming, incomingBytes } = this.#limits
+    if (this.size >= incoming) return `${incoming} requests are in flight`
+    if (this.#bytes + served.bytes > incomingBytes) return `the requests in flight may have ${incomingBytes} bytes`
+    this.#bytes += served.bytes
+    this.#table ??= new Map()
+    this.#table.set(served.id, served)
+    return undefined
+  }
+
+  /** The one with this id that nobody has claimed. */
+  find(id: RequestId.RequestId): Served | undefined {
+    const served = this.#table?.get(id)
+    return served?.answered === true ? undefined : served
+  }
+
+  /** Those that nobody has claimed. */
+  all(): ReadonlyArray<Served> {
+    return Array.from(this.#table?.values() ?? []).filter(({ answered }) => !answered)
+  }
+
+  /** Is there one with this id that will have a reply, or whose reply is not on its way yet? */
+  isTaken(id: RequestId.RequestId): boolean {
+    return this.#table?.has(id) === true
+  }
+
+  /** Claims the entry, which will have no reply; its id is free again. */
+  claim(served: Served): boolean {
+    if (served.answered || !this.#isOurs(served)) return false
+    this.#table?.delete(served.id)
+    this.#claimed ??= new Set()
+    this.#claimed.add(served)
+    return true
+  }
+
+  /** Claims the entry for its reply; its id is free when that is on its way. */
+  answer(served: Served): boolean {
+    if (served.answered || !this.#isOurs(served)) return false
+    served.answered = true
+    return true
+  }
+
+  /** The handler's fiber has ended, and its reply is on its way if it has one. */
+  release(served: Served): void {
+    const left = this.#isOurs(served) ? this.#table?.delete(served.id) : this.#claimed?.delete(served)
+    if (left === true) this.#bytes -= served.bytes
+    if (this.#waiters !== undefined && this.size === 0) {
+      for (const waiter of this.#waiters.splice(0)) Deferred.doneUnsafe(waiter, Exit.void)
+    }
+  }
+
+  /** Claims everything and interrupts the handlers; those whose requests will have no reply now. */
+  interruptAll(): ReadonlyArray<Served> {
+    const all = this.#running()
+    const claimed = all.filter((served) => this.claim(served))
+    all.forEach(interrupt)
+    return claimed
+  }
+
+  /** Waits until no handler's fiber is left. */
+  get drained(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (this.size === 0) return Effect.void
       const waiter = Deferred.makeUnsafe<void>()
-      waiters.push(waiter)
+      this.#waiters ??= []
+      this.#waiters.push(waiter)
       return Deferred.await(waiter)
-    }),
-    unfinished: () => {
-      const counts = new Map<string, number>()
-      for (const served of running) counts.set(served.method, (counts.get(served.method) ?? 0) + 1)
-      return Array.from(counts, ([method, count]) => ({ method, count }))
-    },
-    size: () => running.size
+    })
+  }
+
+  /** How many handlers' fibers are left, by method. */
+  unfinished(): ReadonlyArray<{ readonly method: string; readonly count: number }> {
+    const counts = new Map<string, number>()
+    for (const served of this.#running()) counts.set(served.method, (counts.get(served.method) ?? 0) + 1)
+    return Array.from(counts, ([method, count]) => ({ method, count }))
+  }
+
+  #running(): ReadonlyArray<Served> {
+    return [...this.#claimed ?? [], ...this.#table?.values() ?? []]
+  }
+
+  #isOurs(served: Served): boolean {
+    return this.#table?.get(served.id) === served
   }
 }

@@ -4,71 +4,80 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Backlog from "./Backlog.ts"
 
-/**
- * The peer's notifications on their way to their handlers: one at a time, in order. A fiber runs only while there is one
- * to handle. When it is full the oldest makes room: the reader cannot wait for a handler that may itself wait for a
- * response which only the reader can bring.
- */
-export interface NotificationQueue {
-  /** `false` when older ones had to go. */
-  readonly offer: (notification: Handling, bytes: number) => boolean
-  /** Waits until all are handled. */
-  readonly drained: Effect.Effect<void>
-  /** Starts no more, and interrupts the handler that runs. */
-  readonly stop: () => void
-  /** The method whose handler still runs. */
-  readonly unfinished: () => string | undefined
-}
-
 /** What is to be done about one notification. */
 export interface Handling {
   readonly method: string
   readonly handle: Effect.Effect<void>
 }
 
-export const make = (options: {
-  readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+/** What the queue needs of its session. */
+export interface Handler {
   readonly bounds: Backlog.Bounds
-}): NotificationQueue => {
-  const waiting = Backlog.make<Handling>(options.bounds)
-  const waiters: Array<Deferred.Deferred<void>> = []
-  let current: { readonly method: string; readonly fiber: Fiber.Fiber<void> } | undefined
-  let pumping = false
+  fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
+}
 
-  const pump = () => {
-    if (pumping) return
-    pumping = true
-    while (current === undefined) {
-      const next = waiting.shift()
-      if (next === undefined) break
-      const fiber = options.fork(next.handle)
-      if (fiber.pollUnsafe() !== undefined) continue
-      current = { method: next.method, fiber }
-      fiber.addObserver(() => {
-        current = undefined
-        pump()
-      })
-    }
-    pumping = false
-    if (current === undefined) { for (const waiter of waiters.splice(0)) Deferred.doneUnsafe(waiter, Exit.void) }
+/**
+ * The peer's notifications on their way to their handlers: one at a time, in order. A fiber runs only while there is one
+ * to handle. When it is full the oldest makes room: the reader cannot wait for a handler that may itself wait for a
+ * response which only the reader can bring.
+ */
+export class NotificationQueue {
+  readonly #session: Handler
+  #waiting: Backlog.Backlog<Handling> | undefined
+  #waiters: Array<Deferred.Deferred<void>> | undefined
+  #current: { readonly method: string; readonly fiber: Fiber.Fiber<void> } | undefined
+  #pumping = false
+
+  constructor(session: Handler) {
+    this.#session = session
   }
 
-  return {
-    offer: (notification, bytes) => {
-      const complete = waiting.offer(notification, bytes)
-      pump()
-      return complete
-    },
-    drained: Effect.suspend(() => {
-      if (current === undefined && waiting.size() === 0) return Effect.void
+  /** `false` when older ones had to go. */
+  offer(notification: Handling, bytes: number): boolean {
+    this.#waiting ??= Backlog.make(this.#session.bounds)
+    const complete = this.#waiting.offer(notification, bytes)
+    this.#pump()
+    return complete
+  }
+
+  /** Waits until all are handled. */
+  get drained(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (this.#current === undefined && (this.#waiting?.size() ?? 0) === 0) return Effect.void
       const waiter = Deferred.makeUnsafe<void>()
-      waiters.push(waiter)
+      this.#waiters ??= []
+      this.#waiters.push(waiter)
       return Deferred.await(waiter)
-    }),
-    stop: () => {
-      waiting.clear()
-      current?.fiber.interruptUnsafe()
-    },
-    unfinished: () => current?.method
+    })
+  }
+
+  /** Starts no more, and interrupts the handler that runs. */
+  stop(): void {
+    this.#waiting?.clear()
+    this.#current?.fiber.interruptUnsafe()
+  }
+
+  /** The method whose handler still runs. */
+  unfinished(): string | undefined {
+    return this.#current?.method
+  }
+
+  #pump(): void {
+    if (this.#pumping) return
+    this.#pumping = true
+    while (this.#current === undefined) {
+      const next = this.#waiting?.shift()
+      if (next === undefined) break
+      const fiber = this.#session.fork(next.handle)
+      if (fiber.pollUnsafe() !== undefined) continue
+      this.#current = { method: next.method, fiber }
+      fiber.addObserver(() => {
+        this.#current = undefined
+        this.#pump()
+      })
+    }
+    this.#pumping = false
+    if (this.#current !== undefined || this.#waiters === undefined) return
+    for (const waiter of this.#waiters.splice(0)) Deferred.doneUnsafe(waiter, Exit.void)
   }
 }

@@ -4,52 +4,63 @@ import type { SessionEvent } from "../SessionEvent.ts"
 import type { Bounds } from "./Backlog.ts"
 import * as Mailbox from "./Mailbox.ts"
 
+/** What observers need of their session. */
+export interface Observed {
+  readonly bounds: Bounds
+  readonly observe: ((event: SessionEvent) => void) | undefined
+  observerThrew(thrown: unknown): void
+}
+
 /**
  * Who watches a session. An unwatched session pays nothing for it.
  */
-export interface Observers {
-  /** Tells of an event, and of the bytes that are kept with it. */
-  readonly emit: (event: SessionEvent, bytes?: number) => void
-  /** What happens from now on; a slow reader loses the oldest. Ends with the session. */
-  readonly events: Stream.Stream<SessionEvent>
-  readonly end: () => void
-}
+export class Observers {
+  readonly #session: Observed
+  #readers: Set<Mailbox.Mailbox<SessionEvent>> | undefined
+  #ended = false
 
-export const make = (options: {
-  readonly bounds: Bounds
-  readonly observe: ((event: SessionEvent) => void) | undefined
-  readonly onThrow: (thrown: unknown) => void
-}): Observers => {
-  const readers = new Set<Mailbox.Mailbox<SessionEvent>>()
-  let ended = false
-  return {
-    emit: (event, bytes = 0) => {
-      if (ended) return
-      for (const reader of readers) reader.offer(event, bytes)
-      if (options.observe === undefined) return
-      try {
-        options.observe(event)
-      } catch (thrown) {
-        // An observer's mistake must not become the session's.
-        options.onThrow(thrown)
-      }
-    },
-    events: Stream.unwrap(Effect.map(
+  constructor(session: Observed) {
+    this.#session = session
+  }
+
+  /** Tells of an event, and of the bytes that are kept with it. */
+  emit(event: SessionEvent, bytes = 0): void {
+    if (this.#ended) return
+    if (this.#readers !== undefined) { for (const reader of this.#readers) reader.offer(event, bytes) }
+    const { observe } = this.#session
+    if (observe === undefined) return
+    try {
+      observe(event)
+    } catch (thrown) {
+      // An observer's mistake must not become the session's.
+      this.#session.observerThrew(thrown)
+    }
+  }
+
+  /** What happens from now on; a slow reader loses the oldest. Ends with the session. */
+  get events(): Stream.Stream<SessionEvent> {
+    return Stream.unwrap(Effect.map(
       Effect.acquireRelease(
-        Effect.sync(() => {
-          const reader = Mailbox.make<SessionEvent>(options.bounds)
-          if (ended) reader.end()
-          else readers.add(reader)
-          return reader
-        }),
-        (reader) => Effect.sync(() => readers.delete(reader))
+        Effect.sync(() => this.#open()),
+        (reader) => Effect.sync(() => this.#readers?.delete(reader))
       ),
       (reader) => reader.stream
-    )),
-    end: () => {
-      ended = true
-      for (const reader of readers) reader.end()
-      readers.clear()
+    ))
+  }
+
+  end(): void {
+    this.#ended = true
+    for (const reader of this.#readers ?? []) reader.end()
+    this.#readers = undefined
+  }
+
+  #open(): Mailbox.Mailbox<SessionEvent> {
+    const reader = Mailbox.make<SessionEvent>(this.#session.bounds)
+    if (this.#ended) reader.end()
+    else {
+      this.#readers ??= new Set()
+      this.#readers.add(reader)
     }
+    return reader
   }
 }

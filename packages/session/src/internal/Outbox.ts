@@ -4,6 +4,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
+import type { Limits } from "../Limits.ts"
 import type { Connection, Origin, Outbound } from "../Transport.ts"
 import * as TransportError from "../TransportError.ts"
 import { Batch } from "./Batch.ts"
@@ -21,28 +22,6 @@ export interface Entry {
   readonly exchange: Exchange | undefined
   readonly done: (exit: Exit.Exit<void, TransportError.TransportError>) => void
   state: "Waiting" | "Handed" | "Withdrawn"
-}
-
-/**
- * What waits to be sent, in order. One message at a time is with the transport, or, where it has a stream for each origin, one
- * for each of them; a fiber runs only while the transport makes it wait. Nothing here ever suspends whoever puts a message in:
- * requests are bounded by the fibers that wait for their responses, senders of notifications wait for room, and a peer that
- * goes on asking but takes no replies is given up.
- */
-export interface Outbox {
-  readonly offer: (entry: Entry) => void
-  /** Takes a message back that has not been handed over; `false` when it is too late for that. */
-  readonly withdraw: (entry: Entry) => boolean
-  /** Is there room for a message of someone who can wait, on the way to this origin? */
-  readonly hasRoom: (via: Origin | undefined) => boolean
-  /** Waits until everything offered so far has been handed over or has failed. */
-  readonly flushed: Effect.Effect<void>
-  /** The exchange of this stream is over; the stream may end by itself, but not stay for ever. */
-  readonly release: (stream: Fiber.Fiber<unknown, unknown>) => void
-  /** Reports a peer that takes no bytes, and says when there will be something to report. */
-  readonly expire: (now: number) => number
-  /** Gives up whatever is still with the transport. */
-  readonly stop: () => void
 }
 
 export const entry = (
@@ -75,218 +54,248 @@ const given = <E>(make: () => Effect.Effect<void, E>): Effect.Effect<void, E> =>
   }
 }
 
-/** Messages that take the same way, one at a time. */
-class Lane {
-  // A Set keeps the order and lets go of one in the middle at no cost.
-  readonly waiting = new Set<Entry>()
-  sending: { readonly fiber: Fiber.Fiber<void, TransportError.TransportError>; readonly since: number } | undefined
-}
-
 const repliesIn = ({ last, message }: Outbound): number => !last ? 0 : JsonRpc.isBatch(message) ? message.length : 1
 
 const isRequest = (frame: JsonRpc.Frame): frame is JsonRpc.Request => "method" in frame && "id" in frame
 
-export const make = (options: {
-  readonly connection: Connection
-  readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
-  readonly timer: Timer
-  readonly capacity: number
-  readonly replyCapacity: number
-  readonly writeMillis: number
-  /** The peer has taken nothing for the write timeout. */
-  readonly onStalled: () => void
-  /** More replies wait than may. */
-  readonly onOverflow: (replies: number) => void
-}): Outbox => {
-  const { capacity, connection, fork, onOverflow, onStalled, replyCapacity, timer, writeMillis } = options
-  const standalone = new Lane()
-  // Those of origins, while something is in them.
-  const lanes = new Map<Origin, Lane>()
-  const ready = new Set<Lane>()
-  // Each until it ends by itself, or until the time it may still take behind its response.
-  const streams = new Map<Fiber.Fiber<unknown, unknown>, number>()
-  const idle: Array<Deferred.Deferred<void>> = []
-  let sending = 0
-  let waiting = 0
-  let pumping = false
-  let stopped = false
-  let replies = 0
+/** Messages that take the same way, one at a time. */
+class Lane {
+  /** A Set keeps the order and lets go of one in the middle at no cost. */
+  readonly waiting = new Set<Entry>()
+  sending: { readonly fiber: Fiber.Fiber<void, TransportError.TransportError>; readonly since: number } | undefined
+}
 
-  /** A request with a stream of its own: the stream outlives the hand-over, and the next message does not wait for it. */
-  const openStream = (
-    entry: Entry,
-    stream: Effect.Effect<void, TransportError.TransportError>
-  ): void => {
-    const fiber = fork(stream)
-    if (entry.exchange !== undefined) entry.exchange.stream = fiber
-    streams.set(fiber, Number.POSITIVE_INFINITY)
-    fiber.addObserver((exit) => {
-      streams.delete(fiber)
-      entry.done(exit)
+/** What an outbox needs of its session. */
+export interface Sending {
+  readonly connection: Connection
+  readonly limits: Limits
+  readonly timer: Timer
+  fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
+  /** The peer has taken nothing for the write timeout. */
+  stalled(): void
+  /** More replies wait than may. */
+  overflowed(replies: number): void
+}
+
+/**
+ * What waits to be sent, in order. One message at a time is with the transport, or, where it has a stream for each origin, one
+ * for each of them; a fiber runs only while the transport makes it wait. Nothing here ever suspends whoever puts a message in: requests are bounded by the fibers that wait for
+ * their responses, senders of notifications wait for room, and a peer that goes on asking but takes no replies is given up.
+ */
+export class Outbox {
+  readonly #session: Sending
+  /** The ways on which something waits or is being sent; that of no origin is named by the session. */
+  #lanes: Map<Origin, Lane> | undefined
+  #ready: Set<Lane> | undefined
+  /** Each until it ends by itself, or until the time it may still take behind its response. */
+  #streams: Map<Fiber.Fiber<unknown, unknown>, number> | undefined
+  #idle: Array<Deferred.Deferred<void>> | undefined
+  #sending = 0
+  #waiting = 0
+  #pumping = false
+  #stopped = false
+  #replies = 0
+
+  constructor(session: Sending) {
+    this.#session = session
+  }
+
+  offer(entry: Entry): void {
+    if (this.#stopped) {
+      entry.done(Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined })))
+      return
+    }
+    if (!this.#pumping && this.#sending === 0 && this.#waiting === 0) return this.#pump(entry)
+    const lane = this.#laneOf(entry)
+    lane.waiting.add(entry)
+    this.#waiting++
+    this.#makeReady(lane)
+    this.#replies += repliesIn(entry.outbound)
+    // What is put in while a message is being handed over goes out right behind it, however much it is.
+    if (this.#replies > this.#session.limits.replies && this.#sending > 0) {
+      return this.#session.overflowed(this.#replies)
+    }
+    this.#pump()
+  }
+
+  /** Takes a message back that has not been handed over; `false` when it is too late for that. */
+  withdraw(entry: Entry): boolean {
+    if (entry.state !== "Waiting") return false
+    entry.state = "Withdrawn"
+    const lane = this.#lanes?.get(this.#wayOf(entry.outbound.via))
+    if (lane?.waiting.delete(entry) === true) {
+      this.#waiting--
+      this.#drop(lane, entry)
+    }
+    return true
+  }
+
+  /** Is there room for a message of someone who can wait, on the way to this origin? */
+  hasRoom(via: Origin | undefined): boolean {
+    if (this.#waiting < this.#session.limits.outgoing) return true
+    // A way that is clogged does not stop the others.
+    const way = this.#wayOf(via)
+    return way !== this.#session && (this.#lanes?.get(way)?.waiting.size ?? 0) === 0
+  }
+
+  /** Waits until everything offered so far has been handed over or has failed. */
+  get flushed(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (this.#stopped || (this.#sending === 0 && this.#waiting === 0 && !this.#pumping)) return Effect.void
+      const waiter = Deferred.makeUnsafe<void>()
+      this.#idle ??= []
+      this.#idle.push(waiter)
+      return Deferred.await(waiter)
     })
+  }
+
+  /** The exchange of this stream is over; the stream may end by itself, but not stay for ever. */
+  release(stream: Fiber.Fiber<unknown, unknown>): void {
+    if (this.#streams?.has(stream) !== true) return
+    const { limits, timer } = this.#session
+    const until = timer.now() + limits.write
+    this.#streams.set(stream, until)
+    timer.watch(until)
+  }
+
+  /** Reports a peer that takes no bytes, and says when there will be something to report. */
+  expire(now: number): number {
+    const { write } = this.#session.limits
+    let stalled = Number.POSITIVE_INFINITY
+    for (const { sending } of this.#lanes?.values() ?? []) {
+      if (sending !== undefined) stalled = Math.min(stalled, sending.since + write)
+    }
+    let next = stalled
+    for (const [stream, until] of this.#streams ?? []) {
+      if (until > now) next = Math.min(next, until)
+      else stream.interruptUnsafe()
+    }
+    if (stalled > now) return next
+    this.#session.stalled()
+    return Number.POSITIVE_INFINITY
+  }
+
+  /** Gives up whatever is still with the transport. */
+  stop(): void {
+    // Whoever is told that a message was not sent may well end the session again.
+    if (this.#stopped) return
+    this.#stopped = true
+    const lanes = Array.from(this.#lanes?.values() ?? [])
+    for (const { sending } of lanes) sending?.fiber.interruptUnsafe()
+    for (const fiber of this.#streams?.keys() ?? []) fiber.interruptUnsafe()
+    const gone = Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
+    for (const { waiting } of lanes) {
+      for (const entry of waiting) {
+        waiting.delete(entry)
+        this.#waiting--
+        entry.done(gone)
+      }
+    }
+    this.#pump()
   }
 
   /** The way of a message: that of its origin, where the transport has such. */
-  const wayOf = ({ via }: Outbound): Origin | undefined => connection.settle === undefined ? undefined : via
+  #wayOf(via: Origin | undefined): Origin {
+    return this.#session.connection.settle === undefined || via === undefined ? this.#session : via
+  }
 
-  const laneOf = (entry: Entry): Lane => {
-    const way = wayOf(entry.outbound)
-    if (way === undefined) return standalone
-    const found = lanes.get(way)
+  #laneOf({ outbound: { via } }: Entry): Lane {
+    const way = this.#wayOf(via)
+    this.#lanes ??= new Map()
+    const found = this.#lanes.get(way)
     if (found !== undefined) return found
     const lane = new Lane()
-    lanes.set(way, lane)
+    this.#lanes.set(way, lane)
     return lane
   }
 
-  const hand = (entry: Entry): void => {
-    entry.state = "Handed"
-    if (entry.exchange !== undefined) entry.exchange.handed = true
-    const message = entry.outbound.message
-    if (connection.request !== undefined && isRequest(message)) {
-      const { request } = connection
-      return openStream(entry, given(() => request(message)))
-    }
-    const send = given(() => connection.send(entry.outbound))
-    if (send instanceof Immediate) return entry.done(send.run())
-    // Its types are those of the effect that it is.
-    if (Exit.isExit(send)) return entry.done(trust<Exit.Exit<void, TransportError.TransportError>>(send))
-    const fiber = fork(send)
-    const exit = fiber.pollUnsafe()
-    if (exit !== undefined) return entry.done(exit)
-    const since = timer.now()
-    const lane = laneOf(entry)
-    lane.sending = { fiber, since }
-    sending++
-    timer.watch(since + writeMillis)
-    fiber.addObserver((exit) => {
-      lane.sending = undefined
-      sending--
-      ready.add(lane)
-      entry.done(exit)
-      // A lane that nothing waits in is forgotten there, too.
-      drop(lane, entry)
-      pump()
-    })
+  /** Forgets a lane in which nothing is any more. */
+  #drop(lane: Lane, { outbound: { via } }: Entry): void {
+    if (lane.sending === undefined && lane.waiting.size === 0) this.#lanes?.delete(this.#wayOf(via))
   }
 
-  const drop = (lane: Lane, { outbound }: Entry) => {
-    const way = wayOf(outbound)
-    if (way !== undefined && lane.sending === undefined && lane.waiting.size === 0) lanes.delete(way)
+  #makeReady(lane: Lane): void {
+    this.#ready ??= new Set()
+    this.#ready.add(lane)
   }
 
-  const next = (lane: Lane): Entry | undefined => {
+  #next(lane: Lane): Entry | undefined {
     for (const entry of lane.waiting) {
       lane.waiting.delete(entry)
-      waiting--
-      replies -= repliesIn(entry.outbound)
+      this.#waiting--
+      this.#replies -= repliesIn(entry.outbound)
       return entry
     }
     return undefined
   }
 
   /** Hands over what waits in a lane, until the transport makes one of its messages wait. */
-  const empty = (lane: Lane) => {
-    while (lane.sending === undefined && !stopped) {
-      const entry = next(lane)
+  #empty(lane: Lane): void {
+    while (lane.sending === undefined && !this.#stopped) {
+      const entry = this.#next(lane)
       if (entry === undefined) return
-      hand(entry)
-      drop(lane, entry)
+      this.#hand(entry)
+      this.#drop(lane, entry)
     }
   }
 
   /** `first` goes ahead of everything, since nothing waits then. */
-  const pump = (first?: Entry): void => {
+  #pump(first?: Entry): void {
     // A send that completes at once comes back here by itself; the loop of the first call carries on.
-    if (pumping) return
-    pumping = true
-    if (first !== undefined) hand(first)
-    for (const lane of ready) {
-      ready.delete(lane)
-      empty(lane)
+    if (this.#pumping) return
+    this.#pumping = true
+    if (first !== undefined) this.#hand(first)
+    // What is added to a Set while it is walked is walked, too.
+    for (const lane of this.#ready ?? []) {
+      this.#ready?.delete(lane)
+      this.#empty(lane)
     }
-    pumping = false
-    if (idle.length > 0 && sending === 0 && (stopped || waiting === 0)) {
-      for (const waiter of idle.splice(0)) Deferred.doneUnsafe(waiter, Exit.void)
+    this.#pumping = false
+    if (this.#idle !== undefined && this.#sending === 0 && (this.#stopped || this.#waiting === 0)) {
+      for (const waiter of this.#idle.splice(0)) Deferred.doneUnsafe(waiter, Exit.void)
     }
   }
 
-  const busy = function*(): Iterable<Lane> {
-    yield standalone
-    yield* lanes.values()
+  #hand(entry: Entry): void {
+    const { connection, limits, timer } = this.#session
+    entry.state = "Handed"
+    if (entry.exchange !== undefined) entry.exchange.handed = true
+    const message = entry.outbound.message
+    if (connection.request !== undefined && isRequest(message)) {
+      return this.#openStream(entry, given(() => connection.request?.(message) ?? Effect.void))
+    }
+    const send = given(() => connection.send(entry.outbound))
+    if (send instanceof Immediate) return entry.done(send.run())
+    if (Exit.isExit(send)) return entry.done(Exit.asVoid(trust<Exit.Exit<void, TransportError.TransportError>>(send)))
+    const fiber = this.#session.fork(send)
+    const exit = fiber.pollUnsafe()
+    if (exit !== undefined) return entry.done(exit)
+    const since = timer.now()
+    const lane = this.#laneOf(entry)
+    lane.sending = { fiber, since }
+    this.#sending++
+    timer.watch(since + limits.write)
+    fiber.addObserver((exit) => this.#finish(lane, entry, exit))
   }
 
-  return {
-    offer: (entry) => {
-      if (stopped) {
-        entry.done(Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined })))
-        return
-      }
-      if (!pumping && sending === 0 && waiting === 0) return pump(entry)
-      const lane = laneOf(entry)
-      lane.waiting.add(entry)
-      ready.add(lane)
-      waiting++
-      replies += repliesIn(entry.outbound)
-      // What is put in while a message is being handed over goes out right behind it, however much it is.
-      if (replies > replyCapacity && sending > 0) return onOverflow(replies)
-      pump()
-    },
-    withdraw: (entry) => {
-      if (entry.state !== "Waiting") return false
-      entry.state = "Withdrawn"
-      const lane = laneOf(entry)
-      if (lane.waiting.delete(entry)) waiting--
-      drop(lane, entry)
-      return true
-    },
-    hasRoom: (via) => {
-      if (waiting < capacity) return true
-      const way = connection.settle === undefined ? undefined : via
-      const lane = way === undefined ? standalone : lanes.get(way)
-      // A way that is clogged does not stop the others.
-      return lane !== standalone && (lane === undefined || lane.waiting.size === 0)
-    },
-    flushed: Effect.suspend(() => {
-      if (stopped || (sending === 0 && waiting === 0 && !pumping)) return Effect.void
-      const waiter = Deferred.makeUnsafe<void>()
-      idle.push(waiter)
-      return Deferred.await(waiter)
-    }),
-    release: (stream) => {
-      if (!streams.has(stream)) return
-      const until = timer.now() + writeMillis
-      streams.set(stream, until)
-      timer.watch(until)
-    },
-    expire: (now) => {
-      let stalled = Number.POSITIVE_INFINITY
-      for (const lane of busy()) stalled = Math.min(stalled, (lane.sending?.since ?? stalled) + writeMillis)
-      let next = stalled
-      for (const [stream, until] of streams) {
-        if (until > now) next = Math.min(next, until)
-        else stream.interruptUnsafe()
-      }
-      if (stalled > now) return next
-      onStalled()
-      return Number.POSITIVE_INFINITY
-    },
-    stop: () => {
-      // Whoever is told that a message was not sent may well end the session again.
-      if (stopped) return
-      stopped = true
-      const all = [...busy()]
-      for (const lane of all) lane.sending?.fiber.interruptUnsafe()
-      for (const fiber of streams.keys()) fiber.interruptUnsafe()
-      const gone = Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
-      for (const lane of all) {
-        for (const entry of lane.waiting) {
-          lane.waiting.delete(entry)
-          waiting--
-          entry.done(gone)
-        }
-      }
-      pump()
-    }
+  #finish(lane: Lane, entry: Entry, exit: Exit.Exit<void, TransportError.TransportError>): void {
+    lane.sending = undefined
+    this.#sending--
+    this.#makeReady(lane)
+    entry.done(exit)
+    this.#drop(lane, entry)
+    this.#pump()
+  }
+
+  /** A request with a stream of its own: the stream outlives the hand-over, and the next message does not wait for it. */
+  #openStream(entry: Entry, stream: Effect.Effect<void, TransportError.TransportError>): void {
+    const fiber = this.#session.fork(stream)
+    if (entry.exchange !== undefined) entry.exchange.stream = fiber
+    this.#streams ??= new Map()
+    this.#streams.set(fiber, Number.POSITIVE_INFINITY)
+    fiber.addObserver((exit) => {
+      this.#streams?.delete(fiber)
+      entry.done(exit)
+    })
   }
 }

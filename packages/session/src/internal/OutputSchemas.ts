@@ -5,7 +5,7 @@ import type { Check, Shape as Validator } from "../JsonSchemaValidator.ts"
 import * as RequestError from "../RequestError.ts"
 import type { SessionEvent } from "../SessionEvent.ts"
 import * as LeastRecentlyUsed from "./LeastRecentlyUsed.ts"
-import type { Sender } from "./Sender.ts"
+import type { Request } from "./Sender.ts"
 import { trust } from "./trust.ts"
 import { validate } from "./validation.ts"
 
@@ -22,7 +22,7 @@ export interface OutputSchemas {
   /** Takes what the server says: that its tools have changed forgets them all. */
   readonly hear: (message: JsonRpc.Request | JsonRpc.Notification) => void
   /** A way out that remembers what is listed on it, and checks the results of what is called. */
-  readonly checking: (request: Sender["request"]) => Sender["request"]
+  readonly checking: (request: Request) => Request
 }
 
 /** What was listed for a tool. A later listing that says the same leaves it as it is. */

@@ -1,21 +1,21 @@
 /**
  * So many times a second at most.
  */
-export interface RateLimit {
-  /** Takes one of this second's times, if there is one left. */
-  readonly take: () => boolean
-}
+export class RateLimit {
+  readonly #perSecond: number
+  #second = Number.NEGATIVE_INFINITY
+  #taken = 0
 
-export const make = (perSecond: number, now: () => number): RateLimit => {
-  let second = Number.NEGATIVE_INFINITY
-  let taken = 0
-  return {
-    take: () => {
-      if (now() - second >= 1000) {
-        second = now()
-        taken = 0
-      }
-      return ++taken <= perSecond
+  constructor(perSecond: number) {
+    this.#perSecond = perSecond
+  }
+
+  /** Takes one of this second's times, if there is one left. The time is in milliseconds, on a clock that never jumps. */
+  take(now: number): boolean {
+    if (now - this.#second >= 1000) {
+      this.#second = now
+      this.#taken = 0
     }
+    return ++this.#taken <= this.#perSecond
   }
 }

@@ -1,4 +1,4 @@
-import { ErrorCode, JsonRpc, McpError, Methods, type Profile, Revision } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc, McpError, type Method, Methods, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -7,12 +7,12 @@ import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import type { Dispatch } from "../Dispatch.ts"
 import type { Principal } from "../Principal.ts"
-import type { FrameError, Origin } from "../Transport.ts"
+import type { FrameError, Inbound, Origin } from "../Transport.ts"
 import { Batch } from "./Batch.ts"
-import type { Core, Reader, State } from "./Core.ts"
+import type { Core, Reader as CoreReader, State } from "./Core.ts"
 import * as Exchanges from "./Exchanges.ts"
 import * as Inflight from "./Inflight.ts"
-import * as RateLimit from "./RateLimit.ts"
+import { RateLimit } from "./RateLimit.ts"
 import type { Sender } from "./Sender.ts"
 import { everything } from "./Subscriptions.ts"
 import { trust } from "./trust.ts"
@@ -25,7 +25,7 @@ export interface Parts<P extends Profile.Profile, R> {
   readonly sender: Sender
   readonly dispatch: Dispatch<R | Scope.Scope>
   /** What is known of the peer, once it is. */
-  readonly profile: () => P | undefined
+  readonly peer: () => P | undefined
   /** Adds to the session's services what a handler sees of its request. */
   readonly contextOf: (served: Inflight.Served, request: JsonRpc.Request, profile: P) => Context.Context<R>
   /** Takes a message that only one side understands; `false` when it is none of that kind. */
@@ -40,70 +40,76 @@ export interface Parts<P extends Profile.Profile, R> {
  * request gets a fiber, a notification a place in the queue. What it completes may run programs of the user's at once, so
  * every table is changed before anything is woken.
  */
-export const make = <S extends State, P extends Profile.Profile, R>(
-  core: Core<S>,
-  parts: Parts<P, R>
-): Reader => {
-  const { dispatch, profile, sender } = parts
-  const { emit, exchanges, inflight, replies, subscriptions } = core
-  // The handlers' services were captured with the session's context when it was made.
-  const services = trust<Context.Context<R>>(core.context)
+export class Reader<S extends State, P extends Profile.Profile, R> implements CoreReader {
+  readonly #core: Core<S>
+  readonly #parts: Parts<P, R>
+  #complaints: RateLimit | undefined
+  #warnings: RateLimit | undefined
 
-  const refuse = (request: JsonRpc.Request, error: McpError.McpError, origin: Origin | undefined) => {
-    emit({ _tag: "Refused", method: request.method, id: request.id, code: error.code })
-    replies.reply(JsonRpc.failure(request.id, error), origin)
+  constructor(core: Core<S>, parts: Parts<P, R>) {
+    this.#core = core
+    this.#parts = parts
+  }
+
+  deliver({ bytes = 0, frame, origin, principal }: Inbound): void {
+    if (Result.isFailure(frame)) this.#badFrame(frame.failure, origin)
+    else this.#receive(frame.success, origin, bytes, principal)
+  }
+
+  #refuse(request: JsonRpc.Request, error: McpError.McpError, origin: Origin | undefined): void {
+    this.#core.emit({ _tag: "Refused", method: request.method, id: request.id, code: error.code })
+    this.#core.replies.reply(JsonRpc.failure(request.id, error), origin)
   }
 
   // ===================================================================================================================
   // Frames that are no messages
   // ===================================================================================================================
 
-  const complaints = RateLimit.make(core.limits.malformedReplies, core.timer.now)
-
   /** Answers what cannot be read, but never so often that two peers could keep each other busy with it. */
-  const complain = (error: McpError.McpError, id: JsonRpc.Request["id"] | undefined, origin: Origin | undefined) => {
-    if (!complaints.take()) return replies.settle(origin)
-    const revision = profile()?.revision
+  #complain(error: McpError.McpError, id: JsonRpc.Request["id"] | undefined, origin: Origin | undefined): void {
+    this.#complaints ??= new RateLimit(this.#core.limits.malformedReplies)
+    if (!this.#complaints.take(this.#core.timer.now())) return this.#core.replies.settle(origin)
+    const revision = this.#parts.peer()?.revision
     const unreadable = revision !== undefined && Revision.envelopes[revision].unreadableId === "null" ? null : undefined
-    replies.reply(JsonRpc.failure(id ?? unreadable, error), origin)
+    this.#core.replies.reply(JsonRpc.failure(id ?? unreadable, error), origin)
   }
 
-  const badFrame = (error: FrameError, origin: Origin | undefined) => {
-    emit({ _tag: "BadFrame", error })
+  #badFrame(error: FrameError, origin: Origin | undefined): void {
+    this.#core.emit({ _tag: "BadFrame", error })
     // A child's stray line on stdout is not for us to answer; a client's is.
-    if (core.role === "client") return replies.settle(origin)
+    if (this.#core.role === "client") return this.#core.replies.settle(origin)
     const problem = error._tag === "TooLarge"
       ? `Message larger than ${error.limitBytes} bytes`
       : "Parse error"
-    complain(new McpError.McpError({ code: ErrorCode.ParseError, message: problem }), undefined, origin)
+    this.#complain(new McpError.McpError({ code: ErrorCode.ParseError, message: problem }), undefined, origin)
   }
 
-  const malformed = (found: JsonRpc.Malformed, origin: Origin | undefined) => {
-    emit({ _tag: "Malformed", problem: found.problem })
-    const answer = found.answerable && (core.role === "server" || found.id !== undefined)
-    if (!answer) return replies.settle(origin)
-    complain(McpError.invalidRequest(`Invalid request: ${found.problem}`), found.id, origin)
+  #malformed(found: JsonRpc.Malformed, origin: Origin | undefined): void {
+    this.#core.emit({ _tag: "Malformed", problem: found.problem })
+    const answer = found.answerable && (this.#core.role === "server" || found.id !== undefined)
+    if (!answer) return this.#core.replies.settle(origin)
+    this.#complain(McpError.invalidRequest(`Invalid request: ${found.problem}`), found.id, origin)
   }
 
   // ===================================================================================================================
   // Responses
   // ===================================================================================================================
 
-  const warnings = RateLimit.make(core.limits.malformedReplies, core.timer.now)
-
-  const response = (message: JsonRpc.Response, bytes: number) => {
+  #response(message: JsonRpc.Response, bytes: number): void {
     const unmatched = (kind: "Late" | "Duplicate" | "Unknown" | "NoId") => {
-      emit({ _tag: "UnmatchedResponse", kind, response: message }, bytes)
+      this.#core.emit({ _tag: "UnmatchedResponse", kind, response: message }, bytes)
       // The others are of requests that were made, and belong to what may happen.
-      if (kind === "Unknown" && warnings.take()) {
-        core.fork(Effect.logWarning("a response to no request of this session", { id: message.id }))
+      if (kind !== "Unknown") return
+      this.#warnings ??= new RateLimit(this.#core.limits.malformedReplies)
+      if (this.#warnings.take(this.#core.timer.now())) {
+        this.#core.fork(Effect.logWarning("a response to no request of this session", { id: message.id }))
       }
     }
-    const outcome = core.happen({ _tag: "ReceiveResponse" })
+    const outcome = this.#core.happen({ _tag: "ReceiveResponse" })
     if (outcome._tag !== "Moved" || outcome.does !== "Match") return unmatched("Unknown")
     if (message.id === undefined || message.id === null) return unmatched("NoId")
-    const exchange = exchanges.find(message.id)
-    if (exchange === undefined) return unmatched(exchanges.recall(message.id))
+    const exchange = this.#core.exchanges.find(message.id)
+    if (exchange === undefined) return unmatched(this.#core.exchanges.recall(message.id))
     // It was not sent yet, so this cannot be its response.
     if (!exchange.handed) return unmatched("Unknown")
     if (!Exchanges.answer(exchange, message)) unmatched(exchange.outcome === "Answered" ? "Duplicate" : "Late")
@@ -113,52 +119,43 @@ export const make = <S extends State, P extends Profile.Profile, R>(
   // Requests
   // ===================================================================================================================
 
-  const notReady = (state: string) =>
-    McpError.invalidRequest(
-      state === "Closing"
-        ? "The session is closing"
-        : core.role === "server"
-        ? "Server not initialized"
-        : "Client not initialized"
-    )
-
-  const request = (
+  #request(
     message: JsonRpc.Request,
     origin: Origin | undefined,
     bytes: number,
     principal: Principal | undefined
-  ) => {
+  ): void {
     if (message.method === "ping") {
-      if (inflight.isTaken(message.id)) return refuse(message, duplicate, origin)
+      if (this.#core.inflight.isTaken(message.id)) return this.#refuse(message, duplicate, origin)
       const params = validate(Methods.requests.ping.params)(message.params ?? {})
-      if (Result.isFailure(params)) return refuse(message, McpError.invalidParams(params.failure), origin)
-      const outcome = core.happen({ _tag: "ReceivePing" })
+      if (Result.isFailure(params)) return this.#refuse(message, McpError.invalidParams(params.failure), origin)
+      const outcome = this.#core.happen({ _tag: "ReceivePing" })
       return outcome._tag === "Moved" && outcome.does === "Answer"
-        ? replies.reply(JsonRpc.success(message.id, {}), origin)
-        : refuse(message, notReady(core.state()._tag), origin)
+        ? this.#core.replies.reply(JsonRpc.success(message.id, {}), origin)
+        : this.#refuse(message, notReady(this.#core.role, this.#core.state()._tag), origin)
     }
-    if (parts.intercept(message, origin)) return
-    const outcome = core.happen({ _tag: "ReceiveRequest" })
+    if (this.#parts.intercept(message, origin)) return
+    const outcome = this.#core.happen({ _tag: "ReceiveRequest" })
     const does = outcome._tag === "Moved" ? outcome.does : "Refuse"
-    if (does === "ReleaseAndDeliver") sender.release()
-    const peer = profile()
+    if (does === "ReleaseAndDeliver") this.#parts.sender.release()
+    const peer = this.#parts.peer()
     if ((does !== "Deliver" && does !== "ReleaseAndDeliver") || peer === undefined) {
-      return refuse(message, notReady(core.state()._tag), origin)
+      return this.#refuse(message, notReady(this.#core.role, this.#core.state()._tag), origin)
     }
-    serve(message, peer, origin, bytes, principal)
+    this.#serve(message, peer, origin, bytes, principal)
   }
 
-  const serve = (
+  #serve(
     message: JsonRpc.Request,
     peer: P,
     origin: Origin | undefined,
     bytes: number,
     principal: Principal | undefined
-  ) => {
+  ): void {
     // An id in flight is an id in flight, whatever is asked under it.
-    if (inflight.isTaken(message.id)) return refuse(message, duplicate, origin)
-    const prepared = dispatch.prepare(message, peer)
-    if (Result.isFailure(prepared)) return refuse(message, prepared.failure, origin)
+    if (this.#core.inflight.isTaken(message.id)) return this.#refuse(message, duplicate, origin)
+    const prepared = this.#parts.dispatch.prepare(message, peer)
+    if (Result.isFailure(prepared)) return this.#refuse(message, prepared.failure, origin)
     const served: Inflight.Served = {
       id: message.id,
       method: message.method,
@@ -172,43 +169,43 @@ export const make = <S extends State, P extends Profile.Profile, R>(
       answered: false,
       fiber: undefined
     }
-    const full = inflight.open(served)
-    if (full !== undefined) return refuse(message, overloaded(full), origin)
+    const full = this.#core.inflight.open(served)
+    if (full !== undefined) return this.#refuse(message, overloaded(full), origin)
     // What a handler acquires lives as long as its request, not as long as the session.
     const scope = Scope.makeUnsafe()
-    const context = Context.add(parts.contextOf(served, message, peer), Scope.Scope, scope)
+    const context = Context.add(this.#parts.contextOf(served, message, peer), Scope.Scope, scope)
     const fiber = Effect.runForkWith(context)(prepared.success)
     served.fiber = fiber
     // It may have been cancelled by something that it sent itself, before there was a fiber to interrupt.
     if (served.ended) fiber.interruptUnsafe()
-    fiber.addObserver((exit) => leave(scope, exit, (left) => finish(served, left)))
+    fiber.addObserver((exit) => this.#leave(scope, exit, (left) => this.#finish(served, left)))
   }
 
   /** Closes the scope of a handler that has ended. Nearly all have acquired nothing, and need no fiber for that. */
-  const leave = <A, E>(scope: Scope.Closeable, exit: Exit.Exit<A, E>, then: (exit: Exit.Exit<A, E>) => void) => {
+  #leave<A, E>(scope: Scope.Closeable, exit: Exit.Exit<A, E>, then: (exit: Exit.Exit<A, E>) => void): void {
     const closing = Scope.closeUnsafe(scope, exit)
     if (closing === undefined) return then(exit)
-    core.fork(Effect.uninterruptible(closing)).addObserver((closed) =>
+    this.#core.fork(Effect.uninterruptible(closing)).addObserver((closed) =>
       then(Exit.isFailure(closed) ? brokenOff(exit, closed.cause) : exit)
     )
   }
 
-  const finish = (served: Inflight.Served, exit: Exit.Exit<unknown, McpError.McpError>) => {
-    const claimed = inflight.answer(served)
+  #finish(served: Inflight.Served, exit: Exit.Exit<unknown, McpError.McpError>): void {
+    const claimed = this.#core.inflight.answer(served)
     served.ended = true
     const error = Exit.isFailure(exit) ? answerTo(exit.cause) : undefined
     if (Exit.isFailure(exit) && error === undefined && !(Cause.hasInterruptsOnly(exit.cause) && !claimed)) {
-      emit({ _tag: "HandlerFailed", method: served.method, cause: exit.cause })
-      core.fork(Effect.logError(`the handler of ${served.method} failed`, exit.cause))
+      this.#core.emit({ _tag: "HandlerFailed", method: served.method, cause: exit.cause })
+      this.#core.fork(Effect.logError(`the handler of ${served.method} failed`, exit.cause))
     }
-    if (!claimed) return inflight.release(served)
+    if (!claimed) return this.#core.inflight.release(served)
     // It counts as in flight until its reply is on its way, so that a peer which takes none cannot go on asking.
-    replies.reply(
+    this.#core.replies.reply(
       Exit.isSuccess(exit)
         ? JsonRpc.success(served.id, exit.value)
         : JsonRpc.failure(served.id, error ?? McpError.internalError),
       served.origin,
-      () => inflight.release(served)
+      () => this.#core.inflight.release(served)
     )
   }
 
@@ -216,67 +213,73 @@ export const make = <S extends State, P extends Profile.Profile, R>(
   // Notifications
   // ===================================================================================================================
 
-  const notification = (message: JsonRpc.Notification, origin: Origin | undefined, bytes: number) => {
+  #notification(message: JsonRpc.Notification, origin: Origin | undefined, bytes: number): void {
     switch (message.method) {
       case "notifications/cancelled":
-        cancelled(message)
+        this.#cancelled(message)
         break
       case "notifications/progress":
-        progress(message, bytes)
+        this.#progress(message, bytes)
         break
       default:
-        if (!parts.intercept(message, origin)) deliver(message, bytes)
+        if (!this.#parts.intercept(message, origin)) this.#handle(message, bytes)
     }
-    replies.settle(origin)
+    this.#core.replies.settle(origin)
   }
 
-  const ignored = (method: string, problem: string) => emit({ _tag: "NotificationIgnored", method, problem })
+  #ignored(method: string, problem: string): void {
+    this.#core.emit({ _tag: "NotificationIgnored", method, problem })
+  }
 
-  const cancelled = (message: JsonRpc.Notification) => {
+  #cancelled(message: JsonRpc.Notification): void {
     const params = validate(Methods.notifications["notifications/cancelled"].params)(message.params ?? {})
-    if (Result.isFailure(params)) return ignored(message.method, params.failure)
+    if (Result.isFailure(params)) return this.#ignored(message.method, params.failure)
     const { reason, requestId } = params.success
-    const served = requestId === undefined ? undefined : inflight.find(requestId)
-    if (served === undefined || !inflight.claim(served)) return emit({ _tag: "CancelIgnored", id: requestId })
-    emit({ _tag: "Cancelled", method: served.method, id: served.id, reason })
+    const served = requestId === undefined ? undefined : this.#core.inflight.find(requestId)
+    if (served === undefined || !this.#core.inflight.claim(served)) {
+      return this.#core.emit({ _tag: "CancelIgnored", id: requestId })
+    }
+    this.#core.emit({ _tag: "Cancelled", method: served.method, id: served.id, reason })
     Inflight.interrupt(served)
-    replies.settle(served.origin)
+    this.#core.replies.settle(served.origin)
   }
 
-  const progress = (message: JsonRpc.Notification, bytes: number) => {
+  #progress(message: JsonRpc.Notification, bytes: number): void {
     const params = validate(Methods.notifications["notifications/progress"].params)(message.params ?? {})
-    if (Result.isFailure(params)) return ignored(message.method, params.failure)
-    const exchange = exchanges.find(params.success.progressToken)
+    if (Result.isFailure(params)) return this.#ignored(message.method, params.failure)
+    const exchange = this.#core.exchanges.find(params.success.progressToken)
     if (exchange?.progress === undefined || exchange.outcome !== "Pending") {
-      return emit({ _tag: "ProgressDropped", reason: "UnknownToken" })
+      return this.#core.emit({ _tag: "ProgressDropped", reason: "UnknownToken" })
     }
     const taken = exchange.progress.offer(params.success, bytes)
     if (exchange.extendsTo !== undefined && taken !== "NotIncreasing") {
-      exchange.deadline = Math.min(core.timer.now() + exchange.allowedMillis, exchange.extendsTo)
+      exchange.deadline = Math.min(this.#core.timer.now() + exchange.allowedMillis, exchange.extendsTo)
     }
-    if (taken !== "Taken") emit({ _tag: "ProgressDropped", reason: taken })
+    if (taken !== "Taken") this.#core.emit({ _tag: "ProgressDropped", reason: taken })
   }
 
-  const deliver = (message: JsonRpc.Notification, bytes: number) => {
-    const outcome = core.happen({ _tag: "ReceiveNotification" })
-    const peer = profile()
+  #handle(message: JsonRpc.Notification, bytes: number): void {
+    const outcome = this.#core.happen({ _tag: "ReceiveNotification" })
+    const peer = this.#parts.peer()
     if (outcome._tag !== "Moved" || outcome.does !== "Deliver" || peer === undefined) {
-      return ignored(message.method, `not expected while ${core.state()._tag}`)
+      return this.#ignored(message.method, `not expected while ${this.#core.state()._tag}`)
     }
-    const handling = dispatch.notify(message, peer)
-    if (Result.isFailure(handling)) return ignored(message.method, handling.failure)
-    const followed = subscriptions.publish(message.method, message.params ?? {}, bytes)
+    const handling = this.#parts.dispatch.notify(message, peer)
+    if (Result.isFailure(handling)) return this.#ignored(message.method, handling.failure)
+    const followed = this.#core.subscriptions.publish(message.method, message.params ?? {}, bytes)
     if (handling.success === undefined) {
-      if (!followed) ignored(message.method, "no handler")
+      if (!followed) this.#ignored(message.method, "no handler")
       return
     }
+    // The handlers' services were captured with the session's context when it was made.
+    const services = trust<Context.Context<R>>(this.#core.context)
     const handled = Effect.provideContext(Effect.scoped(handling.success), services)
     const contained = Effect.catchCause(handled, (cause) => {
-      emit({ _tag: "HandlerFailed", method: message.method, cause })
+      this.#core.emit({ _tag: "HandlerFailed", method: message.method, cause })
       return Effect.logError(`the handler of ${message.method} failed`, cause)
     })
-    if (!core.notifications.offer({ method: message.method, handle: contained }, bytes)) {
-      ignored(message.method, "the handlers lag behind; the oldest was dropped")
+    if (!this.#core.notifications.offer({ method: message.method, handle: contained }, bytes)) {
+      this.#ignored(message.method, "the handlers lag behind; the oldest was dropped")
     }
   }
 
@@ -284,43 +287,43 @@ export const make = <S extends State, P extends Profile.Profile, R>(
   // Batches
   // ===================================================================================================================
 
-  const batch = (
+  #batch(
     frames: ReadonlyArray<unknown>,
     origin: Origin | undefined,
     bytes: number,
     principal: Principal | undefined
-  ) => {
-    const revision = profile()?.revision
+  ): void {
+    const revision = this.#parts.peer()?.revision
     // A session has no handshake in a batch, since without one there is no revision that has batches (MSG-16).
     if (origin instanceof Batch || revision === undefined || !Revision.envelopes[revision].batches) {
-      return malformed({ id: undefined, answerable: true, problem: "no batch is expected here" }, origin)
+      return this.#malformed({ id: undefined, answerable: true, problem: "no batch is expected here" }, origin)
     }
     const together = new Batch(frames.length, origin)
-    for (const frame of frames) receive(frame, together, bytes / frames.length, principal)
+    for (const frame of frames) this.#receive(frame, together, bytes / frames.length, principal)
   }
 
-  const receive = (
+  #receive(
     frame: unknown,
     origin: Origin | undefined,
     bytes: number,
     principal: Principal | undefined
-  ): void => {
+  ): void {
     const classified = JsonRpc.classify(frame)
     switch (classified._tag) {
       case "Request":
-        subscriptions.publish(everything, classified.message, bytes)
-        return request(classified.message, origin, bytes, principal)
+        this.#core.subscriptions.publish(everything, classified.message, bytes)
+        return this.#request(classified.message, origin, bytes, principal)
       case "Notification":
-        subscriptions.publish(everything, classified.message, bytes)
-        return notification(classified.message, origin, bytes)
+        this.#core.subscriptions.publish(everything, classified.message, bytes)
+        return this.#notification(classified.message, origin, bytes)
       case "Response":
-        subscriptions.publish(everything, classified.message, bytes)
-        response(classified.message, bytes)
-        return replies.settle(origin)
+        this.#core.subscriptions.publish(everything, classified.message, bytes)
+        this.#response(classified.message, bytes)
+        return this.#core.replies.settle(origin)
       case "Batch":
-        return batch(classified.frames, origin, bytes, principal)
+        return this.#batch(classified.frames, origin, bytes, principal)
       case "Malformed":
-        return malformed(classified.malformed, origin)
+        return this.#malformed(classified.malformed, origin)
     }
   }
 
@@ -328,22 +331,25 @@ export const make = <S extends State, P extends Profile.Profile, R>(
   // Origins that nobody is left at
   // ===================================================================================================================
 
-  const abandon = (origin: Origin) => {
-    for (const served of inflight.all()) {
+  abandon(origin: Origin): void {
+    for (const served of this.#core.inflight.all()) {
       const from = served.origin instanceof Batch ? served.origin.origin : served.origin
-      if (from !== origin || !inflight.claim(served)) continue
-      emit({ _tag: "Abandoned", method: served.method, id: served.id })
+      if (from !== origin || !this.#core.inflight.claim(served)) continue
+      this.#core.emit({ _tag: "Abandoned", method: served.method, id: served.id })
       Inflight.interrupt(served)
-      replies.settle(served.origin)
+      this.#core.replies.settle(served.origin)
     }
   }
-
-  return {
-    deliver: ({ bytes = 0, frame, origin, principal }) =>
-      Result.isFailure(frame) ? badFrame(frame.failure, origin) : receive(frame.success, origin, bytes, principal),
-    abandon
-  }
 }
+
+const notReady = (role: Method.Role, state: string) =>
+  McpError.invalidRequest(
+    state === "Closing"
+      ? "The session is closing"
+      : role === "server"
+      ? "Server not initialized"
+      : "Client not initialized"
+  )
 
 const progressTokenOf = (params: JsonRpc.Params | undefined): string | number | undefined => {
   const meta = params?.["_meta"]

@@ -1,18 +1,9 @@
 import { JsonRpc, McpError } from "@effect-mcp/protocol"
+import type { Limits } from "../Limits.ts"
 import type { Connection, Origin } from "../Transport.ts"
 import type { TransportError } from "../TransportError.ts"
 import { Batch, type Reply } from "./Batch.ts"
 import * as Outbox from "./Outbox.ts"
-
-/**
- * How the peer's requests end on the wire: each with one reply, or none.
- */
-export interface Replies {
-  /** Answers a request, at once and without waiting. `handed` is called when the reply is on its way, or cannot be. */
-  readonly reply: (response: JsonRpc.Response, via: Origin | undefined, handed?: () => void) => void
-  /** What belongs to this origin has ended without a reply. */
-  readonly settle: (origin: Origin | undefined) => void
-}
 
 /** The response, unless no JSON can say it: then the peer would wait for ever, and is told that something failed. */
 const writable = (response: JsonRpc.Response): JsonRpc.Response => {
@@ -34,47 +25,73 @@ type Instead = (response: JsonRpc.Response) => JsonRpc.Response
 const insteadOfOne: ReadonlyArray<Instead> = [failed]
 const insteadOfSeveral: ReadonlyArray<Instead> = [writable, failed]
 
-export const make = (options: {
+/** What replies need of their session. */
+export interface Replying {
   readonly connection: Connection
+  readonly limits: Limits
   readonly outbox: Outbox.Outbox
-  /** How many replies may wait for the rest of their batch. */
-  readonly capacity: number
   /** One frame could not be sent. */
-  readonly onFailed: (frame: JsonRpc.Frame, error: TransportError) => void
+  failedToSend(frame: JsonRpc.Frame, error: TransportError): void
   /** More replies wait than may. */
-  readonly onOverflow: (replies: number) => void
-}): Replies => {
-  const { capacity, connection, onFailed, onOverflow, outbox } = options
-  let collected = 0
+  overflowed(replies: number): void
+}
 
-  const post = (
+/**
+ * How the peer's requests end on the wire: each with one reply, or none.
+ */
+export class Replies {
+  readonly #session: Replying
+  /** How many wait for the rest of their batch. */
+  #collected = 0
+
+  constructor(session: Replying) {
+    this.#session = session
+  }
+
+  /** Answers a request, at once and without waiting. `handed` is called when the reply is on its way, or cannot be. */
+  reply(response: JsonRpc.Response, via: Origin | undefined, handed?: () => void): void {
+    if (via instanceof Batch) this.#end(via, { response, handed })
+    else this.#post(response, via, handed, insteadOfOne)
+  }
+
+  /** What belongs to this origin has ended without a reply. */
+  settle(origin: Origin | undefined): void {
+    if (origin instanceof Batch) this.#end(origin)
+    else if (origin !== undefined) this.#session.connection.settle?.(origin)
+  }
+
+  #post(
     frame: JsonRpc.Response | ReadonlyArray<JsonRpc.Response>,
     via: Origin | undefined,
-    handed: () => void,
+    handed: (() => void) | undefined,
     instead: ReadonlyArray<Instead>
-  ) =>
-    outbox.offer(
+  ): void {
+    this.#session.outbox.offer(
       Outbox.entry({ message: frame, via, last: true }, {
         done: (exit) => {
-          handed()
+          handed?.()
           const error = Outbox.errorOf(exit)
           if (error === undefined) return
-          onFailed(frame, error)
+          this.#session.failedToSend(frame, error)
           const [next, ...others] = instead
           if (error.reason._tag !== "Unserializable" || next === undefined) return
-          post(JsonRpc.isBatch(frame) ? frame.map(next) : next(frame), via, () => {}, others)
+          this.#post(JsonRpc.isBatch(frame) ? frame.map(next) : next(frame), via, undefined, others)
         }
       })
     )
+  }
 
   /** One message of a batch has ended. */
-  const end = (batch: Batch, reply?: Reply) => {
-    if (reply !== undefined) collected++
+  #end(batch: Batch, reply?: Reply): void {
+    if (reply !== undefined) this.#collected++
     const replies = batch.end(reply)
-    if (replies === undefined) return collected > capacity ? onOverflow(collected) : undefined
-    collected -= replies.length
-    if (replies.length === 0) return settle(batch.origin)
-    post(
+    if (replies === undefined) {
+      if (this.#collected > this.#session.limits.replies) this.#session.overflowed(this.#collected)
+      return
+    }
+    this.#collected -= replies.length
+    if (replies.length === 0) return this.settle(batch.origin)
+    this.#post(
       replies.map(({ response }) => response),
       batch.origin,
       () => {
@@ -82,18 +99,5 @@ export const make = (options: {
       },
       insteadOfSeveral
     )
-  }
-
-  const settle: Replies["settle"] = (origin) => {
-    if (origin instanceof Batch) end(origin)
-    else if (origin !== undefined) connection.settle?.(origin)
-  }
-
-  return {
-    reply: (response, via, handed) =>
-      via instanceof Batch
-        ? end(via, { response, handed })
-        : post(response, via, handed ?? (() => {}), insteadOfOne),
-    settle
   }
 }

@@ -22,7 +22,7 @@ import type { RequestOptions } from "../RequestOptions.ts"
 import { Baggage } from "../Tracing.ts"
 import type { Origin } from "../Transport.ts"
 import { TransportError } from "../TransportError.ts"
-import type { Core, State } from "./Core.ts"
+import type { AnyCore } from "./Core.ts"
 import * as Exchanges from "./Exchanges.ts"
 import * as Outbox from "./Outbox.ts"
 import * as ProgressMailbox from "./ProgressMailbox.ts"
@@ -30,27 +30,12 @@ import * as Rules from "./Rules.ts"
 import { trust } from "./trust.ts"
 import { validate } from "./validation.ts"
 
-/**
- * The ways out for what this side's program wants: requests and notifications.
- */
-export interface Sender {
-  /** Sends a request and waits for its result. */
-  readonly request: <Params extends object, Result, R = never>(
-    row: Method.RequestMethod<string, Method.Sender, Params, Result>,
-    params: Params,
-    options?: SendOptions<R>
-  ) => Effect.Effect<Result, RequestError.RequestError, R>
-  /** Sends a notification; waits while the outbox is full. */
-  readonly notify: <Params extends object>(
-    row: Method.NotificationMethod<string, Method.Sender, Params>,
-    params: Params,
-    via?: Origin
-  ) => Effect.Effect<void, RequestError.RequestError>
-  /** Sends a message as it is; waits while the outbox is full. */
-  readonly send: (message: JsonRpc.Message, via?: Origin) => Effect.Effect<void, RequestError.RequestError>
-  /** Lets go the requests that waited until the peer is ready. */
-  readonly release: () => void
-}
+/** Sends a request and waits for its result. */
+export type Request = <Params extends object, Result, R = never>(
+  row: Method.RequestMethod<string, Method.Sender, Params, Result>,
+  params: Params,
+  options?: SendOptions<R>
+) => Effect.Effect<Result, RequestError.RequestError, R>
 
 /** What a caller says about a request, and the inbound request it is sent for, if any. */
 export interface SendOptions<R> extends RequestOptions<R> {
@@ -68,13 +53,13 @@ type Declared = Capabilities.ClientCapabilities | Capabilities.ServerCapabilitie
 /** What a sender has to know beyond the core. */
 export interface Parties {
   /** What is known of the peer, once it is. */
-  readonly profile: () => Profile.Profile | undefined
+  readonly peer: () => Profile.Profile | undefined
   /** What this side has declared. */
   readonly declared: Declared
   /** What every request but `initialize` goes through. */
   readonly middleware: Middleware.Outbound<unknown> | undefined
   /** What looks at requests as the peer gets them, and at results as it gave them. */
-  readonly checking?: ((request: Sender["request"]) => Sender["request"]) | undefined
+  readonly checking?: ((request: Request) => Request) | undefined
 }
 
 /** What the gates look at. */
@@ -119,14 +104,80 @@ const outgoing = (
   return Object.keys(given).length === 0 ? undefined : given
 }
 
-export const make = <S extends State>(core: Core<S>, parties: Parties): Sender => {
-  const { connection, exchanges, limits, outbox, timer } = core
-  const held = new Map<Exchanges.Exchange, Held>()
+/**
+ * The ways out for what this side's program wants: requests and notifications.
+ */
+export class Sender {
+  readonly #core: AnyCore
+  readonly #parties: Parties
+  #held: Map<Exchanges.Exchange, Held> | undefined
+  #services: Context.Context<never> | undefined
+
+  constructor(core: AnyCore, parties: Parties) {
+    this.#core = core
+    this.#parties = parties
+  }
+
+  /** Sends a request and waits for its result. */
+  request<Params extends object, Result, R = never>(
+    row: Method.RequestMethod<string, Method.Sender, Params, Result>,
+    params: Params,
+    options?: SendOptions<R>
+  ): Effect.Effect<Result, RequestError.RequestError, R> {
+    const { middleware } = this.#parties
+    // The handshake's own request is no matter of the program's.
+    if (middleware === undefined || options?.event !== undefined) return this.#exchange(row, params, options)
+    // A request is an effect: nothing of it happens before it runs, and all of it happens each time that it does.
+    return this.#provided(Effect.suspend(() =>
+      middleware(
+        { method: row.name, params, profile: this.#parties.peer(), onOpen: undefined },
+        (sent) => this.#exchange(row, sent.params, { ...options, onOpen: sent.onOpen })
+      )
+    ))
+  }
+
+  /** Sends a notification; waits while the outbox is full. */
+  notify<Params extends object>(
+    row: Method.NotificationMethod<string, Method.Sender, Params>,
+    params: Params,
+    via?: Origin
+  ): Effect.Effect<void, RequestError.RequestError> {
+    return Effect.suspend(() => {
+      const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
+      const admission = this.#admit(sendNotification)
+      if (typeof admission === "object") return fail(admission)
+      const blocked = this.#obstacle(row, () => this.#parties.declared)
+      if (blocked !== undefined) return fail(blocked)
+      const fitting = this.#fitting(row.name, copy(params))
+      return this.#post(row.name, JsonRpc.notification(row.name, outgoing(fitting, undefined, undefined)), via)
+    })
+  }
+
+  /** Sends a message as it is; waits while the outbox is full. */
+  send(message: JsonRpc.Message, via?: Origin): Effect.Effect<void, RequestError.RequestError> {
+    return this.#post("method" in message ? message.method : "a response", message, via)
+  }
+
+  /** Lets go the requests that waited until the peer is ready. */
+  release(): void {
+    for (const [exchange, { enter, obstacle }] of this.#held ?? []) {
+      this.#held?.delete(exchange)
+      if (exchange.outcome !== "Pending") continue
+      try {
+        const blocked = obstacle()
+        if (blocked === undefined) enter()
+        else Exchanges.fail(exchange, blocked)
+      } catch (thrown) {
+        // Reading what a program made may throw, and the reader must not suffer for it.
+        Exchanges.fail(exchange, { _tag: "InvalidParams", problem: String(thrown) })
+      }
+    }
+  }
 
   /** Whether the state of the session lets this out; if not, why. */
-  const admit = (event: Handshake.Event): "Send" | "Hold" | RequestError.RequestErrorReason => {
-    const state = core.state()
-    const outcome = core.happen(event)
+  #admit(event: Handshake.Event): "Send" | "Hold" | RequestError.RequestErrorReason {
+    const state = this.#core.state()
+    const outcome = this.#core.happen(event)
     if (outcome._tag === "Moved" && (outcome.does === "Send" || outcome.does === "Hold")) return outcome.does
     if ("reason" in state) return { _tag: "Closed", reason: state.reason }
     return state._tag === "Sessionless"
@@ -135,17 +186,17 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
   }
 
   /** The params as this peer's revision has them. */
-  const fitting = (method: string, params: JsonRpc.Params): JsonRpc.Params => {
-    const profile = parties.profile()
+  #fitting(method: string, params: JsonRpc.Params): JsonRpc.Params {
+    const profile = this.#parties.peer()
     return profile === undefined ? params : Differences.project(method, "params", profile.revision, params)
   }
 
   /** What stands against sending this to this peer, if anything does. */
-  const obstacle = (
+  #obstacle(
     row: Gate,
     capabilities: (profile: Profile.Profile) => Declared
-  ): RequestError.RequestErrorReason | undefined => {
-    const profile = parties.profile()
+  ): RequestError.RequestErrorReason | undefined {
+    const profile = this.#parties.peer()
     if (profile === undefined) return undefined
     if (!Revision.isAtLeast(profile.revision, row.since)) {
       return { _tag: "NotInRevision", revision: profile.revision, since: row.since }
@@ -158,37 +209,40 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
   }
 
   /** What stands against asking this of this peer; first what stands against this very question, which says most. */
-  const refusal = (row: Gate, params: object): RequestError.RequestErrorReason | undefined =>
-    Rules.find(row.name)?.(params, parties.profile()) ?? obstacle(row, (profile) => profile.capabilities)
+  #refusal(row: Gate, params: object): RequestError.RequestErrorReason | undefined {
+    return Rules.find(row.name)?.(params, this.#parties.peer()) ??
+      this.#obstacle(row, ({ capabilities }) => capabilities)
+  }
 
-  const reportFailure = (message: JsonRpc.Message) => (exit: Exit.Exit<void, TransportError>) => {
+  #reportFailure(message: JsonRpc.Message, exit: Exit.Exit<void, TransportError>): void {
     const error = Outbox.errorOf(exit)
-    if (error !== undefined) core.failedToSend(message, error)
+    if (error !== undefined) this.#core.failedToSend(message, error)
   }
 
   /** The transport took the request, could not, or has ended the stream it opened for it. */
-  const handedOver =
-    (exchange: Exchanges.Exchange, message: JsonRpc.Message) => (exit: Exit.Exit<void, TransportError>): void => {
-      if (exchange.outcome !== "Pending") return
-      const streamed = connection.request !== undefined
-      const error = streamed && Exit.isSuccess(exit)
-        ? new TransportError({ reason: { _tag: "ExchangeEnded" } })
-        : Outbox.errorOf(exit)
-      if (error === undefined) return
-      Exchanges.fail(
-        exchange,
-        error.reason._tag === "ExchangeEnded" ? { _tag: "OutcomeUnknown", error } : { _tag: "SendFailed", error }
-      )
-      // A stream of its own that fails is this exchange's trouble alone.
-      if (streamed) core.emit({ _tag: "SendFailed", method: exchange.method, error })
-      else core.failedToSend(message, error)
-    }
+  #handedOver(exchange: Exchanges.Exchange, message: JsonRpc.Message, exit: Exit.Exit<void, TransportError>): void {
+    if (exchange.outcome !== "Pending") return
+    const streamed = this.#core.connection.request !== undefined
+    const error = streamed && Exit.isSuccess(exit)
+      ? new TransportError({ reason: { _tag: "ExchangeEnded" } })
+      : Outbox.errorOf(exit)
+    if (error === undefined) return
+    Exchanges.fail(
+      exchange,
+      error.reason._tag === "ExchangeEnded" ? { _tag: "OutcomeUnknown", error } : { _tag: "SendFailed", error }
+    )
+    // A stream of its own that fails is this exchange's trouble alone.
+    if (streamed) this.#core.emit({ _tag: "SendFailed", method: exchange.method, error })
+    else this.#core.failedToSend(message, error)
+  }
 
   /**
    * The caller no longer waits. Unless the exchange is over, the request is taken back, or, if the peer may have seen it,
    * cancelled. The handshake is never cancelled (CAN-02).
    */
-  const abandon = (entry: Outbox.Entry | undefined, exchange: Exchanges.Exchange): void => {
+  #abandon(entry: Outbox.Entry | undefined, exchange: Exchanges.Exchange): void {
+    const core = this.#core
+    const { outbox } = core
     if (exchange.outcome === "Answered" || exchange.outcome === "Lost") return
     const reason = exchange.outcome === "Pending"
       ? "no longer wanted"
@@ -203,7 +257,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
           done: (exit) => {
             if (Exit.isSuccess(exit)) {
               core.emit({ _tag: "CancelSent", method: exchange.method, id: exchange.id, reason })
-            } else reportFailure(message)(exit)
+            } else this.#reportFailure(message, exit)
           }
         })
       )
@@ -211,14 +265,15 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
     exchange.stream?.interruptUnsafe()
   }
 
-  const send = <R>(
+  #send<R>(
     row: Gate,
     params: object,
     hold: boolean,
     allowedMillis: number,
     totalMillis: number,
     options: SendOptions<R> | undefined
-  ): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> => {
+  ): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> {
+    const { exchanges, limits, outbox, timer } = this.#core
     const method = row.name
     const onProgress = options?.onProgress
     let opened: Exchanges.Exchange | undefined
@@ -226,7 +281,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
     // Opening the exchange and beginning to wait are one step, which nothing can interrupt.
     const exchanged = Effect.suspend((): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> => {
       // Read before anything is opened, since reading them may throw.
-      const given = fitting(method, copy(params))
+      const given = this.#fitting(method, copy(params))
       const now = timer.now()
       const total = now + totalMillis
       const exchange = exchanges.open({
@@ -248,15 +303,16 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
         const message = JsonRpc.request(exchange.id, method, outgoing(fit, options?.meta, token))
         entry = Outbox.entry(
           { message, via: options?.via, last: false },
-          { exchange, done: handedOver(exchange, message) }
+          { exchange, done: (exit) => this.#handedOver(exchange, message, exit) }
         )
         outbox.offer(entry)
       }
       if (hold) {
-        held.set(exchange, {
-          obstacle: () => refusal(row, given),
+        this.#held ??= new Map()
+        this.#held.set(exchange, {
+          obstacle: () => this.#refusal(row, given),
           // What the client's revision is was not known before.
-          enter: () => enter(fitting(method, given))
+          enter: () => enter(this.#fitting(method, given))
         })
       } else enter(given)
       timer.watch(exchange.deadline)
@@ -271,20 +327,35 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
     })
     return Effect.onExit(exchanged, (exit) => {
       if (opened === undefined) return Effect.void
-      if (Exit.isFailure(exit)) abandon(entry, opened)
+      if (Exit.isFailure(exit)) this.#abandon(entry, opened)
       exchanges.remove(opened)
-      held.delete(opened)
+      this.#held?.delete(opened)
       if (opened.stream !== undefined) outbox.release(opened.stream)
       return Effect.void
     })
   }
 
-  const unchecked: Sender["request"] = (row, params, options) =>
-    Effect.suspend(() => {
+  #exchange<Params extends object, Result, R>(
+    row: Method.RequestMethod<string, Method.Sender, Params, Result>,
+    params: Params,
+    options: SendOptions<R> | undefined
+  ): Effect.Effect<Result, RequestError.RequestError, R> {
+    const { checking } = this.#parties
+    if (checking === undefined) return this.#unchecked(row, params, options)
+    return checking((row, params, options) => this.#unchecked(row, params, options))(row, params, options)
+  }
+
+  #unchecked<Params extends object, Result, R>(
+    row: Method.RequestMethod<string, Method.Sender, Params, Result>,
+    params: Params,
+    options: SendOptions<R> | undefined
+  ): Effect.Effect<Result, RequestError.RequestError, R> {
+    return Effect.suspend(() => {
+      const { limits } = this.#core
       const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
-      const admission = admit(options?.event ?? (row.name === "ping" ? sendPing : sendRequest))
+      const admission = this.#admit(options?.event ?? (row.name === "ping" ? sendPing : sendRequest))
       if (typeof admission === "object") return fail(admission)
-      const blocked = refusal(row, params)
+      const blocked = this.#refusal(row, params)
       if (blocked !== undefined) return fail(blocked)
       const allowedMillis = options?.deadline === undefined
         ? limits.requestDeadline
@@ -295,45 +366,36 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
         ? Math.max(limits.requestTotal, allowedMillis)
         : Number.POSITIVE_INFINITY
       if (Math.min(allowedMillis, totalMillis) <= 0) return fail({ _tag: "Timeout", afterMillis: 0 })
-      return Effect.flatMap(send(row, params, admission === "Hold", allowedMillis, totalMillis, options), (success) => {
+      const sent = this.#send(row, params, admission === "Hold", allowedMillis, totalMillis, options)
+      return Effect.flatMap(sent, (success) => {
         const result = validate(row.result)(success.result)
         if (Result.isFailure(result)) return fail({ _tag: "InvalidResult", problem: result.failure })
         const problem = Rules.problemOf(row.name, params, result.success)
         return problem === undefined ? Effect.succeed(result.success) : fail({ _tag: "InvalidResult", problem })
       })
     })
-
-  // A caller without a span begins a trace; it does not go on with that in which the session was made, nor with its baggage.
-  const services = Context.omit(Tracer.ParentSpan, Baggage)(core.context)
+  }
 
   /** What middleware needs was captured when the session was made; what the caller has comes first. */
-  const provided = <A, E, R>(effect: Effect.Effect<A, E, unknown>): Effect.Effect<A, E, R> =>
-    trust(Effect.updateContext(effect, (caller) => Context.merge(services, caller)))
-
-  const { checking, middleware } = parties
-  const exchange = checking === undefined ? unchecked : checking(unchecked)
-  const request: Sender["request"] = middleware === undefined
-    ? exchange
-    : (row, params, options) =>
-      // The handshake's own request is no matter of the program's.
-      options?.event !== undefined
-        ? exchange(row, params, options)
-        // A request is an effect: nothing of it happens before it runs, and all of it happens each time that it does.
-        : provided(Effect.suspend(() =>
-          middleware(
-            { method: row.name, params, profile: parties.profile(), onOpen: undefined },
-            (sent) => exchange(row, sent.params, { ...options, onOpen: sent.onOpen })
-          )
-        ))
+  #provided<A, E, R>(effect: Effect.Effect<A, E, unknown>): Effect.Effect<A, E, R> {
+    // A caller without a span begins a trace; it does not go on with that in which the session was made, nor with its baggage.
+    const services = this.#services ??= Context.omit(Tracer.ParentSpan, Baggage)(this.#core.context)
+    return trust(Effect.updateContext(effect, (caller) => Context.merge(services, caller)))
+  }
 
   /** Hands a message that expects no response to the outbox, and waits until it is sent or there is room for others. */
-  const post = (name: string, message: JsonRpc.Message, via: Origin | undefined) =>
-    Effect.suspend(() => {
+  #post(
+    name: string,
+    message: JsonRpc.Message,
+    via: Origin | undefined
+  ): Effect.Effect<void, RequestError.RequestError> {
+    return Effect.suspend(() => {
+      const { outbox } = this.#core
       const hadRoom = outbox.hasRoom(via)
       const handed = Deferred.makeUnsafe<void, TransportError>()
       const entry = Outbox.entry({ message, via, last: false }, {
         done: (exit) => {
-          reportFailure(message)(exit)
+          this.#reportFailure(message, exit)
           const error = Outbox.errorOf(exit)
           Deferred.doneUnsafe(handed, error === undefined ? Exit.void : Exit.fail(error))
         }
@@ -343,7 +405,7 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
       return Deferred.await(handed).pipe(
         Effect.onInterrupt(() => Effect.sync(() => outbox.withdraw(entry))),
         Effect.mapError((error) => {
-          const state = core.state()
+          const state = this.#core.state()
           return RequestError.make(
             name,
             "reason" in state ? { _tag: "Closed", reason: state.reason } : { _tag: "SendFailed", error }
@@ -351,36 +413,6 @@ export const make = <S extends State>(core: Core<S>, parties: Parties): Sender =
         })
       )
     })
-
-  const notify: Sender["notify"] = (row, params, via) =>
-    Effect.suspend(() => {
-      const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
-      const admission = admit(sendNotification)
-      if (typeof admission === "object") return fail(admission)
-      const blocked = obstacle(row, () => parties.declared)
-      if (blocked !== undefined) return fail(blocked)
-      const message = JsonRpc.notification(row.name, outgoing(fitting(row.name, copy(params)), undefined, undefined))
-      return post(row.name, message, via)
-    })
-
-  return {
-    request,
-    notify,
-    send: (message, via) => post("method" in message ? message.method : "a response", message, via),
-    release: () => {
-      for (const [exchange, { enter, obstacle }] of held) {
-        held.delete(exchange)
-        if (exchange.outcome !== "Pending") continue
-        try {
-          const blocked = obstacle()
-          if (blocked === undefined) enter()
-          else Exchanges.fail(exchange, blocked)
-        } catch (thrown) {
-          // Reading what a program made may throw, and the reader must not suffer for it.
-          Exchanges.fail(exchange, { _tag: "InvalidParams", problem: String(thrown) })
-        }
-      }
-    }
   }
 }
 

@@ -1,27 +1,16 @@
 import { type JsonRpc, type Meta, Methods, type Profile, type Progress } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
-import type { ProgressDropReason, SessionEvent } from "../SessionEvent.ts"
-import type { Core, State } from "./Core.ts"
+import type { ProgressDropReason } from "../SessionEvent.ts"
+import type { AnyCore } from "./Core.ts"
 import type { Served } from "./Inflight.ts"
 import type { Sender } from "./Sender.ts"
 import { trust } from "./trust.ts"
 
 /** What every context of one session has in common. */
 export interface Parts {
+  readonly core: Pick<AnyCore, "emit" | "limits" | "timer">
   readonly sender: Sender
-  readonly emit: (event: SessionEvent) => void
-  /** How long a request is silent between two steps of progress, in milliseconds. */
-  readonly progressInterval: number
-  /** The time on the session's clock. */
-  readonly now: () => number
 }
-
-export const parts = <S extends State>(core: Core<S>, sender: Sender): Parts => ({
-  sender,
-  emit: core.emit,
-  progressInterval: core.limits.progressInterval,
-  now: core.timer.now
-})
 
 /**
  * What a handler of either side sees of the request it serves. It is closed with its exchange: what comes after the reply is
@@ -55,9 +44,9 @@ export class ServedContext<out P extends Profile.Profile, out Shared extends Par
   }
 
   get progress(): (step: Progress.Progress) => Effect.Effect<void> {
-    const { parts: { emit, now, progressInterval, sender }, served } = this
+    const { parts: { core, sender }, served } = this
     const { origin, progressToken } = served
-    const dropped = (reason: ProgressDropReason) => Effect.sync(() => emit({ _tag: "ProgressDropped", reason }))
+    const dropped = (reason: ProgressDropReason) => Effect.sync(() => core.emit({ _tag: "ProgressDropped", reason }))
     return (step) =>
       Effect.suspend(() => {
         if (progressToken === undefined) return Effect.void
@@ -68,8 +57,9 @@ export class ServedContext<out P extends Profile.Profile, out Shared extends Par
         const { total, ...rest } = step
         const said: Progress.Progress = total === undefined || Number.isFinite(total) ? step : rest
         const isLast = said.total !== undefined && said.progress >= said.total
-        if (!isLast && now() - served.reportedAt < progressInterval) return dropped("TooSoon")
-        served.reportedAt = now()
+        const now = core.timer.now()
+        if (!isLast && now - served.reportedAt < core.limits.progressInterval) return dropped("TooSoon")
+        served.reportedAt = now
         return Effect.ignore(
           sender.notify(Methods.notifications["notifications/progress"], { ...said, progressToken }, origin)
         )

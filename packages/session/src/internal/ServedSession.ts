@@ -44,10 +44,10 @@ import type { TransportError } from "../TransportError.ts"
 import * as AskingContext from "./AskingContext.ts"
 import { Batch } from "./Batch.ts"
 import * as Core from "./Core.ts"
+import type { Served } from "./Inflight.ts"
 import * as LogLevel from "./LogLevel.ts"
 import * as Reader from "./Reader.ts"
 import * as Sender from "./Sender.ts"
-import * as ServedContext from "./ServedContext.ts"
 import { trust } from "./trust.ts"
 import { validate } from "./validation.ts"
 
@@ -156,13 +156,13 @@ const open = Effect.fnUntraced(function*(
  * A server's session, as `ServerSession.Shape` describes it. There may be thousands of them, most of which do nothing, so their
  * members are made when they are looked at.
  */
-export class ServedSession {
+export class ServedSession implements Reader.Parts<Profile.ClientProfile, unknown>, Sender.Parties {
   readonly core: Core.Core<State>
+  readonly sender: Sender.Sender
   /** What is known of the client, once it has introduced itself. */
   client: Profile.ClientProfile | undefined
   readonly #server: Server
   readonly #introduced: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
-  readonly #sender: Sender.Sender
   readonly #level = LogLevel.make()
 
   constructor(
@@ -178,38 +178,44 @@ export class ServedSession {
       this.client = { revision: sessionless.revision, capabilities: {}, info: undefined }
       Deferred.doneUnsafe(introduced, Exit.succeed(this.client))
     }
-    const profile = () => this.client
-    this.#sender = Sender.make(core, {
-      profile,
-      declared: server.capabilities,
-      middleware: server.options.middleware?.outbound
-    })
-    const contexts: AskingContext.AskingParts = {
-      ...ServedContext.parts(core, this.#sender),
-      release: core.connection.release,
-      log: (message, via) => this.#log(message, via)
-    }
-    core.read(Reader.make(core, {
-      sender: this.#sender,
-      dispatch: server.dispatch,
-      profile,
-      contextOf: (served, request, profile) => {
-        const asking = new AskingContext.AskingContext(contexts, served, request, profile)
-        const context = Context.add(core.context, RequestContext, asking)
-        // The services of the handlers were captured with the session's context when it was made.
-        return trust(
-          request.method === LogLevel.method ? Context.add(context, LogLevel.LogLevel, this.#level) : context
-        )
-      },
-      intercept: (message, origin) => {
-        // The answer takes its place in the outbox in this same step, ahead of all that is pipelined behind the request, and of
-        // whatever an observer of the new state may say.
-        if (message.method === "initialize" && "id" in message) core.quietly(() => this.#initialize(message, origin))
-        else if (message.method === "notifications/initialized" && !("id" in message)) this.#initialized(message)
-        else return false
-        return true
-      }
-    }))
+    this.sender = new Sender.Sender(core, this)
+    core.read(new Reader.Reader(core, this))
+  }
+
+  get release(): AskingContext.AskingParts["release"] {
+    return this.core.connection.release
+  }
+
+  get declared(): Capabilities.ServerCapabilities {
+    return this.#server.capabilities
+  }
+
+  get middleware(): Sender.Parties["middleware"] {
+    return this.#server.options.middleware?.outbound
+  }
+
+  get dispatch(): Dispatch.Dispatch<unknown> {
+    return this.#server.dispatch
+  }
+
+  peer(): Profile.ClientProfile | undefined {
+    return this.client
+  }
+
+  contextOf(served: Served, request: JsonRpc.Request, profile: Profile.ClientProfile): Context.Context<unknown> {
+    const asking = new AskingContext.AskingContext(this, served, request, profile)
+    const context = Context.add(this.core.context, RequestContext, asking)
+    // The services of the handlers were captured with the session's context when it was made.
+    return trust(request.method === LogLevel.method ? Context.add(context, LogLevel.LogLevel, this.#level) : context)
+  }
+
+  intercept(message: JsonRpc.Request | JsonRpc.Notification, origin: Origin | undefined): boolean {
+    // The answer takes its place in the outbox in this same step, ahead of all that is pipelined behind the request, and of
+    // whatever an observer of the new state may say.
+    if (message.method === "initialize" && "id" in message) this.core.quietly(() => this.#initialize(message, origin))
+    else if (message.method === "notifications/initialized" && !("id" in message)) this.#initialized(message)
+    else return false
+    return true
   }
 
   #refuse(request: JsonRpc.Request, error: McpError.McpError, origin: Origin | undefined): void {
@@ -260,7 +266,7 @@ export class ServedSession {
 
   #initialized(notification: JsonRpc.Notification): void {
     const outcome = this.core.happen({ _tag: "ReceiveInitialized" })
-    if (outcome._tag === "Moved" && outcome.does === "Release") return this.#sender.release()
+    if (outcome._tag === "Moved" && outcome.does === "Release") return this.sender.release()
     this.core.emit({
       _tag: "NotificationIgnored",
       method: notification.method,
@@ -268,13 +274,13 @@ export class ServedSession {
     })
   }
 
-  #log(
+  logVia(
     message: Omit<Logging.LogMessageParams, "_meta">,
     via: Origin | undefined
   ): Effect.Effect<void, RequestError> {
     return Effect.suspend(() =>
       LogLevel.admits(this.#level, message.level)
-        ? this.#sender.notify(notifications["notifications/message"], message, via)
+        ? this.sender.notify(notifications["notifications/message"], message, via)
         : Effect.void
     )
   }
@@ -300,7 +306,7 @@ export class ServedSession {
     params: Methods.ParamsOf<Name>,
     options: AskOptions<R> | undefined
   ): Effect.Effect<Methods.ResultOf<Name>, RequestError, R> {
-    return this.#related(name, options, (via) => this.#sender.request(requests[name], params, { ...options, via }))
+    return this.#related(name, options, (via) => this.sender.request(requests[name], params, { ...options, via }))
   }
 
   #tell<Name extends Methods.NotificationName<"server">>(
@@ -308,7 +314,7 @@ export class ServedSession {
     params: Methods.NotificationParamsOf<Name>,
     options?: Related
   ): Effect.Effect<void, RequestError> {
-    return this.#related(name, options, (via) => this.#sender.notify(notifications[name], params, via))
+    return this.#related(name, options, (via) => this.sender.notify(notifications[name], params, via))
   }
 
   #build(method: string, params: object, options: BuildOptions = {}): JsonRpc.Request {
@@ -327,7 +333,7 @@ export class ServedSession {
   // ===================================================================================================================
 
   get state(): Effect.Effect<State> {
-    return Effect.sync(this.core.state)
+    return Effect.sync(() => this.core.state())
   }
 
   get inFlight(): Effect.Effect<Session.InFlight> {
@@ -343,7 +349,7 @@ export class ServedSession {
   }
 
   get close(): Effect.Effect<CloseReason.CloseReason> {
-    return Core.close(this.core)
+    return this.core.close
   }
 
   get closed(): Effect.Effect<CloseReason.CloseReason> {
@@ -373,7 +379,7 @@ export class ServedSession {
     options?: AskOptions<R>
   ) => Effect.Effect<Result, RequestError, R> {
     return (row, params, options) =>
-      this.#related(row.name, options, (via) => this.#sender.request(row, params, { ...options, via }))
+      this.#related(row.name, options, (via) => this.sender.request(row, params, { ...options, via }))
   }
 
   get ping(): <R = never>(options?: AskOptions<R>) => Effect.Effect<void, RequestError, R> {
@@ -419,7 +425,7 @@ export class ServedSession {
     message: Omit<Logging.LogMessageParams, "_meta">,
     options?: Related
   ) => Effect.Effect<void, RequestError> {
-    return (message, options) => this.#related("notifications/message", options, (via) => this.#log(message, via))
+    return (message, options) => this.#related("notifications/message", options, (via) => this.logVia(message, via))
   }
 
   get progress(): (
@@ -453,7 +459,7 @@ export class ServedSession {
   }
 
   get send(): (message: JsonRpc.Message, options?: Related) => Effect.Effect<void, RequestError> {
-    return (message, options) => this.#related("send", options, (via) => this.#sender.send(message, via))
+    return (message, options) => this.#related("send", options, (via) => this.sender.send(message, via))
   }
 
   get buildCreateMessage(): (params: Sampling.CreateMessageParams, options?: BuildOptions) => JsonRpc.Request {

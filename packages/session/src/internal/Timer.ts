@@ -3,77 +3,77 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 
-/**
- * The one timer of a session. Deadlines are fields of what they belong to; the timer only knows when the earliest of them
- * comes, and asks then. It sleeps in a fiber of its own, and only while there is something to wait for.
- */
-export interface Timer {
-  /** Milliseconds on a clock that never jumps. */
-  readonly now: () => number
-  /** Something is due at this time: be awake by then. */
-  readonly watch: (at: number) => void
-  /** Nothing is due until something new is watched. */
-  readonly rest: () => void
-  /** Nothing will be due any more. */
-  readonly stop: () => void
+/** What a timer needs of whatever has deadlines. */
+export interface Timed {
+  readonly clock: Clock.Clock
+  fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
+  /** Ends whatever is due by now and returns the next time that something will be, or `Infinity`. */
+  expire(now: number): number
 }
 
 /**
- * Makes a timer. `expire` ends whatever is due by now and returns the next time that something will be, or `Infinity`.
+ * The one timer of a session, or of a host. Deadlines are fields of what they belong to; the timer only knows when the earliest of
+ * them comes, and asks then. It sleeps in a fiber of its own, and only while there is something to wait for.
  */
-export const make = (options: {
-  readonly clock: Clock.Clock
-  readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
-  readonly expire: (now: number) => number
-}): Timer => {
-  const { clock, expire, fork } = options
-  const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
-  let wakeAt = Number.POSITIVE_INFINITY
-  let sleeper: Fiber.Fiber<void> | undefined
-  // What expires may run programs that watch something new; whoever watched last owns the timer.
-  let watches = 0
-  let stopped = false
+export class Timer {
+  readonly #timed: Timed
+  #wakeAt = Number.POSITIVE_INFINITY
+  #sleeper: Fiber.Fiber<void> | undefined
+  /** What expires may run programs that watch something new; whoever watched last owns the timer. */
+  #watches = 0
+  #stopped = false
 
-  const wake: Effect.Effect<void> = Effect.suspend(() => {
-    const mine = watches
-    const time = now()
-    wakeAt = Number.POSITIVE_INFINITY
-    const next = expire(time)
-    if (mine !== watches) {
-      watch(next)
-      return Effect.void
-    }
-    wakeAt = next
-    if (next === Number.POSITIVE_INFINITY) {
-      sleeper = undefined
-      return Effect.void
-    }
-    return Effect.flatMap(clock.sleep(Duration.millis(Math.max(Math.ceil(next - time), 0))), () => wake)
-  })
+  constructor(timed: Timed) {
+    this.#timed = timed
+  }
 
-  const disarm = () => {
-    watches++
-    wakeAt = Number.POSITIVE_INFINITY
-    const running = sleeper
-    sleeper = undefined
+  /** Milliseconds on a clock that never jumps. */
+  now(): number {
+    return Number(this.#timed.clock.monotonicTimeNanosUnsafe()) / 1_000_000
+  }
+
+  /** Something is due at this time: be awake by then. */
+  watch(at: number): void {
+    if (this.#stopped || at >= this.#wakeAt) return
+    this.rest()
+    this.#wakeAt = at
+    this.#sleeper = this.#timed.fork(this.#sleep(at - this.now()))
+  }
+
+  /** Nothing is due until something new is watched. */
+  rest(): void {
+    this.#watches++
+    this.#wakeAt = Number.POSITIVE_INFINITY
+    const running = this.#sleeper
+    this.#sleeper = undefined
     running?.interruptUnsafe()
   }
 
-  const watch = (at: number) => {
-    if (stopped || at >= wakeAt) return
-    disarm()
-    wakeAt = at
-    const time = now()
-    sleeper = fork(Effect.flatMap(clock.sleep(Duration.millis(Math.max(Math.ceil(at - time), 0))), () => wake))
+  /** Nothing will be due any more. */
+  stop(): void {
+    this.#stopped = true
+    this.rest()
   }
 
-  return {
-    now,
-    watch,
-    rest: disarm,
-    stop: () => {
-      stopped = true
-      disarm()
+  #sleep(millis: number): Effect.Effect<void> {
+    const { clock } = this.#timed
+    return Effect.flatMap(clock.sleep(Duration.millis(Math.max(Math.ceil(millis), 0))), () => this.#wake())
+  }
+
+  #wake(): Effect.Effect<void> {
+    const mine = this.#watches
+    const time = this.now()
+    this.#wakeAt = Number.POSITIVE_INFINITY
+    const next = this.#timed.expire(time)
+    if (mine !== this.#watches) {
+      this.watch(next)
+      return Effect.void
     }
+    this.#wakeAt = next
+    if (next === Number.POSITIVE_INFINITY) {
+      this.#sleeper = undefined
+      return Effect.void
+    }
+    return this.#sleep(next - time)
   }
 }

@@ -1,5 +1,6 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as EventStreamFraming from "../EventStreamFraming.ts"
@@ -23,37 +24,61 @@ export interface Attendant {
   /** Makes an appointment. It is not kept if it has been cancelled. */
   readonly appoint: (afterMillis: number, keep: () => void) => Appointment
   readonly cancel: (appointment: Appointment) => void
-  /** Runs something in the background; what goes wrong is logged. */
+  /** Runs something in the background; what goes wrong is logged, and what takes too long. */
   readonly run: (effect: Effect.Effect<void, unknown>) => void
+  /** Waits for what runs in the background when this is called. */
+  readonly settled: () => Effect.Effect<void>
 }
 
-/** How often it looks in the time that a reader may be left alone. */
+/** What it knows of a reader. */
+interface Care {
+  /** When something was said to it last. */
+  spokenAt: number
+  /** How often in a row it had taken nothing since the look before, though there was something. */
+  waits: number
+}
+
+/** How often it looks in the shortest time that it has to keep. */
 const looks = 4
+
+/** How long it goes without looking at most. */
+const longestMillis = 60_000
+
+/** How long something may take in the background. */
+const backgroundMillis = 5000
 
 export const make = Effect.fnUntraced(function*(options: {
   readonly keepAliveMillis: number
   readonly stallMillis: number
+  readonly unattendedMillis: number
 }): Effect.fn.Return<Attendant, never, Scope.Scope> {
-  const { keepAliveMillis, stallMillis } = options
+  const { keepAliveMillis, stallMillis, unattendedMillis } = options
   const clock = yield* Clock.Clock
   const scope = yield* Effect.scope
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
-  const readers = new Map<StreamReader, number>()
+  const readers = new Map<StreamReader, Care>()
   const appointments = new Set<Appointment>()
-  const turn = Math.max(Math.min(keepAliveMillis, stallMillis) / looks, 1)
+  const shortest = Math.min(keepAliveMillis, stallMillis, unattendedMillis)
+  const turn = Math.min(Math.max(shortest / looks, 1), longestMillis)
+  const running = new Set<Fiber.Fiber<void>>()
   const now = () => clock.currentTimeMillisUnsafe()
   let watching = false
 
+  let lookedAt = now()
+
   const look = () => {
     const time = now()
-    for (const [reader, spokenAt] of readers) {
-      if (reader.isStalledSince(time - stallMillis)) reader.breakOff()
-      else if (reader.takenAt > spokenAt) readers.set(reader, reader.takenAt)
-      else if (spokenAt <= time - keepAliveMillis && !reader.isFull) {
-        readers.set(reader, time)
+    for (const [reader, care] of readers) {
+      // A time in which nothing could be done at all is no time in which nothing was taken.
+      care.waits = reader.isStalledSince(lookedAt) ? care.waits + 1 : 0
+      if (care.waits >= looks && reader.isStalledSince(time - stallMillis)) reader.breakOff()
+      else if (reader.takenAt > care.spokenAt) care.spokenAt = reader.takenAt
+      else if (care.spokenAt <= time - keepAliveMillis && !reader.isFull) {
+        care.spokenAt = time
         reader.put(EventStreamFraming.comment("still here"))
       }
     }
+    lookedAt = time
     for (const appointment of appointments) {
       if (appointment.at > time) continue
       appointments.delete(appointment)
@@ -76,7 +101,7 @@ export const make = Effect.fnUntraced(function*(options: {
   return {
     now,
     attend: (reader) => {
-      readers.set(reader, now())
+      readers.set(reader, { spokenAt: now(), waits: 0 })
       watch()
     },
     leave: (reader) => void readers.delete(reader),
@@ -87,9 +112,18 @@ export const make = Effect.fnUntraced(function*(options: {
       return appointment
     },
     cancel: (appointment) => void appointments.delete(appointment),
-    run: (effect) =>
-      void runFork(
-        Effect.catchCause(effect, (cause) => Effect.logWarning("keeping the events of a stream failed", cause))
+    run: (effect) => {
+      if (Exit.isExit(effect) && Exit.isSuccess(effect)) return
+      const fiber = runFork(
+        Effect.catchCause(
+          Effect.timeout(effect, backgroundMillis),
+          (cause) => Effect.logWarning("keeping the events of a stream failed", cause)
+        )
       )
+      if (fiber.pollUnsafe() !== undefined) return
+      running.add(fiber)
+      fiber.addObserver(() => running.delete(fiber))
+    },
+    settled: () => running.size === 0 ? Effect.void : Effect.asVoid(Fiber.awaitAll(Array.from(running)))
   }
 })

@@ -54,7 +54,7 @@ export class HttpServerConnection implements Host {
     this.#session = session
     this.#options = options
     // Streams have names that no other session's have, so that an event of another names none of this one.
-    this.#name = globalThis.crypto.randomUUID().slice(0, 8)
+    this.#name = globalThis.crypto.randomUUID().slice(0, 18)
   }
 
   get isClosed(): boolean {
@@ -121,7 +121,8 @@ export class HttpServerConnection implements Host {
     this.#exchanges ??= new Set()
     this.#exchanges.add(exchange)
     const inbound: Inbound = { frame: Result.succeed(frame), origin: exchange, bytes, principal }
-    if (this.#deliver !== undefined) this.#deliver(inbound)
+    if (this.#closed) exchange.breakOff()
+    else if (this.#deliver !== undefined) this.#deliver(inbound)
     else (this.#early ??= []).push(inbound)
     return exchange
   }
@@ -132,12 +133,8 @@ export class HttpServerConnection implements Host {
     this.#standalone ??= this.#newStream(undefined)
     const reader = this.#standalone.read(undefined, onLeave)
     this.#standalone.hail()
+    if (this.primes) this.#standalone.prime()
     return reader
-  }
-
-  /** Says something on the standalone stream that its reader can come back behind. */
-  prime(): Effect.Effect<void, TransportError.TransportError> {
-    return this.#standalone?.prime(this.primes) ?? Effect.void
   }
 
   /** Takes a stream up again, behind one of its events. One that has ended is read to its end. */
@@ -175,7 +172,14 @@ export class HttpServerConnection implements Host {
     this.#open?.clear()
     const { attendant, store } = this.#options
     // Where the session goes on elsewhere its client may come back for what it has missed; where it has ended nobody may.
-    if (store !== undefined && this.#left && this.#streams > 0) attendant.run(store.drop(this.#session))
+    if (store !== undefined && this.#left && this.#streams > 0) {
+      attendant.run(Effect.andThen(attendant.settled(), Effect.suspend(() => store.drop(this.#session))))
+    }
+  }
+
+  /** Waits until the store has been told what it has to know. */
+  settled(): Effect.Effect<void> {
+    return this.#options.attendant.settled()
   }
 
   // ===================================================================================================================

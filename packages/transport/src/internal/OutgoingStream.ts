@@ -2,6 +2,7 @@ import type { EventStore, EventStoreError, StreamKey } from "@effect-mcp/session
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Semaphore from "effect/Semaphore"
 import * as EventStreamFraming from "../EventStreamFraming.ts"
 import type { Attendant } from "./Attendant.ts"
 import { type Past, StreamReader } from "./StreamReader.ts"
@@ -16,11 +17,11 @@ export interface Settings {
   readonly retryMillis: number
 }
 
+const noRoute = Effect.fail(TransportError.make({ _tag: "NoRoute", method: undefined }))
+
 /** Needs it no fiber any more? */
 const isDone = <A, E>(effect: Effect.Effect<A, E>): effect is Exit.Success<A, E> =>
   Exit.isExit(effect) && Exit.isSuccess(effect)
-
-const forgotten = (error: EventStoreError) => TransportError.make({ _tag: "WriteFailed", cause: error.cause })
 
 /**
  * One stream of events to the client: of one of its requests, or the standalone one. It has one reader at a time, or none. With
@@ -32,6 +33,10 @@ export class OutgoingStream {
   #reader: StreamReader | undefined
   #last: string | undefined
   #ended = false
+  #warned = false
+  // One at a time, where the store takes its time: events are read in the order in which they are stored.
+  #turn: Semaphore.Semaphore | undefined
+  #turns = 0
 
   constructor(key: StreamKey, settings: Settings) {
     this.key = key
@@ -53,7 +58,8 @@ export class OutgoingStream {
     const { attendant, capacity, store } = this.#settings
     const past: Past | undefined = after === undefined || store === undefined
       ? undefined
-      : { store, session: this.key.session, after, last: () => this.#last }
+      // Nothing is being stored meanwhile, so that where there is nothing more to be read there is nothing more.
+      : { after, replay: (after) => this.#inTurn(Effect.suspend(() => store.replay(this.key.session, after))) }
     // Whoever comes back knows that the earlier response is lost, which this side may not yet.
     this.#reader?.breakOff()
     const reader = new StreamReader({
@@ -73,14 +79,14 @@ export class OutgoingStream {
   }
 
   /**
-   * Says something that the client can come back behind, and how soon it should (SHS-03, SHS-05), if its revision knows of that and
-   * there is anything to come back to.
+   * Says something that the client can come back behind, and how soon it should (SHS-03, SHS-05), if there is anything to come back
+   * to.
    */
-  prime(primes: boolean): Effect.Effect<void, TransportError.TransportError> {
-    const { retryMillis, store } = this.#settings
-    if (store === undefined || !primes) return Effect.void
+  prime(): void {
+    const { attendant, retryMillis, store } = this.#settings
+    if (store === undefined) return
     this.#reader?.put(EventStreamFraming.retry(retryMillis))
-    return this.write("")
+    attendant.run(Effect.ignore(this.write("")))
   }
 
   /** Says nothing, aloud: the head of a response is sent with the first of its body only. */
@@ -88,20 +94,67 @@ export class OutgoingStream {
     this.#reader?.put(EventStreamFraming.comment("open"))
   }
 
-  /** Says something. It is said when the reader has room for it, or has left and will be given it later. */
+  /**
+   * Says something. It is said when the reader has room for it, or has left and will be given it later; there is no route to one that
+   * has left for good.
+   */
   write(data: string): Effect.Effect<void, TransportError.TransportError> {
+    if (!this.isOpen) return noRoute
+    const written = this.#next(() => this.#store(data))
+    if (!isDone(written)) return Effect.andThen(written, Effect.suspend(() => this.#caughtUp))
+    return this.#reader?.isBehind === true ? Effect.andThen(written, this.#caughtUp) : written
+  }
+
+  /** Whoever has something to catch up with is not to be outrun, or the store would let go of it. */
+  get #caughtUp(): Effect.Effect<void> {
+    return this.#reader?.isBehind === true ? this.#reader.room : Effect.void
+  }
+
+  /** Does something in its turn. What can be done at once is, if it is its turn. */
+  #next<A, E>(make: () => Effect.Effect<A, E>): Effect.Effect<A, E> {
+    if (this.#turns > 0) return this.#inTurn(Effect.suspend(make))
+    const made = make()
+    return isDone(made) ? made : this.#inTurn(made)
+  }
+
+  #inTurn<A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    return Effect.suspend(() => {
+      this.#turn ??= Semaphore.makeUnsafe(1)
+      this.#turns++
+      return Effect.ensuring(
+        this.#turn.withPermit(effect),
+        Effect.sync(() => {
+          this.#turns--
+        })
+      )
+    })
+  }
+
+  #store(data: string): Effect.Effect<void, TransportError.TransportError> {
     const { store } = this.#settings
     if (store === undefined) return this.#pass(undefined, data)
     const appended: Effect.Effect<string, EventStoreError> = store.append(this.key, data)
-    if (isDone(appended)) return this.#pass(appended.value, data)
-    return Effect.flatMap(Effect.mapError(appended, forgotten), (id) => this.#pass(id, data))
+    // What needs no fiber shall have none.
+    return isDone(appended)
+      ? this.#pass(appended.value, data)
+      : Effect.matchEffect(appended, {
+        onSuccess: (id) => this.#pass(id, data),
+        onFailure: (error) => Effect.andThen(this.#warn(error), Effect.suspend(() => this.#pass(undefined, data)))
+      })
+  }
+
+  /** What could not be stored can still be said, but not be said again. */
+  #warn(error: EventStoreError): Effect.Effect<void> {
+    if (this.#warned) return Effect.void
+    this.#warned = true
+    return Effect.logWarning("a stream cannot be taken up again: its events could not be stored", error)
   }
 
   #pass(id: string | undefined, data: string): Effect.Effect<void, TransportError.TransportError> {
     if (id !== undefined) this.#last = id
     const reader = this.#reader
-    if (reader === undefined) return id === undefined ? noRoute : Effect.void
-    if (reader.isBehind) return Effect.void
+    // Who is behind will find it in the store.
+    if (reader === undefined || reader.isBehind) return id === undefined ? noRoute : Effect.void
     const text = EventStreamFraming.event(id, data)
     if (!reader.isFull) {
       reader.put(text)
@@ -118,10 +171,14 @@ export class OutgoingStream {
   }
 
   /** Lets the response go, and keeps the stream, if the client can come back to it. */
-  release(): boolean {
-    if (this.#settings.store === undefined || this.#last === undefined || this.#reader === undefined) return false
-    this.#reader.finish()
-    return true
+  release(): Effect.Effect<boolean> {
+    return this.#next(() => {
+      if (this.#settings.store === undefined || this.#last === undefined || this.#reader === undefined) {
+        return Exit.succeed(false)
+      }
+      this.#reader.finish()
+      return Exit.succeed(true)
+    })
   }
 
   /** Says a last thing, whether there is room for it or not. */
@@ -132,8 +189,10 @@ export class OutgoingStream {
       if (this.#reader?.isBehind === false) this.#reader.put(EventStreamFraming.event(id, data))
       this.end()
     }
-    if (store === undefined) put(undefined)
-    else attendant.run(Effect.map(store.append(this.key, data), put))
+    if (store === undefined || !this.isOpen) return put(undefined)
+    const appended = this.#next(() => Effect.map(Effect.suspend(() => store.append(this.key, data)), put))
+    // With or without its last words.
+    attendant.run(Effect.onError(appended, () => Effect.sync(() => put(undefined))))
   }
 
   /** Nothing more will be said. */
@@ -142,8 +201,8 @@ export class OutgoingStream {
     this.#ended = true
     this.#reader?.finish()
     const { attendant, store } = this.#settings
-    if (store !== undefined && this.#last !== undefined) attendant.run(store.end(this.key))
+    if (store !== undefined) {
+      attendant.run(this.#next(() => this.#last === undefined ? Effect.void : store.end(this.key)))
+    }
   }
 }
-
-const noRoute = Effect.fail(TransportError.make({ _tag: "NoRoute", method: undefined }))

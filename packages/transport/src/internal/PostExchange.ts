@@ -9,7 +9,7 @@ import type { StreamReader } from "./StreamReader.ts"
  * What a POST is answered with. `Reply`: one body of JSON. `Events`: a stream. `Nothing`: it wanted no reply, or gets none.
  */
 export type Answer =
-  | { readonly _tag: "Reply"; readonly body: string; readonly status: number; readonly succeeded: boolean }
+  | { readonly _tag: "Reply"; readonly body: string; readonly status: number }
   | { readonly _tag: "Events"; readonly reader: StreamReader }
   | { readonly _tag: "Nothing" }
 
@@ -17,6 +17,12 @@ export type Answer =
 export type Mode = "adaptive" | "json" | "stream"
 
 const nothing: Answer = { _tag: "Nothing" }
+
+const malformed: Answer = {
+  _tag: "Reply",
+  body: JSON.stringify(JsonRpc.failure(undefined, McpError.invalidRequest("Invalid request"))),
+  status: 400
+}
 
 /** The status of a reply that is an error: what the client could not have meant, and what it may try again. */
 const statusOf = (frame: JsonRpc.Frame): number => {
@@ -72,6 +78,7 @@ export class PostExchange {
   #stream: OutgoingStream | undefined
   #over = false
   #left = false
+  #refused = false
   #appointment: Appointment | undefined
 
   constructor(host: Host, frame: unknown) {
@@ -84,8 +91,9 @@ export class PostExchange {
     return this.#answer
   }
 
-  get isOver(): boolean {
-    return this.#over
+  /** The reply was an error, or there will be none. */
+  get isRefused(): boolean {
+    return this.#refused
   }
 
   #decide(answer: Answer): void {
@@ -94,30 +102,35 @@ export class PostExchange {
     this.#tell?.(answer)
   }
 
-  /** Waits for the answer. Whoever stops waiting has left. */
+  /** Waits for the answer. Whoever does not wait any more says so with `leave`. */
   get answered(): Effect.Effect<Answer> {
     return Effect.callback<Answer>((resume) => {
       if (this.#answer !== undefined) return resume(Effect.succeed(this.#answer))
       this.#tell = (answer) => resume(Effect.succeed(answer))
       return Effect.sync(() => {
         this.#tell = undefined
-        if (this.#answer === undefined) this.#leave()
       })
     })
   }
 
-  /** Answers with a stream, though nothing has been said yet. */
-  begin(): Effect.Effect<void, TransportError.TransportError> {
-    if (this.#answer !== undefined || this.#over || this.#host.mode === "json") return Effect.void
-    const stream = this.#open()
-    stream.hail()
-    return stream.prime(this.#host.primes)
+  /** Whoever waited for the answer has left. */
+  leave(): void {
+    if (this.#answer === undefined) this.#leave()
+    else if (this.#answer._tag === "Events") this.#answer.reader.leave()
   }
 
-  #open(): OutgoingStream {
+  /** Answers with a stream, though nothing has been said yet. */
+  begin(): void {
+    if (this.#answer !== undefined || this.#over || this.#left || this.#host.mode === "json") return
+    this.#open(true)
+  }
+
+  #open(aloud: boolean): OutgoingStream {
     const stream = this.#host.openStream(this)
     this.#stream = stream
     this.#decide({ _tag: "Events", reader: this.read(stream, undefined) })
+    if (aloud) stream.hail()
+    if (this.#host.primes) stream.prime()
     return stream
   }
 
@@ -137,30 +150,17 @@ export class PostExchange {
     if (this.#over) return noRoute(method)
     const body = encode(message)
     if (typeof body !== "string") return Effect.fail(body)
-    const stream = this.#stream
-    if (stream === undefined) {
-      if (last && this.#host.mode !== "stream") {
-        const left = this.#left
-        this.#end()
-        this.#decide({
-          _tag: "Reply",
-          body,
-          status: statusOf(message),
-          succeeded: JsonRpc.isBatch(message) || !("error" in message)
-        })
-        return left ? noRoute(method) : Effect.void
-      }
-      // A refusal of what was no request has a status to be seen by.
-      if (last && statusOf(message) !== 200 && this.#answer === undefined) {
-        this.#end()
-        this.#decide({ _tag: "Reply", body, status: statusOf(message), succeeded: false })
-        return Effect.void
-      }
-      if (this.#host.mode === "json" || this.#left) return noRoute(method)
-      const opened = this.#open()
-      return Effect.andThen(opened.prime(this.#host.primes), this.#write(opened, body, last))
+    if (last) this.#refused = "error" in message
+    if (this.#stream !== undefined) return this.#write(this.#stream, body, last)
+    const status = last ? statusOf(message) : 200
+    // A refusal of what was no request has a status to be seen by.
+    if (last && (this.#host.mode !== "stream" || status !== 200)) {
+      const left = this.#left
+      this.#end()
+      this.#decide({ _tag: "Reply", body, status })
+      return left ? noRoute(method) : Effect.void
     }
-    return this.#write(stream, body, last)
+    return this.#host.mode === "json" || this.#left ? noRoute(method) : this.#write(this.#open(false), body, last)
   }
 
   #write(stream: OutgoingStream, body: string, last: boolean): Effect.Effect<void, TransportError.TransportError> {
@@ -172,7 +172,10 @@ export class PostExchange {
   settle(): void {
     if (this.#over) return
     this.#end()
-    this.#decide(nothing)
+    if (this.#answer === undefined) {
+      // The session may have had enough of complaining about such, but whoever sent it asks no more often than it is told.
+      this.#decide(JsonRpc.classify(this.#frame)._tag === "Malformed" ? malformed : nothing)
+    }
     this.#stream?.end()
   }
 
@@ -185,20 +188,22 @@ export class PostExchange {
     const replies = ids.map((id) => JsonRpc.failure(id, ended))
     const body = JSON.stringify(Array.isArray(this.#frame) ? replies : replies[0])
     const stream = this.#stream
+    this.#refused = true
     this.#end()
     if (stream === undefined) {
-      return this.#decide(
-        replies.length === 0 ? nothing : { _tag: "Reply", body, status: 503, succeeded: false }
-      )
+      return this.#decide(replies.length === 0 ? nothing : { _tag: "Reply", body, status: 503 })
     }
     if (replies.length > 0) stream.endWith(body)
     else stream.end()
   }
 
-  /** Lets the response go and keeps the stream, if the client can come back to it. */
+  /** Lets the response go and keeps the stream, if the client can come back to it, and knows that it may have to (SHS-04). */
   release(): Effect.Effect<boolean> {
-    if (this.#over || this.#left) return Effect.succeed(false)
-    return Effect.map(Effect.ignore(this.begin()), () => this.#stream?.release() === true)
+    return Effect.suspend(() => {
+      if (this.#over || this.#left || !this.#host.primes) return Effect.succeed(false)
+      this.begin()
+      return this.#stream === undefined ? Effect.succeed(false) : this.#stream.release()
+    })
   }
 
   #end(): void {

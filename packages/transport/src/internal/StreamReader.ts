@@ -1,4 +1,4 @@
-import type { EventStore, Replay } from "@effect-mcp/session/EventStore"
+import type { EventStoreError, Replay, StoredEvent } from "@effect-mcp/session/EventStore"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
@@ -7,15 +7,16 @@ import * as EventStreamFraming from "../EventStreamFraming.ts"
 
 /** Where the past of a stream is read from. */
 export interface Past {
-  readonly store: EventStore["Service"]
-  readonly session: string
   /** The last event that whoever reads has got. */
   after: string
-  /** The last event there is, as far as is known. */
-  readonly last: () => string | undefined
+  /** What came behind an event; nothing is added to it meanwhile. */
+  readonly replay: (after: string) => Effect.Effect<Replay | undefined, EventStoreError>
 }
 
 const encoder = new TextEncoder()
+
+/** How much of what was missed is given at a time, in characters. */
+const piece = 65_536
 
 /**
  * Whoever reads a stream at the moment: the body of one HTTP response. What is put in waits until the response can take it, and
@@ -26,6 +27,7 @@ export class StreamReader {
   readonly #now: () => number
   readonly #onLeave: () => void
   #past: Past | undefined
+  #missed: Iterator<StoredEvent> | undefined
   #pieces: Array<string> = []
   #length = 0
   #finished = false
@@ -59,9 +61,9 @@ export class StreamReader {
     return this.#length >= this.#capacity
   }
 
-  /** Has nothing been taken of what waits, since then? */
+  /** Has nothing been taken since then, though there is something to be taken? */
   isStalledSince(then: number): boolean {
-    return this.#length > 0 && this.takenAt <= then
+    return (this.#length > 0 || this.isBehind) && this.takenAt <= then
   }
 
   get hasLeft(): boolean {
@@ -76,9 +78,13 @@ export class StreamReader {
     this.#awaken()
   }
 
-  /** Waits until there is room, or nobody reads any more. */
+  get #hasRoom(): boolean {
+    return this.#left || (!this.isFull && !this.isBehind)
+  }
+
+  /** Waits until there is room and nothing is to be caught up with, or until nobody reads any more. */
   readonly room: Effect.Effect<void> = Effect.callback<void>((resume) => {
-    if (this.#left || !this.isFull) return resume(Effect.void)
+    if (this.#hasRoom) return resume(Effect.void)
     const sender = () => resume(Effect.void)
     this.#senders.push(sender)
     return Effect.sync(() => {
@@ -117,6 +123,7 @@ export class StreamReader {
   }
 
   #release(): void {
+    if (!this.#hasRoom) return
     for (const sender of this.#senders.splice(0)) sender()
   }
 
@@ -141,37 +148,46 @@ export class StreamReader {
     if (this.#left) return Cause.done()
     // What was put in at once stands before all that is past.
     if (this.#length > 0) return Effect.succeed(this.#take())
-    if (this.#past !== undefined) return this.#catchUp(this.#past)
+    if (this.#past !== undefined) {
+      const recalled = this.#missed === undefined ? undefined : this.#recall(this.#past, this.#missed)
+      if (recalled !== undefined) return Effect.succeed(recalled)
+      this.#missed = undefined
+      return this.#catchUp(this.#past)
+    }
     if (this.#finished) return Cause.done()
     return Effect.andThen(this.#asleep, this.#pull)
   })
 
   #catchUp(past: Past): Effect.Effect<readonly [Uint8Array], Cause.Done> {
     const missed = Effect.catch(
-      past.store.replay(past.session, past.after),
+      past.replay(past.after),
       (error) => Effect.as(Effect.logWarning("the events of a stream could not be read again", error), undefined)
     )
-    return Effect.flatMap(missed, (replay: Replay | undefined) => {
-      // What is gone cannot be made up for: the stream ends here, and the client learns it when it comes back.
-      if (replay === undefined) {
-        this.#finished = true
+    return Effect.flatMap(missed, (replay) => {
+      if (replay === undefined || replay.events.length === 0) {
         this.#past = undefined
+        this.#release()
+        // What is gone cannot be made up for: the stream ends here, and the client learns it when it comes back.
+        if (replay === undefined || replay.ended) this.#finished = true
         return this.#pull
       }
-      const last = replay.events.at(-1)
-      if (last !== undefined) {
-        past.after = last.id
-        this.takenAt = this.#now()
-        return Effect.succeed<readonly [Uint8Array]>([
-          encoder.encode(replay.events.map(({ data, id }) => EventStreamFraming.event(id, data)).join(""))
-        ])
-      }
-      // While the store was asked something more may have been said.
-      const latest = past.last()
-      if (latest === undefined || latest === past.after) this.#past = undefined
-      if (replay.ended) this.#finished = true
+      this.#missed = replay.events[Symbol.iterator]()
       return this.#pull
     })
+  }
+
+  /** Some of what was missed. All of it at once could take long, and nobody would see that it is being taken. */
+  #recall(past: Past, missed: Iterator<StoredEvent>): readonly [Uint8Array] | undefined {
+    let text = ""
+    for (let next = missed.next(); next.done !== true; next = missed.next()) {
+      const { data, id } = next.value
+      past.after = id
+      text += EventStreamFraming.event(id, data)
+      if (text.length >= piece) break
+    }
+    if (text === "") return undefined
+    this.takenAt = this.#now()
+    return [encoder.encode(text)]
   }
 
   /** The body of the response. */

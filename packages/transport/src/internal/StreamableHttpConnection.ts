@@ -1,5 +1,4 @@
 import { JsonRpc, type Profile } from "@effect-mcp/protocol"
-import type { TransportEvent } from "@effect-mcp/session/SessionEvent"
 import type * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Clock from "effect/Clock"
@@ -106,7 +105,7 @@ const open = Effect.fnUntraced(function*(
   let deliver = (inbound: Transport.Inbound): void => {
     kept.push(inbound)
   }
-  let report = (_event: TransportEvent): void => {}
+  let report = (_event: Transport.TransportEvent): void => {}
   const lost = Deferred.makeUnsafe<never, TransportError.TransportError>()
 
   // The session: how it was opened, what was agreed on, and by which id the server knows it.

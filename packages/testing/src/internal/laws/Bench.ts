@@ -17,6 +17,7 @@ export type SessionOptions = Partial<ClientSession.Options<Handlers.Handlers<"se
 export interface Bench<Served extends ClientEnd> {
   readonly runs: number
   readonly form: NonNullable<Subject<Served>["form"]>
+  readonly sessionFirst: boolean
   readonly serve: Subject<Served>["serve"]
   /** A session over an end that was served. */
   readonly connect: (
@@ -96,6 +97,7 @@ export const make = <Served extends ClientEnd>(subject: Subject<Served>): Bench<
   return {
     runs: subject.runs ?? 20,
     form: subject.form ?? "OneStream",
+    sessionFirst: subject.sessionFirst ?? false,
     serve,
     connect,
     open: (options) => Effect.flatMap(serve, (served) => connect(served, options)),

@@ -4,13 +4,85 @@ import * as assert from "node:assert/strict"
 import type { Law } from "../../TransportLaw.ts"
 import type { ClientEnd } from "../../TransportSubject.ts"
 import { type Bench, call, errorCode, info, initialize, structured } from "./Bench.ts"
-import { law, topic } from "./Law.ts"
+import { law, topic, type Unsorted } from "./Law.ts"
+
+type OpenRaw = Bench<ClientEnd>["openRaw"]
+
+/** What may be said on a connection that there is no session for yet. */
+const beforeSession = (openRaw: OpenRaw): ReadonlyArray<Unsorted> => [
+  law(
+    "[PING-01] law 6: before the handshake a ping is answered and a request refused",
+    Effect.gen(function*() {
+      const peer = yield* openRaw
+      yield* peer.send(JsonRpc.request("early", "ping", undefined))
+      assert.deepStrictEqual(yield* peer.response, { jsonrpc: "2.0", id: "early", result: {} })
+      yield* peer.send(call(1, "echo"))
+      const refused = yield* peer.response
+      assert.strictEqual(refused.id, 1)
+      assert.strictEqual(errorCode(refused), -32600)
+      yield* peer.send(initialize)
+      assert.strictEqual(JsonRpc.isFailure(yield* peer.response), false)
+    })
+  ),
+
+  law(
+    "[INIT-10] requests pipelined behind initialize are served",
+    Effect.gen(function*() {
+      const peer = yield* openRaw
+      yield* peer.send(initialize)
+      yield* peer.send(call(1, "echo", { value: 1 }))
+      const first = yield* peer.response
+      const second = yield* peer.response
+      assert.deepStrictEqual([first.id, second.id], [0, 1])
+      assert.deepStrictEqual(structured(second), { value: 1 })
+    })
+  )
+]
+
+/** The same where nothing but `initialize` makes a session, and nothing can be said without one. */
+const withoutSession = (openRaw: OpenRaw): ReadonlyArray<Unsorted> => [
+  law(
+    "[SHS-25] law 6: before there is a session a ping is refused as well as a request",
+    Effect.gen(function*() {
+      const peer = yield* openRaw
+      for (const early of [JsonRpc.request("early", "ping", undefined), call(1, "echo")]) {
+        yield* peer.send(early)
+        const refused = yield* peer.response
+        assert.deepStrictEqual([refused.id, errorCode(refused)], [early.id, -32600])
+      }
+      yield* peer.send(initialize)
+      assert.strictEqual(JsonRpc.isFailure(yield* peer.response), false)
+    })
+  ),
+
+  law(
+    "[SHS-25] what is asked before initialize is answered is refused, and does not disturb it",
+    Effect.gen(function*() {
+      const peer = yield* openRaw
+      yield* peer.send(initialize)
+      yield* peer.send(call(1, "echo", { value: 1 }))
+      // Each has a stream of its own, so either may be the first.
+      const answers = new Map<unknown, JsonRpc.Response>()
+      while (answers.size < 2) {
+        const answer = yield* peer.response
+        answers.set(answer.id, answer)
+      }
+      assert.deepStrictEqual([...answers.values()].map(errorCode).filter((code) => code !== undefined), [-32600])
+      const first = [...answers.values()].find(({ id }) => id === 0)
+      assert.strictEqual(first !== undefined && !JsonRpc.isFailure(first), true)
+      yield* peer.send(call(2, "echo", { value: 2 }))
+      assert.deepStrictEqual(structured(yield* peer.response), { value: 2 })
+    })
+  )
+]
 
 /** How a session begins. */
 export const handshake = <Served extends ClientEnd>(
-  { open, openRaw, openRawAndInitialized }: Bench<Served>
+  { open, openRaw, openRawAndInitialized, sessionFirst }: Bench<Served>
 ): ReadonlyArray<Law> =>
   topic("handshake", [
+    ...(sessionFirst ? withoutSession(openRaw) : beforeSession(openRaw)),
+
     law(
       "[TRN-01] [INIT-01] [INIT-07] [INIT-08] a session is operating once it is there",
       Effect.gen(function*() {
@@ -47,21 +119,6 @@ export const handshake = <Served extends ClientEnd>(
     ),
 
     law(
-      "[PING-01] law 6: before the handshake a ping is answered and a request refused",
-      Effect.gen(function*() {
-        const peer = yield* openRaw
-        yield* peer.send(JsonRpc.request("early", "ping", undefined))
-        assert.deepStrictEqual(yield* peer.response, { jsonrpc: "2.0", id: "early", result: {} })
-        yield* peer.send(call(1, "echo"))
-        const refused = yield* peer.response
-        assert.strictEqual(refused.id, 1)
-        assert.strictEqual(errorCode(refused), -32600)
-        yield* peer.send(initialize)
-        assert.strictEqual(JsonRpc.isFailure(yield* peer.response), false)
-      })
-    ),
-
-    law(
       "[INIT-02] an initialize that does not fit is refused, and the next one may",
       Effect.gen(function*() {
         const peer = yield* openRaw
@@ -80,19 +137,6 @@ export const handshake = <Served extends ClientEnd>(
         assert.strictEqual(errorCode(yield* peer.response), -32600)
         yield* peer.send(call(8, "echo", { value: "still here" }))
         assert.deepStrictEqual(structured(yield* peer.response), { value: "still here" })
-      })
-    ),
-
-    law(
-      "[INIT-10] requests pipelined behind initialize are served",
-      Effect.gen(function*() {
-        const peer = yield* openRaw
-        yield* peer.send(initialize)
-        yield* peer.send(call(1, "echo", { value: 1 }))
-        const first = yield* peer.response
-        const second = yield* peer.response
-        assert.deepStrictEqual([first.id, second.id], [0, 1])
-        assert.deepStrictEqual(structured(second), { value: 1 })
       })
     )
   ])

@@ -1,0 +1,26 @@
+/**
+ * The client that the conformance suite tries: `node src/client.ts http://localhost:3000/mcp`. Which scenario it plays, and at which
+ * revision, the suite says in the environment.
+ */
+import * as Revision from "@effect-mcp/protocol/Revision"
+import * as StreamableHttpClient from "@effect-mcp/transport/StreamableHttpClient"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Scenarios from "./client/scenarios.ts"
+import * as Session from "./client/session.ts"
+
+const url = process.argv.at(-1) ?? ""
+const { MCP_CONFORMANCE_PROTOCOL_VERSION: revision = Revision.latest, MCP_CONFORMANCE_SCENARIO: scenario = "" } =
+  process.env
+
+if (!Revision.isRevision(revision)) {
+  throw new Error(`MCP_CONFORMANCE_PROTOCOL_VERSION is none of ${Revision.supported.join(", ")}: ${revision}`)
+}
+
+NodeRuntime.runMain(
+  Effect.provide(
+    Scenarios.named(scenario),
+    Layer.provide(Session.layer(revision), StreamableHttpClient.layerNode({ url }))
+  )
+)

@@ -1,0 +1,33 @@
+/**
+ * All that the scenarios of the conformance suite ask of a server, at the revisions with a handshake. The names of tools, prompts
+ * and resources, and most of their words, are those that the suite looks for.
+ */
+import * as ServerSession from "@effect-mcp/session/ServerSession"
+import * as AskingTools from "./handlers/askingTools.ts"
+import * as ContentTools from "./handlers/contentTools.ts"
+import * as Prompts from "./handlers/prompts.ts"
+import { reconnection } from "./handlers/reconnectionTool.ts"
+import * as ReportingTools from "./handlers/reportingTools.ts"
+import * as Resources from "./handlers/resources.ts"
+import * as SchemaTools from "./handlers/schemaTools.ts"
+import * as Tool from "./handlers/tool.ts"
+
+/** What the server does with what its client asks. */
+export const handlers = ServerSession.handlers({
+  ...Tool.handlers([
+    ...ContentTools.tools,
+    ...ReportingTools.tools,
+    ...AskingTools.tools,
+    ...SchemaTools.tools,
+    reconnection
+  ]),
+  ...Resources.handlers,
+  ...Prompts.handlers
+})
+
+/** What the server says of itself. */
+export const options: ServerSession.Options = {
+  info: { name: "effect-mcp-conformance", title: "Conformance", version: "0.1.0" },
+  // What the handlers do not show.
+  capabilities: { logging: {} }
+}

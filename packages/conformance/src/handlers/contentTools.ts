@@ -1,0 +1,50 @@
+/**
+ * Tools that answer in every kind of content, and one that fails.
+ */
+import * as Content from "@effect-mcp/protocol/Content"
+import * as Effect from "effect/Effect"
+import * as Media from "./media.ts"
+import * as Tool from "./tool.ts"
+
+const answering = (name: string, description: string, ...content: ReadonlyArray<Content.ContentBlock>): Tool.Tool => ({
+  definition: { name, description, inputSchema: Tool.nothing },
+  run: () => Effect.succeed(content)
+})
+
+const failing: Tool.Tool = {
+  definition: { name: "test_error_handling", description: "Fails.", inputSchema: Tool.nothing },
+  run: () => Effect.fail(new Tool.ToolFailure({ message: "This tool intentionally returns an error for testing" }))
+}
+
+export const tools: ReadonlyArray<Tool.Tool> = [
+  answering(
+    "test_simple_text",
+    "Answers in words.",
+    Content.text("This is a simple text response for testing.")
+  ),
+  answering("test_image_content", "Answers in a picture.", Media.image),
+  answering("test_audio_content", "Answers in a sound.", Media.audio),
+  answering("test_embedded_resource", "Answers in a resource.", {
+    type: "resource",
+    resource: {
+      uri: "test://embedded-resource",
+      mimeType: "text/plain",
+      text: "This is an embedded resource content."
+    }
+  }),
+  answering(
+    "test_multiple_content_types",
+    "Answers in words, a picture and a resource.",
+    Content.text("Multiple content types test:"),
+    Media.image,
+    {
+      type: "resource",
+      resource: {
+        uri: "test://mixed-content-resource",
+        mimeType: "application/json",
+        text: JSON.stringify({ test: "data", value: 123 })
+      }
+    }
+  ),
+  failing
+]

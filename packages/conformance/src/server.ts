@@ -1,0 +1,38 @@
+/**
+ * The server that the conformance suite tries: `node src/server.ts --port 3000` serves at `/mcp` on this machine, and prints the address.
+ * Without a port it takes one that is free; `--newest 2025-06-18` is the newest revision that it knows.
+ */
+import * as Revision from "@effect-mcp/protocol/Revision"
+import * as EventStore from "@effect-mcp/session/EventStore"
+import * as SessionHost from "@effect-mcp/session/SessionHost"
+import * as StreamableHttpServer from "@effect-mcp/transport/StreamableHttpServer"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as Effect from "effect/Effect"
+import * as HttpServer from "effect/http/HttpServer"
+import * as Layer from "effect/Layer"
+import { parseArgs } from "node:util"
+import { handlers, options } from "./handlers.ts"
+import * as Revisions from "./revisions.ts"
+
+const { values } = parseArgs({
+  options: { port: { type: "string", default: "0" }, newest: { type: "string", default: Revision.latest } }
+})
+
+const { newest } = values
+if (!Revision.isRevision(newest)) {
+  throw new Error(`--newest takes one of ${Revision.supported.join(", ")}, not ${newest}`)
+}
+
+// The suite asks for a server that is called localhost.
+const announce = HttpServer.addressFormattedWith((address) =>
+  Effect.sync(() => console.log(`http://localhost:${new URL(address).port}/mcp`))
+)
+
+const server = Layer.effectDiscard(announce).pipe(
+  Layer.provide(StreamableHttpServer.layerNode({ port: Number(values.port) })),
+  // With a store of events a client can come back to a stream that was closed.
+  Layer.provide(EventStore.layerMemory()),
+  Layer.provide(SessionHost.layer(handlers, { ...options, revisions: Revisions.upTo(newest) }))
+)
+
+NodeRuntime.runMain(Layer.launch(server))

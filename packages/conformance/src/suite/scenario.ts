@@ -1,0 +1,46 @@
+/**
+ * What a release of the suite has to try, as it says itself. Nothing is left out silently because a list of our own is older.
+ */
+import type * as Revision from "@effect-mcp/protocol/Revision"
+import { execFileSync } from "node:child_process"
+import type { Release } from "./release.ts"
+
+/** Whom a scenario is about. */
+export type Side = "server" | "client"
+
+/** One scenario at one revision. */
+export interface Scenario {
+  readonly side: Side
+  readonly name: string
+  readonly release: Release
+  readonly revision: Revision.Revision
+}
+
+/** The revisions that the suite has scenarios for and that begin with a handshake, newest first. */
+export const revisions: ReadonlyArray<Revision.Revision> = ["2025-11-25", "2025-06-18", "2025-03-26"]
+
+/** Authorization is not there yet: these scenarios need it. */
+const needsAuthorization = (name: string): boolean => name.startsWith("auth/")
+
+/** The headings of the suite's list. What stands below another one is about neither side. */
+const sides: ReadonlyMap<string, Side> = new Map([["Server scenarios", "server"], ["Client scenarios", "client"]])
+
+/** All scenarios of a release that need no authorization, at all revisions. */
+export const scenarios = (release: Release): ReadonlyArray<Scenario> => {
+  const listing = execFileSync(process.execPath, [release.program, "list"], { encoding: "utf8" })
+  const listed = Array.from(listing.matchAll(/^(\w[^(\n]*) \(.*\n((?: {2}- .*\n?)*)/gm)).flatMap(
+    ([, heading = "", lines = ""]) => {
+      const side = sides.get(heading)
+      return side === undefined ? [] : Array.from(
+        lines.matchAll(/^ {2}- (\S+) \[([^\]]*)\]$/gm),
+        ([, name = "", at = ""]) => ({ side, name, at: at.split(",") })
+      )
+    }
+  )
+  if (listed.length === 0) {
+    throw new Error(`The suite ${release.version} lists no scenarios:\n${listing}`)
+  }
+  return listed.filter(({ name }) => !needsAuthorization(name)).flatMap(({ at, name, side }) =>
+    revisions.filter((revision) => at.includes(revision)).map((revision) => ({ side, name, release, revision }))
+  )
+}

@@ -1,0 +1,291 @@
+/** What the conformance suite's scenarios ask of a server, over memory, and with the client that is tried by the suite as well. */
+import type { Content, Logging, Progress, Revision, Sampling, Tool } from "@effect-mcp/protocol"
+import { ClientSession, ServerSession } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/testing/TestClock"
+import * as Client from "../src/client/session.ts"
+import { handlers, options } from "../src/handlers.ts"
+import * as Revisions from "../src/revisions.ts"
+
+const server = (newest: Revision.Revision = "2025-11-25") =>
+  ServerSession.layerInProcess(handlers, { ...options, revisions: Revisions.upTo(newest) })
+
+/** The client of the suite's scenarios. */
+const withClient = (newest?: Revision.Revision) =>
+  Effect.provide(Layer.suspend(() => Layer.provide(Client.layer("2025-11-25"), server(newest))))
+
+/** A client that the suite's own resembles: it has a model, and hears of what the server logs. */
+const withModel = (
+  asked: Array<Sampling.CreateMessageParams> = [],
+  logs: Array<Logging.LogMessageParams> = []
+) =>
+  Effect.provide(Layer.suspend(() =>
+    Layer.provide(
+      ClientSession.layer({
+        info: { name: "client", version: "0.1.0" },
+        handlers: {
+          "sampling/createMessage": (question) =>
+            Effect.sync(() => {
+              asked.push(question)
+              return { role: "assistant" as const, content: { type: "text" as const, text: "42" }, model: "example" }
+            }),
+          "notifications/message": (message) => Effect.sync(() => void logs.push(message))
+        }
+      }),
+      server()
+    )
+  ))
+
+const call = (name: string, input?: { readonly [name: string]: unknown }) =>
+  Effect.flatMap(ClientSession.ClientSession, ({ callTool }) => callTool(name, input))
+
+const textOf = ({ content }: Tool.CallToolResult): string =>
+  content.map((block) => block.type === "text" ? block.text : `[${block.type}]`).join(" ")
+
+/** The error that the server answers with. */
+const refusal = Effect.fnUntraced(function*<A, R>(
+  request: (session: ClientSession.Shape) => Effect.Effect<A, { readonly reason: { readonly _tag: string } }, R>
+) {
+  const { reason } = yield* Effect.flip(request(yield* ClientSession.ClientSession))
+  assert.strictEqual(reason._tag, "ErrorResponse")
+  return "error" in reason ? reason.error : undefined
+})
+
+describe("tools", () => {
+  it.effect("[TOOL-06] all have a name, a description and a schema, on one page", () =>
+    Effect.gen(function*() {
+      const { listTools } = yield* ClientSession.ClientSession
+      const { nextCursor, tools } = yield* listTools()
+      assert.isUndefined(nextCursor)
+      assert.strictEqual(tools.length, 14)
+      for (const { description, inputSchema, name } of tools) {
+        assert.match(name, /^[A-Za-z0-9_.-]{1,128}$/)
+        assert.isNotEmpty(description)
+        assert.strictEqual(inputSchema.type, "object")
+      }
+      assert.include(yield* refusal(({ listTools }) => listTools({ cursor: "2" })), { code: -32602 })
+    }).pipe(withClient()))
+
+  const contents: ReadonlyArray<readonly [name: string, ...types: ReadonlyArray<Content.ContentBlock["type"]>]> = [
+    ["test_simple_text", "text"],
+    ["test_image_content", "image"],
+    ["test_audio_content", "audio"],
+    ["test_embedded_resource", "resource"],
+    ["test_multiple_content_types", "text", "image", "resource"]
+  ]
+
+  for (const [name, ...types] of contents) {
+    it.effect(`${name} answers in ${types.join(", ")}`, () =>
+      Effect.gen(function*() {
+        const { content, isError } = yield* call(name)
+        assert.isUndefined(isError)
+        assert.deepStrictEqual(content.map(({ type }) => type), types)
+      }).pipe(withClient()))
+  }
+
+  it.effect("[TOOL-04] test_error_handling fails in words", () =>
+    Effect.gen(function*() {
+      const result = yield* call("test_error_handling")
+      assert.isTrue(result.isError)
+      assert.include(textOf(result), "error")
+    }).pipe(withClient()))
+
+  it.effect("[PRG-03] [PRG-07] test_tool_with_progress reports progress with pauses", () =>
+    Effect.gen(function*() {
+      const { callTool } = yield* ClientSession.ClientSession
+      const steps: Array<Progress.Progress["progress"]> = []
+      const calling = yield* Effect.forkChild(
+        callTool("test_tool_with_progress", {}, {
+          onProgress: ({ progress }) => Effect.sync(() => void steps.push(progress))
+        })
+      )
+      yield* TestClock.adjust("99 millis")
+      assert.deepStrictEqual(steps, [0, 50])
+      yield* TestClock.adjust("1 millis")
+      const { isError } = yield* Fiber.join(calling)
+      assert.isUndefined(isError)
+      assert.deepStrictEqual(steps, [0, 50, 100])
+    }).pipe(withClient()))
+
+  it.effect("[LOG-01] [LOG-02] test_tool_with_logging sends three messages, unless they are too mild", () => {
+    const logs: Array<Logging.LogMessageParams> = []
+    return Effect.gen(function*() {
+      const { setLogLevel } = yield* ClientSession.ClientSession
+      for (const level of ["debug", "warning"] as const) {
+        yield* setLogLevel(level)
+        const calling = yield* Effect.forkChild(call("test_tool_with_logging"))
+        yield* TestClock.adjust("100 millis")
+        yield* Fiber.join(calling)
+        assert.deepStrictEqual(logs.map(({ level }) => level), ["info", "info", "info"])
+      }
+    }).pipe(withModel([], logs))
+  })
+
+  it.effect("test_reconnection answers after a while, where there is no stream to let go of", () =>
+    Effect.gen(function*() {
+      const calling = yield* Effect.forkChild(call("test_reconnection"))
+      yield* TestClock.adjust("99 millis")
+      assert.isUndefined(calling.pollUnsafe())
+      yield* TestClock.adjust("1 millis")
+      assert.include(textOf(yield* Fiber.join(calling)), "open all the time")
+    }).pipe(withClient()))
+
+  it.effect("test_sampling passes a question on to the client's model", () => {
+    const asked: Array<Sampling.CreateMessageParams> = []
+    return Effect.gen(function*() {
+      assert.include(textOf(yield* call("test_sampling", { prompt: "How many?" })), "42")
+      assert.deepStrictEqual(
+        asked.map(({ maxTokens, messages }) => ({ maxTokens, messages })),
+        [{ maxTokens: 100, messages: [{ role: "user", content: { type: "text", text: "How many?" } }] }]
+      )
+    }).pipe(withModel(asked))
+  })
+
+  it.effect("test_sampling fails in words where the client has no model", () =>
+    Effect.gen(function*() {
+      const result = yield* call("test_sampling", { prompt: "How many?" })
+      assert.isTrue(result.isError)
+      assert.include(textOf(result), "sampling")
+    }).pipe(withClient()))
+
+  it.effect("[ELI-07] test_elicitation fails in words where the client finds that its user's answer does not fit", () =>
+    Effect.gen(function*() {
+      const result = yield* call("test_elicitation", { message: "Who are you?" })
+      assert.isTrue(result.isError)
+      assert.include(textOf(result), "elicitation/create: ")
+    }).pipe(withClient()))
+
+  it.effect("[ELI-08] test_elicitation_sep1034_defaults is answered with what it suggests", () =>
+    Effect.gen(function*() {
+      const suggested = { name: "John Doe", age: 30, score: 95.5, status: "active", verified: true }
+      assert.include(textOf(yield* call("test_elicitation_sep1034_defaults")), JSON.stringify(suggested))
+    }).pipe(withClient()))
+
+  it.effect("test_elicitation_sep1330_enums asks for choices, of which none has a default", () =>
+    Effect.gen(function*() {
+      assert.include(textOf(yield* call("test_elicitation_sep1330_enums")), "action=accept, content={}")
+    }).pipe(withClient()))
+
+  const contact = { name: "Ada", contactMethod: "phone", phone: "1", address: { city: "London" } }
+
+  it.effect("json_schema_2020_12_tool takes what fits every part of its schema", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(textOf(yield* call("json_schema_2020_12_tool", contact)), JSON.stringify(contact))
+    }).pipe(withClient()))
+
+  const misfits: ReadonlyArray<readonly [name: string, input: { readonly [name: string]: unknown }]> = [
+    ["test_simple_text", { more: 1 }],
+    ["test_sampling", {}],
+    ["test_elicitation", { message: 1 }],
+    ["json_schema_2020_12_tool", {}],
+    ["json_schema_2020_12_tool", { ...contact, address: { city: 1 } }],
+    ["json_schema_2020_12_tool", { contactMethod: "phone", email: "ada@example.com" }]
+  ]
+
+  for (const [name, input] of misfits) {
+    it.effect(`[TOOL-05] ${name} refuses ${JSON.stringify(input)}`, () =>
+      Effect.gen(function*() {
+        const result = yield* call(name, input)
+        assert.isTrue(result.isError)
+        assert.include(textOf(result), `Invalid arguments for tool ${name}: `)
+      }).pipe(withClient()))
+  }
+
+  it.effect("[TOOL-05] before 2025-11-25, arguments that do not fit are a protocol error", () =>
+    Effect.gen(function*() {
+      assert.include(yield* refusal(({ callTool }) => callTool("test_sampling")), { code: -32602 })
+    }).pipe(withClient("2025-06-18")))
+
+  it.effect("there is no other tool", () =>
+    Effect.gen(function*() {
+      assert.include(yield* refusal(({ callTool }) => callTool("test_nothing")), { code: -32602 })
+    }).pipe(withClient()))
+})
+
+describe("resources", () => {
+  it.effect("are listed, read and subscribed to", () =>
+    Effect.gen(function*() {
+      const { listResources, readResource, subscribeResource, unsubscribeResource } = yield* ClientSession.ClientSession
+      const { resources } = yield* listResources()
+      const kinds: Array<string> = []
+      for (const { mimeType, uri } of resources) {
+        const [contents, ...others] = (yield* readResource(uri)).contents
+        assert.isEmpty(others)
+        assert.deepStrictEqual([contents?.uri, contents?.mimeType], [uri, mimeType])
+        kinds.push(contents !== undefined && "blob" in contents ? "blob" : "text")
+        yield* subscribeResource(uri)
+        yield* unsubscribeResource(uri)
+      }
+      assert.deepStrictEqual(kinds, ["text", "blob", "text"])
+    }).pipe(withClient()))
+
+  it.effect("are made of a template, with what was filled in", () =>
+    Effect.gen(function*() {
+      const { listResourceTemplates, readResource } = yield* ClientSession.ClientSession
+      const { resourceTemplates: [template] } = yield* listResourceTemplates()
+      const uri = template?.uriTemplate.replace("{id}", "123") ?? ""
+      const { contents: [contents] } = yield* readResource(uri)
+      assert.isTrue(contents !== undefined && "text" in contents && contents.text.includes("123"))
+    }).pipe(withClient()))
+
+  it.effect("[RES-05] are not found where there are none", () =>
+    Effect.gen(function*() {
+      for (const uri of ["test://nothing", "test://template//data", "test://template/1/2/data"]) {
+        const expected = { code: -32002, data: { uri } }
+        assert.deepInclude(yield* refusal(({ readResource }) => readResource(uri)), expected)
+        assert.deepInclude(yield* refusal(({ subscribeResource }) => subscribeResource(uri)), expected)
+      }
+    }).pipe(withClient()))
+})
+
+describe("prompts", () => {
+  it.effect("bring what was filled into them", () =>
+    Effect.gen(function*() {
+      const { getPrompt, listPrompts } = yield* ClientSession.ClientSession
+      const { prompts } = yield* listPrompts()
+      const said = yield* Effect.forEach(prompts, ({ arguments: takes = [], name }) =>
+        Effect.map(
+          getPrompt(name, Object.fromEntries(takes.map(({ name }) => [name, `test://${name}`] as const))),
+          ({ messages }) => messages.map(({ content }) => content)
+        ))
+      assert.deepStrictEqual(said.map((contents) => contents.map(({ type }) => type)), [
+        ["text"],
+        ["text"],
+        ["resource", "text"],
+        ["image", "text"]
+      ])
+      assert.include(JSON.stringify(said[1]), "arg1='test://arg1', arg2='test://arg2'")
+      assert.include(JSON.stringify(said[2]), "\"uri\":\"test://resourceUri\"")
+    }).pipe(withClient()))
+
+  it.effect("[PRM-03] need their arguments, and to be there", () =>
+    Effect.gen(function*() {
+      const missing = yield* refusal(({ getPrompt }) => getPrompt("test_prompt_with_arguments", { arg1: "1" }))
+      assert.deepInclude(missing, {
+        code: -32602,
+        message: "Prompt test_prompt_with_arguments needs the argument arg2"
+      })
+      assert.include(yield* refusal(({ getPrompt }) => getPrompt("test_nothing")), { code: -32602 })
+    }).pipe(withClient()))
+
+  it.effect("have their arguments completed", () =>
+    Effect.gen(function*() {
+      const { complete } = yield* ClientSession.ClientSession
+      const typed = (name: string, value: string) =>
+        complete({ ref: { type: "ref/prompt", name: "test_prompt_with_arguments" }, argument: { name, value } })
+      assert.deepStrictEqual((yield* typed("arg1", "test")).completion.values, ["testValue1", "testValue2"])
+      assert.deepStrictEqual((yield* typed("arg2", "other")).completion.values, [])
+      assert.include(
+        yield* refusal(({ complete }) =>
+          complete({
+            ref: { type: "ref/prompt", name: "test_simple_prompt" },
+            argument: { name: "arg1", value: "" }
+          })
+        ),
+        { code: -32602 }
+      )
+    }).pipe(withClient()))
+})

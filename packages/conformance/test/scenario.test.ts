@@ -1,0 +1,40 @@
+import { assert, describe, it } from "@effect/vitest"
+import { execFileSync } from "node:child_process"
+import { final, newest } from "../src/suite/release.ts"
+import { scenarios } from "../src/suite/scenario.ts"
+
+/** The scenarios of servers and of clients by which the suite scores an implementation of 2025-11-25. */
+const scored = (): ReadonlyArray<string> => {
+  const listing = execFileSync(process.execPath, [newest.program, "list", "--requirements", "2025-11-25"], {
+    encoding: "utf8"
+  })
+  const [list = ""] = listing.split("Run and reported")
+  return Array.from(list.matchAll(/^ {2}- (\S+)$/gm), ([, name = ""]) => name)
+}
+
+describe("scenarios", () => {
+  const all = scenarios(newest)
+
+  it("hold all that an implementation is scored by, but for authorization", () => {
+    const names = new Set(all.filter(({ revision }) => revision === "2025-11-25").map(({ name }) => name))
+    const missing = scored().filter((name) => !names.has(name))
+    assert.isNotEmpty(missing)
+    assert.isEmpty(missing.filter((name) => !name.startsWith("auth/")))
+  })
+
+  it("are tried at the revisions that they are for", () => {
+    const revisionsOf = (wanted: string) => all.filter(({ name }) => name === wanted).map(({ revision }) => revision)
+    assert.deepStrictEqual(revisionsOf("server-session-lifecycle"), ["2025-11-25", "2025-06-18", "2025-03-26"])
+    assert.deepStrictEqual(revisionsOf("ping"), ["2025-11-25", "2025-06-18"])
+    assert.deepStrictEqual(revisionsOf("dns-rebinding-protection"), ["2025-11-25"])
+    assert.isEmpty(revisionsOf("server-stateless"))
+  })
+
+  it("are listed by the final release, too", () => {
+    const older = scenarios(final)
+    const sidesOf = (wanted: string) =>
+      older.filter(({ name, revision }) => name === wanted && revision === "2025-11-25").map(({ side }) => side)
+    assert.deepStrictEqual(sidesOf("ping"), ["server"])
+    assert.deepStrictEqual(sidesOf("sse-retry"), ["client"])
+  })
+})

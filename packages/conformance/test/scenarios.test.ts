@@ -1,0 +1,103 @@
+/** What the suite's scenarios have a client do, with a server of our own in the suite's place. */
+import { Content, type Tool } from "@effect-mcp/protocol"
+import { RequestContext, ServerSession } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Scenarios from "../src/client/scenarios.ts"
+import * as Client from "../src/client/session.ts"
+
+const schema: Tool.ObjectSchema = {
+  type: "object",
+  $defs: { a: { $anchor: "b" } },
+  if: {},
+  additionalProperties: false
+}
+
+const names = [
+  "add_numbers",
+  "test_client_elicitation_defaults",
+  "test_reconnection",
+  "json_schema_2020_12_tool",
+  "json_schema_echo"
+]
+
+/** Offers these tools, and notes what it is asked. */
+const server = (asked: Array<unknown>, offered: ReadonlyArray<string>, isError: boolean) =>
+  ServerSession.layerInProcess({
+    "tools/list": () =>
+      Effect.sync(() => {
+        asked.push("tools/list")
+        return { tools: offered.map((name) => ({ name, inputSchema: schema })) }
+      }),
+    "tools/call": Effect.fnUntraced(function*({ arguments: input, name }) {
+      asked.push(input === undefined ? [name] : [name, input])
+      if (name === "test_client_elicitation_defaults") {
+        const answer = yield* Effect.orDie(RequestContext.elicit({
+          message: "Well?",
+          requestedSchema: { type: "object", properties: { age: { type: "integer", default: 30 } } }
+        }))
+        asked.push(answer)
+      }
+      return { content: [Content.text("done")], isError }
+    })
+  }, { info: { name: "server", version: "0.1.0" } })
+
+const play = (name: string, asked: Array<unknown> = [], offered = names, isError = false) =>
+  Effect.provide(
+    Scenarios.named(name),
+    Layer.suspend(() => Layer.provide(Client.layer("2025-11-25"), server(asked, offered, isError)))
+  )
+
+const done: ReadonlyArray<readonly [name: string, ...asked: ReadonlyArray<unknown>]> = [
+  ["initialize", "tools/list"],
+  ["tools_call", "tools/list", ["add_numbers", { a: 5, b: 3 }]],
+  [
+    "elicitation-sep1034-client-defaults",
+    "tools/list",
+    ["test_client_elicitation_defaults"],
+    { action: "accept", content: { age: 30 } }
+  ],
+  ["sse-retry", "tools/list", ["test_reconnection"]],
+  ["json-schema-2020-12-preservation", "tools/list", ["json_schema_echo", { schema }]]
+]
+
+describe("a client's scenario", () => {
+  for (const [name, ...expected] of done) {
+    it.effect(name, () =>
+      Effect.gen(function*() {
+        const asked: Array<unknown> = []
+        yield* play(name, asked)
+        assert.deepStrictEqual(asked, expected)
+      }))
+  }
+
+  it.effect("initialize asks for no tools where none are offered", () =>
+    Effect.provide(
+      Scenarios.named("initialize"),
+      Layer.suspend(() =>
+        Layer.provide(
+          Client.layer("2025-11-25"),
+          ServerSession.layerInProcess({}, { info: { name: "server", version: "0.1.0" } })
+        )
+      )
+    ))
+
+  it.effect("fails where its tool is missing", () =>
+    Effect.gen(function*() {
+      const { message } = yield* Effect.flip(play("tools_call", [], []))
+      assert.strictEqual(message, "the server has no tool add_numbers")
+    }))
+
+  it.effect("fails where its tool does", () =>
+    Effect.gen(function*() {
+      const { message } = yield* Effect.flip(play("sse-retry", [], names, true))
+      assert.include(message, "the tool test_reconnection failed")
+    }))
+
+  it.effect("has to be known", () =>
+    Effect.gen(function*() {
+      const { message } = yield* Effect.flip(play("auth/metadata-default"))
+      assert.include(message, "\"auth/metadata-default\" is none of initialize, ")
+    }))
+})

@@ -1,0 +1,39 @@
+/** The newest release of the official conformance suite, at the newest revision. */
+import { assert, beforeAll, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { newest } from "../src/suite/release.ts"
+import { run } from "../src/suite/run.ts"
+import { scenarios, type Side } from "../src/suite/scenario.ts"
+import { judge, type Outcome } from "../src/suite/verdict.ts"
+
+const all = scenarios(newest).filter(({ revision }) => revision === "2025-11-25")
+
+for (const side of ["server", "client"] satisfies ReadonlyArray<Side>) {
+  describe(side, () => {
+    const tried = all.filter((scenario) => scenario.side === side)
+    let outcomes: ReadonlyArray<Outcome> = []
+
+    // The suite runs all of a server's scenarios at once, which takes a tenth of running one after the other.
+    beforeAll(async () => {
+      const output = fs.mkdtempSync(path.join(os.tmpdir(), "conformance-"))
+      try {
+        outcomes = await Effect.runPromise(run(tried, output))
+      } finally {
+        fs.rmSync(output, { recursive: true, force: true })
+      }
+    }, 120_000)
+
+    for (const { name } of tried) {
+      it(name, () => {
+        const outcome = outcomes.find(({ scenario }) => scenario.name === name)
+        assert(outcome !== undefined)
+        const { stale, unexpected } = judge(outcome)
+        assert.isEmpty(unexpected)
+        assert.isEmpty(stale)
+      })
+    }
+  })
+}

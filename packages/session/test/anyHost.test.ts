@@ -1,0 +1,194 @@
+import { CloseReason } from "@effect-mcp/protocol"
+import type { SessionHost } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as TestClock from "effect/testing/TestClock"
+import { arrive, host } from "./support/hosts.ts"
+import { introduce, settled } from "./support/sessions.ts"
+
+const sessionLimit = 4
+const principalLimit = 2
+const openingSeconds = 30
+const idleSeconds = 60
+const ageSeconds = 120
+
+const which = Schema.Literals([0, 0, 1, 1, 2, 3])
+
+/** What is done with a host, and with the sessions it has had, by number. */
+const Command = Schema.Union([
+  Schema.Struct({ do: Schema.Literal("open"), principal: Schema.Literals(["ada", "grace", "nobody"]) }),
+  Schema.Struct({ do: Schema.Literals(["introduce", "touch", "hold", "release", "close", "end"]), which }),
+  Schema.Struct({ do: Schema.Literals(["introduce", "touch", "hold", "hold"]), which }),
+  Schema.Struct({ do: Schema.Literal("advance"), seconds: Schema.Literals([5, 10, 25, 30, 55, 60]) })
+])
+
+type Command = typeof Command.Type | { readonly do: "drain" }
+
+/** It is drained at the end of some, and what comes behind that finds nobody. */
+const commands = Arbitrary.map(
+  Arbitrary.all([
+    Arbitrary.array(Arbitrary.schema(Command), { minLength: 10, maxLength: 40 }),
+    Arbitrary.schema(Schema.Boolean),
+    Arbitrary.array(Arbitrary.schema(Command), { maxLength: 5 })
+  ]),
+  ([before, drains, behind]): ReadonlyArray<Command> => drains ? [...before, { do: "drain" }, ...behind] : before
+)
+
+/** A session as a model of the host has it; times are in seconds. */
+interface Known {
+  readonly number: number
+  readonly principal: string
+  readonly openedAt: number
+  usedAt: number
+  introduced: boolean
+  held: number
+}
+
+/** What a host is to do, in as few words as possible. */
+class Model {
+  now = 0
+  draining = false
+  known: ReadonlyArray<Known> = []
+
+  refuses(principal: string): SessionHost.HostFullScope | undefined {
+    if (this.draining) return "draining"
+    if (this.known.length >= sessionLimit) return "host"
+    const same = this.known.filter((one) => one.principal === principal).length
+    return principal !== "nobody" && same >= principalLimit ? "principal" : undefined
+  }
+
+  remove(number: number): void {
+    this.known = this.known.filter((one) => one.number !== number)
+  }
+
+  find(number: number): Known | undefined {
+    return this.known.find((one) => one.number === number)
+  }
+
+  advance(seconds: number): void {
+    this.now += seconds
+    this.known = this.known.filter(({ held, introduced, openedAt, usedAt }) =>
+      this.now < openedAt + ageSeconds && (introduced || this.now < openedAt + openingSeconds) &&
+      (held > 0 || this.now < usedAt + idleSeconds)
+    )
+  }
+}
+
+const follows = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>) {
+  const shape = yield* host({}, {
+    host: {
+      sessions: sessionLimit,
+      sessionsPerPrincipal: principalLimit,
+      idle: `${idleSeconds} seconds`,
+      age: `${ageSeconds} seconds`
+    },
+    limits: { opening: `${openingSeconds} seconds` }
+  })
+  const model = new Model()
+  const begun = yield* Clock.currentTimeMillis
+  const opened: Array<Effect.Success<ReturnType<typeof arrive>>> = []
+  const releases: Array<Array<() => void>> = []
+
+  for (const command of commands) {
+    switch (command.do) {
+      case "open": {
+        const { principal } = command
+        const refused = model.refuses(principal)
+        const arriving = arrive(shape, principal === "nobody" ? {} : { principal: { id: principal } })
+        if (refused === undefined) {
+          const { now, known } = model
+          model.known = [
+            ...known,
+            { number: opened.length, principal, openedAt: now, usedAt: now, introduced: false, held: 0 }
+          ]
+          opened.push(yield* arriving)
+          releases.push([])
+        } else {
+          const error = yield* Effect.flip(arriving)
+          assert.strictEqual(error._tag === "HostFull" ? error.scope : error._tag, refused)
+        }
+        break
+      }
+      case "advance":
+        model.advance(command.seconds)
+        yield* TestClock.adjust(`${command.seconds} seconds`)
+        break
+      case "drain":
+        model.draining = true
+        model.known = []
+        yield* shape.drain
+        break
+      default: {
+        // The newest are asked for most often.
+        const number = opened.length - 1 - command.which
+        const session = opened[number]
+        const known = model.find(number)
+        if (session === undefined) break
+        const { hosted, link, raw } = session
+        if (command.do === "introduce" && known !== undefined && !known.introduced) {
+          known.introduced = true
+          yield* introduce(raw)
+        } else if (command.do === "touch") {
+          if (known !== undefined) known.usedAt = model.now
+          hosted.touch()
+        } else if (command.do === "hold") {
+          if (known !== undefined) {
+            known.usedAt = model.now
+            known.held++
+          }
+          releases[number]?.push(hosted.hold())
+        } else if (command.do === "release") {
+          const release = releases[number]?.pop()
+          if (known !== undefined && release !== undefined) {
+            known.usedAt = model.now
+            known.held--
+          }
+          release?.()
+          release?.()
+        } else if (command.do === "close") {
+          model.remove(number)
+          yield* hosted.close(CloseReason.requested)
+        } else if (command.do === "end") {
+          model.remove(number)
+          link.endReading()
+        }
+      }
+    }
+    yield* settled
+    const listed = yield* shape.sessions
+    assert.deepStrictEqual(
+      listed.map(({ held, id, usedAt }) => ({ id, held, usedAt })),
+      model.known.map(({ held, number, usedAt }) => ({
+        id: opened[number]?.hosted.id,
+        held,
+        usedAt: begun + usedAt * 1000
+      }))
+    )
+    for (const [number, { hosted, link }] of opened.entries()) {
+      const there = model.find(number) !== undefined
+      assert.strictEqual(shape.find(hosted.id), there ? hosted : undefined)
+      assert.strictEqual(link.isOpen(), there)
+    }
+    assert.deepStrictEqual(yield* shape.health, {
+      accepting: model.refuses("nobody") === undefined,
+      draining: model.draining,
+      sessions: model.known.length,
+      limit: sessionLimit
+    })
+  }
+})
+
+describe("any use of a host", () => {
+  it.effect("comes to what a model of it says", () =>
+    Effect.gen(function*() {
+      const outcome = yield* Arbitrary.checkEffect(
+        commands,
+        (commands) => Effect.as(Effect.scoped(follows(commands)), true),
+        { runs: 300 }
+      )
+      assert.strictEqual(outcome._tag, "Passed", Arbitrary.formatCheckFailure(outcome))
+    }))
+})

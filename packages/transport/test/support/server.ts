@@ -1,0 +1,119 @@
+/** A server of Streamable HTTP on a real socket, and what it did beside answering. */
+import { Content, McpError, type Tool } from "@effect-mcp/protocol"
+import {
+  type EventStore,
+  type Handlers,
+  type RequestContext,
+  type SessionEvent,
+  SessionHost,
+  type SessionStore
+} from "@effect-mcp/session"
+import { EventStore as EventStoreTag } from "@effect-mcp/session/EventStore"
+import { SessionStore as SessionStoreTag } from "@effect-mcp/session/SessionStore"
+import { StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication } from "@effect-mcp/transport/Authentication"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { HttpServer } from "effect/http/HttpServer"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Scope from "effect/Scope"
+
+export const info = { name: "test", version: "1.0.0" }
+
+type ToolEffect = Effect.Effect<Tool.CallToolResult, McpError.McpError, RequestContext.RequestContext | Scope.Scope>
+export type Tools = {
+  readonly [name: string]: ToolEffect | ((input: { readonly [name: string]: unknown }) => ToolEffect)
+}
+
+export type ServerHandlers = Handlers.Handlers<"client", RequestContext.RequestContext | Scope.Scope>
+
+/** The handlers of a server that has these tools. */
+export const tools = (byName: Tools): ServerHandlers => ({
+  "tools/list": () => Effect.succeed({ tools: [] }),
+  "tools/call": (params) => {
+    const tool = byName[params.name]
+    if (tool === undefined) return Effect.fail(McpError.invalidParams(`Unknown tool: ${params.name}`))
+    return typeof tool === "function" ? tool(params.arguments ?? {}) : tool
+  }
+})
+
+/** A result with this text. */
+export const text = (words: string): Tool.CallToolResult => ({ content: [Content.text(words)] })
+
+export interface Settings {
+  readonly session?: Partial<SessionHost.Options>
+  readonly http?: StreamableHttpServer.Options & { readonly host?: string }
+  readonly store?: EventStore.EventStore["Service"] | undefined
+  readonly sessionStore?: SessionStore.SessionStore["Service"] | undefined
+  readonly authentication?: Authentication["Service"] | undefined
+}
+
+/** What a server is asked, and seen to do. */
+export interface Served {
+  readonly port: number
+  readonly host: SessionHost.Shape
+  readonly events: ReadonlyArray<SessionEvent.SessionEvent>
+  /** What was logged above the level of information. */
+  readonly logs: ReadonlyArray<string>
+  /** Stops it, and waits until it has stopped. */
+  readonly stop: Effect.Effect<void>
+}
+
+/** What the layers of a server stand on. */
+export const surroundings = ({ authentication, sessionStore, store }: Settings): Layer.Layer<never> => {
+  let context: Context.Context<never> = Context.empty()
+  if (store !== undefined) context = Context.add(context, EventStoreTag, store)
+  if (sessionStore !== undefined) context = Context.add(context, SessionStoreTag, sessionStore)
+  if (authentication !== undefined) context = Context.add(context, Authentication, authentication)
+  return Layer.succeedContext(context)
+}
+
+/** Handlers get no time to finish at the end, unless a test says so. */
+export const hostOf = (
+  handlers: ServerHandlers,
+  { session }: Settings,
+  events: Array<SessionEvent.SessionEvent> = []
+): Layer.Layer<SessionHost.SessionHost> =>
+  SessionHost.layer(handlers, {
+    info,
+    observe: (event) => void events.push(event),
+    ...session,
+    limits: { gracefulClose: 0, ...session?.limits }
+  })
+
+/** Collects what is logged as a warning, or worse. */
+export const listening = (logs: Array<string>): Layer.Layer<never> =>
+  Logger.layer([
+    Logger.make(({ cause, logLevel, message }) => {
+      if (logLevel === "Warn" || logLevel === "Error" || logLevel === "Fatal") {
+        logs.push(`${logLevel}: ${JSON.stringify(message)} ${cause.reasons.length > 0 ? String(cause) : ""}`)
+      }
+    })
+  ])
+
+/** Serves until the scope closes, or until it is stopped. */
+export const serve = Effect.fnUntraced(function*(
+  handlers: ServerHandlers,
+  settings: Settings = {}
+): Effect.fn.Return<Served, never, Scope.Scope> {
+  const events: Array<SessionEvent.SessionEvent> = []
+  const logs: Array<string> = []
+  const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
+  const layer = StreamableHttpServer.layerNode({ port: 0, ...settings.http }).pipe(
+    Layer.provideMerge(hostOf(handlers, settings, events)),
+    Layer.provideMerge(surroundings(settings)),
+    Layer.provideMerge(listening(logs))
+  )
+  const context = yield* Effect.orDie(Layer.buildWithScope(Layer.fresh(layer), scope))
+  const { address } = Context.get(context, HttpServer)
+  if (address._tag === "UnixPathAddress") return yield* Effect.die(new Error("no port"))
+  return {
+    port: address.port,
+    host: Context.get(context, SessionHost.SessionHost),
+    events,
+    logs,
+    stop: Scope.close(scope, Exit.void)
+  }
+})

@@ -1,0 +1,65 @@
+/**
+ * Runs the official conformance suite against our server and our client, in the releases and at the revisions that it has scenarios
+ * for, and prints what it found out.
+ *
+ * `node scripts/conformance.ts` runs all of it. `--revision 2025-06-18`, `--release 0.1.16`, `--side client` and `--scenario ping` run a
+ * part, `--output folder` keeps what the suite writes. Fails on every failure and warning that the baseline does not expect, and on
+ * every entry of the baseline that does not come true.
+ */
+import * as Effect from "effect/Effect"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { parseArgs } from "node:util"
+import { releases } from "../packages/conformance/src/suite/release.ts"
+import { run } from "../packages/conformance/src/suite/run.ts"
+import { scenarios } from "../packages/conformance/src/suite/scenario.ts"
+import { entry, remarks, table } from "../packages/conformance/src/suite/table.ts"
+import { astray, judge } from "../packages/conformance/src/suite/verdict.ts"
+
+const { values } = parseArgs({
+  options: {
+    revision: { type: "string" },
+    release: { type: "string" },
+    side: { type: "string" },
+    scenario: { type: "string" },
+    output: { type: "string" }
+  }
+})
+
+const all = releases.flatMap(scenarios)
+const isWanted = (wanted: string | undefined, is: string): boolean => wanted === undefined || wanted === is
+const chosen = all.filter(({ name, release, revision, side }) =>
+  isWanted(values.revision, revision) && isWanted(values.release, release.version) && isWanted(values.side, side) &&
+  isWanted(values.scenario, name)
+)
+if (chosen.length === 0) {
+  throw new Error("the suite has no such scenario")
+}
+
+const output = values.output === undefined
+  ? fs.mkdtempSync(path.join(os.tmpdir(), "conformance-"))
+  : path.resolve(values.output)
+// What an earlier run has left is not what this one found out.
+fs.rmSync(output, { recursive: true, force: true })
+
+try {
+  const verdicts = (await Effect.runPromise(run(chosen, output))).map((outcome) => judge(outcome))
+  const misplaced = astray(all)
+  console.log(table(verdicts))
+  for (const line of remarks(verdicts)) {
+    console.log(`\n${line}`)
+  }
+  for (const one of misplaced) {
+    console.log(`\nSTALE: ${entry(one)} is about no scenario of the suite; remove it from the baseline`)
+  }
+  const good = verdicts.filter(({ stale, unexpected }) => stale.length + unexpected.length === 0).length
+  console.log(`\n${good} of ${verdicts.length} scenarios as expected`)
+  if (good < verdicts.length || misplaced.length > 0) {
+    process.exitCode = 1
+  }
+} finally {
+  if (values.output === undefined) {
+    fs.rmSync(output, { recursive: true, force: true })
+  }
+}
