@@ -29,7 +29,13 @@ const stableOnly: ReadonlySet<string> = new Set(["protocol", "session"])
  */
 const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
   "effect/Stdio": "packages/transport/src/StdioServer.ts",
-  "effect/http/*": ["packages/transport/src/StreamableHttpClient.ts", "packages/transport/src/internal/HttpCall.ts"],
+  "effect/http/*": [
+    "packages/transport/src/Authentication.ts",
+    "packages/transport/src/StreamableHttpClient.ts",
+    "packages/transport/src/StreamableHttpServer.ts",
+    "packages/transport/src/internal/HttpAnswer.ts",
+    "packages/transport/src/internal/HttpCall.ts"
+  ],
   "effect/process/*": "packages/transport/src/StdioClient.ts",
   "effect/Arbitrary": "packages/testing/src/*",
   "effect/testing/*": "packages/testing/src/*"

@@ -80,7 +80,7 @@ export interface Options {
 const settings = (
   { authorize, closeWithin, headers, messageLimitBytes, reconnect, standalone, url }: Options
 ): Settings => ({
-  url: new URL(url),
+  url,
   headers: headers === undefined
     ? Effect.succeed({})
     : Effect.isEffect(headers)
@@ -99,7 +99,8 @@ const settings = (
 })
 
 /**
- * The transport as a value. Each `connect` is a session of its own, so it carries any number of sessions and never fails.
+ * The transport as a value. Each `connect` is a session of its own, so it carries any number of sessions; it fails with
+ * `ConnectFailed` only if the URL is none.
  *
  * A request fails with
  *

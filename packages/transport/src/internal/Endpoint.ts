@@ -8,9 +8,8 @@ import type { Answer, Call, MakeCall } from "./HttpCall.ts"
 
 type HeaderValues = Readonly<Record<string, string | Redacted.Redacted<string>>>
 
-/** Where the server is, and what the program wants to be said to it. */
+/** What the program wants to be said to the server. */
 export interface Settings {
-  readonly url: URL
   /** Run for each call. */
   readonly headers: Effect.Effect<HeaderValues>
   /** Asked for headers that prove who asks. */
@@ -55,7 +54,7 @@ const challengeOf = (answer: Answer) => answer.header("www-authenticate")
 const unauthenticated = (answer: Answer): TransportError.TransportError =>
   TransportError.make({ _tag: "Unauthenticated", challenge: challengeOf(answer) })
 
-export const make = (call: MakeCall, { authorize, headers, url }: Settings): Endpoint => {
+export const make = (call: MakeCall, url: URL, { authorize, headers }: Settings): Endpoint => {
   let proof: Record<string, string> = {}
   let proofs = 0
   const authorizing = Semaphore.makeUnsafe(1)

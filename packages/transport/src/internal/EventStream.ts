@@ -49,16 +49,14 @@ export const make = (options: {
   let events = 0
   let damaged = false
   // A server that resumes a stream may begin too early. Within one answer nothing is taken for a repetition.
-  const earlier = new Set<string>()
-  let ids = new Set<string>()
+  let earlier: ReadonlySet<string> = new Set()
+  const ids = new Set<string>()
 
-  const remember = () => {
-    for (const id of ids) earlier.add(id)
-    ids = new Set()
-    for (const id of earlier) {
-      if (earlier.size <= remembered) break
-      earlier.delete(id)
-    }
+  const remember = (id: string) => {
+    // What comes last stands last.
+    ids.delete(id)
+    ids.add(id)
+    if (ids.size > remembered) ids.delete(ids.values().next().value ?? id)
   }
 
   const take = (event: Result.Result<EventStreamFraming.Event, FrameError>, bytes: number) => {
@@ -70,7 +68,7 @@ export const make = (options: {
     const { data, event: type, id } = event.success
     if (id !== undefined && id !== "") {
       if (earlier.has(id)) return
-      ids.add(id)
+      remember(id)
     }
     events++
     // An event without data gives an id to come back with (SHS-03), and one of another type is no message.
@@ -83,7 +81,7 @@ export const make = (options: {
   return {
     read: (answer) =>
       Effect.suspend(() => {
-        remember()
+        earlier = new Set(ids)
         const decoder = EventStreamFraming.decoder(take, { limitBytes: options.limitBytes, lastEventId })
         const push = (chunk: Uint8Array) => {
           decoder.push(chunk)

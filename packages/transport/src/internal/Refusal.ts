@@ -1,4 +1,4 @@
-import type { JsonRpc } from "@effect-mcp/protocol"
+import { type JsonRpc, RequestId } from "@effect-mcp/protocol"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -62,11 +62,15 @@ export const read = (answer: Answer): Effect.Effect<Refusal> =>
     }
   })
 
-/** The refusal as the response to this request, if it is a JSON-RPC error about it or about none. */
-export const responseTo = (id: JsonRpc.Request["id"], { failure }: Refusal): object | undefined =>
-  failure === undefined || (failure.id !== undefined && failure.id !== null && failure.id !== id)
-    ? undefined
-    : { ...failure, id }
+/**
+ * The refusal as the response to this request, if it is a JSON-RPC error about it or about none. Under an id that is none, nobody
+ * could take it for a response.
+ */
+export const responseTo = (id: JsonRpc.Request["id"], { failure }: Refusal): object | undefined => {
+  if (failure === undefined) return undefined
+  if (failure.id === undefined || failure.id === null) return RequestId.isRequestId(id) ? { ...failure, id } : failure
+  return failure.id === id ? failure : undefined
+}
 
 const problemOf = ({ failure, location, status, text }: Refusal): string => {
   if (failure !== undefined) return failure.error.message

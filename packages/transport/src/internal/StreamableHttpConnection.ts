@@ -21,6 +21,7 @@ import * as Refusal from "./Refusal.ts"
 
 /** What a connection is made of. */
 export interface Settings extends Endpoint.Settings {
+  readonly url: string | URL
   readonly standalone: boolean
   readonly limitBytes: number
   readonly reconnect: ReconnectDelay
@@ -33,7 +34,12 @@ const renewWithin = "30 seconds"
 export const make = (
   settings: Settings
 ): Effect.Effect<Transport.Transport["Service"], never, HttpCall.Client> =>
-  Effect.map(HttpCall.make, (call) => ({ connect: open(settings, Endpoint.make(call, settings)) }))
+  Effect.map(HttpCall.make, (call) => ({
+    connect: Effect.try({
+      try: () => new URL(settings.url),
+      catch: (cause) => TransportError.make({ _tag: "ConnectFailed", target: String(settings.url), cause })
+    }).pipe(Effect.flatMap((url) => open(settings, Endpoint.make(call, url, settings))))
+  }))
 
 /** One session as the server knows it. A new one is another, though it may go by the same id. */
 interface Identity {

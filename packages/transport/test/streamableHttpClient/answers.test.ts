@@ -1,9 +1,17 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { beside, connect, nothingLeft, notification, outcomeOf, reasonOf, request } from "../fixtures/httpConnection.ts"
-import { type Handler, mcp, response, serve } from "../fixtures/httpPeer.ts"
-import { until } from "../fixtures/process.ts"
+import {
+  beside,
+  connect,
+  nothingLeft,
+  notification,
+  outcomeOf,
+  reasonOf,
+  request,
+  until
+} from "../fixtures/httpConnection.ts"
+import { type Handler, idOf, mcp, response, serve } from "../fixtures/httpPeer.ts"
 
 const connected = Effect.fnUntraced(function*(rest: Handler, options?: Parameters<typeof connect>[1]) {
   const peer = yield* serve(mcp(rest))
@@ -85,10 +93,13 @@ it.live("a batch is delivered as it came, and holds the response", () =>
 it.live("a request of the server with the same id is not taken for the response", () =>
   Effect.gen(function*() {
     const { messages, request: ask } = yield* connected((received, reply) => {
-      reply.stream().event({ jsonrpc: "2.0", id: 1, method: "ping" }).event(response(received)).end()
+      const stream = reply.stream().event({ jsonrpc: "2.0", id: idOf(received), method: "ping" })
+      if (idOf(received) === 1) stream.event(response(received))
+      stream.end()
     })
     yield* ask(request(1))
-    assert.lengthOf(messages(), 2)
+    assert.strictEqual((yield* reasonOf(ask(request(2))))._tag, "ExchangeEnded")
+    assert.lengthOf(messages(), 3)
   }))
 
 it.live("a stream that ends without the response fails its request at once, where it has no event ids", () =>
@@ -102,6 +113,13 @@ it.live("a stream that ends without the response fails its request at once, wher
     assert.deepStrictEqual(events, [
       { _tag: "StreamLost", method: "tools/call", cause: undefined, retryAfterMillis: undefined }
     ])
+  }))
+
+it.live("even a request that only reads is not asked again while its session stands", () =>
+  Effect.gen(function*() {
+    const { peer, request: ask } = yield* connected((_, reply) => reply.stream().end())
+    assert.strictEqual((yield* reasonOf(ask(request(1, "tools/list"))))._tag, "ExchangeEnded")
+    assert.lengthOf(peer.asked().filter((what) => what === "tools/list"), 1)
   }))
 
 it.live("a stream that is cut off fails its request with the cause", () =>

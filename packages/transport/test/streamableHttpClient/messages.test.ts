@@ -1,9 +1,8 @@
 import { JsonRpc } from "@effect-mcp/protocol"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { connect, nothingLeft, reasonOf, request } from "../fixtures/httpConnection.ts"
+import { connect, nothingLeft, reasonOf, request, until } from "../fixtures/httpConnection.ts"
 import { type Handler, idOf, initializeResult, mcp, response, serve } from "../fixtures/httpPeer.ts"
-import { until } from "../fixtures/process.ts"
 
 const echo = (): Handler =>
   mcp((received, reply) => idOf(received) === undefined ? reply.status(202) : reply.json(response(received)))

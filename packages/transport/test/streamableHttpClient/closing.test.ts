@@ -1,0 +1,117 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { beside, connect, nothingLeft, notification, reasonOf, request, until } from "../fixtures/httpConnection.ts"
+import { type Handler, idOf, mcp, serve } from "../fixtures/httpPeer.ts"
+
+it.live("[SHS-28] leaving ends the session at the server, behind everything else", () =>
+  Effect.gen(function*() {
+    const overWhenEnded: Array<boolean> = []
+    const others = mcp((_, reply) => {
+      reply.stream().event(notification(1))
+    })
+    const peer = yield* serve((received, reply) => {
+      if (received.what === "DELETE") overWhenEnded.push(peer.received.every((one) => one === received || one.isOver()))
+      others(received, reply)
+    })
+    const client = yield* connect(peer)
+    yield* client.shake
+    const asking = yield* beside(reasonOf(client.request(request(1))))
+    yield* until(() => client.messages().length === 1)
+    yield* client.leave
+    assert.strictEqual((yield* Fiber.join(asking))._tag, "PeerEnded")
+    assert.strictEqual(peer.asked().at(-1), "DELETE")
+    assert.strictEqual(peer.received.at(-1)?.headers["mcp-session-id"], "s1")
+    assert.deepStrictEqual(overWhenEnded, [true])
+    yield* nothingLeft(peer)
+  }))
+
+for (const status of [200, 202, 204, 400, 404, 405, 500]) {
+  it.live(`[SHS-28] ${status} is a good enough answer to the end`, () =>
+    Effect.gen(function*() {
+      const others = mcp(() => {})
+      const peer = yield* serve((received, reply) =>
+        received.what === "DELETE" ? reply.status(status) : others(received, reply)
+      )
+      const client = yield* connect(peer)
+      yield* client.shake
+      yield* client.leave
+      assert.strictEqual(peer.asked().at(-1), "DELETE")
+      yield* nothingLeft(peer)
+    }))
+}
+
+it.live("[SHS-28] a server that does not answer to the end is not waited for, and nothing is left", () =>
+  Effect.gen(function*() {
+    const others = mcp(() => {})
+    const silent: Handler = (received, reply) => {
+      if (received.what !== "DELETE") others(received, reply)
+    }
+    const peer = yield* serve(silent)
+    const client = yield* connect(peer, { closeWithin: "20 millis" })
+    yield* client.shake
+    yield* client.leave
+    yield* nothingLeft(peer)
+  }))
+
+it.live("a server that has gone is no hindrance to leaving", () =>
+  Effect.gen(function*() {
+    const client = yield* Effect.scoped(Effect.gen(function*() {
+      const peer = yield* serve(mcp(() => {}))
+      const client = yield* connect(peer)
+      yield* client.shake
+      return client
+    }))
+    yield* client.leave
+  }))
+
+it.live("before the handshake there is nothing to end", () =>
+  Effect.gen(function*() {
+    const peer = yield* serve(() => {})
+    const client = yield* connect(peer)
+    const asking = yield* beside(reasonOf(client.request(request(0, "initialize"))))
+    yield* until(() => peer.received.length === 1)
+    yield* client.leave
+    assert.strictEqual((yield* Fiber.join(asking))._tag, "PeerEnded")
+    assert.deepStrictEqual(peer.asked(), ["initialize"])
+    yield* nothingLeft(peer)
+  }))
+
+it.live("what is sent after the end fails as such", () =>
+  Effect.gen(function*() {
+    const peer = yield* serve(mcp(() => {}))
+    const client = yield* connect(peer)
+    yield* client.shake
+    yield* client.leave
+    const before = peer.received.length
+    assert.strictEqual((yield* reasonOf(client.request(request(1))))._tag, "PeerEnded")
+    assert.strictEqual((yield* reasonOf(client.send(notification(1))))._tag, "PeerEnded")
+    assert.lengthOf(peer.received, before)
+  }))
+
+it.live("many requests in every state leave nothing", () =>
+  Effect.gen(function*() {
+    const peer = yield* serve(mcp((received, reply) => {
+      switch (Number(idOf(received)) % 4) {
+        case 0:
+          return
+        case 1:
+          return reply.raw(200, { "content-type": "application/json" }, "{", false)
+        case 2:
+          return void reply.stream().event(notification(1), `${String(idOf(received))}`)
+        default:
+          return reply.stream().event("", `${String(idOf(received))}`).end()
+      }
+    }))
+    const client = yield* connect(peer, { reconnect: { initial: "1 hour" } })
+    yield* client.shake
+    const asking = yield* beside(
+      Effect.forEach(Array.from({ length: 40 }, (_, id) => id), (id) => reasonOf(client.request(request(id))), {
+        concurrency: "unbounded"
+      })
+    )
+    yield* until(() => client.messages().length === 10 && client.events.length >= 10 && peer.received.length === 43)
+    yield* client.leave
+    for (const reason of yield* Fiber.join(asking)) assert.strictEqual(reason._tag, "PeerEnded")
+    yield* nothingLeft(peer)
+  }))

@@ -1,0 +1,317 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Predicate from "effect/Predicate"
+import {
+  beside,
+  connect,
+  nothingLeft,
+  notification,
+  outcomeOf,
+  reasonOf,
+  request,
+  until
+} from "../fixtures/httpConnection.ts"
+import {
+  type Handler,
+  idOf,
+  initializeResult,
+  type Received,
+  type Reply,
+  response,
+  serve
+} from "../fixtures/httpPeer.ts"
+
+/** A server that can forget its sessions, and answers 404 to whoever comes with a forgotten one. */
+const forgetful = (options: {
+  readonly rest?: Handler
+  readonly get?: Handler
+  /** How it shakes hands, for the first, second, … time. */
+  readonly initialize?: (received: Received, reply: Reply, count: number) => void
+} = {}) => {
+  let count = 0
+  let current = ""
+  const initialize = options.initialize ?? ((received, reply) => {
+    current = `s${count}`
+    reply.json(response(received, initializeResult()), { "mcp-session-id": current })
+  })
+  const handler: Handler = (received, reply) => {
+    if (received.what === "initialize") return initialize(received, reply, ++count)
+    if (received.what === "DELETE") return reply.status(204)
+    if (received.headers["mcp-session-id"] !== current) {
+      return reply.status(404, { jsonrpc: "2.0", id: null, error: { code: -32001, message: "Session not found" } })
+    }
+    if (received.what === "GET") return options.get === undefined ? reply.status(405) : options.get(received, reply)
+    if (received.what.startsWith("notifications/") || received.what === "response") return reply.status(202)
+    return options.rest === undefined ? reply.json(response(received)) : options.rest(received, reply)
+  }
+  return {
+    handler,
+    forget: () => {
+      current = "nobody's"
+    },
+    remember: (session: string) => {
+      current = session
+    }
+  }
+}
+
+const connected = Effect.fnUntraced(function*(
+  server: { readonly handler: Handler },
+  options?: Parameters<typeof connect>[1]
+) {
+  const peer = yield* serve(server.handler)
+  const client = yield* connect(peer, { standalone: false, ...options })
+  yield* client.shake
+  const count = (what: string) => peer.asked().filter((asked) => asked === what).length
+  return { peer, count, ...client }
+})
+
+const answerTo = (id: number) => ({ jsonrpc: "2.0", id, result: {} }) as const
+
+it.live("[SHS-27] a message that is refused with 404 is sent again in a new session", () =>
+  Effect.gen(function*() {
+    const server = forgetful()
+    const { events, leave, messages, peer, request: ask } = yield* connected(server)
+    server.forget()
+    yield* ask(request(1))
+    assert.deepStrictEqual(messages(), [answerTo(1)])
+    assert.deepStrictEqual(events, [{ _tag: "SessionRenewed" }])
+    yield* leave
+    assert.deepStrictEqual(
+      peer.received.slice(2).map((received) => [received.what, idOf(received), received.headers["mcp-session-id"]]),
+      [
+        ["tools/call", 1, "s1"],
+        ["initialize", "renew-1", undefined],
+        ["notifications/initialized", undefined, "s2"],
+        ["tools/call", 1, "s2"],
+        // The lost session is nobody's to end.
+        ["DELETE", undefined, "s2"]
+      ]
+    )
+    const [first, second] = peer.received.filter(({ what }) => what === "initialize")
+    const params = (received: Received | undefined) =>
+      Predicate.hasProperty(received?.message, "params") ? received?.message.params : undefined
+    assert.deepStrictEqual(params(second), params(first))
+    assert.isUndefined(second?.headers["mcp-protocol-version"])
+  }))
+
+it.live("[SHS-27] messages that are refused at one time share one new session", () =>
+  Effect.gen(function*() {
+    const server = forgetful()
+    const { count, events, messages, request: ask, send } = yield* connected(server)
+    for (const round of [1, 2]) {
+      server.forget()
+      yield* Effect.all([
+        ...[1, 2, 3, 4, 5].map((id) => ask(request(10 * round + id))),
+        send(notification(round))
+      ], { concurrency: "unbounded" })
+      assert.strictEqual(count("initialize"), 1 + round)
+      assert.lengthOf(messages(), 5 * round)
+      assert.lengthOf(events, round)
+    }
+  }))
+
+it.live("[SHS-27] a notification is sent again; a response, which answers nothing in the new session, is not", () =>
+  Effect.gen(function*() {
+    const server = forgetful()
+    const { count, peer, send } = yield* connected(server)
+    server.forget()
+    yield* send(notification(1))
+    assert.strictEqual(count("notifications/message"), 2)
+    assert.strictEqual(peer.received.at(-1)?.headers["mcp-session-id"], "s2")
+    server.forget()
+    const reason = yield* reasonOf(send(answerTo(1)))
+    assert.isTrue(reason._tag === "Rejected" && reason.status === 404)
+    assert.strictEqual(count("response"), 1)
+    assert.strictEqual(count("initialize"), 3)
+  }))
+
+it.live("[SHS-27] the answer of the new handshake may come as a stream, which may say more", () =>
+  Effect.gen(function*() {
+    const server = forgetful({
+      initialize: (received, reply, count) => {
+        server.remember(`s${count}`)
+        reply.stream({ "mcp-session-id": `s${count}` }).event(notification(count)).event(
+          response(received, initializeResult())
+        )
+      }
+    })
+    const { messages, request: ask } = yield* connected(server)
+    server.forget()
+    yield* ask(request(1))
+    assert.deepStrictEqual(messages(), [notification(2), answerTo(1)])
+  }))
+
+it.live("a server that refuses with 404 again is not asked for ever", () =>
+  Effect.gen(function*() {
+    const server = forgetful({ rest: (_, reply) => reply.status(404) })
+    const { count, request: ask, running } = yield* connected(server)
+    const reason = yield* reasonOf(ask(request(1)))
+    assert.isTrue(reason._tag === "Rejected" && reason.status === 404)
+    assert.strictEqual(count("tools/call"), 2)
+    assert.strictEqual(count("initialize"), 2)
+    assert.isUndefined(outcomeOf(running))
+  }))
+
+it.live("404 without a session id is a refusal like any other", () =>
+  Effect.gen(function*() {
+    const peer = yield* serve((received, reply) =>
+      received.what === "initialize"
+        ? reply.json(response(received, initializeResult()))
+        : received.what === "tools/call"
+        ? reply.status(404)
+        : reply.status(202)
+    )
+    const client = yield* connect(peer, { standalone: false })
+    yield* client.shake
+    const reason = yield* reasonOf(client.request(request(1)))
+    assert.isTrue(reason._tag === "Rejected" && reason.status === 404)
+    assert.deepStrictEqual(peer.asked(), ["initialize", "notifications/initialized", "tools/call"])
+  }))
+
+it.live("404 for the handshake itself is a refusal", () =>
+  Effect.gen(function*() {
+    const peer = yield* serve((_, reply) => reply.status(404))
+    const client = yield* connect(peer)
+    const reason = yield* reasonOf(client.request(request(0, "initialize")))
+    assert.isTrue(reason._tag === "Rejected" && reason.status === 404)
+    assert.lengthOf(peer.received, 1)
+  }))
+
+for (
+  const [name, second, words] of [
+    [
+      "of another revision",
+      (received, reply) => reply.json(response(received, initializeResult("2025-06-18")), { "mcp-session-id": "s2" }),
+      "2025-06-18"
+    ],
+    [
+      "answered with an error",
+      (received, reply) => reply.json({ jsonrpc: "2.0", id: idOf(received), error: { code: -32603, message: "no" } }),
+      "refused"
+    ],
+    ["refused", (_, reply) => reply.status(503), "503"],
+    ["cut off", (_, reply) => reply.cut(), "could not be opened"],
+    ["never answered", (_, reply) => reply.stream().end(), "without a response"],
+    ["no JSON", (_, reply) => reply.raw(200, { "content-type": "application/json" }, "{"), "no JSON"]
+  ] satisfies ReadonlyArray<[string, Handler, string]>
+) {
+  it.live(`a session is lost for good when the new handshake is ${name}`, () =>
+    Effect.gen(function*() {
+      const server = forgetful({
+        initialize: (received, reply, count) => {
+          if (count > 1) return second(received, reply)
+          server.remember("s1")
+          reply.json(response(received, initializeResult()), { "mcp-session-id": "s1" })
+        }
+      })
+      const { count, leave, peer, request: ask, running, send } = yield* connected(server)
+      server.forget()
+      const reasons = yield* Effect.all([
+        reasonOf(ask(request(1))),
+        reasonOf(send(notification(1))),
+        reasonOf(Fiber.join(running))
+      ], { concurrency: "unbounded" })
+      for (const reason of reasons) {
+        assert.isTrue(reason._tag === "SessionLost" && reason.problem.includes(words), JSON.stringify(reason))
+      }
+      assert.strictEqual((yield* reasonOf(ask(request(2))))._tag, "SessionLost")
+      assert.strictEqual(count("initialize"), 2)
+      yield* leave
+      yield* nothingLeft(peer)
+      // What was opened for nothing is ended.
+      assert.deepStrictEqual(
+        peer.received.filter(({ what }) => what === "DELETE").map(({ headers }) => headers["mcp-session-id"]),
+        name === "of another revision" ? ["s2"] : []
+      )
+    }))
+}
+
+it.live("what may have been carried out in the lost session is not asked for again, and what only reads is, once", () =>
+  Effect.gen(function*() {
+    const streams: Array<() => void> = []
+    const server = forgetful({
+      rest: (received, reply) => {
+        if (received.headers["mcp-session-id"] === "s2") return reply.json(response(received))
+        const stream = reply.stream().event("", `e${String(idOf(received))}`)
+        streams.push(stream.end)
+      }
+    })
+    const { count, messages, request: ask } = yield* connected(server)
+    const calling = yield* beside(reasonOf(ask(request(1, "tools/call"))))
+    const reading = yield* beside(ask(request(2, "resources/read")))
+    const subscribing = yield* beside(reasonOf(ask(request(3, "resources/subscribe"))))
+    yield* until(() => streams.length === 3)
+    server.forget()
+    streams.forEach((end) => end())
+    assert.strictEqual((yield* Fiber.join(calling))._tag, "ExchangeEnded")
+    assert.strictEqual((yield* Fiber.join(subscribing))._tag, "ExchangeEnded")
+    yield* Fiber.join(reading)
+    assert.deepStrictEqual(messages(), [answerTo(2)])
+    assert.strictEqual(count("tools/call"), 1)
+    assert.strictEqual(count("resources/subscribe"), 1)
+    assert.strictEqual(count("resources/read"), 2)
+    assert.strictEqual(count("initialize"), 2)
+  }))
+
+it.live("a stream of the lost session may still bring its response", () =>
+  Effect.gen(function*() {
+    let finish: (() => void) | undefined
+    const server = forgetful({
+      rest: (received, reply) => {
+        if (idOf(received) !== 1) return reply.json(response(received))
+        const stream = reply.stream().event("", "e1")
+        finish = () => stream.event(response(received)).end()
+      }
+    })
+    const { messages, request: ask } = yield* connected(server)
+    const asking = yield* beside(ask(request(1)))
+    yield* until(() => finish !== undefined)
+    server.forget()
+    yield* ask(request(2))
+    finish?.()
+    yield* Fiber.join(asking)
+    assert.deepStrictEqual(messages(), [answerTo(2), answerTo(1)])
+  }))
+
+it.live("[SHS-27] the standalone stream, too, notices that its session is lost, and goes on in the new one", () =>
+  Effect.gen(function*() {
+    const streams: Array<{ readonly end: () => void }> = []
+    const server = forgetful({
+      get: (received, reply) => {
+        const session = received.headers["mcp-session-id"]
+        streams.push(reply.stream().event(notification(session), `of ${String(session)}`))
+      }
+    })
+    const { count, events, messages, peer } = yield* connected(server, { standalone: true })
+    yield* until(() => messages().length === 1)
+    server.forget()
+    streams[0]?.end()
+    yield* until(() => messages().length === 2)
+    assert.deepStrictEqual(messages(), [notification("s1"), notification("s2")])
+    assert.deepStrictEqual(
+      peer.received.filter(({ what }) => what === "GET").map(({ headers }) => headers["last-event-id"]),
+      [undefined, "of s1", undefined]
+    )
+    assert.strictEqual(count("initialize"), 2)
+    assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["StreamLost", "StreamLost", "SessionRenewed"])
+  }))
+
+it.live("leaving while a session is opened anew leaves nothing, and its messages are over", () =>
+  Effect.gen(function*() {
+    const server = forgetful({
+      initialize: (received, reply, count) => {
+        if (count > 1) return
+        server.remember("s1")
+        reply.json(response(received, initializeResult()), { "mcp-session-id": "s1" })
+      }
+    })
+    const { count, leave, peer, request: ask } = yield* connected(server)
+    server.forget()
+    const asking = yield* beside(reasonOf(ask(request(1))))
+    yield* until(() => count("initialize") === 2)
+    yield* leave
+    assert.strictEqual((yield* Fiber.join(asking))._tag, "PeerEnded")
+    yield* nothingLeft(peer)
+  }))
