@@ -379,6 +379,11 @@ export const make = Effect.fnUntraced(function*(
     return Effect.flatMap(bodyOf(request), (bytes) => deliver(request, bytes, principal, said))
   }
 
+  // Some come back to a stream that ends without an event for as long as they are given one.
+  const nothingLeft = HttpAnswer.refusal(405, "The stream has ended, and nothing came behind this event", {
+    headers: { allow: "POST, DELETE" }
+  })
+
   /** A GET: the standalone stream, or any stream behind an event of it. */
   const get = Effect.fnUntraced(function*(
     request: HttpServerRequest,
@@ -411,6 +416,8 @@ export const make = Effect.fnUntraced(function*(
         (replay): Effect.Effect<StreamReader, Response> =>
           replay === undefined
             ? Effect.fail(HttpAnswer.refusal(400, "There is no such event to come back to"))
+            : replay.ended && replay.events.length === 0
+            ? Effect.fail(nothingLeft)
             : Effect.succeed(connection.resume(replay.stream, after, release))
       )).pipe(Effect.onError(() => Effect.sync(release)))
     return events(reader, {})
