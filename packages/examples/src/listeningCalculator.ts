@@ -1,7 +1,7 @@
 /**
  * The calculator over Streamable HTTP: a session for each client, kept by a host, and streams that a client can come back to.
  */
-import { SessionHost } from "@effect-mcp/session"
+import { EventStore, SessionHost } from "@effect-mcp/session"
 import { StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Console from "effect/Console"
@@ -10,15 +10,13 @@ import { formatAddress, HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Tools from "./tools.ts"
 
-/** Says where it listens, on a line of its own. */
-const announced = Layer.effectDiscard(
-  Effect.flatMap(HttpServer, ({ address }) => Console.log(`listening at ${formatAddress(address)}/mcp`))
-)
-
-/** The server on this port of this machine, while the Layer is there. */
-export const layer = (port: number) =>
-  Layer.provideMerge(announced, StreamableHttpServer.layerNode({ port })).pipe(
-    Layer.provide(SessionHost.layer(Tools.handlers, Tools.options))
+/** The server on this port of this machine, while the Layer is there; `announce` is told where. */
+export const layer = (port: number, announce: (url: string) => Effect.Effect<void>) =>
+  Layer.effectDiscard(Effect.flatMap(HttpServer, ({ address }) => announce(`${formatAddress(address)}/mcp`))).pipe(
+    Layer.provideMerge(StreamableHttpServer.layerNode({ port })),
+    Layer.provide(SessionHost.layer(Tools.handlers, Tools.options)),
+    // A client that loses its connection comes back for what it has missed.
+    Layer.provide(EventStore.layerMemory())
   )
 
 export const main = (text: string): void => {
@@ -28,5 +26,5 @@ export const main = (text: string): void => {
     process.exitCode = 2
     return
   }
-  NodeRuntime.runMain(Layer.launch(layer(port)))
+  NodeRuntime.runMain(Layer.launch(layer(port, (url) => Console.log(`listening at ${url}`))))
 }

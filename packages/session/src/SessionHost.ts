@@ -493,7 +493,8 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   // Time
   // ===================================================================================================================
 
-  const soonest = Math.min(openingMillis, idle, age)
+  /** When there may be something to do about a new session, or to tell the store. */
+  const soonest = Math.min(openingMillis, idle, age, store === undefined ? Number.POSITIVE_INFINITY : tellingMillis)
 
   const expire = (hosted: HostedSession, by: "idle" | "age" | "opening") => {
     const { core } = hosted.session
@@ -676,7 +677,13 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     )
   })
 
-  yield* Effect.addFinalizer(() => Effect.andThen(drain, Scope.close(all, Exit.void)))
+  yield* Effect.addFinalizer(() =>
+    drain.pipe(
+      Effect.andThen(Effect.suspend(() => Fiber.interruptAll(telling === undefined ? [] : [telling]))),
+      Effect.andThen(Effect.suspend(() => Fiber.interruptAll(restoring.values()))),
+      Effect.andThen(Scope.close(all, Exit.void))
+    )
+  )
 
   return {
     open: (transport, options) => Effect.suspend(() => admit(transport, options, now())),

@@ -1,6 +1,6 @@
 import { CloseReason, JsonRpc, Revision } from "@effect-mcp/protocol"
 import { MemoryTransport, type SessionHost, SessionStore, Transport } from "@effect-mcp/session"
-import { RawPeer } from "@effect-mcp/testing"
+import { Census, RawPeer } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -243,6 +243,37 @@ describe("a session that is restored", () => {
       assert.strictEqual(kept.size, 0)
       yield* shape.remember(hosted, opening)
       assert.strictEqual(kept.size, 0)
+    }))
+
+  it.effect("is given up when the host goes before the store has answered", () =>
+    Effect.gen(function*() {
+      const census = Census.make()
+      const { service } = store()
+      const scope = yield* Scope.make()
+      const shape = yield* host(handlers).pipe(
+        withStore({ ...service, load: () => Effect.never }),
+        Scope.provide(scope),
+        census.count
+      )
+      const restoring = yield* start(back(shape))
+      assert.strictEqual(census.living(), 1)
+      yield* Scope.close(scope, Exit.void)
+      assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(restoring)))
+      assert.strictEqual(census.living(), 0)
+    }))
+
+  it.effect("is told of to the store even where nothing ever expires", () =>
+    Effect.gen(function*() {
+      const { kept, service } = store()
+      const shape = yield* host(handlers, { host: { idle: "Infinity" }, limits: { opening: "Infinity" } }).pipe(
+        withStore(service)
+      )
+      const { hosted } = yield* settle(shape, { id: "kept" })
+      yield* shape.remember(hosted, opening)
+      yield* TestClock.adjust("30 seconds")
+      hosted.touch()
+      yield* TestClock.adjust("2 minutes")
+      assert.strictEqual(kept.get("kept")?.usedAt, 30_000)
     }))
 
   it.effect("a store that takes its time keeps nobody waiting for ever", () =>

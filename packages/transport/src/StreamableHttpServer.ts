@@ -501,7 +501,8 @@ class Handler extends Context.Service<Handler, Effect.Success<ReturnType<typeof 
 
 /**
  * The server as a function of web standards, for backends that are not written with Effect: any path, whatever runs it. `dispose`
- * ends all sessions and waits until they have ended.
+ * ends all sessions and waits until they have ended. What the layer of the host brings besides, such as an `EventStore` or an
+ * `Authentication`, is taken for the server's.
  *
  * @example
  * ```ts
@@ -538,7 +539,8 @@ export const toWebHandler = <E>(
 
 /**
  * Mounts the server in an HTTP backend, beside whatever else it has: its middleware and its other routes are none of the server's
- * business. It needs a host, which keeps the sessions.
+ * business. It needs a host, which keeps the sessions. Build `SessionHost.layerDrain` behind the backend: it ends the sessions first,
+ * and a backend that goes before them waits for their streams in vain.
  *
  * @category layers
  * @since 0.1.0

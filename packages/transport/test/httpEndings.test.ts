@@ -156,6 +156,20 @@ describe.concurrent("no response is left open", () => {
     }
   }
 
+  it.live("[SHS-26] by a session that is idle; one whose stream is read is not", () =>
+    Effect.gen(function*() {
+      const go = yield* Deferred.make<Ending>()
+      const server = yield* serve(waiting(go), { session: { host: { idle: "100 millis" } } })
+      const client = yield* connect(server)
+      const standalone = yield* client.get()
+      yield* Effect.sleep("2500 millis")
+      assert.isFalse(standalone.ended)
+      assert.isDefined(server.host.find(client.id))
+      standalone.cut()
+      yield* until(() => server.host.find(client.id) === undefined)
+      assert.strictEqual((yield* client.ping()).status, 404)
+    }))
+
   it.live("though a handler does not let itself be interrupted", () =>
     Effect.gen(function*() {
       const go = yield* Deferred.make<Ending>()

@@ -41,7 +41,8 @@ interface Care {
 /** How often it looks in the shortest time that it has to keep. */
 const looks = 4
 
-/** How long it goes without looking at most. */
+/** How long it goes without looking, at least and at most. */
+const shortestMillis = 10
 const longestMillis = 60_000
 
 /** How long something may take in the background. */
@@ -59,7 +60,7 @@ export const make = Effect.fnUntraced(function*(options: {
   const readers = new Map<StreamReader, Care>()
   const appointments = new Set<Appointment>()
   const shortest = Math.min(keepAliveMillis, stallMillis, unattendedMillis)
-  const turn = Math.min(Math.max(shortest / looks, 1), longestMillis)
+  const turn = Math.min(Math.max(shortest / looks, shortestMillis), longestMillis)
   const running = new Set<Fiber.Fiber<void>>()
   const now = () => clock.currentTimeMillisUnsafe()
   let watching = false

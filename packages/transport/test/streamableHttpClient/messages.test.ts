@@ -1,7 +1,14 @@
 import { JsonRpc } from "@effect-mcp/protocol"
+import type { Transport } from "@effect-mcp/session"
+import { StreamableHttpClient } from "@effect-mcp/transport"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { connect, nothingLeft, reasonOf, request, until } from "../fixtures/httpConnection.ts"
+import * as HttpClient from "effect/http/HttpClient"
+import * as Result from "effect/Result"
+import * as Tracer from "effect/Tracer"
+import { inspect } from "node:util"
+import { beside, connect, nothingLeft, reasonOf, request, until } from "../fixtures/httpConnection.ts"
 import { type Handler, idOf, initializeResult, mcp, response, serve } from "../fixtures/httpPeer.ts"
 
 const echo = (): Handler =>
@@ -128,4 +135,45 @@ it.live("each connection is a session of its own", () =>
       peer.received.filter(({ what }) => what === "tools/call").map(({ headers }) => headers["mcp-session-id"]),
       ["s1", "s2"]
     )
+  }))
+
+it.live("what comes before anybody listens is kept", () =>
+  Effect.gen(function*() {
+    const peer = yield* serve(echo())
+    const transport = yield* StreamableHttpClient.make({ url: peer.url }).pipe(
+      Effect.provide(NodeHttpClient.layerFetch)
+    )
+    const connection = yield* transport.connect
+    yield* connection.request?.(request(0, "initialize")) ?? Effect.die("requests have streams of their own")
+    const inbound: Array<Transport.Inbound> = []
+    yield* beside(connection.run((one) => inbound.push(one)))
+    assert.deepStrictEqual(inbound.map(({ frame }) => frame), [
+      Result.succeed({ jsonrpc: "2.0", id: 0, result: initializeResult() })
+    ])
+  }))
+
+it.live("[SHS-23] a program that has its headers traced does not have the session id traced", () =>
+  Effect.gen(function*() {
+    const traced: Array<unknown> = []
+    const tracer = Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        traced.push(span.attributes)
+        return span
+      }
+    })
+    const peer = yield* serve(echo())
+    yield* Effect.gen(function*() {
+      const client = yield* connect(peer, { standalone: false })
+      yield* client.shake
+      yield* client.request(request(1))
+      yield* client.leave
+    }).pipe(
+      Effect.provideService(HttpClient.TracerHeaderFilter, () => true),
+      Effect.withTracer(tracer)
+    )
+    assert.strictEqual(peer.received[2]?.headers["mcp-session-id"], "s1")
+    const shown = inspect(traced, { depth: 20 })
+    assert.include(shown, "mcp-session-id")
+    assert.notMatch(shown, /\bs1\b/)
   }))

@@ -2,6 +2,7 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Predicate from "effect/Predicate"
+import * as TestClock from "effect/testing/TestClock"
 import {
   beside,
   connect,
@@ -273,6 +274,74 @@ it.live("a stream of the lost session may still bring its response", () =>
     finish?.()
     yield* Fiber.join(asking)
     assert.deepStrictEqual(messages(), [answerTo(2), answerTo(1)])
+  }))
+
+it.live("a stream of the lost session that ends when there is a new one is not looked for in either", () =>
+  Effect.gen(function*() {
+    let end: (() => void) | undefined
+    const server = forgetful({
+      rest: (received, reply) => {
+        if (received.what !== "resources/read" || end !== undefined) return reply.json(response(received))
+        end = reply.stream().event("", "e1").end
+      }
+    })
+    const { count, messages, request: ask } = yield* connected(server)
+    const reading = yield* beside(ask(request(1, "resources/read")))
+    yield* until(() => end !== undefined)
+    server.forget()
+    yield* ask(request(2))
+    end?.()
+    yield* Fiber.join(reading)
+    assert.deepStrictEqual(messages(), [answerTo(2), answerTo(1)])
+    assert.strictEqual(count("GET"), 0)
+  }))
+
+it.live("[SHS-27] what is sent while a session is opened anew waits for it", () =>
+  Effect.gen(function*() {
+    const held: Array<() => void> = []
+    const server = forgetful({
+      initialize: (received, reply, count) => {
+        const shake = () => {
+          server.remember(`s${count}`)
+          reply.json(response(received, initializeResult()), { "mcp-session-id": `s${count}` })
+        }
+        if (count === 1) shake()
+        else held.push(shake)
+      }
+    })
+    const { count, messages, peer, request: ask } = yield* connected(server)
+    server.forget()
+    const first = yield* beside(ask(request(1)))
+    yield* until(() => held.length === 1)
+    const second = yield* beside(ask(request(2, "prompts/get")))
+    held[0]?.()
+    yield* Fiber.join(first)
+    yield* Fiber.join(second)
+    assert.lengthOf(messages(), 2)
+    assert.strictEqual(count("prompts/get"), 1)
+    assert.strictEqual(
+      peer.received.find(({ what }) => what === "prompts/get")?.headers["mcp-session-id"],
+      "s2"
+    )
+  }))
+
+it.effect("a server that never answers the new handshake is given up", () =>
+  Effect.gen(function*() {
+    const server = forgetful({
+      initialize: (received, reply, count) => {
+        if (count > 1) return
+        server.remember("s1")
+        reply.json(response(received, initializeResult()), { "mcp-session-id": "s1" })
+      }
+    })
+    const { count, peer, request: ask } = yield* connected(server)
+    server.forget()
+    const asking = yield* beside(reasonOf(ask(request(1))))
+    yield* until(() => count("initialize") === 2)
+    yield* TestClock.adjust("30 seconds")
+    yield* until(() => outcomeOf(asking) !== undefined)
+    assert.strictEqual((yield* Fiber.join(asking))._tag, "SessionLost")
+    yield* until(() => peer.open() === 0)
   }))
 
 it.live("[SHS-27] the standalone stream, too, notices that its session is lost, and goes on in the new one", () =>

@@ -147,6 +147,20 @@ it.live("an event that comes again after a resumption is not delivered again", (
     assert.deepStrictEqual(messages(), [notification(1), notification(2), notification(3), answer])
   }))
 
+it.live("the newest 1,024 ids are remembered for that, and no more", () =>
+  Effect.gen(function*() {
+    const { messages, request: ask } = yield* connected(breaking(
+      (stream) => {
+        for (let id = 0; id <= 1_024; id++) stream.event(notification(id), `${id}`)
+        stream.end()
+      },
+      (_, reply) => reply.stream().event(notification("again"), "0").event(notification(1), "1").event(answer).end()
+    ))
+    yield* ask(request(1))
+    assert.lengthOf(messages(), 1_027)
+    assert.deepStrictEqual(messages().slice(-2), [notification("again"), answer])
+  }))
+
 it.live("a server that only ever repeats itself is given up", () =>
   Effect.gen(function*() {
     const { messages, request: ask, resumptions } = yield* connected(breaking(

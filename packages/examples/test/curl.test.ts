@@ -1,0 +1,106 @@
+/** The transcripts in the transport's README, held to what the calculator answers. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { HttpServer } from "effect/http/HttpServer"
+import * as Layer from "effect/Layer"
+import * as fs from "node:fs"
+import * as http from "node:http"
+import * as Calculator from "../src/listeningCalculator.ts"
+import * as Child from "./fixtures/child.ts"
+
+/** A command, and the lines that are to come of it. */
+interface Exchange {
+  readonly command: string
+  readonly expected: ReadonlyArray<string>
+}
+
+/** What stands in the blocks of a page that show a console. */
+const exchangesIn = (page: string): ReadonlyArray<Exchange> =>
+  Array.from(
+    page.matchAll(/^```console\n(.*?)^```$/gms),
+    ([, block = ""]) =>
+      block.replaceAll(/\\\n\s*/g, "").split(/^\$ /m).slice(1).map((text): Exchange => {
+        const [command = "", ...expected] = text.trimEnd().split("\n")
+        return { command, expected }
+      })
+  ).flat()
+
+/** The words of a command as a shell would see them: quotes, and variables within double ones. */
+const words = (command: string, variables: Readonly<Record<string, string>>): ReadonlyArray<string> =>
+  Array.from(
+    command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g),
+    ([, single, double, bare]) =>
+      single ?? double?.replaceAll(/\$(\w+)/g, (_, name: string) => variables[name] ?? "") ?? bare ?? ""
+  )
+
+/** Does what `curl -si` would, as far as the transcripts go: the head, an empty line, and the body. */
+const curl = (argumentsOf: ReadonlyArray<string>, port: number): Effect.Effect<ReadonlyArray<string>, Error> =>
+  Effect.callback((resume) => {
+    const headers: Record<string, string> = {}
+    let method = "GET"
+    let body: string | undefined
+    let url = ""
+    for (let at = 0; at < argumentsOf.length; at++) {
+      const word = argumentsOf[at] ?? ""
+      const next = () => argumentsOf[++at] ?? ""
+      if (word === "-H") {
+        const [name = "", ...value] = next().split(": ")
+        headers[name] = value.join(": ")
+      } else if (word === "-X") method = next()
+      else if (word === "-d") {
+        method = "POST"
+        body = next()
+      } else if (!word.startsWith("-")) url = word
+    }
+    assert.strictEqual(new URL(url).port, "3000")
+    const request = http.request(url.replace("3000", String(port)), { method, headers }, (response) => {
+      let text = ""
+      response.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk
+      }).on("end", () => {
+        const head = [
+          `HTTP/${response.httpVersion} ${response.statusCode} ${response.statusMessage}`,
+          ...Object.entries(response.headers).map(([name, value]) => `${name}: ${value}`)
+        ]
+        resume(Effect.succeed([...head, "", ...text.split("\n")]))
+      })
+    })
+    request.on("error", (error) => resume(Effect.fail(error))).end(body)
+  })
+
+/** A line of the page, of which `…` may be anything. */
+const pattern = (line: string): RegExp =>
+  new RegExp(
+    `^${line.split("…").map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)).join(".*")}\\s*$`
+  )
+
+describe("the transcripts of the transport's README", () => {
+  const page = fs.readFileSync(Child.file("../../../transport/README.md"), "utf8")
+  const exchanges = exchangesIn(page)
+
+  it.live("[HTTP-06] [SHS-03] [SHS-26] show what the calculator answers, line by line", () =>
+    Effect.gen(function*() {
+      const server = yield* Layer.build(Layer.fresh(Calculator.layer(0, () => Effect.void)))
+      const { address } = Context.get(server, HttpServer)
+      const port = "port" in address ? address.port : 0
+      const variables: Record<string, string> = {}
+      let commands = 0
+      for (const { command, expected } of exchanges) {
+        if (command.startsWith("SESSION=")) continue
+        const [program, ...argumentsOf] = words(command, variables)
+        assert.strictEqual(program, "curl")
+        const said = yield* curl(argumentsOf, port)
+        const [session] = said.flatMap((line) => /^mcp-session-id: (.*)$/.exec(line)?.[1] ?? [])
+        if (session !== undefined) variables["SESSION"] = session
+        let from = 0
+        for (const line of expected) {
+          const at = said.findIndex((candidate, index) => index >= from && pattern(line).test(candidate))
+          assert.isAtLeast(at, from, `${line}\n\nin what ${command} brought:\n\n${said.join("\n")}`)
+          from = at + 1
+        }
+        commands++
+      }
+      assert.strictEqual(commands, 6)
+    }).pipe(Effect.scoped))
+})
