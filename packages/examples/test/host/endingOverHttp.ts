@@ -13,7 +13,7 @@ import { answering, make, type Peer } from "./conditions.ts"
 import { asked } from "./results.ts"
 
 export const endingOverHttp = (peer: Peer) => {
-  it.live("[SHS-28] [law 1] [law 2] the host ends: calls in hand end with that, and the server forgets the session", () => {
+  it.live("[SHS-28] [law 1] [law 2] the host ends: calls in hand end with that, and the server is told to forget the session", () => {
     const listener = HttpListener.make(Child.file(peer.file), "--http")
     const server = HttpListener.server(listener, () => `${listener.address()}/stateful`)
     const host = make(Revision.latest, server, { gracefulClose: "50 millis" })

@@ -101,7 +101,7 @@ export const resuming = (
       assert.isNotEmpty(yield* comebacks)
     })))
 
-  it.effect("a client that comes back to a call that it gave up is told to stop, and does", () =>
+  it.effect("[SHS-13] a client that comes back for ever to a call that it gave up (typescript-sdk#2682) is told to stop, and does", () =>
     overWire(Effect.fnUntraced(function*() {
       const { request, stderr } = yield* OfficialClient
       assert.notProperty(yield* call("remind", { text: "the flood", afterMs: 60_000 }, { timeout: 100 }), "text")
