@@ -27,16 +27,12 @@ const stableOnly: ReadonlySet<string> = new Set(["protocol", "session"])
  * Which files of the other public packages may touch an unstable module of Effect: one each where it can be, so that
  * one file changes when the module does. `/*` stands for all that lies below, in a module's name and in a file's.
  */
-const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
+const adapters: Readonly<Record<string, string>> = {
   "effect/Stdio": "packages/transport/src/StdioServer.ts",
-  "effect/http/*": [
-    "packages/transport/src/Authentication.ts",
-    "packages/transport/src/StreamableHttpClient.ts",
-    "packages/transport/src/StreamableHttpServer.ts",
-    "packages/transport/src/internal/HttpAnswer.ts",
-    "packages/transport/src/internal/HttpCall.ts"
-  ],
   "effect/process/*": "packages/transport/src/StdioClient.ts",
+  "effect/http/*": "packages/transport/src/*",
+  "effect/ByteSize": "packages/transport/src/internal/HttpAdmission.ts",
+  "effect/net/*": "packages/transport/src/internal/HttpScreening.ts",
   "effect/Arbitrary": "packages/testing/src/*",
   "effect/testing/*": "packages/testing/src/*"
 }

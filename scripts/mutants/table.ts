@@ -15,6 +15,8 @@ export interface Mutant {
 const session = "packages/session/src/internal"
 const exchanges = `${session}/Exchanges.ts`
 const inflight = `${session}/Inflight.ts`
+const capacity = `${session}/Capacity.ts`
+const handling = `${session}/Handling.ts`
 const reader = `${session}/Reader.ts`
 const replies = `${session}/Replies.ts`
 const outbox = `${session}/Outbox.ts`
@@ -68,9 +70,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "serves one more than the limit",
-    file: inflight,
-    original: "this.size >= incoming",
-    broken: "this.size > incoming"
+    file: capacity,
+    original: "this.#requests >= incoming",
+    broken: "this.#requests > incoming"
   },
   {
     name: "frees an id before its reply is on its way",
@@ -82,7 +84,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "serves a second request with the id of one in flight",
     file: reader,
     original:
-      "if (this.#core.inflight.isTaken(message.id)) return this.#refuse(message, duplicate, origin)\n    const prepared",
+      "if (this.#core.inflight.isTaken(message.id)) return this.#refuse(message, Refusal.duplicate, origin)\n    const prepared",
     broken: "\n    const prepared"
   },
   {
@@ -123,9 +125,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "answers every failure as an internal error",
-    file: reader,
-    original: "JsonRpc.failure(served.id, error ?? McpError.internalError)",
-    broken: "JsonRpc.failure(served.id, McpError.internalError)"
+    file: handling,
+    original: "JsonRpc.failure(id, answerTo(ending.cause) ?? McpError.internalError)",
+    broken: "JsonRpc.failure(id, McpError.internalError)"
   },
   {
     name: "lets a handler that throws break the reader",
@@ -263,9 +265,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "tells its peer what a handler died of",
-    file: reader,
-    original: "error ?? McpError.internalError)",
-    broken: "error ?? McpError.invalidRequest(String(Exit.isFailure(exit) && Cause.squash(exit.cause))))"
+    file: handling,
+    original: "answerTo(ending.cause) ?? McpError.internalError)",
+    broken: "answerTo(ending.cause) ?? McpError.invalidRequest(String(Cause.squash(ending.cause))))"
   },
   {
     name: "never opens the standalone stream",

@@ -14,6 +14,6 @@ describe("host.ts", () => {
       assert.include(stdout, "✓ requests waiting 0, handlers running 0")
       assert.match(stdout, /✓ fibers alive 0,/)
       assert.match(stdout, /✓ child processes alive 0$/m)
-      assert.strictEqual(stdout.match(/✓/g)?.length, 14)
+      assert.strictEqual(stdout.match(/✓/g)?.length, 15)
     }))
 })

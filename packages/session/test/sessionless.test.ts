@@ -1,21 +1,9 @@
-/** A server that keeps no sessions. */
+/** A session that is none: the first message is served, and nobody is remembered. What else it does, sessionlessServers.test.ts says. */
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import { MemoryTransport, RequestContext, type RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
-import {
-  call,
-  codeOf,
-  initialize,
-  initialized,
-  names,
-  settled,
-  start,
-  text,
-  tools,
-  withRawClient
-} from "./support/sessions.ts"
+import { call, initialize, initialized, names, settled, start, text, tools, withRawClient } from "./support/sessions.ts"
 
 const sessionless = (handlers: Parameters<typeof tools>[0] = {}, revision: Revision.Revision = Revision.latest) =>
   withRawClient({
@@ -101,32 +89,6 @@ describe("a server without sessions", () => {
       assert.deepStrictEqual(established, [])
     }))
 
-  it.effect("[MSG-16] refuses an initialize in a batch, and answers what is in it besides", () =>
-    Effect.gen(function*() {
-      const { link, raw } = yield* sessionless({ x: Effect.succeed(text("x")) }, "2025-03-26")
-      yield* settled
-      link.deliver([initialize("2025-03-26"), call(1, "x")])
-      const answers = [yield* raw.response, yield* raw.response]
-      assert.deepStrictEqual(answers.map((answer) => [answer.id, codeOf(answer)]), [[0, -32600], [1, undefined]])
-    }))
-
-  it.effect("law 10: the level that one client sets is no other's", () =>
-    Effect.gen(function*() {
-      const { raw } = yield* sessionless({ x: Effect.as(RequestContext.log({ level: "info", data: 1 }), text("x")) })
-      yield* raw.send(JsonRpc.request(1, "logging/setLevel", { level: "error" }))
-      assert.deepStrictEqual(yield* raw.response, JsonRpc.success(1, {}))
-      yield* raw.send(call(2, "x"))
-      yield* settled
-      assert.deepStrictEqual(names(yield* raw.pending), ["notifications/message", 2])
-    }))
-
-  it.effect("refuses an initialize whose params do not fit", () =>
-    Effect.gen(function*() {
-      const { raw } = yield* sessionless()
-      yield* raw.send(JsonRpc.request(0, "initialize", {}))
-      assert.strictEqual(codeOf(yield* raw.response), -32602)
-    }))
-
   it.effect("asks nothing of its client, ping included: nothing is sent, and nobody waits", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* sessionless()
@@ -151,53 +113,12 @@ describe("a server without sessions", () => {
       assert.match((yield* Effect.flip(session.ping())).message, /^ping: .*without sessions/)
     }))
 
-  it.effect("nor does a handler; but it may report progress and log", () =>
-    Effect.gen(function*() {
-      const { raw } = yield* sessionless({
-        ask: Effect.gen(function*() {
-          yield* RequestContext.progress({ progress: 1 })
-          yield* RequestContext.log({ level: "info", data: "here" })
-          const asked = yield* Effect.result(RequestContext.listRoots())
-          return text(Result.isFailure(asked) ? asked.failure.reason._tag : "it was asked")
-        })
-      })
-      yield* raw.send(call(1, "ask", { _meta: { progressToken: 1 } }))
-      const messages = yield* Effect.forEach([1, 2, 3], () => raw.receive)
-      assert.deepStrictEqual(names(messages), ["notifications/progress", "notifications/message", 1])
-      assert.deepStrictEqual(messages.at(-1), JsonRpc.success(1, text("StatelessModeNotSupported")))
-    }))
-
-  it.effect("lets nobody set the level at which it logs for others", () =>
-    Effect.gen(function*() {
-      const { raw } = yield* sessionless({
-        say: Effect.as(RequestContext.log({ level: "info", data: "here" }), text("said"))
-      })
-      yield* raw.send(JsonRpc.request(1, "logging/setLevel", { level: "emergency" }))
-      assert.deepStrictEqual(yield* raw.response, JsonRpc.success(1, {}))
-      yield* raw.send(call(2, "say"))
-      assert.deepStrictEqual(names([yield* raw.receive, yield* raw.receive]), ["notifications/message", 2])
-    }))
-
   it.effect("tells what it has to tell", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* sessionless()
       yield* settled
       yield* session.toolListChanged
       assert.deepStrictEqual(names(yield* raw.pending), ["notifications/tools/list_changed"])
-    }))
-
-  it.effect("speaks the revision it was told: what that has no word for is not said, and what it has not is unknown", () =>
-    Effect.gen(function*() {
-      const { raw } = yield* sessionless({
-        x: Effect.succeed({ content: [], structuredContent: { sum: 42 } })
-      }, "2025-03-26")
-      yield* raw.send(call(1, "x"))
-      assert.deepStrictEqual(
-        yield* raw.response,
-        JsonRpc.success(1, { content: [{ type: "text", text: "{\"sum\":42}" }] })
-      )
-      yield* raw.send(JsonRpc.request(2, "tasks/list", {}))
-      assert.strictEqual(codeOf(yield* raw.response), -32601)
     }))
 
   it.effect("ends as others do, with the requests that it serves", () =>

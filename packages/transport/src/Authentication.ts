@@ -14,6 +14,14 @@ import * as Redacted from "effect/Redacted"
 /**
  * Nobody is let in with this request. It is answered with status 401 and the challenge, which says what would be let in.
  *
+ * @example
+ * ```ts
+ * import { Authentication } from "@effect-mcp/transport"
+ *
+ * export const message = new Authentication.Unauthenticated({ challenge: "Bearer realm=\"notes\"" }).message
+ * // => "not authenticated: Bearer realm=\"notes\""
+ * ```
+ *
  * @category errors
  * @since 0.1.0
  */

@@ -33,7 +33,7 @@ const waiting = (go: Deferred.Deferred<Ending>) =>
           case "result":
             return text("done")
           case "error":
-            return yield* Effect.fail(McpError.invalidParams("no"))
+            return yield* McpError.invalidParams("no")
           case "defect":
             return yield* Effect.die(new Error("broken"))
           case "deadline":

@@ -337,6 +337,31 @@ describe.concurrent("resumption", () => {
       assert.deepStrictEqual(said(rest), [...Array.from({ length: 5000 }, (_, step) => step + 1), "reply f"])
     }))
 
+  it.live("what was said in a session is forgotten when its client ends it, and kept when its host goes", () =>
+    Effect.gen(function*() {
+      for (const delay of [undefined, 3]) {
+        const store = new MapEventStore(() => delay)
+        const talk = Effect.andThen(RequestContext.progress({ progress: 1 }), Effect.never)
+        const server = yield* serve(tools({ talk }), { store: store.service })
+        const client = yield* connect(server)
+        const other = yield* connect(server)
+        for (const one of [client, other]) {
+          const standalone = yield* one.get()
+          const call = yield* one.call(1, "talk")
+          yield* call.said(1)
+          yield* until(() => standalone.lastId !== undefined)
+        }
+        assert.sameMembers(Array.from(store.streams.keys()), [client.id, other.id])
+        yield* client.delete
+        assert.deepStrictEqual(Array.from(store.streams.keys()), [other.id])
+        yield* server.stop
+        const kept = Array.from(store.streams.get(other.id)?.values() ?? [])
+        assert.deepStrictEqual(kept.map(({ ended }) => ended), [true, true])
+        assert.deepStrictEqual(Array.from(store.streams.keys()), [other.id])
+        assert.deepStrictEqual(server.logs, [])
+      }
+    }))
+
   it.live("a store that fails takes nobody's answer away, and says so once a stream", () =>
     Effect.gen(function*() {
       for (const delay of [undefined, 2]) {

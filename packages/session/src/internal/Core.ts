@@ -17,6 +17,7 @@ import { type Connection, type Hooks, type Inbound, type Origin, Transport } fro
 import { TransportError } from "../TransportError.ts"
 import type * as Backlog from "./Backlog.ts"
 import { Batch } from "./Batch.ts"
+import { Capacity } from "./Capacity.ts"
 import { Exchanges } from "./Exchanges.ts"
 import { Inflight } from "./Inflight.ts"
 import { modifyUnsafe } from "./modify.ts"
@@ -152,7 +153,7 @@ export class Core<S extends State> {
     this.#connectionScope = connectionScope
     this.timer = new Timer(this)
     this.exchanges = new Exchanges(side.firstId)
-    this.inflight = new Inflight(limits)
+    this.inflight = new Inflight(new Capacity(limits))
     this.outbox = new Outbox(this)
     this.replies = new Replies(this)
     this.notifications = new NotificationQueue(this)

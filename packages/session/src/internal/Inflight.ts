@@ -1,11 +1,11 @@
-import type { Meta, RequestId } from "@effect-mcp/protocol"
+import type { JsonRpc, Meta, RequestId } from "@effect-mcp/protocol"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
-import type { Limits } from "../Limits.ts"
 import type { Principal } from "../Principal.ts"
 import type { Origin } from "../Transport.ts"
+import type { Capacity } from "./Capacity.ts"
 
 /**
  * One request of the peer, with the fiber of its handler.
@@ -29,6 +29,31 @@ export interface Served {
   fiber: Fiber.Fiber<unknown, unknown> | undefined
 }
 
+/** The entry of a request that is about to be served. */
+export const entry = (
+  { id, method, params }: JsonRpc.Request,
+  from: { readonly origin: Origin | undefined; readonly bytes: number; readonly principal: Principal | undefined }
+): Served => ({
+  id,
+  method,
+  origin: from.origin,
+  bytes: from.bytes,
+  principal: from.principal,
+  progressToken: progressTokenOf(params),
+  highest: Number.NEGATIVE_INFINITY,
+  reportedAt: Number.NEGATIVE_INFINITY,
+  ended: false,
+  answered: false,
+  fiber: undefined
+})
+
+const progressTokenOf = (params: JsonRpc.Params | undefined): Meta.ProgressToken | undefined => {
+  const meta = params?.["_meta"]
+  if (typeof meta !== "object" || meta === null || !("progressToken" in meta)) return undefined
+  const token = meta.progressToken
+  return typeof token === "string" || typeof token === "number" ? token : undefined
+}
+
 /** Stops a handler. One that is just being started has no fiber yet; whoever starts it looks at `ended` next. */
 export const interrupt = (served: Served): void => {
   served.ended = true
@@ -40,15 +65,14 @@ export const interrupt = (served: Served): void => {
  * entry, in one step; whoever gets it acts, the others find nothing.
  */
 export class Inflight {
-  readonly #limits: Limits
+  readonly #capacity: Capacity
   #table: Map<RequestId.RequestId, Served> | undefined
   /** Those that have been claimed: their handlers' fibers may live on for a moment, or longer if they cannot be interrupted. */
   #claimed: Set<Served> | undefined
-  #bytes = 0
   #waiters: Array<Deferred.Deferred<void>> | undefined
 
-  constructor(limits: Limits) {
-    this.#limits = limits
+  constructor(capacity: Capacity) {
+    this.#capacity = capacity
   }
 
   /** How many handlers' fibers there are, or replies that are not on their way. */
@@ -58,10 +82,8 @@ export class Inflight {
 
   /** Puts an entry in, or says why there is no room for it. Its id must be free. */
   open(served: Served): string | undefined {
-    const { incoming, incomingBytes } = this.#limits
-    if (this.size >= incoming) return `${incoming} requests are in flight`
-    if (this.#bytes + served.bytes > incomingBytes) return `the requests in flight may have ${incomingBytes} bytes`
-    this.#bytes += served.bytes
+    const full = this.#capacity.take(served.bytes)
+    if (full !== undefined) return full
     this.#table ??= new Map()
     this.#table.set(served.id, served)
     return undefined
@@ -102,7 +124,7 @@ export class Inflight {
   /** The handler's fiber has ended, and its reply is on its way if it has one. */
   release(served: Served): void {
     const left = this.#isOurs(served) ? this.#table?.delete(served.id) : this.#claimed?.delete(served)
-    if (left === true) this.#bytes -= served.bytes
+    if (left === true) this.#capacity.release(served.bytes)
     if (this.#waiters !== undefined && this.size === 0) {
       for (const waiter of this.#waiters.splice(0)) Deferred.doneUnsafe(waiter, Exit.void)
     }

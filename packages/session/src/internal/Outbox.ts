@@ -34,16 +34,18 @@ export const entry = (
   state: "Waiting"
 })
 
-/** What kept a message from being sent, whichever way the send ended. */
-export const errorOf = (
-  exit: Exit.Exit<void, TransportError.TransportError>
-): TransportError.TransportError | undefined => {
-  if (Exit.isSuccess(exit)) return undefined
-  const failure = Cause.squash(exit.cause)
+/** What kept a message from being sent, even if it is no error that a transport should fail with. */
+export const errorIn = (cause: Cause.Cause<TransportError.TransportError>): TransportError.TransportError => {
+  const failure = Cause.squash(cause)
   return failure instanceof TransportError.TransportError
     ? failure
     : TransportError.make({ _tag: "WriteFailed", cause: failure })
 }
+
+/** What kept a message from being sent, whichever way the send ended. */
+export const errorOf = (
+  exit: Exit.Exit<void, TransportError.TransportError>
+): TransportError.TransportError | undefined => Exit.isSuccess(exit) ? undefined : errorIn(exit.cause)
 
 /** What a transport makes of a message. One that throws instead shall not stop what comes behind it. */
 const given = <E>(make: () => Effect.Effect<void, E>): Effect.Effect<void, E> => {

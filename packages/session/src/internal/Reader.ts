@@ -1,18 +1,18 @@
 import { ErrorCode, JsonRpc, McpError, type Method, Methods, type Profile, Revision } from "@effect-mcp/protocol"
-import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
-import * as Scope from "effect/Scope"
+import type * as Scope from "effect/Scope"
 import type { Dispatch } from "../Dispatch.ts"
 import type { Principal } from "../Principal.ts"
 import type { FrameError, Inbound, Origin } from "../Transport.ts"
 import { Batch } from "./Batch.ts"
 import type { Core, Reader as CoreReader, State } from "./Core.ts"
 import * as Exchanges from "./Exchanges.ts"
+import * as Handling from "./Handling.ts"
 import * as Inflight from "./Inflight.ts"
 import { RateLimit } from "./RateLimit.ts"
+import * as Refusal from "./Refusal.ts"
 import type { Sender } from "./Sender.ts"
 import { everything } from "./Subscriptions.ts"
 import { trust } from "./trust.ts"
@@ -69,9 +69,7 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
   #complain(error: McpError.McpError, id: JsonRpc.Request["id"] | undefined, origin: Origin | undefined): void {
     this.#complaints ??= new RateLimit(this.#core.limits.malformedReplies)
     if (!this.#complaints.take(this.#core.timer.now())) return this.#core.replies.settle(origin)
-    const revision = this.#parts.peer()?.revision
-    const unreadable = revision !== undefined && Revision.envelopes[revision].unreadableId === "null" ? null : undefined
-    this.#core.replies.reply(JsonRpc.failure(id ?? unreadable, error), origin)
+    this.#core.replies.reply(Refusal.response(error, id, this.#parts.peer()?.revision), origin)
   }
 
   #badFrame(error: FrameError, origin: Origin | undefined): void {
@@ -88,7 +86,7 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
     this.#core.emit({ _tag: "Malformed", problem: found.problem })
     const answer = found.answerable && (this.#core.role === "server" || found.id !== undefined)
     if (!answer) return this.#core.replies.settle(origin)
-    this.#complain(McpError.invalidRequest(`Invalid request: ${found.problem}`), found.id, origin)
+    this.#complain(Refusal.malformed(found.problem), found.id, origin)
   }
 
   // ===================================================================================================================
@@ -126,7 +124,7 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
     principal: Principal | undefined
   ): void {
     if (message.method === "ping") {
-      if (this.#core.inflight.isTaken(message.id)) return this.#refuse(message, duplicate, origin)
+      if (this.#core.inflight.isTaken(message.id)) return this.#refuse(message, Refusal.duplicate, origin)
       const params = validate(Methods.requests.ping.params)(message.params ?? {})
       if (Result.isFailure(params)) return this.#refuse(message, McpError.invalidParams(params.failure), origin)
       const outcome = this.#core.happen({ _tag: "ReceivePing" })
@@ -153,57 +151,35 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
     principal: Principal | undefined
   ): void {
     // An id in flight is an id in flight, whatever is asked under it.
-    if (this.#core.inflight.isTaken(message.id)) return this.#refuse(message, duplicate, origin)
+    if (this.#core.inflight.isTaken(message.id)) return this.#refuse(message, Refusal.duplicate, origin)
     const prepared = this.#parts.dispatch.prepare(message, peer)
     if (Result.isFailure(prepared)) return this.#refuse(message, prepared.failure, origin)
-    const served: Inflight.Served = {
-      id: message.id,
-      method: message.method,
-      origin,
-      bytes,
-      principal,
-      progressToken: progressTokenOf(message.params),
-      highest: Number.NEGATIVE_INFINITY,
-      reportedAt: Number.NEGATIVE_INFINITY,
-      ended: false,
-      answered: false,
-      fiber: undefined
-    }
+    const served = Inflight.entry(message, { origin, bytes, principal })
     const full = this.#core.inflight.open(served)
-    if (full !== undefined) return this.#refuse(message, overloaded(full), origin)
-    // What a handler acquires lives as long as its request, not as long as the session.
-    const scope = Scope.makeUnsafe()
-    const context = Context.add(this.#parts.contextOf(served, message, peer), Scope.Scope, scope)
-    const fiber = Effect.runForkWith(context)(prepared.success)
+    if (full !== undefined) return this.#refuse(message, Refusal.overloaded(full), origin)
+    const fiber = Handling.start(
+      prepared.success,
+      this.#parts.contextOf(served, message, peer),
+      this.#core,
+      (ending) => this.#finish(served, ending)
+    )
     served.fiber = fiber
     // It may have been cancelled by something that it sent itself, before there was a fiber to interrupt.
     if (served.ended) fiber.interruptUnsafe()
-    fiber.addObserver((exit) => this.#leave(scope, exit, (left) => this.#finish(served, left)))
   }
 
-  /** Closes the scope of a handler that has ended. Nearly all have acquired nothing, and need no fiber for that. */
-  #leave<A, E>(scope: Scope.Closeable, exit: Exit.Exit<A, E>, then: (exit: Exit.Exit<A, E>) => void): void {
-    const closing = Scope.closeUnsafe(scope, exit)
-    if (closing === undefined) return then(exit)
-    this.#core.fork(Effect.uninterruptible(closing)).addObserver((closed) =>
-      then(Exit.isFailure(closed) ? brokenOff(exit, closed.cause) : exit)
-    )
-  }
-
-  #finish(served: Inflight.Served, exit: Exit.Exit<unknown, McpError.McpError>): void {
+  #finish(served: Inflight.Served, ending: Handling.Ending): void {
     const claimed = this.#core.inflight.answer(served)
     served.ended = true
-    const error = Exit.isFailure(exit) ? answerTo(exit.cause) : undefined
-    if (Exit.isFailure(exit) && error === undefined && !(Cause.hasInterruptsOnly(exit.cause) && !claimed)) {
-      this.#core.emit({ _tag: "HandlerFailed", method: served.method, cause: exit.cause })
-      this.#core.fork(Effect.logError(`the handler of ${served.method} failed`, exit.cause))
+    const cause = Handling.failureOf(ending, claimed)
+    if (cause !== undefined) {
+      this.#core.emit({ _tag: "HandlerFailed", method: served.method, cause })
+      this.#core.fork(Effect.logError(`the handler of ${served.method} failed`, cause))
     }
     if (!claimed) return this.#core.inflight.release(served)
     // It counts as in flight until its reply is on its way, so that a peer which takes none cannot go on asking.
     this.#core.replies.reply(
-      Exit.isSuccess(exit)
-        ? JsonRpc.success(served.id, exit.value)
-        : JsonRpc.failure(served.id, error ?? McpError.internalError),
+      Handling.response(served.id, ending),
       served.origin,
       () => this.#core.inflight.release(served)
     )
@@ -296,7 +272,7 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
     const revision = this.#parts.peer()?.revision
     // A session has no handshake in a batch, since without one there is no revision that has batches (MSG-16).
     if (origin instanceof Batch || revision === undefined || !Revision.envelopes[revision].batches) {
-      return this.#malformed({ id: undefined, answerable: true, problem: "no batch is expected here" }, origin)
+      return this.#malformed(Refusal.noBatch, origin)
     }
     const together = new Batch(frames.length, origin)
     for (const frame of frames) this.#receive(frame, together, bytes / frames.length, principal)
@@ -350,30 +326,3 @@ const notReady = (role: Method.Role, state: string) =>
       ? "Server not initialized"
       : "Client not initialized"
   )
-
-const progressTokenOf = (params: JsonRpc.Params | undefined): string | number | undefined => {
-  const meta = params?.["_meta"]
-  if (typeof meta !== "object" || meta === null || !("progressToken" in meta)) return undefined
-  const token = meta.progressToken
-  return typeof token === "string" || typeof token === "number" ? token : undefined
-}
-
-const overloaded = (why: string) => new McpError.McpError({ code: ErrorCode.Overloaded, message: `Overloaded: ${why}` })
-
-const duplicate = McpError.invalidRequest("A request with this id is in flight")
-
-/** A scope that did not close in good order spoils whatever its handler ended with; of that nothing is lost. */
-const brokenOff = <A, E>(exit: Exit.Exit<A, E>, closing: Cause.Cause<never>): Exit.Exit<never> => {
-  const { reasons } = Exit.isFailure(exit) ? Cause.combine(exit.cause, closing) : closing
-  return Exit.failCause(
-    Cause.fromReasons(
-      reasons.flatMap((reason) => Cause.isFailReason(reason) ? Cause.die(reason.error).reasons : [reason])
-    )
-  )
-}
-
-/** The error a handler chose to answer with, if it chose one. */
-const answerTo = (cause: Cause.Cause<McpError.McpError>): McpError.McpError | undefined => {
-  const found = Cause.findError(cause)
-  return Result.isSuccess(found) ? found.success : undefined
-}

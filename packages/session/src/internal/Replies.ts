@@ -18,6 +18,21 @@ const writable = (response: JsonRpc.Response): JsonRpc.Response => {
 /** That something failed, which is all that can be said. */
 const failed = ({ id }: JsonRpc.Response): JsonRpc.Response => JsonRpc.failure(id, McpError.internalError)
 
+/** What is sent instead of replies that no JSON can say: those of a batch that can be said stay. */
+export const insteadOf = (
+  reply: JsonRpc.Response | ReadonlyArray<JsonRpc.Response>
+): JsonRpc.Response | ReadonlyArray<JsonRpc.Response> => {
+  if (!JsonRpc.isBatch(reply)) return failed(reply)
+  const replies = reply.map(writable)
+  try {
+    // Each of them alone may be short enough, and all of them together too long.
+    JSON.stringify(replies)
+    return replies
+  } catch {
+    return reply.map(failed)
+  }
+}
+
 /** What is sent instead of a response, in a frame that the transport could not write. */
 type Instead = (response: JsonRpc.Response) => JsonRpc.Response
 

@@ -1,13 +1,10 @@
 import {
-  Capabilities,
   type CloseReason,
-  Differences,
   type Handshake,
   JsonRpc,
   type Method,
   type Profile,
-  type RequestId,
-  Revision
+  type RequestId
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -25,6 +22,7 @@ import { TransportError } from "../TransportError.ts"
 import type { AnyCore } from "./Core.ts"
 import * as Exchanges from "./Exchanges.ts"
 import * as Outbox from "./Outbox.ts"
+import * as Outgoing from "./Outgoing.ts"
 import * as ProgressMailbox from "./ProgressMailbox.ts"
 import * as Rules from "./Rules.ts"
 import { trust } from "./trust.ts"
@@ -48,25 +46,16 @@ export interface SendOptions<R> extends RequestOptions<R> {
   readonly onOpen?: ((id: RequestId.RequestId) => void) | undefined
 }
 
-type Declared = Capabilities.ClientCapabilities | Capabilities.ServerCapabilities
-
 /** What a sender has to know beyond the core. */
 export interface Parties {
   /** What is known of the peer, once it is. */
   readonly peer: () => Profile.Profile | undefined
   /** What this side has declared. */
-  readonly declared: Declared
+  readonly declared: Outgoing.Declared
   /** What every request but `initialize` goes through. */
   readonly middleware: Middleware.Outbound<unknown> | undefined
   /** What looks at requests as the peer gets them, and at results as it gave them. */
   readonly checking?: ((request: Request) => Request) | undefined
-}
-
-/** What the gates look at. */
-interface Gate {
-  readonly name: string
-  readonly since: Revision.Revision
-  readonly capability: Capabilities.Path | undefined
 }
 
 /** A request that waits until the peer is ready; only then is it known whether, and in which form, it may be sent. */
@@ -78,31 +67,6 @@ interface Held {
 const sendPing: Handshake.Event = { _tag: "SendPing" }
 const sendRequest: Handshake.Event = { _tag: "SendRequest" }
 const sendNotification: Handshake.Event = { _tag: "SendNotification" }
-
-/** What is sent is what the params were when they were given. */
-const copy = (params: object): JsonRpc.Params => ({ ...params })
-
-const isEmpty = (params: JsonRpc.Params): boolean => {
-  for (const _ in params) return false
-  return true
-}
-
-/** The params as they go out: with the metadata of this call, and left out where nothing is in them. */
-const outgoing = (
-  params: JsonRpc.Params,
-  meta: object | undefined,
-  progressToken: number | string | undefined
-): JsonRpc.Params | undefined => {
-  if (meta === undefined && progressToken === undefined && !("_meta" in params)) {
-    return isEmpty(params) ? undefined : params
-  }
-  const { _meta: own, ...given }: JsonRpc.Params = { ...params }
-  // A token that came from elsewhere, as in what a proxy passes on, could be that of another request of ours (PRG-02).
-  const { progressToken: _, ...rest }: JsonRpc.Params = { ...(typeof own === "object" ? own : undefined), ...meta }
-  if (progressToken !== undefined) return { ...given, _meta: { ...rest, progressToken } }
-  if (own !== undefined || meta !== undefined) return { ...given, _meta: rest }
-  return Object.keys(given).length === 0 ? undefined : given
-}
 
 /**
  * The ways out for what this side's program wants: requests and notifications.
@@ -146,10 +110,9 @@ export class Sender {
       const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
       const admission = this.#admit(sendNotification)
       if (typeof admission === "object") return fail(admission)
-      const blocked = this.#obstacle(row, () => this.#parties.declared)
-      if (blocked !== undefined) return fail(blocked)
-      const fitting = this.#fitting(row.name, copy(params))
-      return this.#post(row.name, JsonRpc.notification(row.name, outgoing(fitting, undefined, undefined)), via)
+      const notification = Outgoing.notification(row, params, this.#parties.peer(), this.#parties.declared)
+      if (Result.isFailure(notification)) return fail(notification.failure)
+      return this.#post(row.name, notification.success, via)
     })
   }
 
@@ -187,31 +150,13 @@ export class Sender {
 
   /** The params as this peer's revision has them. */
   #fitting(method: string, params: JsonRpc.Params): JsonRpc.Params {
-    const profile = this.#parties.peer()
-    return profile === undefined ? params : Differences.project(method, "params", profile.revision, params)
-  }
-
-  /** What stands against sending this to this peer, if anything does. */
-  #obstacle(
-    row: Gate,
-    capabilities: (profile: Profile.Profile) => Declared
-  ): RequestError.RequestErrorReason | undefined {
-    const profile = this.#parties.peer()
-    if (profile === undefined) return undefined
-    if (!Revision.isAtLeast(profile.revision, row.since)) {
-      return { _tag: "NotInRevision", revision: profile.revision, since: row.since }
-    }
-    const { capability } = row
-    return capability === undefined || !Capabilities.isKnownTo(capability, profile.revision) ||
-        Capabilities.declares(capabilities(profile), capability)
-      ? undefined
-      : { _tag: "MissingCapability", capability }
+    return Outgoing.fitting(method, params, this.#parties.peer())
   }
 
   /** What stands against asking this of this peer; first what stands against this very question, which says most. */
-  #refusal(row: Gate, params: object): RequestError.RequestErrorReason | undefined {
+  #refusal(row: Outgoing.Gate, params: object): RequestError.RequestErrorReason | undefined {
     return Rules.find(row.name)?.(params, this.#parties.peer()) ??
-      this.#obstacle(row, ({ capabilities }) => capabilities)
+      Outgoing.obstacle(row, this.#parties.peer(), ({ capabilities }) => capabilities)
   }
 
   #reportFailure(message: JsonRpc.Message, exit: Exit.Exit<void, TransportError>): void {
@@ -266,7 +211,7 @@ export class Sender {
   }
 
   #send<R>(
-    row: Gate,
+    row: Outgoing.Gate,
     params: object,
     hold: boolean,
     allowedMillis: number,
@@ -281,7 +226,7 @@ export class Sender {
     // Opening the exchange and beginning to wait are one step, which nothing can interrupt.
     const exchanged = Effect.suspend((): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> => {
       // Read before anything is opened, since reading them may throw.
-      const given = this.#fitting(method, copy(params))
+      const given = this.#fitting(method, Outgoing.copy(params))
       const now = timer.now()
       const total = now + totalMillis
       const exchange = exchanges.open({
@@ -300,7 +245,7 @@ export class Sender {
       options?.onOpen?.(exchange.id)
       const enter = (fit: JsonRpc.Params) => {
         const token = onProgress === undefined ? undefined : exchange.id
-        const message = JsonRpc.request(exchange.id, method, outgoing(fit, options?.meta, token))
+        const message = JsonRpc.request(exchange.id, method, Outgoing.params(fit, options?.meta, token))
         entry = Outbox.entry(
           { message, via: options?.via, last: false },
           { exchange, done: (exit) => this.#handedOver(exchange, message, exit) }

@@ -8,8 +8,12 @@ import { trust } from "./trust.ts"
 
 /** What every context of one session has in common. */
 export interface Parts {
-  readonly core: Pick<AnyCore, "emit" | "limits" | "timer">
-  readonly sender: Sender
+  readonly core: {
+    readonly emit: AnyCore["emit"]
+    readonly limits: Pick<AnyCore["limits"], "progressInterval">
+    readonly timer: Pick<AnyCore["timer"], "now">
+  }
+  readonly sender: Pick<Sender, "notify" | "request">
 }
 
 /**

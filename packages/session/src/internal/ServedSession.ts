@@ -1,11 +1,9 @@
 import {
   Capabilities,
   type CloseReason,
-  Differences,
   type Elicitation,
   type Form,
   Handshake,
-  type Initialize,
   JsonRpc,
   type Logging,
   McpError,
@@ -15,7 +13,7 @@ import {
   type Profile,
   type Progress,
   type RequestId,
-  Revision,
+  type Revision,
   type Roots,
   type Sampling,
   Task
@@ -45,11 +43,11 @@ import * as AskingContext from "./AskingContext.ts"
 import { Batch } from "./Batch.ts"
 import * as Core from "./Core.ts"
 import type { Served } from "./Inflight.ts"
+import * as Introduction from "./Introduction.ts"
 import * as LogLevel from "./LogLevel.ts"
 import * as Reader from "./Reader.ts"
 import * as Sender from "./Sender.ts"
 import { trust } from "./trust.ts"
-import { validate } from "./validation.ts"
 
 /** The states of a server, with or without sessions. */
 type State = Handshake.ServerState | Handshake.SessionlessServerState
@@ -93,10 +91,7 @@ interface BuildOptions {
 interface Server {
   readonly options: Options
   readonly limits: Limits.Limits
-  readonly revisions: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
-  /** What a client is answered that asks for another revision. */
-  readonly fallback: Revision.Revision
-  readonly capabilities: Capabilities.ServerCapabilities
+  readonly introduction: Introduction.Introduction
   readonly dispatch: Dispatch.Dispatch<unknown>
   readonly transition: Core.Side<State>["transition"]
 }
@@ -112,15 +107,12 @@ const machineOf = (options: Options) =>
 
 /** Makes what sessions share. */
 export const prepare = (handlers: Handlers.Handlers<"client", unknown>, options: Options): Prepared => {
-  const revisions = options.revisions ?? Revision.supported
   const capabilities = Handlers.serverCapabilities(handlers, options.capabilities)
   const remembers = options.sessionless === undefined
   const server: Server = {
     options,
     limits: Limits.make(options.limits),
-    revisions,
-    fallback: Revision.newest(revisions),
-    capabilities,
+    introduction: Introduction.make({ ...options, capabilities }),
     dispatch: Dispatch.make(
       "client",
       capabilities.logging === undefined ? handlers : LogLevel.settable(handlers, { remembers }),
@@ -187,7 +179,7 @@ export class ServedSession implements Reader.Parts<Profile.ClientProfile, unknow
   }
 
   get declared(): Capabilities.ServerCapabilities {
-    return this.#server.capabilities
+    return this.#server.introduction.capabilities
   }
 
   get middleware(): Sender.Parties["middleware"] {
@@ -224,41 +216,26 @@ export class ServedSession implements Reader.Parts<Profile.ClientProfile, unknow
   }
 
   #initialize(request: JsonRpc.Request, origin: Origin | undefined): void {
-    const { capabilities, fallback, options: { info, instructions, sessionless }, revisions } = this.#server
-    // Where there is no handshake, a revision with batches is known before it (MSG-16).
-    if (origin instanceof Batch) {
-      return this.#refuse(request, McpError.invalidRequest("initialize is no part of a batch"), origin)
-    }
-    const params = validate(requests.initialize.params)(request.params ?? {})
+    const { introduction, options: { sessionless } } = this.#server
+    if (origin instanceof Batch) return this.#refuse(request, Introduction.notInBatch, origin)
+    const params = Introduction.params(request)
     if (Result.isFailure(params)) {
       const outcome = this.core.happen({ _tag: "ReceiveInvalidInitialize" })
       const error = outcome._tag === "Moved" && outcome.does === "RefuseParams"
-        ? McpError.invalidParams(`Invalid params for initialize: ${params.failure}`)
+        ? params.failure
         : McpError.invalidRequest("The session is initialized already")
       return this.#refuse(request, error, origin)
     }
-    const { clientInfo, protocolVersion } = params.success
-    const revision = sessionless?.revision ?? revisions.find((revision) => revision === protocolVersion) ?? fallback
-    // What a revision has no word for was not declared in it, whatever stands there.
-    const declared = Differences.project("initialize", "params", revision, params.success).capabilities
-    const client: Profile.ClientProfile = { revision, capabilities: declared, info: clientInfo }
+    const revision = sessionless?.revision ?? Introduction.agreed(introduction, params.success.protocolVersion)
+    const client = Introduction.profile(params.success, revision)
     const outcome = this.core.happen({ _tag: "ReceiveInitialize", profile: client })
     if (outcome._tag !== "Moved" || outcome.does !== "Answer") {
       return this.#refuse(request, McpError.invalidRequest("The session is initialized already"), origin)
     }
     if (sessionless === undefined) this.client = client
-    const result: Initialize.InitializeResult = {
-      protocolVersion: revision,
-      capabilities,
-      serverInfo: info,
-      ...(instructions === undefined ? undefined : { instructions })
-    }
     // The machine moves first, since a transport may bring the client's next words before the call returns.
     this.core.happen({ _tag: "SendInitializeResult" })
-    this.core.replies.reply(
-      JsonRpc.success(request.id, Differences.project("initialize", "result", revision, result)),
-      origin
-    )
+    this.core.replies.reply(Introduction.answer(introduction, request.id, revision), origin)
     if (sessionless !== undefined) return
     this.core.connection.established?.(client)
     Deferred.doneUnsafe(this.#introduced, Exit.succeed(client))

@@ -1,5 +1,6 @@
 import { ErrorCode, JsonRpc, McpError, type RequestId } from "@effect-mcp/protocol"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import type { StreamReader } from "./StreamReader.ts"
 
 /** The headers of one response beside those that every response has. */
 export type Headers = Readonly<Record<string, string>>
@@ -17,12 +18,26 @@ export const refusal = (
   return json(status, JSON.stringify(JsonRpc.failure(options.id, error)), options.headers ?? {})
 }
 
+/** There is no room for this now, and may be soon. */
+export const overloaded = (
+  problem: string,
+  id: RequestId.RequestId | undefined
+): HttpServerResponse.HttpServerResponse =>
+  refusal(503, problem, { id, code: ErrorCode.Overloaded, headers: { "retry-after": "5" } })
+
 /** Nothing to be said. */
 export const empty = (status: number, headers: Headers = {}): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.empty({ status, headers: status === 204 ? headers : { ...headers, "content-length": "0" } })
 
 /** What keeps everybody on the way from holding a stream back, or on to it. */
-export const streamHeaders: Headers = {
+const streamHeaders: Headers = {
   "cache-control": "no-cache, no-transform",
   "x-accel-buffering": "no"
 }
+
+/** A stream of events, as long as it is read. */
+export const events = (reader: StreamReader, headers: Headers): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.stream(reader.body, {
+    headers: { ...streamHeaders, ...headers },
+    contentType: "text/event-stream"
+  })

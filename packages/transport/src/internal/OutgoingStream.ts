@@ -187,22 +187,37 @@ export class OutgoingStream {
     const put = (id: string | undefined) => {
       if (id !== undefined) this.#last = id
       if (this.#reader?.isBehind === false) this.#reader.put(EventStreamFraming.event(id, data))
-      this.end()
+      this.#finish()
     }
-    if (store === undefined || !this.isOpen) return put(undefined)
-    const appended = this.#next(() => Effect.map(Effect.suspend(() => store.append(this.key, data)), put))
-    // With or without its last words.
-    attendant.run(Effect.onError(appended, () => Effect.sync(() => put(undefined))))
+    if (store === undefined || !this.isOpen) {
+      put(undefined)
+      return attendant.run(this.#told)
+    }
+    const appended = this.#next(() => Effect.map(store.append(this.key, data), put))
+    attendant.run(Effect.onError(
+      Effect.andThen(appended, Effect.suspend(() => this.#told)),
+      // Whoever listens has it in any case, and its end.
+      () => Effect.sync(() => put(undefined))
+    ))
   }
 
   /** Nothing more will be said. */
   end(): void {
     if (this.#ended) return
+    this.#finish()
+    this.#settings.attendant.run(this.#told)
+  }
+
+  #finish(): void {
     this.#ended = true
     this.#reader?.finish()
-    const { attendant, store } = this.#settings
-    if (store !== undefined) {
-      attendant.run(this.#next(() => this.#last === undefined ? Effect.void : store.end(this.key)))
-    }
+  }
+
+  /** The store is told that this was the last. */
+  get #told(): Effect.Effect<void, EventStoreError> {
+    const { store } = this.#settings
+    return store === undefined
+      ? Effect.void
+      : this.#next(() => this.#last === undefined ? Effect.void : store.end(this.key))
   }
 }

@@ -179,13 +179,13 @@ export class PostExchange {
     this.#stream?.end()
   }
 
-  /** The session ends before it. */
-  breakOff(): void {
+  /** The session ends before it, or the server. */
+  breakOff(why: McpError.McpError = ended): void {
     if (this.#over) return
     const ids = JsonRpc.messages(this.#frame).flatMap((message) =>
       "method" in message && "id" in message ? [message.id] : []
     )
-    const replies = ids.map((id) => JsonRpc.failure(id, ended))
+    const replies = ids.map((id) => JsonRpc.failure(id, why))
     const body = JSON.stringify(Array.isArray(this.#frame) ? replies : replies[0])
     const stream = this.#stream
     this.#refused = true

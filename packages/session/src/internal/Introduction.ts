@@ -1,0 +1,75 @@
+import {
+  type Capabilities,
+  Differences,
+  type Implementation,
+  type Initialize,
+  JsonRpc,
+  McpError,
+  Methods,
+  type Profile,
+  Revision
+} from "@effect-mcp/protocol"
+import * as Result from "effect/Result"
+import { validate } from "./validation.ts"
+
+/** What a server says of itself to whoever introduces itself, the same to all. */
+export interface Introduction {
+  readonly revisions: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
+  /** What a client is answered that asks for another revision. */
+  readonly fallback: Revision.Revision
+  readonly info: Implementation.Implementation
+  readonly instructions: string | undefined
+  readonly capabilities: Capabilities.ServerCapabilities
+}
+
+export const make = (options: {
+  readonly revisions?: Introduction["revisions"]
+  readonly info: Implementation.Implementation
+  readonly instructions?: string
+  readonly capabilities: Capabilities.ServerCapabilities
+}): Introduction => {
+  const revisions = options.revisions ?? Revision.supported
+  return {
+    revisions,
+    fallback: Revision.newest(revisions),
+    info: options.info,
+    instructions: options.instructions,
+    capabilities: options.capabilities
+  }
+}
+
+/** What a client says of itself; or what is wrong with it. */
+export const params = (request: JsonRpc.Request): Result.Result<Initialize.InitializeParams, McpError.McpError> =>
+  Result.mapError(
+    validate(Methods.requests.initialize.params)(request.params ?? {}),
+    (problem) => McpError.invalidParams(`Invalid params for initialize: ${problem}`)
+  )
+
+/** Without a handshake there is no revision that has batches (MSG-16); where there is none, the revision is known before it. */
+export const notInBatch: McpError.McpError = McpError.invalidRequest("initialize is no part of a batch")
+
+/** The revision that a client is answered with: its own, if that is spoken here (INIT-04, INIT-05). */
+export const agreed = ({ fallback, revisions }: Introduction, offered: string): Revision.Revision =>
+  revisions.find((revision) => revision === offered) ?? fallback
+
+/** What a client has said of itself, as far as its revision has words for it; the others were not declared, whatever stands there. */
+export const profile = (params: Initialize.InitializeParams, revision: Revision.Revision): Profile.ClientProfile => ({
+  revision,
+  capabilities: Differences.project("initialize", "params", revision, params).capabilities,
+  info: params.clientInfo
+})
+
+/** The answer to `initialize`, in the words of this revision. */
+export const answer = (
+  { capabilities, info, instructions }: Introduction,
+  id: JsonRpc.Request["id"],
+  revision: Revision.Revision
+): JsonRpc.Response => {
+  const result: Initialize.InitializeResult = {
+    protocolVersion: revision,
+    capabilities,
+    serverInfo: info,
+    ...(instructions === undefined ? undefined : { instructions })
+  }
+  return JsonRpc.success(id, Differences.project("initialize", "result", revision, result))
+}

@@ -1,0 +1,383 @@
+import { JsonRpc, McpError, Methods, type Profile, Revision } from "@effect-mcp/protocol"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
+import * as Semaphore from "effect/Semaphore"
+import type { Dispatch } from "../Dispatch.ts"
+import type { Limits } from "../Limits.ts"
+import type { Principal } from "../Principal.ts"
+import { RequestContext } from "../RequestContext.ts"
+import * as RequestError from "../RequestError.ts"
+import type { SessionEvent } from "../SessionEvent.ts"
+import * as TransportError from "../TransportError.ts"
+import * as AskingContext from "./AskingContext.ts"
+import { Batch } from "./Batch.ts"
+import type { Capacity } from "./Capacity.ts"
+import * as Handling from "./Handling.ts"
+import * as Inflight from "./Inflight.ts"
+import * as Introduction from "./Introduction.ts"
+import * as Outbox from "./Outbox.ts"
+import * as Outgoing from "./Outgoing.ts"
+import type { RateLimit } from "./RateLimit.ts"
+import * as Refusal from "./Refusal.ts"
+import type { Sender } from "./Sender.ts"
+import { trust } from "./trust.ts"
+import { validate } from "./validation.ts"
+
+/** What all frames of one server have in common. */
+export interface Server {
+  readonly introduction: Introduction.Introduction
+  readonly limits: Limits
+  readonly dispatch: Dispatch<unknown>
+  /** The services of the handlers. */
+  readonly context: Context.Context<never>
+  readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+  readonly emit: (event: SessionEvent) => void
+  readonly timer: { readonly now: () => number }
+  readonly capacity: Capacity
+  readonly warnings: RateLimit
+}
+
+/** Who asks, and how. */
+export interface Asked {
+  readonly revision: Revision.Revision
+  readonly principal?: Principal | undefined
+  readonly bytes?: number | undefined
+  readonly say?: ((message: JsonRpc.Notification) => Effect.Effect<void, TransportError.TransportError>) | undefined
+}
+
+/** What a frame is answered with, if it is. */
+export type Reply = JsonRpc.Response | ReadonlyArray<JsonRpc.Response> | undefined
+
+/** A notification, and what is to be done about it. */
+interface Heard {
+  readonly method: string
+  readonly bytes: number
+  readonly handle: Effect.Effect<void>
+}
+
+/** Nothing is known of clients that are not remembered. */
+const profiles: ReadonlyMap<Revision.Revision, Profile.ClientProfile> = new Map(
+  Revision.supported.map((revision) => [revision, { revision, capabilities: {}, info: undefined }])
+)
+
+const profileOf = (revision: Revision.Revision): Profile.ClientProfile =>
+  profiles.get(revision) ?? { revision, capabilities: {}, info: undefined }
+
+/**
+ * One frame of a client that has no session, and all that is done about it: what a session is to its client, this is to a frame. What
+ * is in it is served as a session in the state `Sessionless` serves it, and gone with it.
+ */
+export class ServedFrame {
+  readonly #server: Server
+  readonly #asked: Asked
+  readonly #profile: Profile.ClientProfile
+  readonly #done: (reply: Reply) => void
+  #inflight: Inflight.Inflight | undefined
+  readonly #heard: Array<Heard> = []
+  #listening: Fiber.Fiber<void> | undefined
+  #saying: Semaphore.Semaphore | undefined
+  #contexts: AskingContext.AskingParts | undefined
+
+  /** `done` is told the reply when every request has one, in the step in which the last has it. */
+  constructor(server: Server, asked: Asked, done: (reply: Reply) => void) {
+    this.#server = server
+    this.#asked = asked
+    this.#profile = profileOf(asked.revision)
+    this.#done = done
+  }
+
+  // ===================================================================================================================
+  // How messages end
+  // ===================================================================================================================
+
+  #reply(response: JsonRpc.Response, batch: Batch | undefined, handed?: () => void): void {
+    if (batch !== undefined) return this.#end(batch, { response, handed })
+    handed?.()
+    this.#done(response)
+  }
+
+  /** It ended without a reply. */
+  #settle(batch: Batch | undefined): void {
+    if (batch === undefined) this.#done(undefined)
+    else this.#end(batch)
+  }
+
+  #end(batch: Batch, reply?: Parameters<Batch["end"]>[0]): void {
+    const replies = batch.end(reply)
+    if (replies === undefined) return
+    for (const { handed } of replies) handed?.()
+    this.#done(replies.length === 0 ? undefined : replies.map(({ response }) => response))
+  }
+
+  #refuse({ id, method }: JsonRpc.Request, error: McpError.McpError, batch: Batch | undefined): void {
+    this.#server.emit({ _tag: "Refused", method, id, code: error.code })
+    this.#reply(JsonRpc.failure(id, error), batch)
+  }
+
+  #ignored(method: string, problem: string): void {
+    this.#server.emit({ _tag: "NotificationIgnored", method, problem })
+  }
+
+  // ===================================================================================================================
+  // What comes in
+  // ===================================================================================================================
+
+  /** Begins to serve it. */
+  begin(frame: unknown): void {
+    this.#receive(frame, this.#asked.bytes ?? 0, undefined)
+    this.#listen()
+  }
+
+  #receive(frame: unknown, bytes: number, batch: Batch | undefined): void {
+    const classified = JsonRpc.classify(frame)
+    switch (classified._tag) {
+      case "Request":
+        return this.#request(classified.message, bytes, batch)
+      case "Notification":
+        this.#notification(classified.message, bytes)
+        return this.#settle(batch)
+      case "Response":
+        this.#response(classified.message)
+        return this.#settle(batch)
+      case "Batch":
+        return this.#batch(classified.frames, bytes, batch)
+      case "Malformed":
+        return this.#malformed(classified.malformed, batch)
+    }
+  }
+
+  #batch(frames: ReadonlyArray<unknown>, bytes: number, batch: Batch | undefined): void {
+    if (batch !== undefined || !Revision.envelopes[this.#asked.revision].batches) {
+      return this.#malformed(Refusal.noBatch, batch)
+    }
+    const together = new Batch(frames.length, undefined)
+    for (const frame of frames) this.#receive(frame, bytes / frames.length, together)
+  }
+
+  #malformed({ answerable, id, problem }: JsonRpc.Malformed, batch: Batch | undefined): void {
+    this.#server.emit({ _tag: "Malformed", problem })
+    if (!answerable) return this.#settle(batch)
+    this.#reply(Refusal.response(Refusal.malformed(problem), id, this.#asked.revision), batch)
+  }
+
+  /** Nothing is ever asked, so this answers nothing. */
+  #response(message: JsonRpc.Response): void {
+    const { emit, fork, warnings } = this.#server
+    const kind = message.id === undefined || message.id === null ? "NoId" : "Unknown"
+    emit({ _tag: "UnmatchedResponse", kind, response: message })
+    if (kind === "Unknown" && warnings.take(this.#server.timer.now())) {
+      fork(Effect.logWarning("a response to a server without sessions, which asks nothing", { id: message.id }))
+    }
+  }
+
+  // ===================================================================================================================
+  // Requests
+  // ===================================================================================================================
+
+  #request(message: JsonRpc.Request, bytes: number, batch: Batch | undefined): void {
+    switch (message.method) {
+      case "ping":
+        return this.#ping(message, batch)
+      case "initialize":
+        return this.#initialize(message, batch)
+      default:
+        return this.#serve(message, bytes, batch)
+    }
+  }
+
+  #isTaken(id: JsonRpc.Request["id"]): boolean {
+    return this.#inflight?.isTaken(id) === true
+  }
+
+  #ping(message: JsonRpc.Request, batch: Batch | undefined): void {
+    if (this.#isTaken(message.id)) return this.#refuse(message, Refusal.duplicate, batch)
+    const params = validate(Methods.requests.ping.params)(message.params ?? {})
+    return Result.isFailure(params)
+      ? this.#refuse(message, McpError.invalidParams(params.failure), batch)
+      : this.#reply(JsonRpc.success(message.id, {}), batch)
+  }
+
+  #initialize(message: JsonRpc.Request, batch: Batch | undefined): void {
+    if (batch !== undefined) return this.#refuse(message, Introduction.notInBatch, batch)
+    const { introduction } = this.#server
+    const params = Introduction.params(message)
+    if (Result.isFailure(params)) return this.#refuse(message, params.failure, batch)
+    const revision = Introduction.agreed(introduction, params.success.protocolVersion)
+    this.#reply(Introduction.answer(introduction, message.id, revision), batch)
+  }
+
+  #serve(message: JsonRpc.Request, bytes: number, batch: Batch | undefined): void {
+    const { capacity, context, dispatch } = this.#server
+    if (this.#isTaken(message.id)) return this.#refuse(message, Refusal.duplicate, batch)
+    const prepared = dispatch.prepare(message, this.#profile)
+    if (Result.isFailure(prepared)) return this.#refuse(message, prepared.failure, batch)
+    const inflight = this.#inflight ??= new Inflight.Inflight(capacity)
+    const served = Inflight.entry(message, { origin: batch, bytes, principal: this.#asked.principal })
+    const full = inflight.open(served)
+    if (full !== undefined) return this.#refuse(message, Refusal.overloaded(full), batch)
+    const asking = new AskingContext.AskingContext(this.#parts, served, message, this.#profile)
+    served.fiber = Handling.start(
+      prepared.success,
+      // The services of the handlers were captured when the server was made.
+      trust<Context.Context<unknown>>(Context.add(context, RequestContext, asking)),
+      this.#server,
+      (ending) => this.#finish(inflight, served, batch, ending)
+    )
+    if (served.ended) served.fiber.interruptUnsafe()
+  }
+
+  #finish(
+    inflight: Inflight.Inflight,
+    served: Inflight.Served,
+    batch: Batch | undefined,
+    ending: Handling.Ending
+  ): void {
+    const { emit, fork } = this.#server
+    const claimed = inflight.answer(served)
+    served.ended = true
+    const cause = Handling.failureOf(ending, claimed)
+    if (cause !== undefined) {
+      emit({ _tag: "HandlerFailed", method: served.method, cause })
+      fork(Effect.logError(`the handler of ${served.method} failed`, cause))
+    }
+    if (!claimed) return inflight.release(served)
+    this.#reply(Handling.response(served.id, ending), batch, () => inflight.release(served))
+  }
+
+  // ===================================================================================================================
+  // Notifications
+  // ===================================================================================================================
+
+  #notification(message: JsonRpc.Notification, bytes: number): void {
+    switch (message.method) {
+      case "notifications/cancelled":
+        return this.#cancelled(message)
+      case "notifications/progress":
+        return this.#server.emit({ _tag: "ProgressDropped", reason: "UnknownToken" })
+      case "notifications/initialized":
+        return this.#ignored(message.method, "not expected while Sessionless")
+      default:
+        return this.#deliver(message, bytes)
+    }
+  }
+
+  /** Ids are known within their frame only: what is in another may be another client's. */
+  #cancelled(message: JsonRpc.Notification): void {
+    const { emit } = this.#server
+    const params = validate(Methods.notifications["notifications/cancelled"].params)(message.params ?? {})
+    if (Result.isFailure(params)) return this.#ignored(message.method, params.failure)
+    const { reason, requestId } = params.success
+    const served = requestId === undefined ? undefined : this.#inflight?.find(requestId)
+    if (served === undefined || this.#inflight?.claim(served) !== true) {
+      return emit({ _tag: "CancelIgnored", id: requestId })
+    }
+    emit({ _tag: "Cancelled", method: served.method, id: served.id, reason })
+    this.#drop(served)
+  }
+
+  /** One that is claimed, and will have no reply. */
+  #drop(served: Inflight.Served): void {
+    Inflight.interrupt(served)
+    this.#settle(served.origin instanceof Batch ? served.origin : undefined)
+  }
+
+  #deliver(message: JsonRpc.Notification, bytes: number): void {
+    const { context, dispatch, emit } = this.#server
+    const { method } = message
+    const handling = dispatch.notify(message, this.#profile)
+    if (Result.isFailure(handling)) return this.#ignored(method, handling.failure)
+    if (handling.success === undefined) return this.#ignored(method, "no handler")
+    const services = trust<Context.Context<unknown>>(context)
+    const handle = Effect.catchCause(
+      Effect.provideContext(Effect.scoped(handling.success), services),
+      (cause) => {
+        emit({ _tag: "HandlerFailed", method, cause })
+        return Effect.logError(`the handler of ${method} failed`, cause)
+      }
+    )
+    this.#heard.push({ method, bytes, handle })
+  }
+
+  /** Handles the notifications of the frame, one after another. Together they count as one request. */
+  #listen(): void {
+    const heard = this.#heard
+    if (heard.length === 0) return
+    const { capacity, fork } = this.#server
+    const bytes = heard.reduce((sum, { bytes }) => sum + bytes, 0)
+    const full = capacity.take(bytes)
+    if (full !== undefined) {
+      for (const { method } of heard) this.#ignored(method, full)
+      return
+    }
+    this.#listening = fork(Effect.forEach(heard, ({ handle }) => handle, { discard: true }))
+    this.#listening.addObserver(() => capacity.release(bytes))
+  }
+
+  // ===================================================================================================================
+  // What handlers say
+  // ===================================================================================================================
+
+  get #parts(): AskingContext.AskingParts {
+    return this.#contexts ??= {
+      core: this.#server,
+      sender: { notify: (row, params) => this.#notify(row, params), request },
+      release: undefined,
+      // Nobody can have set a level that is remembered.
+      logVia: (message) => this.#notify(Methods.notifications["notifications/message"], message)
+    }
+  }
+
+  #notify(row: Outgoing.Gate, params: object): Effect.Effect<void, RequestError.RequestError> {
+    return Effect.suspend(() => {
+      const message = Outgoing.notification(row, params, this.#profile, this.#server.introduction.capabilities)
+      return Result.isFailure(message)
+        ? Effect.fail(RequestError.make(row.name, message.failure))
+        : this.#say(message.success)
+    })
+  }
+
+  /** Says one thing after another, in the order in which handlers said them. */
+  #say(message: JsonRpc.Notification): Effect.Effect<void, RequestError.RequestError> {
+    const { say } = this.#asked
+    const saying = this.#saying ??= Semaphore.makeUnsafe(1)
+    const said = Effect.suspend(() => say === undefined ? noRoute(message.method) : say(message))
+    return Effect.catchCause(saying.withPermit(said), (cause) => {
+      const error = Outbox.errorIn(cause)
+      this.#server.emit({ _tag: "SendFailed", method: message.method, error })
+      return Effect.fail(RequestError.make(message.method, { _tag: "SendFailed", error }))
+    })
+  }
+
+  // ===================================================================================================================
+  // Its end
+  // ===================================================================================================================
+
+  /** Waits until all that was said is on its way, and what was told to this side is handled. */
+  get settled(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const said = this.#saying === undefined ? Effect.void : this.#saying.withPermit(Effect.void)
+      return this.#listening === undefined ? said : Effect.andThen(Fiber.await(this.#listening), said)
+    })
+  }
+
+  /** Nobody waits for it any more: interrupts its handlers, and waits until they have ended. */
+  get abandon(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { emit } = this.#server
+      const inflight = this.#inflight
+      for (const served of inflight?.interruptAll() ?? []) {
+        emit({ _tag: "Abandoned", method: served.method, id: served.id })
+        this.#settle(served.origin instanceof Batch ? served.origin : undefined)
+      }
+      const drained = inflight === undefined ? Effect.void : inflight.drained
+      return this.#listening === undefined ? drained : Effect.andThen(Fiber.interrupt(this.#listening), drained)
+    })
+  }
+}
+
+const request: Sender["request"] = (row) =>
+  Effect.fail(RequestError.make(row.name, { _tag: "StatelessModeNotSupported" }))
+
+const noRoute = (method: string) => Effect.fail(TransportError.make({ _tag: "NoRoute", method }))

@@ -1,0 +1,228 @@
+import { JsonRpc, McpError, Revision } from "@effect-mcp/protocol"
+import { RequestContext, SessionlessServer, TransportError } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import {
+  call,
+  codeOf,
+  info,
+  initialize,
+  names,
+  recorder,
+  settled,
+  start,
+  text,
+  tools,
+  traced
+} from "./support/sessions.ts"
+
+const revision = Revision.latest
+
+const serving = Effect.fnUntraced(function*(
+  byName: Parameters<typeof tools>[0],
+  options: Partial<SessionlessServer.Options> = {}
+) {
+  const record = recorder()
+  const server = yield* SessionlessServer.make(tools(byName), {
+    info,
+    capabilities: { logging: {} },
+    ...options,
+    observe: record.observe
+  })
+  return { server, record }
+})
+
+const code = (reply: SessionlessServer.Reply | undefined): number | undefined =>
+  reply === undefined || JsonRpc.isBatch(reply) ? undefined : codeOf(reply)
+
+describe("a server of frames", () => {
+  it.effect("[INIT-04] [INIT-05] answers initialize with the client's revision, or else its newest", () =>
+    Effect.gen(function*() {
+      const { server } = yield* serving({}, { revisions: ["2024-11-05", "2025-06-18"] })
+      assert.deepStrictEqual(server.revisions, ["2024-11-05", "2025-06-18"])
+      for (
+        const [offered, answered] of [["2024-11-05", "2024-11-05"], ["2025-11-25", "2025-06-18"], ["1", "2025-06-18"]]
+      ) {
+        const reply = yield* server.handle(initialize(offered), { revision: "2025-03-26" })
+        assert.deepNestedInclude(reply, { "result.protocolVersion": answered })
+      }
+    }))
+
+  it.effect("serves the same id to two clients at once, and lets neither cancel the other's", () =>
+    Effect.gen(function*() {
+      const gate = yield* Deferred.make<void>()
+      const { record, server } = yield* serving({ wait: Effect.as(Deferred.await(gate), text("done")) })
+      const one = yield* start(server.handle(call(1, "wait"), { revision }))
+      const other = yield* start(server.handle(call(1, "wait"), { revision }))
+      yield* server.handle(JsonRpc.notification("notifications/cancelled", { requestId: 1 }), { revision })
+      yield* Deferred.succeed(gate, undefined)
+      for (const fiber of [one, other]) {
+        assert.deepStrictEqual(yield* Fiber.join(fiber), JsonRpc.success(1, text("done")))
+      }
+      assert.deepStrictEqual(record.events.map(({ _tag }) => _tag), ["CancelIgnored"])
+    }))
+
+  it.effect("tells its handlers who asks, and gives them services of its own alone", () =>
+    Effect.gen(function*() {
+      const Own = Context.Reference<string>("test/Own", { defaultValue: () => "default" })
+      const { server } = yield* serving({
+        who: Effect.gen(function*() {
+          const { principal } = yield* RequestContext.RequestContext
+          return text(`${principal?.id} ${yield* Own}`)
+        })
+      }).pipe(Effect.provideService(Own, "the server's"))
+      const asked = server.handle(call(1, "who"), { revision, principal: { id: "ada" } })
+      assert.deepStrictEqual(
+        yield* Effect.provideService(asked, Own, "the caller's"),
+        JsonRpc.success(1, text("ada the server's"))
+      )
+    }))
+
+  it.effect("replies when what the handler has acquired is released, and what it said is on its way", () =>
+    Effect.gen(function*() {
+      const seen: Array<string> = []
+      const note = (words: string) => Effect.sync(() => void seen.push(words))
+      const gate = yield* Deferred.make<void>()
+      const { server } = yield* serving({
+        x: Effect.gen(function*() {
+          yield* Effect.addFinalizer(() => Effect.andThen(Effect.yieldNow, note("released")))
+          yield* Effect.forkDetach(RequestContext.log({ level: "info", data: 1 }), { startImmediately: true })
+          yield* Effect.forkDetach(RequestContext.log({ level: "info", data: 2 }), { startImmediately: true })
+          return text("x")
+        }).pipe(Effect.scoped)
+      })
+      const fiber = yield* start(Effect.tap(
+        server.handle(call(1, "x"), {
+          revision,
+          say: ({ params }) => Effect.andThen(Deferred.await(gate), note(`said ${String(params?.["data"])}`))
+        }),
+        () => note("replied")
+      ))
+      yield* settled
+      assert.deepStrictEqual(seen, ["released"])
+      yield* Deferred.succeed(gate, undefined)
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual(seen, ["released", "said 1", "said 2", "replied"])
+    }))
+
+  it.effect("goes on when what a handler says goes nowhere", () =>
+    Effect.gen(function*() {
+      const { record, server } = yield* serving({
+        x: Effect.gen(function*() {
+          yield* RequestContext.log({ level: "info", data: 1 })
+          return text("x")
+        })
+      })
+      const failing = [
+        undefined,
+        () => Effect.fail(TransportError.make({ _tag: "NoRoute", method: undefined })),
+        () => Effect.die("broken"),
+        () => {
+          throw new Error("broken")
+        }
+      ]
+      for (const say of failing) {
+        assert.deepStrictEqual(yield* server.handle(call(1, "x"), { revision, say }), JsonRpc.success(1, text("x")))
+      }
+      assert.deepStrictEqual(
+        record.of("SendFailed").map(({ error, method }) => [method, error.reason._tag]),
+        ["NoRoute", "NoRoute", "WriteFailed", "WriteFailed"].map((tag) => ["notifications/message", tag])
+      )
+    }))
+
+  it.effect("interrupts its handlers when nobody waits, and has then ended them", () =>
+    Effect.gen(function*() {
+      const work = traced(Effect.never)
+      const slow = traced(Effect.never.pipe(Effect.onInterrupt(() => Effect.yieldNow)))
+      const { record, server } = yield* serving({ wait: work.effect, slow: slow.effect })
+      const fiber = yield* start(
+        server.handle([call(1, "wait"), call(2, "slow"), call(3, "none")], { revision: "2025-03-26" })
+      )
+      yield* Fiber.interrupt(fiber)
+      assert.deepStrictEqual([work.seen, slow.seen], [["began", "interrupted"], ["began", "interrupted"]])
+      assert.deepStrictEqual(record.of("Abandoned").map(({ id }) => id), [1, 2])
+      assert.deepStrictEqual(record.of("HandlerFailed"), [])
+    }))
+
+  it.effect("serves so many requests at a time for all its clients, and frees what those held that are gone", () =>
+    Effect.gen(function*() {
+      const { server } = yield* serving({ wait: Effect.never, x: Effect.succeed(text("x")) }, {
+        limits: { incoming: 3 }
+      })
+      const ask = (frame: unknown) => Effect.map(server.handle(frame, { revision: "2025-03-26" }), code)
+      const one = yield* start(ask(call(1, "wait")))
+      // A reply that waits for the rest of its batch counts, too.
+      const batch = yield* start(ask([call(1, "x"), call(2, "wait")]))
+      assert.strictEqual(yield* ask(call(2, "x")), -32010)
+      assert.strictEqual(yield* ask(JsonRpc.request(3, "ping", {})), undefined)
+      yield* Fiber.interrupt(one)
+      yield* Fiber.interrupt(batch)
+      for (let time = 0; time < 5; time++) assert.strictEqual(yield* ask(call(2, "x")), undefined)
+      const again = yield* start(ask([call(1, "wait"), call(2, "wait"), call(3, "wait")]))
+      assert.strictEqual(yield* ask(call(2, "x")), -32010)
+      yield* Fiber.interrupt(again)
+    }))
+
+  it.effect("serves so many bytes at a time", () =>
+    Effect.gen(function*() {
+      const { server } = yield* serving({ wait: Effect.never, x: Effect.succeed(text("x")) }, {
+        limits: { incomingBytes: 1000 }
+      })
+      const ask = (tool: string, bytes: number) => Effect.map(server.handle(call(1, tool), { revision, bytes }), code)
+      assert.strictEqual(yield* ask("x", 1001), -32010)
+      const waiting = yield* start(ask("wait", 600))
+      assert.strictEqual(yield* ask("x", 600), -32010)
+      assert.strictEqual(yield* ask("x", 400), undefined)
+      yield* Fiber.interrupt(waiting)
+      assert.strictEqual(yield* ask("x", 1000), undefined)
+    }))
+
+  it.effect("hears a frame's notifications one after another, within the limit of requests, until nobody waits", () =>
+    Effect.gen(function*() {
+      const seen: Array<string> = []
+      const record = recorder()
+      const gate = yield* Deferred.make<void>()
+      const server = yield* SessionlessServer.make({
+        "notifications/roots/list_changed": () =>
+          Effect.andThen(Deferred.await(gate), Effect.sync(() => void seen.push("heard"))).pipe(
+            Effect.onInterrupt(() => Effect.sync(() => void seen.push("interrupted")))
+          )
+      }, { info, limits: { incoming: 1 }, observe: record.observe })
+      const changed = JsonRpc.notification("notifications/roots/list_changed")
+      const first = yield* start(server.handle([changed, changed], { revision: "2025-03-26" }))
+      yield* server.handle(changed, { revision })
+      assert.deepStrictEqual(record.of("NotificationIgnored").map(({ problem }) => problem), [
+        "1 requests are in flight"
+      ])
+      yield* Fiber.interrupt(first)
+      assert.deepStrictEqual(seen, ["interrupted"])
+      yield* Deferred.succeed(gate, undefined)
+      assert.isUndefined(yield* server.handle([changed, changed], { revision: "2025-03-26" }))
+      assert.deepStrictEqual(seen, ["interrupted", "heard", "heard"])
+    }))
+
+  it.effect("logs what its observer throws, and goes on", () =>
+    Effect.gen(function*() {
+      const server = yield* SessionlessServer.make({}, {
+        info,
+        observe: () => {
+          throw new Error("not my day")
+        }
+      })
+      assert.strictEqual(code(yield* server.handle(JsonRpc.request(1, "no/such", {}), { revision })), -32601)
+    }))
+
+  it("says instead of what no JSON can say that something failed", () => {
+    const unsayable = JsonRpc.success(1, { count: 42n })
+    const failed = JsonRpc.failure(1, McpError.internalError)
+    assert.deepStrictEqual(SessionlessServer.insteadOf(unsayable), failed)
+    assert.deepStrictEqual(
+      SessionlessServer.insteadOf([JsonRpc.success(2, {}), unsayable]),
+      [JsonRpc.success(2, {}), failed]
+    )
+    assert.deepStrictEqual(names(JsonRpc.messages(SessionlessServer.insteadOf([unsayable]))), [1])
+  })
+})

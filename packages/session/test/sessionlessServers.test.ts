@@ -1,0 +1,278 @@
+/** What a server without sessions does, whichever of the two it is. */
+import { Content, JsonRpc, McpError, Meta, Method, Revision } from "@effect-mcp/protocol"
+import { Extension, RequestContext } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { call, codeOf, initialize, initialized, names, text, tools, traced } from "./support/sessions.ts"
+import { servers } from "./support/withoutSession.ts"
+
+const batched: Revision.Revision = "2025-03-26"
+const token = { _meta: { progressToken: "t" } }
+
+describe.each(servers)("without sessions, $server", ({ make }) => {
+  const serving = (
+    byName: Parameters<typeof tools>[0] = {},
+    revision: Revision.Revision = Revision.latest,
+    options: Parameters<typeof make>[2] = {}
+  ) => make(tools(byName), revision, { capabilities: { logging: {} }, ...options })
+
+  it.effect("serves the first message that comes, whatever it is", () =>
+    Effect.gen(function*() {
+      const { say } = yield* serving({ x: Effect.succeed(text("x")) })
+      assert.deepStrictEqual(yield* say(call("a", "x")), [JsonRpc.success("a", text("x"))])
+      assert.deepStrictEqual(yield* say(JsonRpc.request(2, "ping", undefined)), [JsonRpc.success(2, {})])
+    }))
+
+  it.effect("knows nothing of its client but the revision", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const { say } = yield* serving({
+        x: Effect.map(RequestContext.RequestContext, ({ id, method, profile }) => {
+          seen.push(profile, id, method)
+          return text("x")
+        })
+      }, "2025-06-18")
+      yield* say(initialize("2025-11-25"))
+      yield* say(call(1, "x"))
+      assert.deepStrictEqual(seen, [
+        { revision: "2025-06-18", capabilities: {}, info: undefined },
+        1,
+        "tools/call"
+      ])
+    }))
+
+  it.effect("[INIT-07] answers initialize with what it is, as often as it comes", () =>
+    Effect.gen(function*() {
+      const { say } = yield* serving({}, "2025-06-18", { instructions: "be kind", revisions: ["2025-06-18"] })
+      const answer = {
+        protocolVersion: "2025-06-18",
+        capabilities: { tools: {}, logging: {} },
+        serverInfo: { name: "test", version: "1.0.0" },
+        instructions: "be kind"
+      }
+      for (const offered of ["2025-06-18", "2025-11-25", "1999-01-01"]) {
+        assert.deepStrictEqual(yield* say(initialize(offered)), [JsonRpc.success(0, answer)])
+        assert.deepStrictEqual(yield* say(initialized), [])
+      }
+    }))
+
+  it.effect("refuses what does not fit, with the code that says why", () =>
+    Effect.gen(function*() {
+      const { events, say } = yield* serving({ x: Effect.succeed(text("x")) }, batched)
+      const codes = [
+        [JsonRpc.request(1, "initialize", {}), -32602],
+        [JsonRpc.request(1, "resources/list", {}), -32601],
+        [JsonRpc.request(1, "no/such", {}), -32601],
+        // Nobody in this revision can mean it.
+        [JsonRpc.request(1, "tasks/list", {}), -32601],
+        [JsonRpc.request(1, "tools/call", { name: 1 }), -32602],
+        [JsonRpc.request(1, "ping", { _meta: 1 }), -32602],
+        [call(1, "unknown"), -32602]
+      ] as const
+      for (const [request, code] of codes) {
+        const answers = yield* say(request)
+        assert.deepStrictEqual(
+          answers.map((answer) => [names([answer])[0], codeOf(answer)]),
+          [[1, code]],
+          request.method
+        )
+      }
+      // The last was refused by its handler.
+      assert.strictEqual(events.filter(({ _tag }) => _tag === "Refused").length, codes.length - 1)
+    }))
+
+  it.effect("[MSG-17] answers what is no message, if it may have been a request", () =>
+    Effect.gen(function*() {
+      const { events, say } = yield* serving()
+      assert.deepStrictEqual((yield* say({ jsonrpc: "2.0", id: 7, method: 1 })).map(codeOf), [-32600])
+      assert.deepStrictEqual((yield* say([initialized])).map(codeOf), [-32600])
+      assert.deepStrictEqual(yield* say({ jsonrpc: "2.0", id: 7, result: {}, error: {} }), [])
+      assert.deepStrictEqual(
+        events.flatMap((event) => event._tag === "Malformed" ? [event.problem] : []),
+        ["a method is a string", "no batch is expected here", "a response has a result or an error, not both"]
+      )
+    }))
+
+  it.effect("[MSG-12] has nothing to do with responses, cancellations and progress", () =>
+    Effect.gen(function*() {
+      const { events, say } = yield* serving()
+      assert.deepStrictEqual(yield* say(JsonRpc.success(1, {})), [])
+      assert.deepStrictEqual(yield* say(JsonRpc.notification("notifications/cancelled", { requestId: 1 })), [])
+      assert.deepStrictEqual(
+        yield* say(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 })),
+        []
+      )
+      assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["UnmatchedResponse", "CancelIgnored", "ProgressDropped"])
+    }))
+
+  it.effect("[PRG-03] [LOG-01] says progress, log messages and news in order, before the reply, and nothing behind it", () =>
+    Effect.gen(function*() {
+      const { events, say } = yield* serving(
+        {
+          say: Effect.gen(function*() {
+            const context = yield* RequestContext.RequestContext
+            yield* context.progress({ progress: 1 })
+            yield* context.log({ level: "debug", data: "here" })
+            yield* context.progress({ progress: 1 })
+            yield* context.progress({ progress: 2 })
+            yield* context.notify("notifications/tools/list_changed", {}).pipe(Effect.orDie)
+            yield* Effect.forkDetach(Effect.andThen(Effect.yieldNow, context.log({ level: "error", data: "late" })))
+            return text("said")
+          })
+        },
+        Revision.latest,
+        { capabilities: { logging: {}, tools: { listChanged: true } } }
+      )
+      const messages = yield* say(call(1, "say", token))
+      assert.deepStrictEqual(names(messages), [
+        "notifications/progress",
+        "notifications/message",
+        "notifications/progress",
+        "notifications/tools/list_changed",
+        1
+      ])
+      assert.deepStrictEqual(
+        events.map((event) => event._tag === "ProgressDropped" ? event.reason : event._tag),
+        ["NotIncreasing", "NotificationIgnored"]
+      )
+    }))
+
+  it.effect("remembers no level that a client sets", () =>
+    Effect.gen(function*() {
+      const { say } = yield* serving({ x: Effect.as(RequestContext.log({ level: "info", data: 1 }), text("x")) })
+      assert.deepStrictEqual(
+        yield* say(JsonRpc.request(1, "logging/setLevel", { level: "error" })),
+        [JsonRpc.success(1, {})]
+      )
+      assert.deepStrictEqual(names(yield* say(call(2, "x"))), ["notifications/message", 2])
+    }))
+
+  it.effect("[LOG-01] logs nothing that it has not declared to", () =>
+    Effect.gen(function*() {
+      const { events, say } = yield* serving(
+        { x: Effect.as(RequestContext.log({ level: "info", data: 1 }), text("x")) },
+        Revision.latest,
+        { capabilities: {} }
+      )
+      assert.deepStrictEqual(names(yield* say(call(1, "x"))), [1])
+      assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["NotificationIgnored"])
+    }))
+
+  it.effect("asks nothing of its client, and lets go of no stream", () =>
+    Effect.gen(function*() {
+      const { say } = yield* serving({
+        ask: Effect.gen(function*() {
+          const context = yield* RequestContext.RequestContext
+          const message = { role: "user" as const, content: Content.text("hi") }
+          const asked = yield* Effect.forEach([
+            context.listRoots(),
+            context.request("ping", {}),
+            context.createMessage({ messages: [message], maxTokens: 1 }),
+            context.elicit({ message: "Who?", requestedSchema: { type: "object", properties: {} } })
+          ], (ask) => Effect.result<unknown, { readonly reason: { readonly _tag: string } }, never>(ask))
+          const released = yield* context.releaseStream
+          return text(
+            [...asked.map((one) => Result.isFailure(one) ? one.failure.reason._tag : "asked"), released].join(" ")
+          )
+        })
+      })
+      const reason = "StatelessModeNotSupported"
+      assert.deepStrictEqual(yield* say(call(1, "ask")), [
+        JsonRpc.success(1, text(`${reason} ${reason} ${reason} ${reason} false`))
+      ])
+    }))
+
+  it.effect("says no more than that something failed, when a handler dies", () =>
+    Effect.gen(function*() {
+      const { events, say } = yield* serving({
+        die: Effect.die(new Error("secret")),
+        interrupt: Effect.interrupt,
+        nothing: Effect.as(Effect.addFinalizer(() => Effect.die("unclean")), text("x")).pipe(Effect.scoped)
+      })
+      for (const tool of ["die", "interrupt", "nothing"]) {
+        assert.deepStrictEqual(yield* say(call(1, tool)), [JsonRpc.failure(1, McpError.internalError)], tool)
+      }
+      assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["HandlerFailed", "HandlerFailed", "HandlerFailed"])
+    }))
+
+  it.effect("speaks the revision it was told: what that has no word for is not said", () =>
+    Effect.gen(function*() {
+      const { say } = yield* serving({
+        x: Effect.succeed({ content: [], structuredContent: { sum: 42 } })
+      }, batched)
+      assert.deepStrictEqual(
+        yield* say(call(1, "x")),
+        [JsonRpc.success(1, { content: [{ type: "text", text: "{\"sum\":42}" }] })]
+      )
+    }))
+
+  it.effect("[MSG-15] [MSG-16] answers a batch together, and no initialize in it", () =>
+    Effect.gen(function*() {
+      const { events, say } = yield* serving({
+        now: Effect.succeed(text("now")),
+        soon: Effect.as(Effect.yieldNow, text("soon"))
+      }, batched)
+      const answers = yield* say([call(1, "soon"), initialized, initialize(), 5, call(2, "now"), [call(3, "now")]])
+      assert.deepStrictEqual(
+        new Map(answers.map((answer) => [names([answer])[0], codeOf(answer)])),
+        new Map<unknown, unknown>([[0, -32600], [null, -32600], [2, undefined], [1, undefined]])
+      )
+      assert.strictEqual(answers.length, 5)
+      assert.deepStrictEqual(yield* say([initialized]), [])
+      assert.strictEqual(events.filter(({ _tag }) => _tag === "Malformed").length, 2)
+    }))
+
+  it.effect("[MSG-05] serves no two requests with one id in one batch, and lets one of it be cancelled", () =>
+    Effect.gen(function*() {
+      const work = traced(Effect.never)
+      const { events, say } = yield* serving({ wait: work.effect, now: Effect.succeed(text("now")) }, batched)
+      const answers = yield* say([
+        call(1, "wait"),
+        call(1, "now"),
+        call(2, "now"),
+        JsonRpc.request(1, "ping", {}),
+        JsonRpc.notification("notifications/cancelled", { requestId: 1 })
+      ])
+      assert.deepStrictEqual(
+        answers.map((answer) => [names([answer])[0], codeOf(answer)]),
+        [[1, -32600], [2, undefined], [1, -32600]]
+      )
+      assert.deepStrictEqual(work.seen, ["began", "interrupted"])
+      assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["Refused", "Refused", "Cancelled"])
+    }))
+
+  it.effect("has middleware, extensions and handlers of notifications", () =>
+    Effect.gen(function*() {
+      const seen: Array<string> = []
+      const echo = Method.request("acme/echo", {
+        from: "client",
+        params: Schema.Struct({ text: Schema.String }),
+        result: Schema.Struct({ text: Schema.String })
+      })
+      const poke = Method.notification("acme/poke", { from: "client", params: Meta.NotificationParams })
+      const note = (words: string) => Effect.sync(() => void seen.push(words))
+      const { events, say } = yield* make(
+        { "notifications/roots/list_changed": () => note("roots") },
+        Revision.latest,
+        {
+          extensions: [
+            Extension.request(echo, (params) => Effect.succeed(params)),
+            Extension.notification(poke, () => Effect.andThen(note("poked"), Effect.die("poked too hard")))
+          ],
+          middleware: {
+            inbound: (request, next) => Effect.andThen(note(request.method), next(request))
+          }
+        }
+      )
+      assert.deepStrictEqual(yield* say(JsonRpc.request(1, "acme/echo", { text: "a" })), [
+        JsonRpc.success(1, { text: "a" })
+      ])
+      assert.deepStrictEqual(yield* say(JsonRpc.notification("notifications/roots/list_changed")), [])
+      assert.deepStrictEqual(yield* say(JsonRpc.notification("acme/poke")), [])
+      assert.deepStrictEqual(yield* say(JsonRpc.notification("acme/other")), [])
+      assert.deepStrictEqual(seen, ["acme/echo", "roots", "poked"])
+      assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["HandlerFailed", "NotificationIgnored"])
+    }))
+})

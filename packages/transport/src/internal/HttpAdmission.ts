@@ -1,0 +1,172 @@
+import { ErrorCode, Revision } from "@effect-mcp/protocol"
+import type { Principal } from "@effect-mcp/session/Principal"
+import * as ByteSize from "effect/ByteSize"
+import * as Effect from "effect/Effect"
+import { MaxBodySize } from "effect/http/HttpIncomingMessage"
+import { HttpServer } from "effect/http/HttpServer"
+import type { HttpServerError } from "effect/http/HttpServerError"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Option from "effect/Option"
+import { Authentication } from "../Authentication.ts"
+import * as HttpAnswer from "./HttpAnswer.ts"
+import * as HttpScreening from "./HttpScreening.ts"
+import * as MediaTypes from "./MediaTypes.ts"
+
+type Response = HttpServerResponse.HttpServerResponse
+
+/** What serves a request that was let in. What it fails with is a response, too: one that says why not. */
+export type Serve = (
+  request: HttpServerRequest,
+  principal: Principal | undefined
+) => Effect.Effect<Response, Response>
+
+/** Who and what is let in. */
+export interface Options {
+  /** Names that the server is known by; `undefined` where its address says what they may be. */
+  readonly allowedHosts: ReadonlyArray<string> | undefined
+  readonly allowedOrigins: ReadonlyArray<string>
+  readonly bodyLimitBytes: number
+  readonly batchLimit: number
+}
+
+/** What a POST has brought. */
+export interface Posted {
+  readonly frame: unknown
+  readonly bytes: number
+  /** The revision that it says it is in, if it says one. */
+  readonly said: Revision.Revision | undefined
+}
+
+/**
+ * All that is found out about a request before anybody looks at what it asks for: whether it may come here, who sends it, and whether
+ * it is what HTTP and the protocol make of a request. It is the same with sessions and without.
+ */
+export interface Admission {
+  /** Lets requests of these methods in, as far as they may come; the others are answered with 405. */
+  readonly admit: (
+    methods: ReadonlyMap<string, Serve>,
+    request: HttpServerRequest
+  ) => Effect.Effect<Response>
+  /** The one message, or batch, that a POST brings. */
+  readonly posted: (request: HttpServerRequest) => Effect.Effect<Posted, Response>
+  /** What else a request for a stream of events says: its revision. */
+  readonly listening: (request: HttpServerRequest) => Effect.Effect<Revision.Revision | undefined, Response>
+  /** The revision that a request says it is in; nothing is said by one that does not know yet, or an old one (SHS-29). */
+  readonly revision: (request: HttpServerRequest) => Effect.Effect<Revision.Revision | undefined, Response>
+}
+
+/** What a browser may ask for, and see of the answer. */
+const corsHeaders = {
+  "access-control-allow-headers":
+    "accept, authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id",
+  "access-control-max-age": "86400"
+}
+
+const exposed = "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after"
+
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+const frameOf = (bytes: ArrayBuffer): { readonly frame: unknown } | undefined => {
+  try {
+    return { frame: JSON.parse(utf8.decode(bytes)) }
+  } catch {
+    return undefined
+  }
+}
+
+const revision: Admission["revision"] = ({ headers }) => {
+  const said = headers["mcp-protocol-version"]
+  if (said === undefined || Revision.isRevision(said)) return Effect.succeed(said)
+  return Effect.fail(HttpAnswer.refusal(
+    400,
+    `The protocol version ${JSON.stringify(said)} is not supported; supported: ${Revision.supported.join(", ")}`
+  ))
+}
+
+const listening: Admission["listening"] = (request) =>
+  MediaTypes.accepts(request.headers["accept"], "text/event-stream")
+    ? revision(request)
+    : Effect.fail(HttpAnswer.refusal(406, "Accept must list text/event-stream"))
+
+/** An `Authentication` in the context decides who is let in, and the address of an `HttpServer` by which names. */
+export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<Admission> {
+  const authentication = Option.getOrUndefined(yield* Effect.serviceOption(Authentication))
+  const server = Option.getOrUndefined(yield* Effect.serviceOption(HttpServer))
+  const { allowedHosts, allowedOrigins, batchLimit, bodyLimitBytes } = options
+  const screening = HttpScreening.make({
+    allowedHosts,
+    allowedOrigins,
+    loopback: server !== undefined && HttpScreening.isLoopbackAddress(server.address)
+  })
+
+  const tooLarge = HttpAnswer.refusal(413, `A body may have ${bodyLimitBytes} bytes`)
+  const maxBodySize = ByteSize.bytes(bodyLimitBytes)
+
+  const bodyOf = (request: HttpServerRequest): Effect.Effect<ArrayBuffer, Response> =>
+    Number(request.headers["content-length"] ?? 0) > bodyLimitBytes
+      ? Effect.fail(tooLarge)
+      : Effect.mapError(
+        Effect.provideService(request.arrayBuffer, MaxBodySize, maxBodySize),
+        ({ reason }: HttpServerError) =>
+          reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
+            ? tooLarge
+            : HttpAnswer.refusal(400, "The body could not be read", { code: ErrorCode.ParseError })
+      )
+
+  const read = (bytes: ArrayBuffer, said: Revision.Revision | undefined): Effect.Effect<Posted, Response> => {
+    const parsed = frameOf(bytes)
+    if (parsed === undefined) return Effect.fail(HttpAnswer.refusal(400, "Parse error", { code: ErrorCode.ParseError }))
+    const { frame } = parsed
+    return Array.isArray(frame) && frame.length > batchLimit
+      ? Effect.fail(HttpAnswer.refusal(400, `A batch may have ${batchLimit} messages`))
+      : Effect.succeed({ frame, bytes: bytes.byteLength, said })
+  }
+
+  const posted: Admission["posted"] = (request) => {
+    const { accept, "content-type": contentType } = request.headers
+    if (!MediaTypes.accepts(accept, "application/json") || !MediaTypes.accepts(accept, "text/event-stream")) {
+      return Effect.fail(HttpAnswer.refusal(406, "Accept must list application/json and text/event-stream"))
+    }
+    if (!MediaTypes.isJson(contentType)) {
+      return Effect.fail(HttpAnswer.refusal(415, "Content-Type must be application/json"))
+    }
+    return Effect.flatMap(
+      revision(request),
+      (said) => Effect.flatMap(bodyOf(request), (bytes) => read(bytes, said))
+    )
+  }
+
+  const identified = (serve: Serve, request: HttpServerRequest): Effect.Effect<Response, Response> =>
+    authentication === undefined
+      ? serve(request, undefined)
+      : Effect.flatMap(
+        Effect.mapError(
+          authentication.identify(request),
+          ({ challenge }) =>
+            HttpAnswer.refusal(401, "Authentication is required", { headers: { "www-authenticate": challenge } })
+        ),
+        (principal) => serve(request, principal)
+      )
+
+  const admit: Admission["admit"] = (methods, request) => {
+    const { headers, method } = request
+    const { host: name, origin } = headers
+    const problem = screening.problem(name, origin)
+    if (problem !== undefined) return Effect.succeed(HttpAnswer.refusal(403, problem))
+    const allowed = () => Array.from(methods.keys()).join(", ")
+    const serve: Serve = methods.get(method) ??
+      (() => Effect.fail(HttpAnswer.refusal(405, `${method} is not served here`, { headers: { allow: allowed() } })))
+    const served = () => Effect.catch(identified(serve, request), Effect.succeed)
+    if (origin === undefined) return served()
+    // A page: its browser wants to be told that it may.
+    const cors = { "access-control-allow-origin": origin, vary: "origin", "access-control-expose-headers": exposed }
+    return method === "OPTIONS" && headers["access-control-request-method"] !== undefined
+      ? Effect.succeed(
+        HttpAnswer.empty(204, { ...cors, ...corsHeaders, "access-control-allow-methods": allowed() })
+      )
+      : Effect.map(served(), (response) => HttpServerResponse.setHeaders(response, cors))
+  }
+
+  return { admit, posted, listening, revision }
+})

@@ -1,0 +1,218 @@
+import { ErrorCode, JsonRpc } from "@effect-mcp/protocol"
+import * as Principal from "@effect-mcp/session/Principal"
+import * as SessionHost from "@effect-mcp/session/SessionHost"
+import type { Transport } from "@effect-mcp/session/Transport"
+import * as Effect from "effect/Effect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import type { Admission, Posted, Serve } from "./HttpAdmission.ts"
+import * as HttpAnswer from "./HttpAnswer.ts"
+import { HttpServerConnection, type Options as ConnectionOptions } from "./HttpServerConnection.ts"
+import type { PostResponse } from "./PostResponse.ts"
+import type { StreamReader } from "./StreamReader.ts"
+
+type Response = HttpServerResponse.HttpServerResponse
+
+/** A transport that can be recognized again in what a host keeps. */
+class HttpTransport {
+  readonly connection: HttpServerConnection
+  readonly connect: Transport["Service"]["connect"]
+
+  constructor(connection: HttpServerConnection) {
+    this.connection = connection
+    this.connect = Effect.acquireRelease(
+      Effect.sync(() => connection.port),
+      () =>
+        Effect.suspend(() => {
+          connection.close()
+          return connection.settled()
+        })
+    )
+  }
+}
+
+const connectionOf = (hosted: SessionHost.Hosted): HttpServerConnection | undefined =>
+  hosted.transport instanceof HttpTransport ? hosted.transport.connection : undefined
+
+const isInitialize = (frame: unknown): frame is JsonRpc.Request => {
+  const classified = JsonRpc.classify(frame)
+  return classified._tag === "Request" && classified.message.method === "initialize"
+}
+
+const idOf = (frame: unknown): JsonRpc.Request["id"] | undefined => {
+  const classified = JsonRpc.classify(frame)
+  return classified._tag === "Request" ? classified.message.id : undefined
+}
+
+const leaving = HttpAnswer.overloaded("The server is about to go", undefined)
+
+const unknownSession = HttpAnswer.refusal(404, "There is no session with this id")
+
+/** Some come back to a stream that ends without an event for as long as they are given one. */
+const nothingLeft = HttpAnswer.refusal(405, "The stream has ended, and nothing came behind this event", {
+  headers: { allow: "POST, DELETE" }
+})
+
+/** The same refusal, for whoever sent this frame. */
+const withId = (refusal: Response, frame: unknown): Response => {
+  const id = idOf(frame)
+  if (id === undefined || refusal.body._tag !== "Uint8Array" || refusal.body.text === undefined) return refusal
+  const { error } = JSON.parse(refusal.body.text)
+  return HttpServerResponse.text(JSON.stringify({ jsonrpc: "2.0", id, error }), {
+    status: refusal.status,
+    headers: refusal.headers,
+    contentType: "application/json"
+  })
+}
+
+/**
+ * What serves the requests that were let in, by their methods, where each client has a session: a POST brings one message, a GET
+ * listens, and a DELETE ends the session.
+ */
+export const make = Effect.fnUntraced(function*(
+  admission: Admission,
+  responses: PostResponse,
+  options: ConnectionOptions
+): Effect.fn.Return<ReadonlyMap<string, Serve>, never, SessionHost.SessionHost> {
+  const host = yield* SessionHost.SessionHost
+  const { store } = options
+
+  const transport = (id: string) => new HttpTransport(new HttpServerConnection(id, options))
+
+  /** The session that a request names, if it is there and belongs to whoever asks; or the answer that says why not. */
+  const sessionOf = (
+    { headers }: HttpServerRequest,
+    principal: Principal.Principal | undefined
+  ): Effect.Effect<SessionHost.Hosted, Response> => {
+    const id = headers["mcp-session-id"]
+    if (id === undefined) return Effect.fail(HttpAnswer.refusal(400, "The header Mcp-Session-Id is missing"))
+    const check = (hosted: SessionHost.Hosted | undefined): Effect.Effect<SessionHost.Hosted, Response> => {
+      // It may go on elsewhere.
+      if (hosted === undefined) {
+        return Effect.flatMap(host.health, ({ draining }) => Effect.fail(draining ? leaving : unknownSession))
+      }
+      // To anybody else it does not exist.
+      return Principal.isSame(hosted.principal, principal) && connectionOf(hosted) !== undefined
+        ? Effect.succeed(hosted)
+        : Effect.fail(unknownSession)
+    }
+    const found = host.find(id)
+    if (found !== undefined) return check(found)
+    return host.restore(id, transport(id), "streamable-http").pipe(
+      Effect.catchTags({
+        HostFull: (error) => Effect.fail(HttpAnswer.overloaded(error.message, undefined)),
+        TransportError: () => Effect.undefined,
+        SessionStoreError: (error) =>
+          Effect.andThen(
+            Effect.logWarning("the session store failed", error),
+            Effect.fail(HttpAnswer.overloaded("The session cannot be looked up at the moment", undefined))
+          )
+      }),
+      Effect.flatMap(check)
+    )
+  }
+
+  /** A client that has no session yet. */
+  const open = (
+    initialize: JsonRpc.Request,
+    bytes: number,
+    principal: Principal.Principal | undefined
+  ): Effect.Effect<Response> =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function*() {
+        const id = globalThis.crypto.randomUUID()
+        const opened = transport(id)
+        const hosted = yield* host.open(opened, { kind: "streamable-http", id, principal })
+        // Whoever does not hear of its session cannot come back to it.
+        const orLeave = <A>(effect: Effect.Effect<A>) =>
+          Effect.onInterrupt(restore(effect), () => hosted.close({ _tag: "PeerEnded", exit: undefined }))
+        const exchange = opened.connection.post(initialize, bytes, principal)
+        const response = yield* orLeave(responses.replied(exchange, { "mcp-session-id": id }))
+        if (exchange.isRefused) {
+          // Nor is there anything to come back to without a handshake.
+          yield* hosted.close({ _tag: "HandshakeFailed", problem: "initialize was refused" })
+          return HttpServerResponse.removeHeader(response, "mcp-session-id")
+        }
+        yield* orLeave(host.remember(hosted, [initialize, JsonRpc.notification("notifications/initialized")]))
+        return response
+      })
+    ).pipe(
+      Effect.catchTags({
+        HostFull: (error) => Effect.succeed(HttpAnswer.overloaded(error.message, initialize.id)),
+        TransportError: (error) =>
+          Effect.succeed(HttpAnswer.refusal(500, error.message, { id: initialize.id, code: ErrorCode.InternalError }))
+      })
+    )
+
+  const deliver = (
+    request: HttpServerRequest,
+    principal: Principal.Principal | undefined,
+    { bytes, frame, said }: Posted
+  ): Effect.Effect<Response, Response> => {
+    if (request.headers["mcp-session-id"] === undefined && isInitialize(frame)) {
+      return open(frame, bytes, principal)
+    }
+    return Effect.flatMap(
+      Effect.mapError(sessionOf(request, principal), (refusal) => withId(refusal, frame)),
+      (hosted): Effect.Effect<Response, Response> => {
+        const connection = connectionOf(hosted)
+        if (connection === undefined || connection.isClosed) return Effect.fail(unknownSession)
+        hosted.touch()
+        if (said !== undefined) connection.mismatch(said)
+        const exchange = connection.post(frame, bytes, principal)
+        const answer = responses.known(exchange, {})
+        if (answer !== undefined) return Effect.succeed(answer)
+        const release = hosted.hold()
+        return Effect.ensuring(responses.awaited(exchange), Effect.sync(release))
+      }
+    )
+  }
+
+  const post: Serve = (request, principal) =>
+    Effect.flatMap(admission.posted(request), (posted) => deliver(request, principal, posted))
+
+  /** A GET: the standalone stream, or any stream behind an event of it. */
+  const get = Effect.fnUntraced(function*(
+    request: HttpServerRequest,
+    principal: Principal.Principal | undefined
+  ): Effect.fn.Return<Response, Response> {
+    const said = yield* admission.listening(request)
+    const hosted = yield* sessionOf(request, principal)
+    const connection = connectionOf(hosted)
+    if (connection === undefined || connection.isClosed) return yield* Effect.fail(unknownSession)
+    hosted.touch()
+    if (said !== undefined) connection.mismatch(said)
+    const after = request.headers["last-event-id"]
+    const release = hosted.hold()
+    const reader = yield* (after === undefined || store === undefined
+      ? Effect.suspend((): Effect.Effect<StreamReader, Response> => {
+        const reader = connection.listen(release)
+        return reader === undefined
+          ? Effect.fail(HttpAnswer.refusal(409, "The session has a standalone stream already"))
+          : Effect.succeed(reader)
+      })
+      : Effect.flatMap(
+        Effect.mapError(
+          store.replay(hosted.id, after),
+          () => HttpAnswer.overloaded("The events cannot be read at the moment", undefined)
+        ),
+        (replay): Effect.Effect<StreamReader, Response> =>
+          replay === undefined
+            ? Effect.fail(HttpAnswer.refusal(400, "There is no such event to come back to"))
+            : replay.ended && replay.events.length === 0
+            ? Effect.fail(nothingLeft)
+            : Effect.succeed(connection.resume(replay.stream, after, release))
+      )).pipe(Effect.onError(() => Effect.sync(release)))
+    return HttpAnswer.events(reader, {})
+  })
+
+  const remove: Serve = Effect.fnUntraced(function*(request, principal) {
+    yield* admission.revision(request)
+    const hosted = yield* sessionOf(request, principal)
+    connectionOf(hosted)?.end()
+    yield* hosted.close({ _tag: "PeerEnded", exit: undefined })
+    return HttpAnswer.empty(204)
+  })
+
+  return new Map([["GET", get], ["POST", post], ["DELETE", remove]])
+})

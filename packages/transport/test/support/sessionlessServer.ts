@@ -1,0 +1,73 @@
+/** A server of Streamable HTTP without sessions, on a real socket. */
+import type { SessionEvent, SessionlessServer } from "@effect-mcp/session"
+import { StreamableHttpServer } from "@effect-mcp/transport"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as HttpRouter from "effect/http/HttpRouter"
+import { HttpServer } from "effect/http/HttpServer"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import { createServer } from "node:http"
+import { info, listening, type ServerHandlers, type Settings, surroundings } from "./server.ts"
+
+export interface SessionlessSettings extends Pick<Settings, "authentication" | "http"> {
+  readonly server?: Partial<SessionlessServer.Options>
+}
+
+/** What a server is asked, and seen to do. */
+export interface SessionlessServed {
+  readonly port: number
+  readonly events: ReadonlyArray<SessionEvent.SessionEvent>
+  readonly logs: ReadonlyArray<string>
+  readonly stop: Effect.Effect<void>
+}
+
+const byItself = (handlers: ServerHandlers, options: StreamableHttpServer.SessionlessOptions) =>
+  StreamableHttpServer.layerNodeSessionless(handlers, { port: 0, ...options })
+
+const inBackend = (handlers: ServerHandlers, options: StreamableHttpServer.SessionlessOptions) =>
+  HttpRouter.serve(
+    Layer.merge(
+      HttpRouter.add("GET", "/health", HttpServerResponse.text("fine")),
+      StreamableHttpServer.layerSessionless("/mcp", handlers, options)
+    ),
+    { disableLogger: true, disableListenLog: true }
+  ).pipe(
+    Layer.provideMerge(
+      NodeHttpServer.layerServer(
+        () => createServer(),
+        { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "300 millis" }
+      )
+    )
+  )
+
+const places = { "by itself": byItself, "in a backend": inBackend }
+
+/** Serves until the scope closes, or until it is stopped. */
+export const serveSessionless = Effect.fnUntraced(function*(
+  handlers: ServerHandlers,
+  settings: SessionlessSettings = {},
+  place: keyof typeof places = "by itself"
+): Effect.fn.Return<SessionlessServed, never, Scope.Scope> {
+  const events: Array<SessionEvent.SessionEvent> = []
+  const logs: Array<string> = []
+  const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
+  const layer = places[place](handlers, {
+    info,
+    capabilities: { logging: {} },
+    observe: (event) => void events.push(event),
+    ...settings.http,
+    ...settings.server,
+    limits: { gracefulClose: 0, ...settings.server?.limits }
+  }).pipe(
+    Layer.provideMerge(surroundings(settings)),
+    Layer.provideMerge(listening(logs))
+  )
+  const context = yield* Effect.orDie(Layer.buildWithScope(Layer.fresh(layer), scope))
+  const { address } = Context.get(context, HttpServer)
+  if (address._tag === "UnixPathAddress") return yield* Effect.die(new Error("no port"))
+  return { port: address.port, events, logs, stop: Scope.close(scope, Exit.void) }
+})
