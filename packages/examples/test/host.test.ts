@@ -11,6 +11,7 @@ import { errors } from "./host/errors.ts"
 import { handshake } from "./host/handshake.ts"
 import { load } from "./host/load.ts"
 import { logging } from "./host/logging.ts"
+import { peers } from "./host/peers.ts"
 import { ping } from "./host/ping.ts"
 import { prompts } from "./host/prompts.ts"
 import { resources } from "./host/resources.ts"
@@ -18,23 +19,6 @@ import { roots } from "./host/roots.ts"
 import { sampling } from "./host/sampling.ts"
 import { tools } from "./host/tools.ts"
 import { wire } from "./host/wire.ts"
-
-const peers: ReadonlyArray<Conditions.Peer> = [
-  {
-    name: "official-v1",
-    file: "offeringServerV1.ts",
-    worded: (code, message) => `MCP error ${code}: ${message}`,
-    misfit: -32603,
-    notFound: -32002
-  },
-  {
-    name: "official-v2",
-    file: "offeringServerV2.ts",
-    worded: (_, message) => message,
-    misfit: -32602,
-    notFound: -32602
-  }
-]
 
 const features = [
   handshake,
@@ -56,9 +40,9 @@ const features = [
 for (const peer of peers) {
   for (const revision of Revision.supported) {
     describe(`the host with a server of ${peer.name} at ${revision}`, () => {
-      const host = Conditions.make(revision, [Child.file(peer.file)])
+      const host = Conditions.make(revision, Child.server(Child.file(peer.file)))
       layer(host.layer, { excludeTestServices: true })((it) => {
-        for (const feature of features) feature({ it, host, peer, revision })
+        for (const feature of features) feature({ it, host, over: "stdio", peer, revision })
       })
     })
   }

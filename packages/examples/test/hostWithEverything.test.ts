@@ -1,5 +1,5 @@
 /** The host with the official `server-everything`, which is made with the high level of version 1 of the official SDK. */
-import { Elicitation, Revision, type Tool } from "@effect-mcp/protocol"
+import { Elicitation, type Logging, Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -7,6 +7,7 @@ import * as Stream from "effect/Stream"
 import * as Notices from "../src/host/notices.ts"
 import * as Workspace from "../src/host/workspace.ts"
 import * as Child from "./fixtures/child.ts"
+import * as HttpListener from "./fixtures/httpListener.ts"
 import { answering, type Conditions, make } from "./host/conditions.ts"
 import { refusal, said } from "./host/results.ts"
 
@@ -112,7 +113,10 @@ const resources: Feature = ({ it }) => {
       yield* subscribeResource(text(1))
       yield* setLogLevel("info")
       yield* subscribeResource(text(2))
-      const { params: logged } = yield* Notices.next("notifications/message")
+      const isSubscription = ({ data }: Logging.LogMessageParams) => String(data).startsWith("Received Subscribe")
+      // It logs the roots as well, when it has asked for them.
+      let logged = (yield* Notices.next("notifications/message")).params
+      while (!isSubscription(logged)) logged = (yield* Notices.next("notifications/message")).params
       assert.strictEqual(logged.level, "info")
       assert.include(String(logged.data), `Subscribe Resource request for URI: ${text(2)}`)
       yield* unsubscribeResource(text(1))
@@ -237,9 +241,24 @@ const pages: Feature = ({ host, it }) => {
 
 for (const revision of Revision.supported) {
   describe(`the host with server-everything at ${revision}`, () => {
-    const host = make(revision, [Child.everything, "stdio"])
+    const host = make(revision, Child.server(Child.everything, "stdio"))
     layer(host.layer, { excludeTestServices: true })((it) => {
-      for (const feature of [handshake, prompts, resources, content, questions]) feature({ it, host, revision })
+      for (const feature of [handshake, prompts, resources, content, questions]) {
+        feature({ it, host, over: "stdio", revision })
+      }
     })
   })
 }
+
+layer(HttpListener.everything.layer, { excludeTestServices: true })((it) => {
+  for (const revision of Revision.supported) {
+    if (revision === "2024-11-05") continue
+    const server = HttpListener.server(HttpListener.everything, () => `${HttpListener.everything.address()}/mcp`)
+    const host = make(revision, server)
+    it.layer(host.layer)(`the host with server-everything over HTTP at ${revision}`, (it) => {
+      for (const feature of [handshake, prompts, resources, content, questions]) {
+        feature({ it, host, over: "http", revision })
+      }
+    })
+  }
+})

@@ -38,8 +38,8 @@ const features = [
 for (const peer of peers) {
   for (const revision of Revision.supported) {
     describe(`the notebook under ${peer.name} at ${revision}`, () => {
-      layer(peer.connect("notebook", revision), { excludeTestServices: true })((it) => {
-        for (const feature of features) feature({ it, peer, revision })
+      layer(peer.connect(peer.program("notebook", revision), revision), { excludeTestServices: true })((it) => {
+        for (const feature of features) feature({ it, over: "stdio", peer, revision })
       })
     })
   }

@@ -10,7 +10,8 @@ import * as Places from "./places.ts"
 import { uriOf } from "./resources.ts"
 import * as Subscriptions from "./subscriptions.ts"
 
-const tell = (
+/** Tells one client one thing. */
+export const tell = (
   session: ServerSession.Shape,
   item: Item
 ): Effect.Effect<void, RequestError.RequestError, Places.Places | Subscriptions.Subscriptions> => {

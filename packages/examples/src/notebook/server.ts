@@ -33,7 +33,8 @@ const tools: ReadonlyArray<Tool.Tool<RequestContext | Account.Account | Notes.No
   ...Publishing.tools
 ]
 
-const handlers = ServerSession.handlers({
+/** What the notebook does with what a client asks. */
+export const handlers = ServerSession.handlers({
   ...Tool.handlers(tools),
   ...Resources.handlers,
   ...Prompts.handlers,
@@ -41,7 +42,8 @@ const handlers = ServerSession.handlers({
   "notifications/roots/list_changed": () => News.add({ _tag: "PlacesChanged" })
 })
 
-const options: ServerSession.Options = {
+/** What the notebook says of itself. */
+export const options: ServerSession.Options = {
   info: {
     name: "notebook",
     title: "Notebook",
@@ -60,7 +62,8 @@ const options: ServerSession.Options = {
   }
 }
 
-const services = Layer.mergeAll(Account.layer, Notes.layer).pipe(
+/** A notebook as it is at first, for one client. */
+export const services = Layer.mergeAll(Account.layer, Notes.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(News.layer, Places.layer, Subscriptions.layer))
 )
 

@@ -15,7 +15,7 @@ import * as Notices from "../../src/host/notices.ts"
 import * as Session from "../../src/host/session.ts"
 import { obliging, User } from "../../src/host/user.ts"
 import * as Workspace from "../../src/host/workspace.ts"
-import * as Child from "../fixtures/child.ts"
+import type * as Child from "../fixtures/child.ts"
 
 /** Other answers than those of the parrot and of the obliging user, where a test wants some. */
 export interface Script {
@@ -53,22 +53,22 @@ const scripted = (script: Script) =>
     )
   ).pipe(Layer.provide(Layer.merge(parrot, obliging)))
 
-/** The host, with the server that Node runs with these arguments, at one revision. */
+/** The host, with this server, at one revision. */
 export const make = (
   revision: Revision.Revision,
-  args: ReadonlyArray<string>,
+  server: Child.Server,
   limits: Limits.Options = {}
 ): Host => {
   const script: Script = {}
   const events: Array<SessionEvent.SessionEvent> = []
   const entries: Array<Recording.Entry> = []
-  const server = Child.server(...args)
   const transport = Layer.provide(Recording.layer((entry) => entries.push(entry)), server.transport)
   const layer = Session.layer({ revisions: [revision], limits, observe: (event) => events.push(event) }).pipe(
     Layer.provide(Layer.merge(transport, scripted(script))),
     Layer.provideMerge(
       Layer.merge(Notices.layer, Workspace.layer({ uri: "file:///home/ada", name: "home" }))
-    )
+    ),
+    Layer.tap(() => server.ready)
   )
   return { layer, script, events, entries, server }
 }
@@ -103,4 +103,5 @@ export interface Conditions {
   readonly host: Host
   readonly peer: Peer
   readonly revision: Revision.Revision
+  readonly over: "stdio" | "http"
 }

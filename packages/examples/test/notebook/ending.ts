@@ -7,7 +7,7 @@ import { call, OfficialClient } from "../fixtures/officialClient.ts"
 import { isAboutProgress, type Peer } from "../fixtures/officialClients.ts"
 
 export const ending = (peer: Peer, revision: Revision.Revision) => {
-  const connected = Effect.provide(peer.connect("notebook", revision))
+  const connected = Effect.provide(peer.connect(peer.program("notebook", revision), revision))
 
   it.live("[STD-07] [STD-10] [CAN-04] is left with a call in hand: interrupts it, and exits", () =>
     Effect.gen(function*() {
@@ -57,5 +57,5 @@ export const ending = (peer: Peer, revision: Revision.Revision) => {
       const published = yield* call("publish", { name: "plan" })
       assert.match("text" in published ? published.text : "", /^Visit http:.* to sign in, then try again$/)
       assert.strictEqual(received.length, before + 6)
-    }).pipe(Effect.provide(peer.connectBare("notebook", revision))))
+    }).pipe(Effect.provide(peer.connectBare(peer.program("notebook", revision), revision))))
 }

@@ -143,6 +143,8 @@ export class HttpServerConnection implements Host {
     if (open !== undefined) {
       const reader = open.exchange?.read(open.stream, after, onLeave) ?? open.stream.read(after, onLeave)
       open.stream.hail()
+      // Clients are known that forget where they were when they come back and hear of no event.
+      if (this.primes) open.stream.prime()
       return reader
     }
     const stream = new OutgoingStream({ session: this.#session, stream: name }, this.#options)

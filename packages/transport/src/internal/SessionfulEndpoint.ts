@@ -48,6 +48,11 @@ const leaving = HttpAnswer.overloaded("The server is about to go", undefined)
 
 const unknownSession = HttpAnswer.refusal(404, "There is no session with this id")
 
+/** Some come back to a stream that ends without an event for as long as they are given one. */
+const nothingLeft = HttpAnswer.refusal(405, "The stream has ended, and nothing came behind this event", {
+  headers: { allow: "POST, DELETE" }
+})
+
 /** The same refusal, for whoever sent this frame. */
 const withId = (refusal: Response, frame: unknown): Response => {
   const id = idOf(frame)
@@ -194,6 +199,8 @@ export const make = Effect.fnUntraced(function*(
         (replay): Effect.Effect<StreamReader, Response> =>
           replay === undefined
             ? Effect.fail(HttpAnswer.refusal(400, "There is no such event to come back to"))
+            : replay.ended && replay.events.length === 0
+            ? Effect.fail(nothingLeft)
             : Effect.succeed(connection.resume(replay.stream, after, release))
       )).pipe(Effect.onError(() => Effect.sync(release)))
     return HttpAnswer.events(reader, {})

@@ -40,11 +40,15 @@ const remind = Tool.make("remind", {
     text: Schema.String.annotate({ description: "What to be reminded of" }),
     afterMs: milliseconds("When")
   }),
-  run: ({ afterMs, text }) =>
-    Effect.sleep(afterMs).pipe(
+  run: Effect.fnUntraced(function*({ afterMs, text }) {
+    const { releaseStream } = yield* RequestContext.RequestContext
+    // Whoever waits long need not hold a connection meanwhile.
+    if (afterMs >= 1000) yield* releaseStream
+    return yield* Effect.sleep(afterMs).pipe(
       Effect.as(text),
       Effect.onInterrupt(() => Effect.logInfo(`nobody waits any more to be reminded of ${text}`))
     )
+  })
 })
 
 export const tools = [index, remind]

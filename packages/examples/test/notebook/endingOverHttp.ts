@@ -1,0 +1,97 @@
+import { Revision } from "@effect-mcp/protocol"
+import { assert, type Vitest } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Child from "../fixtures/child.ts"
+import type { Path } from "../fixtures/httpPath.ts"
+import * as HttpServers from "../fixtures/httpServers.ts"
+import { call, OfficialClient, type Place } from "../fixtures/officialClient.ts"
+import type { Peer } from "../fixtures/officialClients.ts"
+
+/** Asks as somebody who knows the id of a session. */
+const knock = (url: string, sessionId: string | undefined) =>
+  Effect.promise(async () => {
+    const { status } = await fetch(url, {
+      method: "POST",
+      headers: {
+        accept: "application/json, text/event-stream",
+        "content-type": "application/json",
+        ...(sessionId === undefined ? undefined : { "mcp-session-id": sessionId })
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })
+    })
+    return status
+  })
+
+export const endingOverHttp = (it: Vitest.MethodsNonLive<HttpServers.HttpServers>, peer: Peer, path: Path) => {
+  const revision = Revision.latest
+  const named = (name: string) => `the notebook over HTTP under ${peer.name}, ${name}`
+  const with_ = (connect: (place: Place) => ReturnType<Peer["connect"]>) =>
+    Effect.provide(HttpServers.at(path, connect))
+  const connected = with_((place) => peer.connect(place, revision))
+  const url = Effect.map(HttpServers.HttpServers, ({ place }) => {
+    const server = place(path)
+    assert(server._tag === "Address")
+    return server.url
+  })
+
+  it.effect(
+    named(
+      "[SHS-26] [SHS-28] [CAN-04] ends its session with a call in hand: the call is interrupted, and 404 from then on"
+    ),
+    () =>
+      Effect.gen(function*() {
+        const { http, request, stderr } = yield* OfficialClient
+        assert(http !== undefined)
+        const id = http.sessionId()
+        const calling = yield* Effect.forkChild(call("remind", { text: "the end", afterMs: 60_000 }))
+        yield* request.ping
+        assert.strictEqual(yield* knock(yield* url, id), 200)
+        yield* http.terminate
+        assert.deepInclude(http.calls.at(-1), { method: "DELETE", status: 204 })
+        assert.notProperty(yield* Fiber.join(calling), "text")
+        yield* Child.until(() => stderr().includes("nobody waits any more to be reminded of the end"))
+        assert.strictEqual(yield* knock(yield* url, id), 404)
+      }).pipe(connected)
+  )
+
+  it.effect(
+    named("[SHS-10] closes without a word with a call in hand: the session, and the call, go on"),
+    () =>
+      Effect.gen(function*() {
+        const { close, http, request, stderr } = yield* OfficialClient
+        assert(http !== undefined)
+        const calling = yield* Effect.forkChild(call("remind", { text: "the start", afterMs: 60_000 }))
+        yield* request.ping
+        // These clients tell the server nothing.
+        yield* close
+        assert.notProperty(yield* Fiber.join(calling), "text")
+        assert.isFalse(http.calls.some(({ method }) => method === "DELETE"))
+        assert.strictEqual(yield* knock(yield* url, http.sessionId()), 200)
+        assert.notInclude(stderr(), "reminded of the start")
+      }).pipe(connected)
+  )
+
+  it.effect(
+    named("[INIT-15] [SMP-01] [ELI-01] [ROOT-01] asks nothing of a client that has declared nothing"),
+    () =>
+      Effect.gen(function*() {
+        const { received } = yield* OfficialClient
+        const before = received.length
+        const failure = (method: string, capability: string) => ({
+          text: `${method}: the peer has not declared the capability "${capability}"`,
+          isError: true
+        })
+        assert.deepStrictEqual(
+          yield* call("summarize", { name: "plan" }),
+          failure("sampling/createMessage", "sampling")
+        )
+        assert.deepStrictEqual(
+          yield* call("erase", { name: "plan" }),
+          failure("elicitation/create", "elicitation.form")
+        )
+        assert.deepStrictEqual(yield* call("places", {}), failure("roots/list", "roots"))
+        assert.strictEqual(received.length, before + 3)
+      }).pipe(with_((place) => peer.connectBare(place, revision)))
+  )
+}
