@@ -42,7 +42,7 @@ const features: Readonly<Record<Mode, ReadonlyArray<Feature>>> = {
     load,
     wire
   ],
-  resumable: [handshake, cancellation, tools, prompts, sampling, load],
+  resumable: [handshake, tools, prompts, sampling, load],
   // What belongs to a request but is not its reply has no place in JSON.
   json: [handshake, tools, prompts, resources, completions],
   // It knows nobody whom it could ask or tell something.
@@ -67,13 +67,13 @@ for (const peer of peers) {
         })
       }
     }
-  })
 
-  describe(`the host with a server of ${peer.name} over HTTP, whose connections are cut`, () => {
-    resuming(peer)
-  })
+    describe(`the host with a server of ${peer.name} over HTTP, whose connections are cut`, () => {
+      resuming(it, listener)
+    })
 
-  describe(`the host with a server of ${peer.name} over HTTP, at the end`, () => {
-    endingOverHttp(peer)
+    describe(`the host with a server of ${peer.name} over HTTP, at the end`, () => {
+      endingOverHttp(it, listener)
+    })
   })
 }

@@ -1,20 +1,18 @@
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
-import { assert, it } from "@effect/vitest"
+import { assert, type Vitest } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import * as Child from "../fixtures/child.ts"
 import * as HttpListener from "../fixtures/httpListener.ts"
-import { answering, make, type Peer } from "./conditions.ts"
+import { answering, make } from "./conditions.ts"
 import { asked } from "./results.ts"
 
-export const endingOverHttp = (peer: Peer) => {
-  it.live("[SHS-28] [law 1] [law 2] the host ends: calls in hand end with that, and the server is told to forget the session", () => {
-    const listener = HttpListener.make(Child.file(peer.file), "--http")
+export const endingOverHttp = (it: Vitest.MethodsNonLive, listener: HttpListener.Listener) => {
+  it.effect("[SHS-28] [law 1] [law 2] the host ends: calls in hand end with that, and the server is told to forget the session", () => {
     const server = HttpListener.server(listener, () => `${listener.address()}/stateful`)
     const host = make(Revision.latest, server, { gracefulClose: "50 millis" })
     return Effect.gen(function*() {
@@ -49,6 +47,6 @@ export const endingOverHttp = (peer: Peer) => {
         }).then(({ status }) => status)
       )
       assert.strictEqual(status, 404)
-    }).pipe(Effect.provide(listener.layer))
+    })
   })
 }

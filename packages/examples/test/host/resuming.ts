@@ -1,33 +1,30 @@
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
-import { assert, it } from "@effect/vitest"
+import { assert, type Vitest } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Notices from "../../src/host/notices.ts"
-import * as Child from "../fixtures/child.ts"
 import * as HttpListener from "../fixtures/httpListener.ts"
 import * as Wire from "../fixtures/wire.ts"
-import { make, type Peer } from "./conditions.ts"
+import { make } from "./conditions.ts"
 import { said, words } from "./results.ts"
 
 /** The host over a wire that can be cut, with a server that remembers what it has sent. */
-export const resuming = (peer: Peer) => {
+export const resuming = (it: Vitest.MethodsNonLive, listener: HttpListener.Listener) => {
   const begin = <A, E>(
     program: (
       wire: Wire.Wire,
       server: HttpListener.Server,
       host: ReturnType<typeof make>
     ) => Effect.Effect<A, E, ClientSession.ClientSession | Notices.Notices>
-  ) => {
-    const listener = HttpListener.make(Child.file(peer.file), "--http")
-    return Effect.gen(function*() {
+  ) =>
+    Effect.gen(function*() {
       const wire = yield* Wire.make(`${listener.address()}/resumable`)
       const server = HttpListener.server(listener, () => wire.url)
       const host = make(Revision.latest, server)
       return yield* Effect.provide(program(wire, server, host), host.layer)
-    }).pipe(Effect.provide(listener.layer))
-  }
+    })
 
-  it.live("[SHS-07] [SHS-19] [law 4] a call whose connection is cut goes on, and nothing is lost or heard twice", () =>
+  it.effect("[SHS-07] [SHS-19] [law 4] a call whose connection is cut goes on, and nothing is lost or heard twice", () =>
     begin(Effect.fnUntraced(function*(wire, { calls }, { events }) {
       const { callTool } = yield* ClientSession.ClientSession
       const heard: Array<number> = []
@@ -46,13 +43,13 @@ export const resuming = (peer: Peer) => {
       )
     })))
 
-  it.live("[SHS-06] [SHS-07] the server lets a connection go: the host comes back for the answer", () =>
+  it.effect("[SHS-06] [SHS-07] the server lets a connection go: the host comes back for the answer", () =>
     begin(Effect.fnUntraced(function*(_, { calls }) {
       assert.strictEqual(yield* said("doze", { afterMs: 100 }), "awake")
       assert.isTrue(calls.some(({ lastEventId, method }) => method === "GET" && lastEventId !== undefined))
     })))
 
-  it.live("[SHS-19] what is said on the server's own account while nobody listens is heard later, and once", () =>
+  it.effect("[SHS-19] what is said on the server's own account while nobody listens is heard later, and once", () =>
     begin(Effect.fnUntraced(function*(wire) {
       const { ping } = yield* ClientSession.ClientSession
       const method = "notifications/resources/updated"

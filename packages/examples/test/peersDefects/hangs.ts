@@ -1,11 +1,10 @@
 /** What leaves somebody waiting for ever, or until the time is up. */
 import { Content, type JsonRpc, Revision } from "@effect-mcp/protocol"
 import { ClientSession, RequestContext, ServerSession, SessionHost } from "@effect-mcp/session"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, layer } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Layer from "effect/Layer"
 import * as Child from "../fixtures/child.ts"
 import * as HttpListener from "../fixtures/httpListener.ts"
 import type { Mode } from "../fixtures/offeringOverHttp.ts"
@@ -177,67 +176,68 @@ export const hangs = () => {
   for (const peer of servers) {
     describe(`what would hang, with a server of ${peer.name}`, () => {
       const listener = HttpListener.make(Child.file(peer.file), "--http")
-      /** The host with a server of this mode, which is there before. */
-      const at = (mode: Mode) => {
-        const server = HttpListener.server(listener, () => `${listener.address()}/${mode}`)
-        return Layer.provideMerge(make(Revision.latest, server).layer, listener.layer)
-      }
+      layer(listener.layer, { excludeTestServices: true })((it) => {
+        const at = (mode: Mode) => {
+          const server = HttpListener.server(listener, () => `${listener.address()}/${mode}`)
+          return make(Revision.latest, server).layer
+        }
 
-      it.live("[law 1] #2739: a call whose stream ends without a response fails when it does, and says what is known", () =>
-        Effect.gen(function*() {
-          const wire = yield* Wire.make(`${listener.address()}/stateful`)
-          const host = make(Revision.latest, HttpListener.server(listener, () => wire.url))
-          yield* Effect.gen(function*() {
-            const { callTool } = yield* ClientSession.ClientSession
-            const { reason } = yield* Effect.flip(
-              callTool("count", { to: 1000, delayMs: 10 }, { onProgress: () => wire.cut })
-            )
-            assert.strictEqual(reason._tag, "OutcomeUnknown")
-          }).pipe(Effect.provide(host.layer))
-        }).pipe(Effect.provide(listener.layer)))
-
-      it.live("mcp-ts-core#401: the stream of a call that was given up, which this server never ends, is let go", () =>
-        Effect.gen(function*() {
-          const wire = yield* Wire.make(`${listener.address()}/stateful`)
-          const host = make(Revision.latest, HttpListener.server(listener, () => wire.url))
-          yield* Effect.gen(function*() {
-            const { callTool, ping } = yield* ClientSession.ClientSession
-            yield* ping()
-            const before = wire.connections()
-            for (let calls = 0; calls < 5; calls++) {
+        it.effect("[law 1] #2739: a call whose stream ends without a response fails when it does, and says what is known", () =>
+          Effect.gen(function*() {
+            const wire = yield* Wire.make(`${listener.address()}/stateful`)
+            const host = make(Revision.latest, HttpListener.server(listener, () => wire.url))
+            yield* Effect.gen(function*() {
+              const { callTool } = yield* ClientSession.ClientSession
               const { reason } = yield* Effect.flip(
-                callTool("remind", { text: "", afterMs: 60_000 }, { deadline: "20 millis" })
+                callTool("count", { to: 1000, delayMs: 10 }, { onProgress: () => wire.cut })
               )
-              assert.strictEqual(reason._tag, "Timeout")
+              assert.strictEqual(reason._tag, "OutcomeUnknown")
+            }).pipe(Effect.provide(host.layer))
+          }))
+
+        it.effect("mcp-ts-core#401: the stream of a call that was given up, which this server never ends, is let go", () =>
+          Effect.gen(function*() {
+            const wire = yield* Wire.make(`${listener.address()}/stateful`)
+            const host = make(Revision.latest, HttpListener.server(listener, () => wire.url))
+            yield* Effect.gen(function*() {
+              const { callTool, ping } = yield* ClientSession.ClientSession
+              yield* ping()
+              const before = wire.connections()
+              for (let calls = 0; calls < 5; calls++) {
+                const { reason } = yield* Effect.flip(
+                  callTool("remind", { text: "", afterMs: 60_000 }, { deadline: "20 millis" })
+                )
+                assert.strictEqual(reason._tag, "Timeout")
+              }
+              yield* Child.until(() => wire.connections() <= before + 1)
+            }).pipe(Effect.provide(host.layer))
+          }))
+
+        it.effect("#2559: a call that was given up, which this server never answers in JSON, holds up no other, nor the end", () =>
+          Effect.gen(function*() {
+            const { callTool } = yield* ClientSession.ClientSession
+            for (let calls = 0; calls < 5; calls++) {
+              yield* Effect.flip(callTool("remind", { text: "", afterMs: 60_000 }, { deadline: "20 millis" }))
             }
-            yield* Child.until(() => wire.connections() <= before + 1)
-          }).pipe(Effect.provide(host.layer))
-        }).pipe(Effect.provide(listener.layer)))
+            assert.isUndefined((yield* callTool("echo", { text: "on" })).isError)
+          }).pipe(Effect.provide(at("json"))))
 
-      it.live("#2559: a call that was given up, which this server never answers in JSON, holds up no other, nor the end", () =>
-        Effect.gen(function*() {
-          const { callTool } = yield* ClientSession.ClientSession
-          for (let calls = 0; calls < 5; calls++) {
-            yield* Effect.flip(callTool("remind", { text: "", afterMs: 60_000 }, { deadline: "20 millis" }))
-          }
-          assert.isUndefined((yield* callTool("echo", { text: "on" })).isError)
-        }).pipe(Effect.provide(at("json"))))
+        it.effect("#857: a server without sessions asks, and cannot be answered: the call ends when it gives up", () =>
+          Effect.gen(function*() {
+            const { thrown } = yield* asked("roots/list", {}, { timeout: 100 })
+            assert.match(String(thrown), /timed out/)
+          }).pipe(Effect.provide(at("stateless"))))
 
-      it.live("#857: a server without sessions asks, and cannot be answered: the call ends when it gives up", () =>
-        Effect.gen(function*() {
-          const { thrown } = yield* asked("roots/list", {}, { timeout: 100 })
-          assert.match(String(thrown), /timed out/)
-        }).pipe(Effect.provide(at("stateless"))))
-
-      it.live("[PRG-05] #2580: progress that comes in one piece with the result is heard before it", () =>
-        Effect.gen(function*() {
-          const { callTool } = yield* ClientSession.ClientSession
-          const heard: Array<number> = []
-          yield* callTool("count", { to: 100, delayMs: 0 }, {
-            onProgress: ({ progress }) => Effect.sync(() => heard.push(progress))
-          })
-          assert.deepStrictEqual(heard, Array.from({ length: 100 }, (_, index) => index + 1))
-        }).pipe(Effect.provide(at("stateful"))))
+        it.effect("[PRG-05] #2580: progress that comes in one piece with the result is heard before it", () =>
+          Effect.gen(function*() {
+            const { callTool } = yield* ClientSession.ClientSession
+            const heard: Array<number> = []
+            yield* callTool("count", { to: 100, delayMs: 0 }, {
+              onProgress: ({ progress }) => Effect.sync(() => heard.push(progress))
+            })
+            assert.deepStrictEqual(heard, Array.from({ length: 100 }, (_, index) => index + 1))
+          }).pipe(Effect.provide(at("stateful"))))
+      })
     })
   }
 }

@@ -1,7 +1,7 @@
 /** Streams that nobody comes back to, or somebody for ever. */
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, SessionHost } from "@effect-mcp/session"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Notices from "../../src/host/notices.ts"
 import * as Child from "../fixtures/child.ts"
@@ -45,48 +45,49 @@ export const streams = () => {
   for (const peer of servers) {
     describe(`streams that would be lost, with a server of ${peer.name}`, () => {
       const listener = HttpListener.make(Child.file(peer.file), "--http")
-
-      it.live("the standalone stream is tried for again when the first try fails with 500", () =>
-        Effect.gen(function*() {
-          let tries = 0
-          const url = yield* HttpProxy.make(
-            `${listener.address()}/stateful`,
-            ({ method }) => method === "GET" && ++tries <= 3 ? 500 : undefined
-          )
-          const server = HttpListener.server(listener, () => url)
-          const host = make(latest, server)
-          yield* Effect.gen(function*() {
-            yield* Child.until(() => server.calls.some(({ method, status }) => method === "GET" && status === 200))
-            assert.strictEqual(server.calls.filter(({ status }) => status === 500).length, 3)
-            const method = "notifications/tools/list_changed"
-            yield* said("tell", { method })
-            yield* Notices.next(method)
-          }).pipe(Effect.provide(host.layer))
-        }).pipe(Effect.provide(listener.layer)))
-
-      it.live("#2098, #1162, #731: the server is away for longer than any try: the host comes back when it is there again", () =>
-        Effect.gen(function*() {
-          const wire = yield* Wire.make(`${listener.address()}/stateful`)
-          const server = HttpListener.server(listener, () => wire.url)
-          const host = make(latest, server)
-          const isLost = () => host.events.filter(({ _tag }) => _tag === "StreamLost").length
-          yield* Effect.gen(function*() {
-            const { ping } = yield* ClientSession.ClientSession
-            yield* wire.down
-            // As often as these clients try at most, and more.
-            yield* Child.until(() => isLost() > 10)
-            const { reason } = yield* Effect.flip(ping())
-            assert.include(["SendFailed", "OutcomeUnknown"], reason._tag)
-            yield* wire.up
-            const before = server.calls.length
-            yield* Child.until(() =>
-              server.calls.slice(before).some(({ method, status }) => method === "GET" && status === 200)
+      layer(listener.layer, { excludeTestServices: true })((it) => {
+        it.effect("the standalone stream is tried for again when the first try fails with 500", () =>
+          Effect.gen(function*() {
+            let tries = 0
+            const url = yield* HttpProxy.make(
+              `${listener.address()}/stateful`,
+              ({ method }) => method === "GET" && ++tries <= 3 ? 500 : undefined
             )
-            const method = "notifications/tools/list_changed"
-            yield* said("tell", { method })
-            yield* Notices.next(method)
-          }).pipe(Effect.provide(host.layer))
-        }).pipe(Effect.provide(listener.layer)))
+            const server = HttpListener.server(listener, () => url)
+            const host = make(latest, server)
+            yield* Effect.gen(function*() {
+              yield* Child.until(() => server.calls.some(({ method, status }) => method === "GET" && status === 200))
+              assert.strictEqual(server.calls.filter(({ status }) => status === 500).length, 3)
+              const method = "notifications/tools/list_changed"
+              yield* said("tell", { method })
+              yield* Notices.next(method)
+            }).pipe(Effect.provide(host.layer))
+          }))
+
+        it.effect("#2098, #1162, #731: the server is away for longer than any try: the host comes back when it is there again", () =>
+          Effect.gen(function*() {
+            const wire = yield* Wire.make(`${listener.address()}/stateful`)
+            const server = HttpListener.server(listener, () => wire.url)
+            const host = make(latest, server)
+            const isLost = () => host.events.filter(({ _tag }) => _tag === "StreamLost").length
+            yield* Effect.gen(function*() {
+              const { ping } = yield* ClientSession.ClientSession
+              yield* wire.down
+              // As often as these clients try at most, and more.
+              yield* Child.until(() => isLost() > 10)
+              const { reason } = yield* Effect.flip(ping())
+              assert.include(["SendFailed", "OutcomeUnknown"], reason._tag)
+              yield* wire.up
+              const before = server.calls.length
+              yield* Child.until(() =>
+                server.calls.slice(before).some(({ method, status }) => method === "GET" && status === 200)
+              )
+              const method = "notifications/tools/list_changed"
+              yield* said("tell", { method })
+              yield* Notices.next(method)
+            }).pipe(Effect.provide(host.layer))
+          }))
+      })
     })
   }
 }
