@@ -119,11 +119,13 @@ describe("observers", () => {
           "throw null": () => {
             throw null
           },
-          "interrupt itself": Effect.interrupt
+          "interrupt itself": Effect.interrupt,
+          // The compiler would not have it, but not everybody has a compiler.
+          "fail with anything": Effect.fail(JSON.parse("{\"_tag\":\"Other\",\"code\":1}"))
         })
       })
       yield* introduce(raw)
-      for (const [id, tool] of ["die", "throw null", "interrupt itself"].entries()) {
+      for (const [id, tool] of ["die", "throw null", "interrupt itself", "fail with anything"].entries()) {
         yield* raw.send(call(id, tool))
         assert.deepStrictEqual<unknown>(yield* raw.response, {
           jsonrpc: "2.0",
@@ -138,6 +140,7 @@ describe("observers", () => {
         error: { code: -32602, message: "not a secret", data: { data: 1 } }
       })
       assert.deepStrictEqual(record.of("HandlerFailed").map(({ method }) => method), [
+        "tools/call",
         "tools/call",
         "tools/call",
         "tools/call"

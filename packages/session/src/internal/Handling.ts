@@ -58,8 +58,9 @@ const brokenOff = <A, E>(exit: Exit.Exit<A, E>, closing: Cause.Cause<never>): Ex
 
 /** The error a handler chose to answer with, if it chose one. */
 const answerTo = (cause: Cause.Cause<McpError.McpError>): McpError.McpError | undefined => {
-  const found = Cause.findError(cause)
-  return Result.isSuccess(found) ? found.success : undefined
+  const found: Result.Result<unknown, unknown> = Cause.findError(cause)
+  // What is not written in TypeScript may fail with anything.
+  return Result.isSuccess(found) && found.success instanceof McpError.McpError ? found.success : undefined
 }
 
 /** What went wrong with a handler that its peer will not be told. One that was interrupted because nobody waits has done nothing wrong. */

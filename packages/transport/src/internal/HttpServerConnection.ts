@@ -201,7 +201,8 @@ export class HttpServerConnection implements Host {
   }
 
   get primes(): boolean {
-    return this.#revision !== undefined && Revision.isAtLeast(this.#revision, "2025-11-25")
+    return this.#options.store !== undefined && this.#revision !== undefined &&
+      Revision.isAtLeast(this.#revision, "2025-11-25")
   }
 
   openStream(exchange: PostExchange): OutgoingStream {
