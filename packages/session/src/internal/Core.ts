@@ -318,20 +318,24 @@ export class Core<S extends State> {
   #teardown(reason: CloseReason.CloseReason, revision: Revision.Revision | undefined): Effect.Effect<void> {
     const { inflight, limits, notifications, outbox, timer } = this
     const handled = Effect.andThen(inflight.drained, notifications.drained)
+    // Nearly all sessions end with nothing to wait for, and need no clock for that.
+    const isBusy = () => inflight.size > 0 || !notifications.isIdle
     return Effect.gen({ self: this }, function*() {
       const began = timer.now()
-      yield* within(handled, limits.gracefulClose)
+      if (isBusy()) yield* within(handled, limits.gracefulClose)
       this.#interruptAll()
       notifications.stop()
-      yield* within(handled, cleanupMillis)
+      if (isBusy()) yield* within(handled, cleanupMillis)
       // Before the transport's own ladder, all of it together takes no more than three seconds beyond what handlers have.
       const left = limits.gracefulClose + beyondMillis - (timer.now() - began)
-      yield* within(outbox.flushed, Math.max(Math.min(limits.gracefulClose, left), 0))
+      if (!outbox.isIdle) yield* within(outbox.flushed, Math.max(Math.min(limits.gracefulClose, left), 0))
       outbox.stop()
       timer.stop()
       this.#reader?.interruptUnsafe()
       yield* Scope.close(this.#connectionScope, Exit.void)
-      if (this.#reader !== undefined) yield* within(Fiber.await(this.#reader), cleanupMillis)
+      if (this.#reader !== undefined && this.#reader.pollUnsafe() === undefined) {
+        yield* within(Fiber.await(this.#reader), cleanupMillis)
+      }
       this.happen({ _tag: "Drained" })
       const millis = timer.now() - this.#connectedAt
       yield* SessionDuration.record({ role: this.role, reason, revision, millis })

@@ -40,10 +40,15 @@ export class NotificationQueue {
     return complete
   }
 
+  /** Does nothing run, nor wait? */
+  get isIdle(): boolean {
+    return this.#current === undefined && (this.#waiting?.size() ?? 0) === 0
+  }
+
   /** Waits until all are handled. */
   get drained(): Effect.Effect<void> {
     return Effect.suspend(() => {
-      if (this.#current === undefined && (this.#waiting?.size() ?? 0) === 0) return Effect.void
+      if (this.isIdle) return Effect.void
       const waiter = Deferred.makeUnsafe<void>()
       this.#waiters ??= []
       this.#waiters.push(waiter)

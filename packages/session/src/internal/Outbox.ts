@@ -140,10 +140,15 @@ export class Outbox {
     return way !== this.#session && (this.#lanes?.get(way)?.waiting.size ?? 0) === 0
   }
 
+  /** Is there nothing to be handed over? */
+  get isIdle(): boolean {
+    return this.#stopped || (this.#sending === 0 && this.#waiting === 0 && !this.#pumping)
+  }
+
   /** Waits until everything offered so far has been handed over or has failed. */
   get flushed(): Effect.Effect<void> {
     return Effect.suspend(() => {
-      if (this.#stopped || (this.#sending === 0 && this.#waiting === 0 && !this.#pumping)) return Effect.void
+      if (this.isIdle) return Effect.void
       const waiter = Deferred.makeUnsafe<void>()
       this.#idle ??= []
       this.#idle.push(waiter)
@@ -185,12 +190,11 @@ export class Outbox {
     const lanes = Array.from(this.#lanes?.values() ?? [])
     for (const { sending } of lanes) sending?.fiber.interruptUnsafe()
     for (const fiber of this.#streams?.keys() ?? []) fiber.interruptUnsafe()
-    const gone = Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
     for (const { waiting } of lanes) {
       for (const entry of waiting) {
         waiting.delete(entry)
         this.#waiting--
-        entry.done(gone)
+        entry.done(Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined })))
       }
     }
     this.#pump()

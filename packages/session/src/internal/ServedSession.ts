@@ -136,7 +136,9 @@ const open = Effect.fnUntraced(function*(
     initial: sessionless === undefined ? { _tag: "Opening" } : { _tag: "Sessionless" },
     firstId: 1,
     onEnd: (reason) => {
-      Deferred.doneUnsafe(introduced, Exit.fail(new SessionClosed({ reason })))
+      if (!Deferred.isDoneUnsafe(introduced)) {
+        Deferred.doneUnsafe(introduced, Exit.fail(new SessionClosed({ reason })))
+      }
       opening.onEnd?.(reason)
     },
     onClosed: opening.onClosed

@@ -131,7 +131,7 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
     if (!MediaTypes.isJson(contentType)) {
       return Effect.fail(HttpAnswer.refusal(415, "Content-Type must be application/json"))
     }
-    return Effect.flatMap(
+    return Effect.flatMapEager(
       revision(request),
       (said) => Effect.flatMap(bodyOf(request), (bytes) => read(bytes, said))
     )

@@ -152,8 +152,8 @@ export const make = Effect.fnUntraced(function*(
     if (request.headers["mcp-session-id"] === undefined && isInitialize(frame)) {
       return open(frame, bytes, principal)
     }
-    return Effect.flatMap(
-      Effect.mapError(sessionOf(request, principal), (refusal) => withId(refusal, frame)),
+    return Effect.flatMapEager(
+      Effect.mapErrorEager(sessionOf(request, principal), (refusal) => withId(refusal, frame)),
       (hosted): Effect.Effect<Response, Response> => {
         const connection = connectionOf(hosted)
         if (connection === undefined || connection.isClosed) return Effect.fail(unknownSession)
