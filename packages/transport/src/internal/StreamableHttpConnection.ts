@@ -73,16 +73,13 @@ const encode = (frame: JsonRpc.Frame): Effect.Effect<string, TransportError.Tran
     catch: (cause) => TransportError.make({ _tag: "Unserializable", cause })
   })
 
-/** The response to this request in a frame, if it is there. */
+const isResponseTo = (message: unknown, id: JsonRpc.Request["id"]): message is object =>
+  Predicate.hasProperty(message, "id") && message.id === id && !("method" in message)
+
+/** The response to this request in a frame, if it is there. A batch holds no other: a frame may be nested without end. */
 const responseIn = (frame: unknown, id: JsonRpc.Request["id"]): object | undefined => {
-  if (Array.isArray(frame)) {
-    for (const message of frame) {
-      const response = responseIn(message, id)
-      if (response !== undefined) return response
-    }
-    return undefined
-  }
-  return Predicate.hasProperty(frame, "id") && frame.id === id && !("method" in frame) ? frame : undefined
+  const messages: ReadonlyArray<unknown> = Array.isArray(frame) ? frame : [frame]
+  return messages.find((message) => isResponseTo(message, id))
 }
 
 const isRequest = (frame: JsonRpc.Frame): frame is JsonRpc.Request => "method" in frame && "id" in frame
