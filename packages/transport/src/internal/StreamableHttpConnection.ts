@@ -336,14 +336,16 @@ const open = Effect.fnUntraced(function*(
 
   /** The stream for what belongs to no request, for as long as this session lasts. */
   const keepStandalone = Effect.fnUntraced(function*(under: Identity): Effect.fn.Return<void> {
-    const stream = EventStream.make({ limitBytes, deliver: (inbound) => deliver(inbound) })
+    const begin = () => EventStream.make({ limitBytes, deliver: (inbound) => deliver(inbound) })
+    let stream = begin()
     const method = undefined
     let isOpened = false
     let fruitless = 0
     while (true) {
       const before = stream.events()
       const begun = yield* Clock.currentTimeMillis
-      const outcome = yield* readStream(under, stream.lastEventId(), (answer) => {
+      const lastEventId = stream.lastEventId()
+      const outcome = yield* readStream(under, lastEventId, (answer) => {
         if (isOpened) report({ _tag: "StreamResumed", method })
         isOpened = true
         standaloneOffered = true
@@ -359,8 +361,11 @@ const open = Effect.fnUntraced(function*(
         const { reason } = outcome.error
         // There is none (SHS-13).
         if (reason._tag === "Rejected" && reason.status === 405 && !isOpened) return
-        report({ _tag: "StreamLost", method, cause: outcome.error, retryAfterMillis: undefined })
-        return
+        // What the server has no more of cannot be gone on with, but there is more to come.
+        if (reason._tag !== "Rejected" || lastEventId === undefined) {
+          report({ _tag: "StreamLost", method, cause: outcome.error, retryAfterMillis: undefined })
+          return
+        }
       }
       // A stream on which nothing has to be said is not fruitless, but one that always ends at once is.
       const lasted = outcome._tag === "Ended" && (yield* Clock.currentTimeMillis) - begun >= reconnect.maxMillis
@@ -369,7 +374,9 @@ const open = Effect.fnUntraced(function*(
         reconnect.millis(Math.max(0, fruitless - 1), stream.retryMillis()),
         outcome._tag === "Unavailable" ? outcome.retryAfterMillis ?? 0 : 0
       )
-      report({ _tag: "StreamLost", method, cause: outcome.cause, retryAfterMillis })
+      const cause = outcome._tag === "Refused" ? outcome.error : outcome.cause
+      report({ _tag: "StreamLost", method, cause, retryAfterMillis })
+      if (outcome._tag === "Refused") stream = begin()
       yield* Effect.sleep(retryAfterMillis)
     }
   })
