@@ -191,10 +191,15 @@ export const make = Effect.fnUntraced(function*(
           store.replay(hosted.id, after),
           () => HttpAnswer.overloaded("The events cannot be read at the moment", undefined)
         ),
-        (replay): Effect.Effect<StreamReader, Response> =>
-          replay === undefined
-            ? Effect.fail(HttpAnswer.refusal(400, "There is no such event to come back to"))
+        (replay): Effect.Effect<StreamReader, Response> => {
+          if (replay === undefined) {
+            return Effect.fail(HttpAnswer.refusal(400, "There is no such event to come back to"))
+          }
+          // The standalone stream of another host would have its client come back for ever, and hear nothing.
+          return replay.ended && replay.events.length === 0 && !connection.hasBegun(replay.stream)
+            ? Effect.fail(HttpAnswer.refusal(400, "Nothing comes behind this event: its stream has ended"))
             : Effect.succeed(connection.resume(replay.stream, after, release))
+        }
       )).pipe(Effect.onError(() => Effect.sync(release)))
     return HttpAnswer.events(reader, {})
   })
