@@ -159,7 +159,7 @@ const open = Effect.fnUntraced(function*(
   // Requests
   // ---------------------------------------------------------------------------------------------------------------------
 
-  /** Reads the answer to a request, and passes on what it brings. `false` if the response was not in it. */
+  /** A request whose answer is read, over as many streams as it takes. */
   interface Reading {
     readonly stream: EventStream.EventStream
     readonly answered: Deferred.Deferred<void>
