@@ -397,9 +397,10 @@ const open = Effect.fnUntraced(function*(
 
   /** Opens a session in place of the lost one, once for each, whoever finds out first (SHS-27). */
   const renew = (under: Identity): Effect.Effect<void, TransportError.TransportError> =>
-    Effect.suspend(() => {
-      if (renewal?.lost === under) return Deferred.await(renewal.done)
-      if (identity !== under) return ready
+    // Whoever has begun it has also begun to do it, though it may not wait for it.
+    Effect.uninterruptibleMask((restore) => {
+      if (renewal?.lost === under) return restore(Deferred.await(renewal.done))
+      if (identity !== under) return restore(ready)
       const begun: Renewal = { lost: under, done: Deferred.makeUnsafe() }
       renewal = begun
       if (under.session !== undefined) sessions.delete(under.session)
@@ -423,7 +424,10 @@ const open = Effect.fnUntraced(function*(
         ),
         Effect.andThen(startStandalone)
       )
-      return Effect.andThen(Effect.forkIn(Effect.ignore(reopened), scope), Deferred.await(begun.done))
+      return Effect.andThen(
+        Effect.forkIn(Effect.interruptible(Effect.ignore(reopened)), scope),
+        restore(Deferred.await(begun.done))
+      )
     })
 
   const reopen = Effect.gen(function*() {
