@@ -27,7 +27,7 @@ import * as Metrics from "./Metrics.ts"
 import type { Principal } from "./Principal.ts"
 import type * as ServerSession from "./ServerSession.ts"
 import type { SessionEvent } from "./SessionEvent.ts"
-import { SessionStore, type SessionStoreError, type StoredSession } from "./SessionStore.ts"
+import { SessionStore, SessionStoreError, type StoredSession } from "./SessionStore.ts"
 import type { Transport } from "./Transport.ts"
 import type { TransportError } from "./TransportError.ts"
 import * as TransportErrors from "./TransportError.ts"
@@ -216,7 +216,7 @@ export interface Shape {
    * The session with this id: the one that is here, or else what the store remembers of it, opened over this transport. `undefined`
    * where neither knows it, or where it has expired. It keeps its id, its principal's id and its age; the log level and the
    * subscriptions that the client had set are gone. Who restores the same session at the same time gets the same, over the
-   * transport of the first.
+   * transport of the first. A store that does not answer within 5 seconds has failed.
    */
   readonly restore: (
     id: string,
@@ -269,7 +269,7 @@ const coarseness = 1000
 /** How often the store is told that sessions are in use, at most. */
 const tellingMillis = 60_000
 
-/** How long a store may take that is told something. */
+/** How long a store may take that is told something, or asked. */
 const storeMillis = 5000
 
 /** How many sessions the store is told of at a time. */
@@ -591,7 +591,12 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     transport: Transport["Service"],
     kind: string
   ): Effect.fn.Return<Hosted | undefined, HostFull | TransportError | SessionStoreError> {
-    const stored = yield* store.load(id)
+    const stored = yield* Effect.timeoutOrElse(store.load(id), {
+      duration: storeMillis,
+      // Everybody who asks for this session waits for the same.
+      orElse: () =>
+        Effect.fail(new SessionStoreError({ cause: new Error(`the store has not answered within ${storeMillis} ms`) }))
+    })
     if (stored === undefined) return undefined
     // When it was used last, the store may know a little late.
     if (stored.usedAt + idle + tellingMillis <= now() || stored.openedAt + age <= now()) {

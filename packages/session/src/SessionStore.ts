@@ -111,8 +111,8 @@ interface Kept {
 }
 
 /**
- * A store in memory: what it remembers is gone with the process, and no other process sees it. With it, a host may close sessions that
- * are idle, and open them again when they are used.
+ * A store in memory: what it remembers is gone with the process, and no other process sees it. With it, a host goes on with the
+ * sessions of one that was drained before, in the same process. A session that expires is forgotten here, too.
  *
  * To save a session, to load it or to touch it is to use it. One whose time is over is not found any more; it makes room when it is
  * asked for, or as the one that was not used for longest. There is no timer. All operations are `Exit`s.

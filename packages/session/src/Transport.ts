@@ -56,7 +56,8 @@ export interface Inbound {
  *
  * - `StreamLost`: a stream from the server broke off; `method` is that of its request, or `undefined` for the standalone stream. It
  *   will be taken up again after `retryAfterMillis`; `undefined` says that it will not.
- * - `StreamResumed`: it was taken up again, behind the last event that had come.
+ * - `StreamResumed`: it was taken up again, behind the last event that had come; the standalone stream from now on, where the server
+ *   had refused to go on behind that event.
  * - `SessionRenewed`: the server knew nothing of the session any more, so the transport has shaken hands anew. What the server
  *   remembered of it, such as subscriptions and the log level, is gone.
  * - `RevisionMismatch`: a message came under another revision than was agreed on, which this side speaks, too.

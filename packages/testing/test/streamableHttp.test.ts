@@ -1,5 +1,5 @@
 /** Streamable HTTP, both halves, over real sockets. */
-import { SessionHost, Transport } from "@effect-mcp/session"
+import { EventStore, SessionHost, Transport } from "@effect-mcp/session"
 import { LawServer } from "@effect-mcp/testing"
 import { TransportLaws } from "@effect-mcp/testing/vitest"
 import { StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
@@ -17,12 +17,16 @@ type Served = TransportLaws.ClientEnd & {
   readonly proxy: TcpProxy.TcpProxy
 }
 
-const subject = (options: StreamableHttpServer.Options): TransportLaws.Subject<Served> => ({
+const subject = (
+  options: StreamableHttpServer.Options,
+  store: Layer.Layer<never> | Layer.Layer<EventStore.EventStore> = Layer.empty
+): TransportLaws.Subject<Served> => ({
   serve: Effect.gen(function*() {
     const host = SessionHost.layer(LawServer.make(), { ...LawServer.options, limits: { gracefulClose: "2 seconds" } })
     const server = yield* Layer.build(
       StreamableHttpServer.layerNode({ ...options, port: 0 }).pipe(
         Layer.provideMerge(host),
+        Layer.provideMerge(store),
         // Some laws are about handlers that die; what is logged of them is no news here.
         Layer.provideMerge(Logger.layer([]))
       )
@@ -48,3 +52,4 @@ const subject = (options: StreamableHttpServer.Options): TransportLaws.Subject<S
 
 TransportLaws.suite("Streamable HTTP, answered as it comes", subject({}))
 TransportLaws.suite("Streamable HTTP, answered with streams", subject({ answer: "stream" }))
+TransportLaws.suite("Streamable HTTP, with streams that can be taken up again", subject({}, EventStore.layerMemory()))

@@ -35,8 +35,10 @@ export class Unauthenticated extends Data.TaggedError("Unauthenticated")<{
 }
 
 /**
- * The port: every request of a server that has it in its context goes through it, before anything else is looked at. A session
- * belongs to the principal that opened it, and for every other it does not exist. Where it is absent everybody is let in as nobody.
+ * The port: every request of a server that has it in its context goes through it, before its session or its body is looked at. Only
+ * what comes to a wrong host or from a wrong page is refused before; and the question of a page whether it may ask at all (`OPTIONS`)
+ * is answered without it, since browsers do not say then who asks. A session belongs to the principal that opened it, and for every
+ * other it does not exist. Where it is absent everybody is let in as nobody.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 import { McpError } from "@effect-mcp/protocol"
-import { RequestContext, SessionHost } from "@effect-mcp/session"
+import { RequestContext, SessionHost, SessionStore } from "@effect-mcp/session"
 import { Census } from "@effect-mcp/testing"
 import { StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
@@ -168,6 +168,37 @@ describe.concurrent("no response is left open", () => {
       standalone.cut()
       yield* until(() => server.host.find(client.id) === undefined)
       assert.strictEqual((yield* client.ping()).status, 404)
+    }))
+
+  it.live("and nothing is kept for a client that never comes back, once its session has expired", () =>
+    Effect.gen(function*() {
+      for (const mode of modes) {
+        const go = yield* Deferred.make<Ending>()
+        const store = new MapEventStore()
+        const remembered = yield* SessionStore.makeMemory()
+        const server = yield* serve(waiting(go), {
+          http: { answer: mode, unattended: "100 millis" },
+          store: store.service,
+          sessionStore: remembered,
+          session: { host: { idle: "100 millis" } }
+        })
+        const client = yield* connect(server)
+        const standalone = yield* client.get()
+        yield* until(() => standalone.lastId !== undefined)
+        const answers = [standalone, yield* client.call(1, "wait"), yield* client.call(2, "wait", { aloud: true })]
+        yield* inFlight(server, 2)
+        if (mode !== "json") yield* answers[2]?.said(1) ?? Effect.void
+        assert.isDefined(yield* remembered.load(client.id))
+        for (const answer of answers) answer.cut()
+        yield* until(() => server.host.find(client.id) === undefined)
+        yield* Effect.repeat(server.host.health, { until: ({ sessions }) => sessions === 0 })
+        assert.isUndefined(yield* remembered.load(client.id))
+        // What has ended the store forgets by itself.
+        const streams = Array.from(store.streams.get(client.id)?.values() ?? [])
+        assert.isNotEmpty(streams)
+        assert.isTrue(streams.every(({ ended }) => ended))
+        assert.deepStrictEqual(server.logs, [])
+      }
     }))
 
   it.live("though a handler does not let itself be interrupted", () =>

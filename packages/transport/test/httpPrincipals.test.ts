@@ -5,6 +5,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import * as net from "node:net"
+import { until } from "./fixtures/process.ts"
 import { ask, connect, initialize } from "./support/client.ts"
 import { MapEventStore } from "./support/eventStore.ts"
 import { serve, text, tools } from "./support/server.ts"
@@ -65,6 +67,32 @@ describe.concurrent("who asks", () => {
         headers: { authorization: "bearer adas-secret" }
       })
       assert.strictEqual(lowercase.status, 200)
+    }))
+
+  it.live("[HTTP-14] nobody's body is waited for before it is known who sends it", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(whoami, { authentication: yield* bearer })
+      const socket = yield* Effect.acquireRelease(
+        Effect.sync(() => net.connect(server.port, "127.0.0.1")),
+        (opened) => Effect.sync(() => opened.destroy())
+      )
+      let said = ""
+      socket.setEncoding("utf8").on("data", (chunk: string) => {
+        said += chunk
+      })
+      socket.write(
+        [
+          "POST /mcp HTTP/1.1",
+          `host: 127.0.0.1:${server.port}`,
+          "content-type: application/json",
+          "accept: application/json, text/event-stream",
+          "content-length: 100",
+          "",
+          "{"
+        ].join("\r\n")
+      )
+      yield* until(() => said.includes("\r\n\r\n"))
+      assert.include(said, "HTTP/1.1 401")
     }))
 
   it.live("a handler knows who asks", () =>

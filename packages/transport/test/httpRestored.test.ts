@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { until } from "./fixtures/process.ts"
 import { Client, connect } from "./support/client.ts"
-import { serve, type Settings, text, tools } from "./support/server.ts"
+import { serve, type Served, type Settings, text, tools } from "./support/server.ts"
 
 const shared = Effect.map(
   Layer.build(Layer.merge(EventStore.layerMemory(), SessionStore.layerMemory())),
@@ -90,6 +90,33 @@ describe.concurrent("a session that another host goes on with", () => {
       assert.strictEqual(call.events[0]?.data, "")
       const ids = [...ended.events, ...cut.events, ...broken.events, ...call.events].map(({ id }) => id)
       assert.strictEqual(new Set(ids).size, ids.length)
+    }))
+
+  it.live("[SHS-12] has a standalone stream of that host, once it has what it missed of the other's", () =>
+    Effect.gen(function*() {
+      const settings = { ...(yield* shared), session: { capabilities: { logging: {} } } }
+      const log = (server: Served, data: string) =>
+        server.host.find(client.id)?.session.log({ level: "info", data }) ?? Effect.die("no session")
+      const first = yield* serve(handlers, settings)
+      const client = yield* connect(first)
+      const before = yield* client.get()
+      yield* until(() => before.lastId !== undefined)
+      yield* log(first, "missed")
+      yield* before.said(1)
+      const [primed] = before.events
+      yield* first.stop
+      const second = yield* serve(handlers, settings)
+      const again = at(second, client)
+      const rest = yield* again.get(primed?.id)
+      yield* rest.done
+      assert.deepStrictEqual(rest.messages.map(({ params }) => params?.["data"]), ["missed"])
+      // It would come back for ever, and hear nothing.
+      const nothing = yield* again.get(rest.lastId)
+      assert.strictEqual(nothing.status, 400)
+      const live = yield* again.get()
+      yield* log(second, "live")
+      yield* live.said(1)
+      assert.deepStrictEqual(live.messages.map(({ params }) => params?.["data"]), ["live"])
     }))
 
   it.live("is restored once, though all of its requests come at the same time", () =>

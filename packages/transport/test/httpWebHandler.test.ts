@@ -88,6 +88,23 @@ describe("the server as a function of web standards", () => {
       assert.deepStrictEqual(logs, [])
     }))
 
+  it.live("[HTTP-11] [HTTP-12] knows by the URL what it is asked for, where no header says it", () =>
+    Effect.gen(function*() {
+      const { dispose, handler } = StreamableHttpServer.toWebHandler(hostOf(handlers, {}), {
+        allowedHosts: ["example.com", "localhost"]
+      })
+      const statusOf = (url: string, headers: Readonly<Record<string, string>> = {}) =>
+        Effect.promise(async () => (await handler(new Request(url, { method: "PUT", headers }))).status)
+      assert.strictEqual(yield* statusOf("https://example.com/mcp"), 405)
+      assert.strictEqual(yield* statusOf("https://example.com:8443?x"), 405)
+      assert.strictEqual(yield* statusOf("https://evil.example/https://example.com"), 403)
+      assert.strictEqual(yield* statusOf("https://example.com/mcp", { host: "evil.example" }), 403)
+      const origin = "http://localhost:5173"
+      assert.strictEqual(yield* statusOf("http://localhost:3000/mcp", { origin }), 405)
+      assert.strictEqual(yield* statusOf("https://example.com/mcp", { origin }), 403)
+      yield* Effect.promise(dispose)
+    }))
+
   it.live("whoever aborts has left, and has cancelled nothing at once", () =>
     Effect.gen(function*() {
       for (const aloud of [false, true]) {

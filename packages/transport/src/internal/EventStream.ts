@@ -23,10 +23,13 @@ export interface EventStream {
 /** How many ids are remembered, to know an event again that comes twice. */
 const remembered = 1024
 
+/** How long an id may be to come back with, in characters; a server that could send longer ones would fill the memory with them. */
+const longestId = 4096
+
 /** A header carries the bytes of the id, one character for each; some bytes no header can carry. */
 const headerValue = (id: string): string | undefined => {
   // oxlint-disable-next-line no-control-regex -- Control characters are what it is about.
-  if (id === "" || /[\u0000-\u0008\u000A-\u001F\u007F]/.test(id)) return undefined
+  if (id === "" || id.length > longestId || /[\u0000-\u0008\u000A-\u001F\u007F]/.test(id)) return undefined
   return Array.from(new TextEncoder().encode(id), (byte) => String.fromCharCode(byte)).join("")
 }
 
@@ -66,7 +69,7 @@ export const make = (options: {
       return options.deliver({ frame: Result.fail(event.failure), bytes })
     }
     const { data, event: type, id } = event.success
-    if (id !== undefined && id !== "") {
+    if (id !== undefined && id !== "" && id.length <= longestId) {
       if (earlier.has(id)) return
       remember(id)
     }

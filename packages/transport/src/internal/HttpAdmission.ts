@@ -151,7 +151,9 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
 
   const admit: Admission["admit"] = (methods, request) => {
     const { headers, method } = request
-    const { host: name, origin } = headers
+    const { host, origin } = headers
+    // Web standards and HTTP/2 know it by the URL alone.
+    const name = host ?? HttpScreening.hostIn(request.originalUrl)
     const problem = screening.problem(name, origin)
     if (problem !== undefined) return Effect.succeed(HttpAnswer.refusal(403, problem))
     const allowed = () => Array.from(methods.keys()).join(", ")

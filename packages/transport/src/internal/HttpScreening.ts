@@ -24,6 +24,9 @@ const isLoopback = (host: string): boolean => loopbackNames.has(nameOf(host))
 
 const hostOf = (origin: string): string | undefined => /^https?:\/\/([^/]+)$/i.exec(origin)?.[1]
 
+/** What a URL is asked of; a path alone does not say. */
+export const hostIn = (url: string): string | undefined => /^https?:\/\/([^/?#]+)/i.exec(url)?.[1]
+
 /** Does a server at this address listen on this machine only? */
 export const isLoopbackAddress = (address: NetAddress.SocketAddress): boolean =>
   address._tag === "UnixPathAddress" || NetAddress.isLoopback(address.address)
@@ -47,7 +50,9 @@ export const make = ({ allowedHosts, allowedOrigins, loopback }: Options) => {
   return {
     /** What is wrong with where a request comes from or goes to, if anything. */
     problem: (host: string = "", origin: string | undefined): string | undefined => {
-      if (!isHost(host)) return `The host ${JSON.stringify(host)} is not served here`
+      if (!isHost(host)) {
+        return host === "" ? "The header Host is missing" : `The host ${JSON.stringify(host)} is not served here`
+      }
       return origin === undefined || isOrigin(origin, host)
         ? undefined
         : `The origin ${JSON.stringify(origin)} is not allowed`

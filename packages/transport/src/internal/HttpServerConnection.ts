@@ -137,6 +137,11 @@ export class HttpServerConnection implements Host {
     return reader
   }
 
+  /** Is this a stream of its own, and not of a connection that the session had elsewhere? */
+  hasBegun(name: string): boolean {
+    return name.startsWith(`${this.#name}.`)
+  }
+
   /** Takes a stream up again, behind one of its events. One that has ended is read to its end. */
   resume(name: string, after: string, onLeave: () => void): StreamReader {
     const open = this.#open?.get(name)

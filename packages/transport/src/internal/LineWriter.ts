@@ -92,6 +92,8 @@ export const make = Effect.fnUntraced(function*(
   }
 
   const woken = Effect.callback<void>((resume) => {
+    // A fiber may yield on its way here, and what comes meanwhile wakes nobody.
+    if (ready.length > 0 || ended !== undefined) return resume(Effect.void)
     wakeWriter = () => resume(Effect.void)
     return Effect.sync(() => {
       wakeWriter = undefined
@@ -138,6 +140,9 @@ export const make = Effect.fnUntraced(function*(
         return Effect.callback<void, TransportError.TransportError>((resume) => {
           const waiter = { line, resume }
           waiters.add(waiter)
+          // Likewise: there may be room by now, or no writer.
+          if (ended === undefined) admitWaiters()
+          else end(ended)
           return Effect.sync(() => waiters.delete(waiter))
         })
       }),

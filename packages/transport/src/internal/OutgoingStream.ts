@@ -58,8 +58,11 @@ export class OutgoingStream {
     const { attendant, capacity, store } = this.#settings
     const past: Past | undefined = after === undefined || store === undefined
       ? undefined
-      // Nothing is being stored meanwhile, so that where there is nothing more to be read there is nothing more.
-      : { after, replay: (after) => this.#inTurn(Effect.suspend(() => store.replay(this.key.session, after))) }
+      : {
+        after,
+        replay: (after) => store.replay(this.key.session, after),
+        inTurn: (effect) => this.#inTurn(effect)
+      }
     // Whoever comes back knows that the earlier response is lost, which this side may not yet.
     this.#reader?.breakOff()
     const reader = new StreamReader({

@@ -196,12 +196,20 @@ export const make = Effect.fnUntraced(function*(
           store.replay(hosted.id, after),
           () => HttpAnswer.overloaded("The events cannot be read at the moment", undefined)
         ),
-        (replay): Effect.Effect<StreamReader, Response> =>
-          replay === undefined
-            ? Effect.fail(HttpAnswer.refusal(400, "There is no such event to come back to"))
-            : replay.ended && replay.events.length === 0
-            ? Effect.fail(nothingLeft)
-            : Effect.succeed(connection.resume(replay.stream, after, release))
+        (replay): Effect.Effect<StreamReader, Response> => {
+          if (replay === undefined) {
+            return Effect.fail(HttpAnswer.refusal(400, "There is no such event to come back to"))
+          }
+          if (replay.ended && replay.events.length === 0) {
+            // The standalone stream of another host would have its client come back for ever, and hear nothing.
+            return Effect.fail(
+              connection.hasBegun(replay.stream)
+                ? nothingLeft
+                : HttpAnswer.refusal(400, "Nothing comes behind this event: its stream has ended")
+            )
+          }
+          return Effect.succeed(connection.resume(replay.stream, after, release))
+        }
       )).pipe(Effect.onError(() => Effect.sync(release)))
     return HttpAnswer.events(reader, {})
   })

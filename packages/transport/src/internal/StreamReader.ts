@@ -9,8 +9,9 @@ import * as EventStreamFraming from "../EventStreamFraming.ts"
 export interface Past {
   /** The last event that whoever reads has got. */
   after: string
-  /** What came behind an event; nothing is added to it meanwhile. */
   readonly replay: (after: string) => Effect.Effect<Replay | undefined, EventStoreError>
+  /** Does something while nothing is added to the stream. */
+  readonly inTurn: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 }
 
 const encoder = new TextEncoder()
@@ -137,6 +138,8 @@ export class StreamReader {
   }
 
   readonly #asleep: Effect.Effect<void> = Effect.callback<void>((resume) => {
+    // A fiber may yield on its way here, and what comes meanwhile wakes nobody.
+    if (this.#length > 0 || this.#finished || this.#left) return resume(Effect.void)
     this.#wake = () => resume(Effect.void)
     return Effect.sync(() => {
       this.#wake = undefined
@@ -159,21 +162,25 @@ export class StreamReader {
   })
 
   #catchUp(past: Past): Effect.Effect<readonly [Uint8Array], Cause.Done> {
-    const missed = Effect.catch(
-      past.replay(past.after),
-      (error) => Effect.as(Effect.logWarning("the events of a stream could not be read again", error), undefined)
+    const missed = Effect.suspend(() => past.replay(past.after)).pipe(
+      Effect.catch((error) =>
+        Effect.as(Effect.logWarning("the events of a stream could not be read again", error), undefined)
+      ),
+      Effect.map((replay) => this.#miss(replay))
     )
-    return Effect.flatMap(missed, (replay) => {
-      if (replay === undefined || replay.events.length === 0) {
-        this.#past = undefined
-        this.#release()
-        // What is gone cannot be made up for: the stream ends here, and the client learns it when it comes back.
-        if (replay === undefined || replay.ended) this.#finished = true
-        return this.#pull
-      }
+    // That there is nothing more is true only as long as nothing is added.
+    return Effect.andThen(past.inTurn(missed), this.#pull)
+  }
+
+  #miss(replay: Replay | undefined): void {
+    if (replay !== undefined && replay.events.length > 0) {
       this.#missed = replay.events[Symbol.iterator]()
-      return this.#pull
-    })
+      return
+    }
+    this.#past = undefined
+    this.#release()
+    // What is gone cannot be made up for: the stream ends here, and the client learns it when it comes back.
+    if (replay === undefined || replay.ended) this.#finished = true
   }
 
   /** Some of what was missed. All of it at once could take long, and nobody would see that it is being taken. */

@@ -73,16 +73,13 @@ const encode = (frame: JsonRpc.Frame): Effect.Effect<string, TransportError.Tran
     catch: (cause) => TransportError.make({ _tag: "Unserializable", cause })
   })
 
-/** The response to this request in a frame, if it is there. */
+const isResponseTo = (message: unknown, id: JsonRpc.Request["id"]): message is object =>
+  Predicate.hasProperty(message, "id") && message.id === id && !("method" in message)
+
+/** The response to this request in a frame, if it is there. A batch holds no other: a frame may be nested without end. */
 const responseIn = (frame: unknown, id: JsonRpc.Request["id"]): object | undefined => {
-  if (Array.isArray(frame)) {
-    for (const message of frame) {
-      const response = responseIn(message, id)
-      if (response !== undefined) return response
-    }
-    return undefined
-  }
-  return Predicate.hasProperty(frame, "id") && frame.id === id && !("method" in frame) ? frame : undefined
+  const messages: ReadonlyArray<unknown> = Array.isArray(frame) ? frame : [frame]
+  return messages.find((message) => isResponseTo(message, id))
 }
 
 const isRequest = (frame: JsonRpc.Frame): frame is JsonRpc.Request => "method" in frame && "id" in frame
@@ -162,7 +159,7 @@ const open = Effect.fnUntraced(function*(
   // Requests
   // ---------------------------------------------------------------------------------------------------------------------
 
-  /** Reads the answer to a request, and passes on what it brings. `false` if the response was not in it. */
+  /** A request whose answer is read, over as many streams as it takes. */
   interface Reading {
     readonly stream: EventStream.EventStream
     readonly answered: Deferred.Deferred<void>
@@ -339,14 +336,16 @@ const open = Effect.fnUntraced(function*(
 
   /** The stream for what belongs to no request, for as long as this session lasts. */
   const keepStandalone = Effect.fnUntraced(function*(under: Identity): Effect.fn.Return<void> {
-    const stream = EventStream.make({ limitBytes, deliver: (inbound) => deliver(inbound) })
+    const begin = () => EventStream.make({ limitBytes, deliver: (inbound) => deliver(inbound) })
+    let stream = begin()
     const method = undefined
     let isOpened = false
     let fruitless = 0
     while (true) {
       const before = stream.events()
       const begun = yield* Clock.currentTimeMillis
-      const outcome = yield* readStream(under, stream.lastEventId(), (answer) => {
+      const lastEventId = stream.lastEventId()
+      const outcome = yield* readStream(under, lastEventId, (answer) => {
         if (isOpened) report({ _tag: "StreamResumed", method })
         isOpened = true
         standaloneOffered = true
@@ -362,8 +361,11 @@ const open = Effect.fnUntraced(function*(
         const { reason } = outcome.error
         // There is none (SHS-13).
         if (reason._tag === "Rejected" && reason.status === 405 && !isOpened) return
-        report({ _tag: "StreamLost", method, cause: outcome.error, retryAfterMillis: undefined })
-        return
+        // What the server has no more of cannot be gone on with, but there is more to come.
+        if (reason._tag !== "Rejected" || lastEventId === undefined) {
+          report({ _tag: "StreamLost", method, cause: outcome.error, retryAfterMillis: undefined })
+          return
+        }
       }
       // A stream on which nothing has to be said is not fruitless, but one that always ends at once is.
       const lasted = outcome._tag === "Ended" && (yield* Clock.currentTimeMillis) - begun >= reconnect.maxMillis
@@ -372,7 +374,9 @@ const open = Effect.fnUntraced(function*(
         reconnect.millis(Math.max(0, fruitless - 1), stream.retryMillis()),
         outcome._tag === "Unavailable" ? outcome.retryAfterMillis ?? 0 : 0
       )
-      report({ _tag: "StreamLost", method, cause: outcome.cause, retryAfterMillis })
+      const cause = outcome._tag === "Refused" ? outcome.error : outcome.cause
+      report({ _tag: "StreamLost", method, cause, retryAfterMillis })
+      if (outcome._tag === "Refused") stream = begin()
       yield* Effect.sleep(retryAfterMillis)
     }
   })
@@ -393,9 +397,10 @@ const open = Effect.fnUntraced(function*(
 
   /** Opens a session in place of the lost one, once for each, whoever finds out first (SHS-27). */
   const renew = (under: Identity): Effect.Effect<void, TransportError.TransportError> =>
-    Effect.suspend(() => {
-      if (renewal?.lost === under) return Deferred.await(renewal.done)
-      if (identity !== under) return ready
+    // Whoever has begun it has also begun to do it, though it may not wait for it.
+    Effect.uninterruptibleMask((restore) => {
+      if (renewal?.lost === under) return restore(Deferred.await(renewal.done))
+      if (identity !== under) return restore(ready)
       const begun: Renewal = { lost: under, done: Deferred.makeUnsafe() }
       renewal = begun
       if (under.session !== undefined) sessions.delete(under.session)
@@ -419,7 +424,10 @@ const open = Effect.fnUntraced(function*(
         ),
         Effect.andThen(startStandalone)
       )
-      return Effect.andThen(Effect.forkIn(Effect.ignore(reopened), scope), Deferred.await(begun.done))
+      return Effect.andThen(
+        Effect.forkIn(Effect.interruptible(Effect.ignore(reopened)), scope),
+        restore(Deferred.await(begun.done))
+      )
     })
 
   const reopen = Effect.gen(function*() {

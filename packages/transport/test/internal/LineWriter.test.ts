@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
+import * as Scheduler from "effect/Scheduler"
 import * as Scope from "effect/Scope"
 import * as Sink from "effect/Sink"
 import * as LineWriter from "../../src/internal/LineWriter.ts"
@@ -83,6 +84,22 @@ describe("LineWriter", () => {
       yield* Effect.forEach(waiting, Fiber.join)
       yield* settled
       assert.deepStrictEqual(writes.join(""), ["a", "b", "c", "d", "e"].map(line).join(""))
+    }))
+
+  it.effect("[law 1] wherever fibers yield, all is written in order, and nobody waits for ever", () =>
+    Effect.gen(function*() {
+      const yielding = (steps: number) => Effect.provideService(Scheduler.MaxOpsBeforeYield, steps)
+      const methods = Array.from({ length: 20 }, (_, index) => `m${index}`)
+      for (let steps = 4; steps < 40; steps++) {
+        const { close, writer, writes } = yield* start({ highWaterBytes: 100 }).pipe(yielding(steps))
+        const sendAll = Effect.forEach(methods, (method) => writer.send(outbound(method)), { discard: true })
+        for (let others = 4; others < 14; others++) {
+          yield* Fiber.join(yield* Effect.forkChild(sendAll.pipe(yielding(others))))
+        }
+        yield* Effect.repeat(Effect.yieldNow, { until: () => writes.join("").split("\n").length > 200 })
+        assert.deepStrictEqual(writes.join(""), methods.map(line).join("").repeat(10))
+        yield* close
+      }
     }))
 
   it.live("a message larger than the high-water mark passes", () =>

@@ -183,6 +183,17 @@ it.live("[law 7] an event that cannot be read is reported, and its neighbours ar
     assert.deepStrictEqual(faults(), [{ _tag: "NotJson", text: "{\"half\":" }])
   }))
 
+it.live("[law 7] arrays in arrays without end are delivered as they came, and cost nothing else", () =>
+  Effect.gen(function*() {
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`
+    const { messages, request: ask } = yield* connected((received, reply) =>
+      reply.stream().raw(`data: ${deep}\n\n`).event(response(received)).end()
+    )
+    yield* ask(request(1))
+    assert.lengthOf(messages(), 2)
+    assert.deepStrictEqual(messages()[1], { jsonrpc: "2.0", id: 1, result: {} })
+  }))
+
 it.live("an answer larger than the limit is given up, reported, and fails its request", () =>
   Effect.gen(function*() {
     const large = { text: "x".repeat(2_000) }

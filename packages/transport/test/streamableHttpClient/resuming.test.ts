@@ -217,9 +217,10 @@ for (
     }))
 }
 
-it.live("[SHS-19] a stream is not resumed whose last id is empty, or that no header can carry", () =>
+it.live("[SHS-19] [law 12] a stream is not resumed whose last id is empty, or that no header can carry, or a long one", () =>
   Effect.gen(function*() {
-    for (const text of ["id: a\ndata: \n\nid\ndata:\n\n", "id: a\u0001\ndata: \n\n"]) {
+    const long = `id: ${"a".repeat(4_097)}\ndata: \n\n`
+    for (const text of ["id: a\ndata: \n\nid\ndata:\n\n", "id: a\u0001\ndata: \n\n", long]) {
       const { request: ask, resumptions } = yield* connected(breaking((stream) => stream.raw(text).end()))
       assert.strictEqual((yield* reasonOf(ask(request(1))))._tag, "ExchangeEnded")
       assert.lengthOf(resumptions(), 0)

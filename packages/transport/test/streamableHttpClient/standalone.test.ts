@@ -91,6 +91,34 @@ it.live("[SHS-19] it is taken up again behind its last event, however it ended",
     assert.deepStrictEqual(events[0], lost(2))
   }))
 
+it.live("[SHS-19] one that cannot be taken up again, since its last event is gone, begins anew", () =>
+  Effect.gen(function*() {
+    const gone: Handler = (_, reply) => reply.status(400)
+    const { events, messages, openings, request: ask } = yield* connected(offering(
+      (_, reply) => reply.stream().event(notification(1), "a").end(),
+      gone,
+      (_, reply) => reply.stream().event(notification(2), "b").end(),
+      gone,
+      gone
+    ))
+    yield* until(() => events.some((event) => event._tag === "StreamLost" && event.retryAfterMillis === undefined))
+    assert.deepStrictEqual(messages(), [notification(1), notification(2)])
+    assert.deepStrictEqual(events.map(({ _tag }) => _tag), [
+      "StreamLost",
+      "StreamLost",
+      "StreamResumed",
+      "StreamLost",
+      "StreamLost",
+      "StreamLost"
+    ])
+    yield* ask(request(1))
+    // It is not asked for again where it cannot begin anew, either.
+    assert.deepStrictEqual(
+      openings().map(({ headers }) => headers["last-event-id"]),
+      [undefined, "a", undefined, "b", undefined]
+    )
+  }))
+
 it.effect("one that always ends at once is waited for longer and longer, and never opened in a loop without delay", () =>
   Effect.gen(function*() {
     const { delays, openings, request: ask } = yield* connected(

@@ -1,0 +1,81 @@
+import { EventStore } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Scheduler from "effect/Scheduler"
+import * as Stream from "effect/Stream"
+import * as Attendant from "../../src/internal/Attendant.ts"
+import { OutgoingStream } from "../../src/internal/OutgoingStream.ts"
+import type { StreamReader } from "../../src/internal/StreamReader.ts"
+
+/** Runs it in a fiber that yields after so many steps, and so sooner or later between any two. */
+const yielding = (steps: number): <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A> =>
+  Effect.runForkWith(Context.make(Scheduler.MaxOpsBeforeYield, steps))
+
+const numbers = Array.from({ length: 20 }, (_, index) => index)
+
+const numbersIn = (text: string) => Array.from(text.matchAll(/^data: n(\d+)$/gm), ([, number]) => Number(number))
+
+const key = (stream: string) => ({ session: "session", stream })
+
+/** What a reader has got when the stream has ended, of numbers that were said while it read. */
+const readWhileSaid = Effect.fnUntraced(function*(
+  stream: OutgoingStream,
+  reader: StreamReader,
+  readerSteps: number,
+  writerSteps: number
+) {
+  let text = ""
+  const decoder = new TextDecoder()
+  const reading = yielding(readerSteps)(Stream.runForEach(reader.body, (chunk) =>
+    Effect.sync(() => {
+      text += decoder.decode(chunk)
+    })))
+  const writing = yielding(writerSteps)(
+    Effect.forEach(numbers, (number) => Effect.suspend(() => Effect.orDie(stream.write(`n${number}`))), {
+      discard: true
+    })
+  )
+  yield* Fiber.join(writing)
+  stream.end()
+  yield* Fiber.join(reading)
+  return numbersIn(text)
+})
+
+const ways: ReadonlyArray<readonly [number, number]> = Array.from(
+  { length: 36 },
+  (_, reader) => Array.from({ length: 10 }, (_, writer) => [reader + 4, writer + 4] as const)
+).flat()
+
+const settings = Effect.fnUntraced(function*(store: EventStore.EventStore["Service"] | undefined) {
+  const attendant = yield* Attendant.make({ keepAliveMillis: 60_000, stallMillis: 60_000, unattendedMillis: 60_000 })
+  return { store, attendant, capacity: 1_000_000, retryMillis: 1 }
+})
+
+describe("a stream and its reader, wherever their fibers yield", () => {
+  it.effect("[SHS-16] [SHS-17] whoever comes back while more is said has everything once, in order, and its end", () =>
+    Effect.gen(function*() {
+      const store = yield* EventStore.makeMemory()
+      const common = yield* settings(store)
+      for (const [reader, writer] of ways) {
+        const stream = new OutgoingStream(key(`${reader}.${writer}`), common)
+        const first = stream.read(undefined, () => {})
+        yield* stream.write("before")
+        first.leave()
+        const seen = yield* store.append(stream.key, "seen")
+        const got = yield* readWhileSaid(stream, stream.read(seen, () => {}), reader, writer)
+        assert.deepStrictEqual(got, numbers, `${reader} and ${writer} steps`)
+      }
+    }))
+
+  it.effect("[SHS-09] whoever was there all the time likewise", () =>
+    Effect.gen(function*() {
+      const common = yield* settings(undefined)
+      for (const [reader, writer] of ways) {
+        const stream = new OutgoingStream(key("one"), common)
+        const got = yield* readWhileSaid(stream, stream.read(undefined, () => {}), reader, writer)
+        assert.deepStrictEqual(got, numbers, `${reader} and ${writer} steps`)
+      }
+    }))
+})
