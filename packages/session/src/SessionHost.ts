@@ -459,7 +459,8 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     { id, kind, opening, principal }: OpenOptions,
     openedAt: number
   ): Effect.Effect<HostedSession, HostFull | TransportError> =>
-    Effect.suspend(() => {
+    // Whoever has taken a place gives it back.
+    Effect.uninterruptibleMask((restore) => {
       const refused = refusal(principal)
       if (refused !== undefined) {
         const counter = Metric.withAttributes(Metrics.serverSessionsRefused, {
@@ -481,7 +482,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       arriving.set(hosted.id, hosted)
       count(principal, 1)
       return Effect.ensuring(
-        connect(hosted, opening),
+        restore(connect(hosted, opening)),
         Effect.sync(() => {
           arriving.delete(hosted.id)
           count(principal, -1)
