@@ -153,6 +153,19 @@ export interface OpenOptions {
 }
 
 /**
+ * What is asked of a host that restores a session.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface RestoreOptions {
+  /** What it comes over, in a word. */
+  readonly kind: string
+  /** Who asks for it. What belongs to somebody else is not there for them. */
+  readonly principal?: Principal | undefined
+}
+
+/**
  * A session as a listing has it.
  *
  * @category models
@@ -221,7 +234,7 @@ export interface Shape {
   readonly restore: (
     id: string,
     transport: Transport["Service"],
-    kind: string
+    options: RestoreOptions
   ) => Effect.Effect<Hosted | undefined, HostFull | TransportError | SessionStoreError>
   /**
    * Has the store remember the session, with what its client has said to open it: `initialize`, and once more with
@@ -342,6 +355,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   // Those that are being connected: they have their places already.
   const arriving = new Map<string, HostedSession>()
   const perPrincipal = new Map<string, number>()
+  // By the ids of the session and of whoever asks for it.
   const restoring = new Map<string, Fiber.Fiber<Hosted | undefined, HostFull | TransportError | SessionStoreError>>()
   const waiting: Array<Deferred.Deferred<void>> = []
   let draining = false
@@ -459,7 +473,8 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     { id, kind, opening, principal }: OpenOptions,
     openedAt: number
   ): Effect.Effect<HostedSession, HostFull | TransportError> =>
-    Effect.suspend(() => {
+    // Whoever has taken a place gives it back.
+    Effect.uninterruptibleMask((restore) => {
       const refused = refusal(principal)
       if (refused !== undefined) {
         const counter = Metric.withAttributes(Metrics.serverSessionsRefused, {
@@ -481,7 +496,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       arriving.set(hosted.id, hosted)
       count(principal, 1)
       return Effect.ensuring(
-        connect(hosted, opening),
+        restore(connect(hosted, opening)),
         Effect.sync(() => {
           arriving.delete(hosted.id)
           count(principal, -1)
@@ -589,7 +604,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     store: SessionStore["Service"],
     id: string,
     transport: Transport["Service"],
-    kind: string
+    { kind, principal: asking }: RestoreOptions
   ): Effect.fn.Return<Hosted | undefined, HostFull | TransportError | SessionStoreError> {
     const stored = yield* Effect.timeoutOrElse(store.load(id), {
       duration: storeMillis,
@@ -597,15 +612,14 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       orElse: () =>
         Effect.fail(new SessionStoreError({ cause: new Error(`the store has not answered within ${storeMillis} ms`) }))
     })
-    if (stored === undefined) return undefined
+    if (stored === undefined || stored.principal !== asking?.id) return undefined
     // When it was used last, the store may know a little late.
     if (stored.usedAt + idle + tellingMillis <= now() || stored.openedAt + age <= now()) {
       yield* told("remove", store.remove(id))
       return undefined
     }
     const { opening } = stored
-    const principal = stored.principal === undefined ? undefined : { id: stored.principal }
-    const hosted = yield* admit(transport, { id, kind, opening, principal }, stored.openedAt)
+    const hosted = yield* admit(transport, { id, kind, opening, principal: asking }, stored.openedAt)
     hosted.toldAt = stored.usedAt
     const { client } = hosted.session
     if (client !== undefined && client.revision === revisionIn(opening)) return hosted
@@ -619,19 +633,20 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     return hosted?.phase === "Live" ? hosted : undefined
   }
 
-  const restore: Shape["restore"] = (id, transport, kind) =>
+  const restore: Shape["restore"] = (id, transport, options) =>
     Effect.suspend(() => {
       const hosted = sessions.get(id)
       if (hosted !== undefined || store === undefined) {
         return Effect.succeed(hosted?.phase === "Live" ? hosted : undefined)
       }
-      const begun = restoring.get(id)
+      const key = JSON.stringify([id, options.principal?.id])
+      const begun = restoring.get(key)
       if (begun !== undefined) return Fiber.join(begun)
       // In a fiber of the host: whoever came first may leave before whoever came second has it.
-      const fiber = fork(load(store, id, transport, kind))
+      const fiber = fork(load(store, id, transport, options))
       if (fiber.pollUnsafe() === undefined) {
-        restoring.set(id, fiber)
-        fiber.addObserver(() => restoring.delete(id))
+        restoring.set(key, fiber)
+        fiber.addObserver(() => restoring.delete(key))
       }
       return Fiber.join(fiber)
     })

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Scheduler from "effect/Scheduler"
 import * as TestClock from "effect/testing/TestClock"
 import { arrive, endOf, host, settle } from "./support/hosts.ts"
 import { call, info, introduce, recorder, settled, start, text, tools, traced } from "./support/sessions.ts"
@@ -174,6 +175,28 @@ describe("a host", () => {
       yield* Fiber.interrupt(opening)
       assert.strictEqual(open, 0)
       assert.strictEqual((yield* shape.health).sessions, 0)
+    }))
+
+  it.effect("nor does who gives up before that, in whatever step", () =>
+    Effect.gen(function*() {
+      const shape = yield* host(tools({}), { host: { sessionsPerPrincipal: 1 } })
+      for (let steps = 3; steps < 20; steps++) {
+        for (let after = 0; after < 40; after++) {
+          const pair = yield* MemoryTransport.make()
+          const opening = yield* Effect.forkChild(
+            shape.open(pair.server, { kind: "memory", principal: ada }).pipe(
+              Effect.provideService(Scheduler.MaxOpsBeforeYield, steps)
+            )
+          )
+          for (let turn = 0; turn < after; turn++) yield* Effect.yieldNow
+          yield* Fiber.interrupt(opening)
+          const exit = yield* Fiber.await(opening)
+          if (Exit.isSuccess(exit)) yield* exit.value.close(CloseReason.requested)
+          for (const { id } of yield* shape.sessions) yield* shape.find(id)?.close(CloseReason.requested) ?? Effect.void
+          assert.strictEqual((yield* shape.health).sessions, 0, `${steps} steps, ${after} turns`)
+        }
+      }
+      yield* arrive(shape, { principal: ada })
     }))
 
   it.effect("lists who is there", () =>

@@ -28,6 +28,9 @@ const leftBehind = Effect.fnUntraced(function*(
   return raw
 })
 
+/** Whoever it belongs to asks for it. */
+const asked: SessionHost.RestoreOptions = { kind: "memory", principal: { id: "ada" } }
+
 /** Restores a session, and is its client. */
 const back = Effect.fnUntraced(function*(
   shape: SessionHost.Shape,
@@ -35,7 +38,7 @@ const back = Effect.fnUntraced(function*(
 ) {
   const { client, server } = yield* pair
   const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, client))
-  return { raw, hosted: yield* shape.restore("kept", server, "memory") }
+  return { raw, hosted: yield* shape.restore("kept", server, asked) }
 })
 
 const quiet = Effect.provide(Logger.layer([]))
@@ -76,7 +79,7 @@ describe("a session that is restored", () => {
       const pair = yield* MemoryTransport.make()
       const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, pair.client))
       yield* raw.send(call(1, "x"))
-      yield* shape.restore("kept", pair.server, "memory")
+      yield* shape.restore("kept", pair.server, asked)
       assert.deepStrictEqual<unknown>(yield* raw.receive, JsonRpc.success(1, text("x")))
     }))
 
@@ -168,10 +171,25 @@ describe("a session that is restored", () => {
       assert.isUndefined((yield* back(shape)).hosted)
       assert.strictEqual(kept.size, 0)
       assert.strictEqual((yield* shape.health).sessions, 0)
-      kept.set("kept", { id: "kept", principal: undefined, opening: [initialized], openedAt: 0, usedAt: 0 })
+      kept.set("kept", { id: "kept", principal: "ada", opening: [initialized], openedAt: 0, usedAt: 0 })
       assert.isUndefined((yield* back(shape)).hosted)
       assert.strictEqual((yield* shape.health).sessions, 0)
     }).pipe(quiet))
+
+  it.effect("[SHS-26] is not there for anybody else, who does not even learn that there is no room for it", () =>
+    Effect.gen(function*() {
+      const { service } = store()
+      yield* leftBehind(service)
+      const shape = yield* host(handlers, { host: { sessionsPerPrincipal: 1 } }).pipe(withStore(service))
+      yield* settle(shape, { id: "another", principal: { id: "ada" } })
+      const { client, server } = yield* MemoryTransport.make()
+      yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, client))
+      for (const principal of [{ id: "bob" }, undefined]) {
+        assert.isUndefined(yield* shape.restore("kept", server, { kind: "memory", principal }))
+      }
+      const full = yield* Effect.flip(shape.restore("kept", server, asked))
+      assert.strictEqual(full._tag, "HostFull")
+    }))
 
   it.effect("is let in like any other", () =>
     Effect.gen(function*() {

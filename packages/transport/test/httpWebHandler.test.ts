@@ -1,8 +1,12 @@
-import { EventStore, RequestContext, type SessionEvent } from "@effect-mcp/session"
+import { EventStore, RequestContext, type SessionEvent, SessionHost } from "@effect-mcp/session"
 import { StreamableHttpServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as HttpEffect from "effect/http/HttpEffect"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
+import * as Scheduler from "effect/Scheduler"
 import { until } from "./fixtures/process.ts"
 import { initialize } from "./support/client.ts"
 import { hostOf, listening, text, tools } from "./support/server.ts"
@@ -127,6 +131,58 @@ describe("the server as a function of web standards", () => {
         assert.deepStrictEqual(logs, [])
       }
     }))
+
+  it.live(
+    "[law 2] leaves nothing in its session, wherever in the course of a request it aborts",
+    () =>
+      Effect.gen(function*() {
+        const turns = (count: number) =>
+          Effect.promise(async () => {
+            for (let turn = 0; turn < count; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
+          })
+        for (let steps = 3; steps < 20; steps++) {
+          const context = yield* Layer.build(hostOf(tools({ forever: Effect.never }), {}))
+          const host = Context.get(context, SessionHost.SessionHost)
+          const handle = yield* Effect.provideContext(
+            StreamableHttpServer.make({ unattended: "40 millis", stalledAfter: "40 millis" }),
+            context
+          )
+          const handler = HttpEffect.toWebHandler(
+            Effect.interruptible(Effect.flatMap(HttpServerRequest, handle)).pipe(
+              // Its fiber yields so often that an abort may come in between any two steps.
+              Effect.provideService(Scheduler.MaxOpsBeforeYield, steps)
+            )
+          )
+          const send = (method: string, body?: unknown, id?: string, signal?: AbortSignal) =>
+            handler(
+              new Request("https://example.com/mcp", {
+                method,
+                ...(body === undefined ? undefined : { body: JSON.stringify(body) }),
+                ...(signal === undefined ? undefined : { signal }),
+                headers: {
+                  accept: "application/json, text/event-stream",
+                  "content-type": "application/json",
+                  ...(id === undefined ? undefined : { "mcp-session-id": id })
+                }
+              })
+            )
+          const opened = yield* Effect.promise(() => send("POST", initialize("2025-11-25")))
+          const id = opened.headers.get("mcp-session-id") ?? ""
+          for (const method of ["POST", "GET"]) {
+            for (let after = 0; after < 50; after++) {
+              const controller = new AbortController()
+              const body = method === "POST" ? call(after, "forever") : undefined
+              send(method, body, id, controller.signal).then((response) => response.body?.cancel(), () => {})
+              yield* turns(after)
+              controller.abort()
+              yield* turns(20)
+            }
+          }
+          yield* Effect.repeat(host.sessions, { until: ([one]) => one?.held === 0 && one.inFlight === 0 })
+        }
+      }),
+    30_000
+  )
 
   it.live("whoever cancels the body of a standalone stream may have another", () =>
     Effect.gen(function*() {

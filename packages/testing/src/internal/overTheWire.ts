@@ -1,11 +1,11 @@
 import { isMembers } from "./members.ts"
 
 /**
- * A name that is a single character written with a backslash. In Node 24, `JSON.parse('{"q":0,"\\\\":1}')` makes every later
+ * A name that is a single character written with a backslash, as half of a surrogate pair is, too. In Node 24, `JSON.parse('{"q":0,"\\\\":1}')` makes every later
  * `JSON.parse('{"q":0,"\\u0007":1}')` come to `{ q: 0, "\\": 1 }`: the engine takes one such name for another.
  */
 // oxlint-disable-next-line no-control-regex -- These characters are what it is about.
-const misread = /^["\\\u0000-\u001f]$/
+const misread = /^["\\\u0000-\u001f\ud800-\udfff]$/
 
 /**
  * A drawn value as it arrives on the other side: a copy with ordinary prototypes, and without minus zero or names that an engine

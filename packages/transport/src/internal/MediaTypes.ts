@@ -2,17 +2,27 @@
 
 const isRefused = (parameters: string): boolean => /;\s*q=0(\.0*)?\s*(;|$)/i.test(parameters)
 
+/** What lets both kinds of answer through. */
+const usual: ReadonlySet<string> = new Set([
+  "application/json, text/event-stream",
+  "application/json,text/event-stream",
+  "text/event-stream, application/json"
+])
+
+const both: ReadonlySet<string> = new Set(["application/json", "text/event-stream"])
+
 /** Does this `Accept` let this media type through? */
 export const accepts = (accept: string | undefined, type: string): boolean => {
-  // Nearly every client says just this, in this order or the other.
   if (accept === undefined) return false
-  if (accept.includes(type) && !accept.includes("q=0")) return true
+  // Nearly every client says just this, in one order or the other.
+  if (usual.has(accept) && both.has(type)) return true
   const [family] = type.split("/")
-  return accept.split(",").some((part) => {
+  const isAccepted = accept.split(",").some((part) => {
     const [range = "", ...parameters] = part.trim().split(";")
     const name = range.trim().toLowerCase()
     return (name === "*/*" || name === `${family}/*` || name === type) && !isRefused(`;${parameters.join(";")}`)
   })
+  return isAccepted
 }
 
 /** Is a body of this `Content-Type` JSON in UTF-8? */

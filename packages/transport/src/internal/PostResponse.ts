@@ -11,9 +11,14 @@ export interface PostResponse {
   readonly known: (exchange: PostExchange, headers: HttpAnswer.Headers) => Response | undefined
   /** Waits for the reply, as long as it takes. */
   readonly replied: (exchange: PostExchange, headers: HttpAnswer.Headers) => Effect.Effect<Response>
-  /** Waits for the response; one that takes long becomes a stream. */
-  readonly awaited: (exchange: PostExchange) => Effect.Effect<Response>
+  /**
+   * Waits for the response; one that takes long becomes a stream. Whoever sends the request into its session is not to be interrupted
+   * between that and this, or nobody would know that it has left; only what `restore` is given can be.
+   */
+  readonly awaited: (exchange: PostExchange, restore: Restore) => Effect.Effect<Response>
 }
+
+type Restore = <A>(effect: Effect.Effect<A>) => Effect.Effect<A>
 
 const accepted = HttpAnswer.empty(202)
 
@@ -49,15 +54,17 @@ export const make = (options: { readonly mode: Mode; readonly streamAfterMillis:
   return {
     known,
     replied: (exchange, headers) => answered(exchange, headers, exchange.answered),
-    awaited: (exchange) => {
+    awaited: (exchange, restore) => {
       if (mode === "stream") exchange.begin()
       const later = Effect.andThen(Effect.sleep(streamAfterMillis), Effect.sync(() => exchange.begin()))
       return answered(
         exchange,
         {},
-        mode === "adaptive"
-          ? Effect.raceFirst(exchange.answered, Effect.andThen(later, Effect.never))
-          : exchange.answered
+        restore(
+          mode === "adaptive"
+            ? Effect.raceFirst(exchange.answered, Effect.andThen(later, Effect.never))
+            : exchange.answered
+        )
       )
     }
   }

@@ -1,4 +1,5 @@
 import { ErrorCode, JsonRpc } from "@effect-mcp/protocol"
+import type { EventStore } from "@effect-mcp/session/EventStore"
 import * as Principal from "@effect-mcp/session/Principal"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import type { Transport } from "@effect-mcp/session/Transport"
@@ -9,7 +10,6 @@ import type { Admission, Posted, Serve } from "./HttpAdmission.ts"
 import * as HttpAnswer from "./HttpAnswer.ts"
 import { HttpServerConnection, type Options as ConnectionOptions } from "./HttpServerConnection.ts"
 import type { PostResponse } from "./PostResponse.ts"
-import type { StreamReader } from "./StreamReader.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -98,7 +98,7 @@ export const make = Effect.fnUntraced(function*(
     }
     const found = host.find(id)
     if (found !== undefined) return check(found)
-    return host.restore(id, transport(id), "streamable-http").pipe(
+    return host.restore(id, transport(id), { kind: "streamable-http", principal }).pipe(
       Effect.catchTags({
         HostFull: (error) => Effect.fail(HttpAnswer.overloaded(error.message, undefined)),
         TransportError: () => Effect.undefined,
@@ -154,22 +154,46 @@ export const make = Effect.fnUntraced(function*(
     }
     return Effect.flatMapEager(
       Effect.mapErrorEager(sessionOf(request, principal), (refusal) => withId(refusal, frame)),
-      (hosted): Effect.Effect<Response, Response> => {
-        const connection = connectionOf(hosted)
-        if (connection === undefined || connection.isClosed) return Effect.fail(unknownSession)
-        hosted.touch()
-        if (said !== undefined) connection.mismatch(said)
-        const exchange = connection.post(frame, bytes, principal)
-        const answer = responses.known(exchange, {})
-        if (answer !== undefined) return Effect.succeed(answer)
-        const release = hosted.hold()
-        return Effect.ensuring(responses.awaited(exchange), Effect.sync(release))
-      }
+      (hosted) =>
+        Effect.uninterruptibleMask((restore): Effect.Effect<Response, Response> => {
+          const connection = connectionOf(hosted)
+          if (connection === undefined || connection.isClosed) return Effect.fail(unknownSession)
+          hosted.touch()
+          if (said !== undefined) connection.mismatch(said)
+          const exchange = connection.post(frame, bytes, principal)
+          const answer = responses.known(exchange, {})
+          if (answer !== undefined) return Effect.succeed(answer)
+          const release = hosted.hold()
+          return Effect.ensuring(responses.awaited(exchange, restore), Effect.sync(release))
+        })
     )
   }
 
   const post: Serve = (request, principal) =>
     Effect.flatMap(admission.posted(request), (posted) => deliver(request, principal, posted))
+
+  /** The stream that an event belongs to, to go on with behind it. */
+  const streamOf = Effect.fnUntraced(function*(
+    store: EventStore["Service"],
+    hosted: SessionHost.Hosted,
+    after: string
+  ): Effect.fn.Return<string, Response> {
+    const replay = yield* Effect.mapError(
+      store.replay(hosted.id, after),
+      () => HttpAnswer.overloaded("The events cannot be read at the moment", undefined)
+    )
+    if (replay === undefined) {
+      return yield* Effect.fail(HttpAnswer.refusal(400, "There is no such event to come back to"))
+    }
+    const { ended, events, stream } = replay
+    // The standalone stream of another host would have its client come back for ever, and hear nothing.
+    if (!ended || events.length > 0) return stream
+    return yield* Effect.fail(
+      connectionOf(hosted)?.hasBegun(stream) === true
+        ? nothingLeft
+        : HttpAnswer.refusal(400, "Nothing comes behind this event: its stream has ended")
+    )
+  })
 
   /** A GET: the standalone stream, or any stream behind an event of it. */
   const get = Effect.fnUntraced(function*(
@@ -178,40 +202,26 @@ export const make = Effect.fnUntraced(function*(
   ): Effect.fn.Return<Response, Response> {
     const said = yield* admission.listening(request)
     const hosted = yield* sessionOf(request, principal)
-    const connection = connectionOf(hosted)
-    if (connection === undefined || connection.isClosed) return yield* Effect.fail(unknownSession)
-    hosted.touch()
-    if (said !== undefined) connection.mismatch(said)
     const after = request.headers["last-event-id"]
-    const release = hosted.hold()
-    const reader = yield* (after === undefined || store === undefined
-      ? Effect.suspend((): Effect.Effect<StreamReader, Response> => {
-        const reader = connection.listen(release)
-        return reader === undefined
-          ? Effect.fail(HttpAnswer.refusal(409, "The session has a standalone stream already"))
-          : Effect.succeed(reader)
-      })
-      : Effect.flatMap(
-        Effect.mapError(
-          store.replay(hosted.id, after),
-          () => HttpAnswer.overloaded("The events cannot be read at the moment", undefined)
-        ),
-        (replay): Effect.Effect<StreamReader, Response> => {
-          if (replay === undefined) {
-            return Effect.fail(HttpAnswer.refusal(400, "There is no such event to come back to"))
-          }
-          if (replay.ended && replay.events.length === 0) {
-            // The standalone stream of another host would have its client come back for ever, and hear nothing.
-            return Effect.fail(
-              connection.hasBegun(replay.stream)
-                ? nothingLeft
-                : HttpAnswer.refusal(400, "Nothing comes behind this event: its stream has ended")
-            )
-          }
-          return Effect.succeed(connection.resume(replay.stream, after, release))
-        }
-      )).pipe(Effect.onError(() => Effect.sync(release)))
-    return HttpAnswer.events(reader, {})
+    const stream = after === undefined || store === undefined ? undefined : yield* Effect.acquireUseRelease(
+      Effect.sync(() => hosted.hold()),
+      () => streamOf(store, hosted, after),
+      (release) => Effect.sync(release)
+    )
+    // In one step, so that whoever leaves has not begun or has a reader, which is seen to leave.
+    return yield* Effect.suspend((): Effect.Effect<Response, Response> => {
+      const connection = connectionOf(hosted)
+      if (connection === undefined || connection.isClosed) return Effect.fail(unknownSession)
+      hosted.touch()
+      if (said !== undefined) connection.mismatch(said)
+      const release = hosted.hold()
+      const reader = stream === undefined || after === undefined
+        ? connection.listen(release)
+        : connection.resume(stream, after, release)
+      if (reader !== undefined) return Effect.succeed(HttpAnswer.events(reader, {}))
+      release()
+      return Effect.fail(HttpAnswer.refusal(409, "The session has a standalone stream already"))
+    })
   })
 
   const remove: Serve = Effect.fnUntraced(function*(request, principal) {

@@ -168,9 +168,11 @@ export const make = Effect.fnUntraced(function*(
         { id: request?.id }
       ))
     }
-    const exchange = exchanges.post(posted, revision, principal)
-    const known = responses.known(exchange, {})
-    return known === undefined ? responses.awaited(exchange) : Effect.succeed(known)
+    return Effect.uninterruptibleMask((restore) => {
+      const exchange = exchanges.post(posted, revision, principal)
+      const known = responses.known(exchange, {})
+      return known === undefined ? responses.awaited(exchange, restore) : Effect.succeed(known)
+    })
   }
 
   const post: Serve = (request, principal) =>
