@@ -59,6 +59,11 @@ export interface Options {
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
   /** How large the body of a request may be, in bytes; one that is larger is answered with 413. Default 4 MiB. */
   readonly bodyLimitBytes?: number | undefined
+  /**
+   * How large `initialize` may be, in bytes; one that is larger is answered with 413. What a client says of itself is kept as long as
+   * its session is. Default 64 KiB.
+   */
+  readonly initializeLimitBytes?: number | undefined
   /** How many messages may come in one batch (2025-03-26); one with more is answered with 400. Default 100. */
   readonly batchLimit?: number | undefined
   /** How long a stream is silent at most; then a comment is sent. Default 15 seconds. */
@@ -148,6 +153,7 @@ export const make = Effect.fnUntraced(function*(
   const methods = yield* SessionfulEndpoint.make(admission, responses, {
     ...exchanges,
     store: Option.getOrUndefined(yield* Effect.serviceOption(EventStore)),
+    initializeLimitBytes: options.initializeLimitBytes ?? 64 * 1024,
     retryMillis: Duration.toMillis(options.retry ?? "1 second")
   })
   return (request) => admission.admit(methods, request)

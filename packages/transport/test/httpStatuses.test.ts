@@ -264,6 +264,16 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       assert.isFalse(again.ended)
     }))
 
+  it.live("law 12: what a client says of itself has a limit of its own, since it is kept", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(tools({}), { http: { initializeLimitBytes: 1000 } })
+      const { params, ...request } = initialize("2025-11-25")
+      const long = { ...request, params: { ...params, clientInfo: { name: "x".repeat(1000), version: "1" } } }
+      refused(yield* ask(server, { body: long }), 413, request.id)
+      assert.lengthOf(yield* server.host.sessions, 0)
+      assert.strictEqual((yield* ask(server, { body: { ...request, params } })).status, 200)
+    }))
+
   it.live("[MSG-10] an error that a handler answers with is a reply, whatever its code", () =>
     Effect.gen(function*() {
       const server = yield* serve(tools({ refuse: Effect.fail(McpError.invalidRequest("not like this")) }))

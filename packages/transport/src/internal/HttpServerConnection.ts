@@ -1,4 +1,4 @@
-import { type JsonRpc, type Profile, Revision } from "@effect-mcp/protocol"
+import { type Profile, Revision } from "@effect-mcp/protocol"
 import type { EventStore } from "@effect-mcp/session/EventStore"
 import type { Principal } from "@effect-mcp/session/Principal"
 import type { Connection, End, Hooks, Inbound, Origin, Outbound } from "@effect-mcp/session/Transport"
@@ -6,6 +6,7 @@ import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Attendant } from "./Attendant.ts"
+import * as OutgoingFrame from "./OutgoingFrame.ts"
 import { OutgoingStream, type Settings } from "./OutgoingStream.ts"
 import { type Host, type Mode, PostExchange } from "./PostExchange.ts"
 import type { StreamReader } from "./StreamReader.ts"
@@ -19,16 +20,6 @@ export interface Options extends Settings {
 }
 
 const ended: End = { exit: undefined, writable: false }
-
-const noRoute = (method: string | undefined) => Effect.fail(TransportError.make({ _tag: "NoRoute", method }))
-
-const textOf = (message: JsonRpc.Frame): string | TransportError.TransportError => {
-  try {
-    return JSON.stringify(message)
-  } catch (cause) {
-    return TransportError.make({ _tag: "Unserializable", cause })
-  }
-}
 
 /**
  * A session's connection over HTTP: what its requests bring in, and the streams that lead out. It is idle as long as nobody asks,
@@ -96,10 +87,8 @@ export class HttpServerConnection implements Host {
   send({ last, message, via }: Outbound): Effect.Effect<void, TransportError.TransportError> {
     if (via instanceof PostExchange) return via.say(message, last)
     const stream = this.#standalone
-    if (via !== undefined || stream === undefined || !stream.isOpen) {
-      return noRoute("method" in message ? message.method : undefined)
-    }
-    const text = textOf(message)
+    if (via !== undefined || stream === undefined || !stream.isOpen) return OutgoingFrame.noRoute(message)
+    const text = OutgoingFrame.encode(message)
     return typeof text === "string" ? stream.write(text) : Effect.fail(text)
   }
 

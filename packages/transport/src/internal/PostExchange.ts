@@ -1,7 +1,8 @@
 import { ErrorCode, JsonRpc, McpError } from "@effect-mcp/protocol"
-import * as TransportError from "@effect-mcp/session/TransportError"
+import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import type { Appointment, Attendant } from "./Attendant.ts"
+import * as OutgoingFrame from "./OutgoingFrame.ts"
 import type { OutgoingStream } from "./OutgoingStream.ts"
 import type { StreamReader } from "./StreamReader.ts"
 
@@ -39,16 +40,6 @@ const statusOf = (reply: JsonRpc.Frame, frame: unknown): number => {
 
 /** What those are told whose session ends before they have their reply. */
 const ended = new McpError.McpError({ code: ErrorCode.InternalError, message: "The session has ended" })
-
-const noRoute = (method: string | undefined) => Effect.fail(TransportError.make({ _tag: "NoRoute", method }))
-
-const encode = (message: JsonRpc.Frame): string | TransportError.TransportError => {
-  try {
-    return JSON.stringify(message)
-  } catch (cause) {
-    return TransportError.make({ _tag: "Unserializable", cause })
-  }
-}
 
 /** What an exchange needs of the connection it belongs to. */
 export interface Host {
@@ -145,9 +136,8 @@ export class PostExchange {
 
   /** Says something to whoever sent this. */
   say(message: JsonRpc.Frame, last: boolean): Effect.Effect<void, TransportError.TransportError> {
-    const method = "method" in message ? message.method : undefined
-    if (this.#over) return noRoute(method)
-    const body = encode(message)
+    if (this.#over) return OutgoingFrame.noRoute(message)
+    const body = OutgoingFrame.encode(message)
     if (typeof body !== "string") return Effect.fail(body)
     if (last) this.#refused = "error" in message
     if (this.#stream !== undefined) return this.#write(this.#stream, body, last)
@@ -157,9 +147,11 @@ export class PostExchange {
       const left = this.#left
       this.#end()
       this.#decide({ _tag: "Reply", body, status })
-      return left ? noRoute(method) : Effect.void
+      return left ? OutgoingFrame.noRoute(message) : Effect.void
     }
-    return this.#host.mode === "json" || this.#left ? noRoute(method) : this.#write(this.#open(false), body, last)
+    return this.#host.mode === "json" || this.#left
+      ? OutgoingFrame.noRoute(message)
+      : this.#write(this.#open(false), body, last)
   }
 
   #write(stream: OutgoingStream, body: string, last: boolean): Effect.Effect<void, TransportError.TransportError> {

@@ -72,10 +72,10 @@ const withId = (refusal: Response, frame: unknown): Response => {
 export const make = Effect.fnUntraced(function*(
   admission: Admission,
   responses: PostResponse,
-  options: ConnectionOptions
+  options: ConnectionOptions & { readonly initializeLimitBytes: number }
 ): Effect.fn.Return<ReadonlyMap<string, Serve>, never, SessionHost.SessionHost> {
   const host = yield* SessionHost.SessionHost
-  const { store } = options
+  const { initializeLimitBytes, store } = options
 
   const transport = (id: string) => new HttpTransport(new HttpServerConnection(id, options))
 
@@ -150,7 +150,9 @@ export const make = Effect.fnUntraced(function*(
     { bytes, frame, said }: Posted
   ): Effect.Effect<Response, Response> => {
     if (request.headers["mcp-session-id"] === undefined && isInitialize(frame)) {
-      return open(frame, bytes, principal)
+      return bytes <= initializeLimitBytes
+        ? open(frame, bytes, principal)
+        : Effect.fail(HttpAnswer.refusal(413, `initialize may have ${initializeLimitBytes} bytes`, { id: frame.id }))
     }
     return Effect.flatMapEager(
       Effect.mapErrorEager(sessionOf(request, principal), (refusal) => withId(refusal, frame)),
