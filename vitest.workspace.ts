@@ -11,6 +11,7 @@ export default defineConfig({
     testTimeout: 20_000,
     // Whoever collects the results has little to do meanwhile.
     maxWorkers: "100%",
+    isolate: false,
     projects: packages.map((name) => ({
       extends: true,
       test: {
