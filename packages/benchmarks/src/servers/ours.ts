@@ -1,6 +1,6 @@
 import { Content } from "@effect-mcp/protocol"
 import { ServerSession } from "@effect-mcp/session"
-import { StdioServer } from "@effect-mcp/transport"
+import * as StdioServer from "@effect-mcp/transport/StdioServer"
 import * as Effect from "effect/Effect"
 
 const info = { name: "benchmark", version: "1.0.0" }
