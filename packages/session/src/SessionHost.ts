@@ -24,7 +24,7 @@ import * as ServedSession from "./internal/ServedSession.ts"
 import * as SessionId from "./internal/SessionId.ts"
 import { Timer } from "./internal/Timer.ts"
 import * as Metrics from "./Metrics.ts"
-import type { Principal } from "./Principal.ts"
+import * as Principal from "./Principal.ts"
 import type * as ServerSession from "./ServerSession.ts"
 import type { SessionEvent } from "./SessionEvent.ts"
 import { SessionStore, SessionStoreError, type StoredSession } from "./SessionStore.ts"
@@ -119,7 +119,7 @@ export interface Hosted {
   readonly id: string
   /** What it comes over, in a word. */
   readonly kind: string
-  readonly principal: Principal | undefined
+  readonly principal: Principal.Principal | undefined
   readonly session: ServerSession.Shape
   /** What it was opened over. */
   readonly transport: Transport["Service"]
@@ -145,7 +145,7 @@ export interface OpenOptions {
   /** Default: one that nobody can guess. No other session of the host may have it. */
   readonly id?: string | undefined
   /** To whom it belongs. */
-  readonly principal?: Principal | undefined
+  readonly principal?: Principal.Principal | undefined
   /**
    * What the client has said before, and been answered: the session is told first, and its replies go nowhere.
    */
@@ -162,7 +162,7 @@ export interface RestoreOptions {
   /** What it comes over, in a word. */
   readonly kind: string
   /** Who asks for it. What belongs to somebody else is not there for them. */
-  readonly principal?: Principal | undefined
+  readonly principal?: Principal.Principal | undefined
 }
 
 /**
@@ -372,7 +372,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   // Coming and going
   // ===================================================================================================================
 
-  const refusal = (principal: Principal | undefined): HostFull | undefined => {
+  const refusal = (principal: Principal.Principal | undefined): HostFull | undefined => {
     if (draining) return new HostFull({ scope: "draining", limit: 0 })
     if (sessions.size + arriving.size >= limit) return new HostFull({ scope: "host", limit })
     return principal !== undefined && (perPrincipal.get(principal.id) ?? 0) >= limitPerPrincipal
@@ -380,7 +380,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       : undefined
   }
 
-  const count = (principal: Principal | undefined, change: 1 | -1) => {
+  const count = (principal: Principal.Principal | undefined, change: 1 | -1) => {
     if (principal === undefined) return
     const left = (perPrincipal.get(principal.id) ?? 0) + change
     if (left === 0) perPrincipal.delete(principal.id)
@@ -586,7 +586,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
         if (hosted.phase === "Live") next = Math.min(next, look(hosted, at))
       }
       if (store !== undefined && sessions.size > 0) {
-        if (time >= tellAt && telling?.pollUnsafe() !== null) {
+        if (time >= tellAt && (telling === undefined || telling.pollUnsafe() !== undefined)) {
           tellAt = time + tellingMillis
           telling = fork(tell(store))
         }
@@ -637,7 +637,8 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     Effect.suspend(() => {
       const hosted = sessions.get(id)
       if (hosted !== undefined || store === undefined) {
-        return Effect.succeed(hosted?.phase === "Live" ? hosted : undefined)
+        const isTheirs = hosted?.phase === "Live" && Principal.isSame(hosted.principal, options.principal)
+        return Effect.succeed(isTheirs ? hosted : undefined)
       }
       const key = JSON.stringify([id, options.principal?.id])
       const begun = restoring.get(key)

@@ -223,6 +223,45 @@ describe("a session that is restored", () => {
       assert.strictEqual((yield* shape.health).sessions, 0)
     }).pipe(quiet))
 
+  it.effect("is not there for anybody else where it lives, either", () =>
+    Effect.gen(function*() {
+      const { service } = store()
+      const shape = yield* host(handlers).pipe(withStore(service))
+      const { hosted } = yield* settle(shape, { id: "kept", principal: { id: "ada" } })
+      const { server } = yield* MemoryTransport.make()
+      assert.isUndefined(yield* shape.restore("kept", server, { kind: "memory", principal: { id: "bob" } }))
+      assert.strictEqual(yield* shape.restore("kept", server, asked), hosted)
+    }))
+
+  it.effect("law 12: a store that takes longer than a minute to hear of all is not told by twice as many", () =>
+    Effect.gen(function*() {
+      const { service } = store()
+      let telling = 0
+      let most = 0
+      let answers = false
+      const slow = {
+        ...service,
+        touch: () =>
+          Effect.onExit(
+            Effect.suspend(() => {
+              most = Math.max(most, ++telling)
+              return answers ? Effect.void : Effect.never
+            }),
+            () => Effect.sync(() => void telling--)
+          )
+      }
+      const shape = yield* host(handlers).pipe(withStore(slow))
+      const all = yield* Effect.forEach(Array.from({ length: 260 }), () => settle(shape))
+      yield* Effect.forEach(all, ({ hosted }) => shape.remember(hosted, opening))
+      for (let step = 0; step < 15; step++) {
+        for (const { hosted } of all) hosted.touch()
+        yield* TestClock.adjust("10 seconds")
+      }
+      answers = true
+      yield* TestClock.adjust("2 minutes")
+      assert.strictEqual(most, 16)
+    }).pipe(quiet))
+
   it.effect("is remembered with when it was used, at most once a minute", () =>
     Effect.gen(function*() {
       const { calls, kept, service } = store()
