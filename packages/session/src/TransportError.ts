@@ -16,7 +16,7 @@ import * as Formatter from "effect/Formatter"
  * - `Unserializable`: the message is not JSON (a `bigint`, a cycle); only this message is lost.
  * - `NoRoute`: no stream to the peer is open that may carry this message; only this message is lost.
  * - `ExchangeEnded`: the stream of one request ended without a response, or was lost; only that request is, and the peer may have
- *   carried it out. `cause` is what ended it, if anything is known.
+ *   carried it out. `cause` is what ended it, if anything is known; so it is of an answer that says that the peer has failed.
  * - `Rejected`: the peer took this message for none of its business, with the HTTP status that says why; it did not carry it out.
  * - `Unauthenticated`: the peer wants to know who asks; `challenge` is what it says about how (`WWW-Authenticate`).
  * - `SessionLost`: the peer knows nothing of this session any more, and there is no going on with another.

@@ -217,7 +217,9 @@ export class Outbox {
 
   /** Forgets a lane in which nothing is any more. */
   #drop(lane: Lane, { outbound: { via } }: Entry): void {
-    if (lane.sending === undefined && lane.waiting.size === 0) this.#lanes?.delete(this.#wayOf(via))
+    const way = this.#wayOf(via)
+    // The way that all take is taken again and again.
+    if (way !== this.#session && lane.sending === undefined && lane.waiting.size === 0) this.#lanes?.delete(way)
   }
 
   #makeReady(lane: Lane): void {

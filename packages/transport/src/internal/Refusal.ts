@@ -62,6 +62,12 @@ export const read = (answer: Answer): Effect.Effect<Refusal> =>
     }
   })
 
+/** What a server says that has not begun: it knows no such method, has no time, or does not speak this HTTP. */
+const notBegun: ReadonlySet<number> = new Set([501, 503, 505])
+
+/** Does it say that the message was not carried out? A server that failed, or a proxy that lost one, may have been at it. */
+export const saysNotTaken = ({ status }: Refusal): boolean => status < 500 || notBegun.has(status)
+
 /**
  * The refusal as the response to this request, if it is a JSON-RPC error about it or about none. Under an id that is none, nobody
  * could take it for a response.

@@ -234,7 +234,10 @@ const open = Effect.fnUntraced(function*(
       if (!isAccepted(answer)) {
         const refusal = yield* Refusal.read(answer)
         const response = Refusal.responseTo(message.id, refusal)
-        if (response === undefined) return yield* Refusal.error(refusal)
+        if (response === undefined) {
+          const error = Refusal.error(refusal)
+          return yield* Refusal.saysNotTaken(refusal) ? error : endedBecause(error)
+        }
         return deliver({ frame: Result.succeed(response), bytes: refusal.bytes })
       }
       if (message.method === "initialize") identity = adopt(answer)

@@ -1,3 +1,4 @@
+import { TransportError } from "@effect-mcp/session"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { inspect } from "node:util"
@@ -45,7 +46,7 @@ it.live("another refusal carries its status, the beginning of what it says, and 
         case 2:
           return reply.raw(429, { "retry-after": new Date(0).toUTCString() }, "{\"half\":")
         default:
-          return reply.raw(500, { "retry-after": "soon" }, "")
+          return reply.raw(403, { "retry-after": "soon" }, "")
       }
     })
     assert.deepStrictEqual(yield* reasonOf(ask(request(1))), {
@@ -62,16 +63,31 @@ it.live("another refusal carries its status, the beginning of what it says, and 
     })
     assert.deepStrictEqual(yield* reasonOf(ask(request(3))), {
       _tag: "Rejected",
-      status: 500,
+      status: 403,
       problem: "it does not say why",
       retryAfterMillis: undefined
     })
   }))
 
+it.live("[law 1] a server that failed, or a proxy that lost one, may have carried the request out", () =>
+  Effect.gen(function*() {
+    const { request: ask } = yield* connected((received, reply) => reply.raw(Number(idOf(received)), {}, "oh"))
+    for (const status of [500, 502, 504, 520]) {
+      const reason = yield* reasonOf(ask(request(status)))
+      const cause = reason._tag === "ExchangeEnded" && reason.cause instanceof TransportError.TransportError
+        ? reason.cause.reason
+        : undefined
+      assert.deepStrictEqual(cause, { _tag: "Rejected", status, problem: "oh", retryAfterMillis: undefined })
+    }
+    for (const status of [400, 429, 501, 503]) {
+      assert.strictEqual((yield* reasonOf(ask(request(status))))._tag, "Rejected")
+    }
+  }))
+
 it.live("a refusal whose body never ends, or is endless, is one all the same", () =>
   Effect.gen(function*() {
     const { leave, peer, request: ask } = yield* connected((received, reply) =>
-      reply.raw(500, {}, idOf(received) === 1 ? "because" : "x".repeat(1_000_000), false)
+      reply.raw(403, {}, idOf(received) === 1 ? "because" : "x".repeat(1_000_000), false)
     )
     const first = yield* reasonOf(ask(request(1)))
     assert.isTrue(first._tag === "Rejected" && first.problem === "because")
