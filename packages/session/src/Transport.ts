@@ -158,6 +158,8 @@ export interface Connection {
   readonly request?: (message: JsonRpc.Request) => Effect.Effect<void, TransportError>
   /** The handshake is done; from now on the transport may say so in its headers. */
   readonly established?: (profile: Profile.Profile) => void
+  /** The session has come to its end for this reason, and closes the scope of the connection next. */
+  readonly closing?: (reason: CloseReason.CloseReason) => void
 }
 
 /**

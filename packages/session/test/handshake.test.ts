@@ -54,4 +54,25 @@ describe("both sides' transports", () => {
       }))
       assert.strictEqual(told, 0)
     }))
+
+  it.effect("are told why their session ends, once, before their scope closes", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const told: Array<string> = []
+      const telling = (who: string, end: Transport.Transport["Service"]): Transport.Transport["Service"] => ({
+        connect: Effect.gen(function*() {
+          const connection = yield* end.connect
+          yield* Effect.addFinalizer(() => Effect.sync(() => told.push(`${who} closes`)))
+          return { ...connection, closing: ({ _tag }) => void told.push(`${who}: ${_tag}`) }
+        })
+      })
+      const server = yield* ServerSession.make({}, { info: { name: "s", version: "1" } }).pipe(
+        Effect.provideService(Transport.Transport, telling("server", pair.server))
+      )
+      const session = yield* client(telling("client", pair.client))
+      yield* session.close
+      yield* server.closed
+      assert.deepStrictEqual(told.filter((line) => line.startsWith("client")), ["client: Requested", "client closes"])
+      assert.deepStrictEqual(told.filter((line) => line.startsWith("server")), ["server: PeerEnded", "server closes"])
+    }))
 })

@@ -12,7 +12,6 @@ import { EventStore } from "@effect-mcp/session/EventStore"
 import type * as Handlers from "@effect-mcp/session/Handlers"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
-import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -25,9 +24,9 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import { createServer, type Server } from "node:http"
 import * as Attendant from "./internal/Attendant.ts"
 import * as HttpAdmission from "./internal/HttpAdmission.ts"
+import * as NodeListener from "./internal/NodeListener.ts"
 import * as PostResponse from "./internal/PostResponse.ts"
 import * as SessionfulEndpoint from "./internal/SessionfulEndpoint.ts"
 import * as SessionlessEndpoint from "./internal/SessionlessEndpoint.ts"
@@ -259,42 +258,6 @@ export interface NodeOptions extends Options {
   readonly path?: HttpRouter.PathInput | undefined
 }
 
-/** How long clients have to take the last that is said to them. */
-const lastWordsMillis = 2000
-
-/** Whoever takes nothing does not keep the server from going. */
-const layerCut = (server: Server): Layer.Layer<never> =>
-  Layer.effectDiscard(Effect.addFinalizer(() =>
-    Effect.sync(() => {
-      const timer = setTimeout(() => server.closeAllConnections(), lastWordsMillis)
-      server.once("close", () => clearTimeout(timer))
-    })
-  ))
-
-/** Listens on Node, for what is given the means to cut off its clients when it goes. */
-const listening = <A, R>(
-  { host, port }: Pick<NodeOptions, "host" | "port">,
-  serving: (cut: Layer.Layer<never>) => Layer.Layer<A, never, R>
-) =>
-  Layer.unwrap(Effect.sync(() => {
-    const server = createServer()
-    return Layer.provideMerge(
-      serving(layerCut(server)),
-      NodeHttpServer.layerServer(() => server, { port, host: host ?? "127.0.0.1" })
-    )
-  }))
-
-/** Serves these routes. What is built last goes first: `ending` has ended before the server waits for its connections to. */
-const serving = <R, RE>(
-  routes: Layer.Layer<never, never, R>,
-  cut: Layer.Layer<never>,
-  ending: Layer.Layer<never, never, RE>
-) =>
-  ending.pipe(
-    Layer.provideMerge(cut),
-    Layer.provideMerge(HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }))
-  )
-
 /**
  * A server of its own, on Node: it listens while the Layer is there. When it goes, its host lets nobody in any more and ends all
  * sessions, then their responses end, and then it stops to listen. `HttpServer` in its context says where it listens.
@@ -320,9 +283,9 @@ const serving = <R, RE>(
 export const layerNode = (
   options: NodeOptions
 ): Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost> =>
-  listening(
+  NodeListener.listening(
     options,
-    (cut) => serving(layer(options.path ?? "/mcp", options), cut, Layer.fresh(SessionHost.layerDrain))
+    (cut) => NodeListener.serving(layer(options.path ?? "/mcp", options), cut, Layer.fresh(SessionHost.layerDrain))
   )
 
 /**
@@ -443,11 +406,11 @@ export const layerNodeSessionless = <const H extends Handlers.Handlers<"client",
   handlers: H & Handlers.Only<H, "client">,
   options: SessionlessOptions<R> & Omit<NodeOptions, keyof Options>
 ): Layer.Layer<HttpServer, ServeError, ServicesOf<H, R>> =>
-  listening(
+  NodeListener.listening(
     options,
     (cut) =>
       Layer.unwrap(Effect.map(sessionless<H, R>(handlers, options), ({ drain, handle }) =>
-        serving(
+        NodeListener.serving(
           HttpRouter.add("*", options.path ?? "/mcp", handle),
           cut,
           Layer.effectDiscard(Effect.addFinalizer(() => drain))

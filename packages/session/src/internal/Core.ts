@@ -332,6 +332,7 @@ export class Core<S extends State> {
       outbox.stop()
       timer.stop()
       this.#reader?.interruptUnsafe()
+      this.connection.closing?.(reason)
       yield* Scope.close(this.#connectionScope, Exit.void)
       if (this.#reader !== undefined && this.#reader.pollUnsafe() === undefined) {
         yield* within(Fiber.await(this.#reader), cleanupMillis)
