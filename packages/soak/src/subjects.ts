@@ -1,0 +1,15 @@
+/** All that is soaked. */
+import type { Subject } from "./Subject.ts"
+import { memory, memoryStreams } from "./subjects/memory.ts"
+import { sessionless } from "./subjects/sessionless.ts"
+import { stdio } from "./subjects/stdio.ts"
+import { streamableHttp, streamableHttpStored } from "./subjects/streamableHttp.ts"
+
+export const subjects: ReadonlyArray<Subject> = [
+  memory,
+  memoryStreams,
+  stdio,
+  streamableHttp,
+  streamableHttpStored,
+  sessionless
+]
