@@ -31,9 +31,13 @@ export interface Options {
 }
 
 /** What a POST has brought. */
-export interface Posted {
+export interface Brought {
   readonly frame: unknown
   readonly bytes: number
+}
+
+/** What a POST has brought, and says of it. */
+export interface Posted extends Brought {
   /** The revision that it says it is in, if it says one. */
   readonly said: Revision.Revision | undefined
 }
@@ -49,6 +53,8 @@ export interface Admission {
     request: HttpServerRequest
   ) => Effect.Effect<Response>
   /** The one message, or batch, that a POST brings. */
+  readonly brought: (request: HttpServerRequest) => Effect.Effect<Brought, Response>
+  /** The same, of a POST that is answered with what is said to it. */
   readonly posted: (request: HttpServerRequest) => Effect.Effect<Posted, Response>
   /** What else a request for a stream of events says: its revision. */
   readonly listening: (request: HttpServerRequest) => Effect.Effect<Revision.Revision | undefined, Response>
@@ -66,6 +72,8 @@ const corsHeaders = {
 const exposed = "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after"
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+const notJson = HttpAnswer.refusal(415, "Content-Type must be application/json")
 
 const frameOf = (bytes: ArrayBuffer): { readonly frame: unknown } | undefined => {
   try {
@@ -114,26 +122,29 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
             : HttpAnswer.refusal(400, "The body could not be read", { code: ErrorCode.ParseError })
       )
 
-  const read = (bytes: ArrayBuffer, said: Revision.Revision | undefined): Effect.Effect<Posted, Response> => {
+  const read = (bytes: ArrayBuffer): Effect.Effect<Brought, Response> => {
     const parsed = frameOf(bytes)
     if (parsed === undefined) return Effect.fail(HttpAnswer.refusal(400, "Parse error", { code: ErrorCode.ParseError }))
     const { frame } = parsed
     return Array.isArray(frame) && frame.length > batchLimit
       ? Effect.fail(HttpAnswer.refusal(400, `A batch may have ${batchLimit} messages`))
-      : Effect.succeed({ frame, bytes: bytes.byteLength, said })
+      : Effect.succeed({ frame, bytes: bytes.byteLength })
   }
+
+  const brought: Admission["brought"] = (request) =>
+    MediaTypes.isJson(request.headers["content-type"])
+      ? Effect.flatMap(bodyOf(request), read)
+      : Effect.fail(notJson)
 
   const posted: Admission["posted"] = (request) => {
     const { accept, "content-type": contentType } = request.headers
     if (!MediaTypes.accepts(accept, "application/json") || !MediaTypes.accepts(accept, "text/event-stream")) {
       return Effect.fail(HttpAnswer.refusal(406, "Accept must list application/json and text/event-stream"))
     }
-    if (!MediaTypes.isJson(contentType)) {
-      return Effect.fail(HttpAnswer.refusal(415, "Content-Type must be application/json"))
-    }
+    if (!MediaTypes.isJson(contentType)) return Effect.fail(notJson)
     return Effect.flatMapEager(
       revision(request),
-      (said) => Effect.flatMap(bodyOf(request), (bytes) => read(bytes, said))
+      (said) => Effect.map(brought(request), ({ bytes, frame }) => ({ frame, bytes, said }))
     )
   }
 
@@ -170,5 +181,5 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
       : Effect.map(served(), (response) => HttpServerResponse.setHeaders(response, cors))
   }
 
-  return { admit, posted, listening, revision }
+  return { admit, brought, posted, listening, revision }
 })
