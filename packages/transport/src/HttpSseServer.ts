@@ -20,6 +20,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Attendant from "./internal/Attendant.ts"
 import * as HttpAdmission from "./internal/HttpAdmission.ts"
+import * as HttpAnswer from "./internal/HttpAnswer.ts"
 import * as HttpSseEndpoints from "./internal/HttpSseEndpoints.ts"
 import { messagesPath } from "./internal/messagesPath.ts"
 import * as NodeListener from "./internal/NodeListener.ts"
@@ -152,11 +153,12 @@ export const make = Effect.fnUntraced(function*(
     endpoint: ({ originalUrl }) => endpoint ?? messagesOf(originalUrl),
     initializeLimitBytes: options.initializeLimitBytes ?? 64 * 1024
   })
-  const both = new Map([...stream, ...messages])
+  const admitting = (methods: typeof stream) => (request: HttpServerRequest) =>
+    admission.admit(methods, request, (problem, headers) => HttpAnswer.plain(405, problem, headers))
   return {
-    stream: (request) => admission.admit(stream, request),
-    messages: (request) => admission.admit(messages, request),
-    both: (request) => admission.admit(both, request)
+    stream: admitting(stream),
+    messages: admitting(messages),
+    both: admitting(new Map([...stream, ...messages]))
   }
 })
 

@@ -21,6 +21,9 @@ export type Serve = (
   principal: Principal | undefined
 ) => Effect.Effect<Response, Response>
 
+/** How a method is refused that is not served, for this reason and with these headers. */
+export type Unserved = (problem: string, headers: HttpAnswer.Headers) => Response
+
 /** Who and what is let in. */
 export interface Options {
   /** Names that the server is known by; `undefined` where its address says what they may be. */
@@ -47,10 +50,11 @@ export interface Posted extends Brought {
  * it is what HTTP and the protocol make of a request. It is the same with sessions and without.
  */
 export interface Admission {
-  /** Lets requests of these methods in, as far as they may come; the others are answered with 405. */
+  /** Lets requests of these methods in, as far as they may come; the others are answered with 405, in the form given. */
   readonly admit: (
     methods: ReadonlyMap<string, Serve>,
-    request: HttpServerRequest
+    request: HttpServerRequest,
+    unserved?: Unserved
   ) => Effect.Effect<Response>
   /** The one message, or batch, that a POST brings. */
   readonly brought: (request: HttpServerRequest) => Effect.Effect<Brought, Response>
@@ -72,6 +76,8 @@ const corsHeaders = {
 const exposed = "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after"
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+const unservedInJson: Unserved = (problem, headers) => HttpAnswer.refusal(405, problem, { headers })
 
 const notJson = HttpAnswer.refusal(415, "Content-Type must be application/json")
 
@@ -160,7 +166,7 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
         (principal) => serve(request, principal)
       )
 
-  const admit: Admission["admit"] = (methods, request) => {
+  const admit: Admission["admit"] = (methods, request, unserved = unservedInJson) => {
     const { headers, method } = request
     const { host, origin } = headers
     // Web standards and HTTP/2 know it by the URL alone.
@@ -169,7 +175,7 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
     if (problem !== undefined) return Effect.succeed(HttpAnswer.refusal(403, problem))
     const allowed = () => Array.from(methods.keys()).join(", ")
     const serve: Serve = methods.get(method) ??
-      (() => Effect.fail(HttpAnswer.refusal(405, `${method} is not served here`, { headers: { allow: allowed() } })))
+      (() => Effect.fail(unserved(`${method} is not served here`, { allow: allowed() })))
     const served = () => Effect.catch(identified(serve, request), Effect.succeed)
     if (origin === undefined) return served()
     // A page: its browser wants to be told that it may.

@@ -46,6 +46,8 @@ const leaving = HttpAnswer.overloaded("The server is about to go", undefined)
 
 const unknownSession = HttpAnswer.refusal(404, "There is no session with this id")
 
+const unnamed = HttpAnswer.plain(400, `The query must name the session: ${parameter}`)
+
 const accepted = HttpAnswer.empty(202)
 
 /** What serves the requests that were let in, by their methods. */
@@ -101,10 +103,12 @@ export const make = Effect.fnUntraced(function*(
 
   const post: Serve = (request, principal) => {
     const id = sessionIn(request.url)
-    if (id === null) return Effect.fail(HttpAnswer.refusal(400, `The query must name the session: ${parameter}`))
+    if (id === null) return Effect.fail(unnamed)
     return Effect.flatMap(admission.brought(request), ({ bytes, frame }): Effect.Effect<Response, Response> => {
       if (bytes > initializeLimitBytes && isInitialize(frame)) {
-        return Effect.fail(HttpAnswer.refusal(413, `initialize may have ${initializeLimitBytes} bytes`, { id: frame.id }))
+        return Effect.fail(
+          HttpAnswer.refusal(413, `initialize may have ${initializeLimitBytes} bytes`, { id: frame.id })
+        )
       }
       const hosted = host.find(id)
       if (hosted === undefined) return missing
