@@ -37,25 +37,28 @@ const serving = (
     return { ...Context.get(made, Transport.Transport), host: Context.get(server, SessionHost.SessionHost), proxy }
   })
 
+const stall: TransportLaws.Faults<Served> = {
+  stall: {
+    begin: ({ proxy }) => Effect.sync(proxy.stall),
+    end: ({ proxy }) => Effect.sync(proxy.recover)
+  }
+}
+
 const subject: Omit<TransportLaws.Subject<Served>, "serve"> = {
   runs: 10,
   ended: ({ host }) => eventually(Effect.map(host.sessions, (sessions) => sessions.length === 0)),
-  faults: {
-    stall: {
-      begin: ({ proxy }) => Effect.sync(proxy.stall),
-      end: ({ proxy }) => Effect.sync(proxy.recover)
-    },
-    cut: ({ proxy }) => Effect.sync(proxy.cut)
-  }
+  faults: stall
 }
 
 const older = HttpSseServer.layerNode({ port: 0 })
 
 TransportLaws.suite("HTTP+SSE", {
   ...subject,
+  faults: { ...stall, cut: ({ proxy }) => Effect.sync(proxy.cut) },
   serve: serving(older, (url) => HttpSseClient.layerNode({ url: `${url}/sse` }))
 })
 
+// Before the first word there is no connection yet that could break off.
 TransportLaws.suite("HTTP+SSE, to which a client falls back", {
   ...subject,
   form: "StreamPerRequest",
@@ -66,7 +69,6 @@ TransportLaws.suite("Streamable HTTP, with a client that would fall back", {
   ...subject,
   form: "StreamPerRequest",
   sessionFirst: true,
-  faults: { ...subject.faults?.stall === undefined ? {} : { stall: subject.faults.stall } },
   serve: serving(
     StreamableHttpServer.layerNode({ port: 0 }),
     (url) => HttpFallbackClient.layerNode({ url: `${url}/mcp`, reconnect: { initial: "10 millis" } })
