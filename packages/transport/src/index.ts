@@ -5,6 +5,9 @@
  */
 export * as Authentication from "./Authentication.ts"
 export * as EventStreamFraming from "./EventStreamFraming.ts"
+export * as HttpFallbackClient from "./HttpFallbackClient.ts"
+export * as HttpSseClient from "./HttpSseClient.ts"
+export * as HttpSseServer from "./HttpSseServer.ts"
 export * as LineFraming from "./LineFraming.ts"
 export * as StdioClient from "./StdioClient.ts"
 export * as StdioServer from "./StdioServer.ts"
