@@ -8,6 +8,8 @@ export interface TcpProxy {
   /** Takes no bytes of clients any more, and gives them none. */
   readonly stall: () => void
   readonly recover: () => void
+  /** Breaks off the connections that there are. */
+  readonly cut: () => void
   /** How many clients are connected. */
   readonly connections: () => number
 }
@@ -54,6 +56,7 @@ export const make = (target: number): Effect.Effect<TcpProxy, Error, Scope.Scope
             stalled = false
             all((socket) => socket.resume())
           },
+          cut: () => all((socket) => socket.destroy()),
           connections: () => pairs.size,
           close: () => {
             listener.close()
