@@ -33,6 +33,7 @@ const adapters: Readonly<Record<string, string>> = {
   "effect/http/*": "packages/transport/src/*",
   "effect/ByteSize": "packages/transport/src/internal/HttpAdmission.ts",
   "effect/net/*": "packages/transport/src/internal/HttpScreening.ts",
+  "effect/socket/*": "packages/transport/src/*",
   "effect/Arbitrary": "packages/testing/src/*",
   "effect/testing/*": "packages/testing/src/*"
 }
