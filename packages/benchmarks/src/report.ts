@@ -3,6 +3,7 @@ import type * as memory from "./memory.ts"
 import * as startup from "./startup.ts"
 import * as stdio from "./stdio.ts"
 import { format } from "./table.ts"
+import * as webSocket from "./webSocket.ts"
 
 const compiledName = (peer: string): string => `${peer}, schemas compiled`
 
@@ -103,6 +104,13 @@ export const ofStdio = (results: stdio.Results): string =>
   [
     "tools/call of stdio servers under a load of bare lines; median (middle half)",
     widths(results, stdio.bases, (name) => name.startsWith("Effect MCP"))
+  ].join("\n\n")
+
+/** Calls of servers over WebSocket. */
+export const ofWebSocket = (results: webSocket.Results): string =>
+  [
+    "tools/call of WebSocket servers under a load of bare messages; median (middle half)",
+    widths(results, [webSocket.floor], (name) => name.startsWith("Effect MCP"))
   ].join("\n\n")
 
 /** The start of stdio servers. */

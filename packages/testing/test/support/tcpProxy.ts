@@ -14,8 +14,6 @@ export interface TcpProxy {
   readonly connections: () => number
   /** How many lines of clients it has passed on. */
   readonly lines: () => number
-  /** Lets go of every connection. */
-  readonly cut: () => void
   /** Ends what it passes on to the server, behind what it has passed on, and goes on to pass on what comes back. */
   readonly endToServer: () => void
   /** Passes these bytes on as if a client had sent them, or the server. */
@@ -76,7 +74,6 @@ export const make = (target: number | string, at?: string): Effect.Effect<TcpPro
           cut: () => all((socket) => socket.destroy()),
           connections: () => pairs.size,
           lines: () => lines,
-          cut: () => all((socket) => socket.destroy()),
           endToServer: () => pairs.forEach(([, server]) => server.end()),
           writeToServer: (bytes) => pairs.forEach(([, server]) => server.write(bytes)),
           writeToClient: (bytes) => pairs.forEach(([client]) => client.write(bytes)),
