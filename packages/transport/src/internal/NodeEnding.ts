@@ -1,6 +1,10 @@
 /** How a socket of Node comes to its end. */
 import * as Effect from "effect/Effect"
 import type { Socket } from "node:net"
+import { atMost } from "./nativeTime.ts"
+
+/** How long a peer that has been told of the end may take to end its own side. */
+const answeredWithin = "500 millis"
 
 /** Waits until the socket is no more. */
 const gone = (socket: Socket): Effect.Effect<void> =>
@@ -15,6 +19,18 @@ const gone = (socket: Socket): Effect.Effect<void> =>
 const written = (socket: Socket): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     socket.end(() => resume(Effect.void))
+  })
+
+/**
+ * Waits until the peer has ended its side, too. A socket that is let go while something comes in is reset by the system, and the peer
+ * would see that instead of the end, and over TCP not even what was written before.
+ */
+const answered = (socket: Socket): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    if (socket.readableEnded) return resume(Effect.void)
+    const onEnd = () => resume(Effect.void)
+    socket.once("end", onEnd)
+    return Effect.sync(() => socket.off("end", onEnd))
   })
 
 /** Throws away what comes meanwhile: a peer that waits for us to read reads nothing itself. */
@@ -33,8 +49,14 @@ const discarding = <A>(socket: Socket, effect: Effect.Effect<A>): Effect.Effect<
   )
 
 /**
- * Waits until what was taken is with the system, its end included, or until the socket is no more. The caller sets the bound, and lets
- * go of the socket.
+ * Waits until what was taken is with the system, its end included, and the peer has ended its side, too, or has not for a while; or
+ * until the socket is no more. The caller sets the bound, and lets go of the socket.
  */
 export const finished = (socket: Socket, taken: Effect.Effect<void>): Effect.Effect<void> =>
-  Effect.raceFirst(gone(socket), discarding(socket, Effect.andThen(taken, written(socket))))
+  Effect.raceFirst(
+    gone(socket),
+    discarding(
+      socket,
+      taken.pipe(Effect.andThen(written(socket)), Effect.andThen(atMost(answered(socket), answeredWithin)))
+    )
+  )
