@@ -23,9 +23,12 @@ export type Way = "direct" | "relayed"
 
 /** What both sides are to see of an ending. */
 export interface Expected {
-  /** Why the client's session ends. `Requested` also where it cannot know that the server's has ended, and is closed in the end. */
-  readonly client: Reason
-  /** Why the server's session ends, or why it may where that is a race; nothing where nobody is left to say, or there was none. */
+  /**
+   * Why the client's session ends, or why it may where that is a race. `Requested` also where it cannot know that the server's has
+   * ended, and is closed in the end.
+   */
+  readonly client: Reason | ReadonlyArray<Reason>
+  /** Why the server's session ends, likewise; nothing where nobody is left to say, or there was none. */
   readonly server: Reason | ReadonlyArray<Reason> | undefined
   /** Default `patient`. */
   readonly terms?: Terms

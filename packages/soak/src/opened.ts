@@ -1,4 +1,5 @@
 /** What endings have in common: a session that is used, and comes to its end. */
+import { CloseReason } from "@effect-mcp/protocol"
 import { ClientSession, Transport } from "@effect-mcp/session"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -14,10 +15,10 @@ import { type Unexpected, unexpected } from "./Unexpected.ts"
 export const check = (isSo: boolean, otherwise: () => string): Effect.Effect<void, Unexpected> =>
   isSo ? Effect.void : Effect.suspend(() => Effect.fail(unexpected(otherwise())))
 
-const checkReason = (side: string, reason: Reason, expected: Expected["server"]) =>
+const checkReason = (side: string, reason: Reason, expected: Expected["client" | "server"], said = "") =>
   check(
     [expected].flat().includes(reason),
-    () => `the ${side}'s session ended as ${reason}, not as ${[expected].flat().join(" or ")}`
+    () => `the ${side}'s session ended as ${reason}, not as ${[expected].flat().join(" or ")}${said}`
   )
 
 /** Shakes hands over a line. */
@@ -80,7 +81,7 @@ export const ended = Effect.fnUntraced(function*(opened: Opened) {
   const { farSide, leave, occasion: { expected }, session } = opened
   if (expected.client === "Requested") yield* leave
   const reason = yield* session.closed
-  yield* checkReason("client", reason._tag, expected.client)
+  yield* checkReason("client", reason._tag, expected.client, `: ${CloseReason.describe(reason)}`)
   yield* leave
   const { sent, served } = yield* session.inFlight
   yield* check(sent === 0 && served === 0, () => `${sent} requests wait and ${served} are served after the end`)

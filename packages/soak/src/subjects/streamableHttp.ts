@@ -1,5 +1,5 @@
 /** Streamable HTTP with sessions: as they are, and with stores of events and sessions behind them. */
-import { EventStore, SessionHost, SessionStore } from "@effect-mcp/session"
+import { EventStore, SessionStore } from "@effect-mcp/session"
 import { StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -7,20 +7,10 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as CountingEventStore from "../CountingEventStore.ts"
 import * as CountingSessionStore from "../CountingSessionStore.ts"
-import * as Hosted from "../Hosted.ts"
-import type { Counts, Server, Subject, Terms } from "../Subject.ts"
-import * as Http from "./http.ts"
-import { transportOf } from "./transportOf.ts"
+import type { Subject } from "../Subject.ts"
+import * as HostedHttp from "./hostedHttp.ts"
 
-/** What a server may stand on, and how full it is. */
-interface Stores {
-  readonly layer: Layer.Layer<never>
-  readonly tables: () => Counts
-}
-
-const none: Effect.Effect<Stores> = Effect.succeed({ layer: Layer.empty, tables: () => ({}) })
-
-const both: Effect.Effect<Stores, never, Scope.Scope> = Effect.gen(function*() {
+const stores: Effect.Effect<HostedHttp.Stores, never, Scope.Scope> = Effect.gen(function*() {
   const events = yield* CountingEventStore.make
   const sessions = yield* CountingSessionStore.make
   return {
@@ -33,37 +23,17 @@ const both: Effect.Effect<Stores, never, Scope.Scope> = Effect.gen(function*() {
   }
 })
 
-const start =
-  (stores: typeof none | typeof both, port = 0) => (terms: Terms): Effect.Effect<Server, unknown, Scope.Scope> =>
-    Effect.gen(function*() {
-      const { layer, tables } = yield* stores
-      const context = yield* Layer.build(Layer.fresh(
-        // A request that its client has left behind is not served for much longer.
-        StreamableHttpServer.layerNode({ port, unattended: "500 millis", retry: "20 millis" }).pipe(
-          Layer.provideMerge(Hosted.layer(terms)),
-          Layer.provideMerge(layer)
-        )
-      ))
-      const host = Context.get(context, SessionHost.SessionHost)
-      const bound = yield* Http.portOf(context)
-      return {
-        dial: (client, way) =>
-          Effect.gen(function*() {
-            const { port, relay } = yield* Http.reach(bound, way)
-            const transport = yield* transportOf(
-              StreamableHttpClient.layerNode({
-                url: `http://127.0.0.1:${port}/mcp`,
-                // A session whose stream is read is not idle.
-                standalone: terms !== "idle",
-                reconnect: { initial: "20 millis", attempts: 3 }
-              })
-            )
-            return { transport, farSide: Hosted.farSide(host, client), ...Http.faultsOf(relay) }
-          }),
-        tables: Effect.map(Hosted.tables(host), (counts) => ({ ...counts, ...tables() })),
-        again: start(stores, bound)
-      }
+const halves: HostedHttp.Halves = {
+  // A request that its client has left behind is not served for much longer.
+  server: (port) => StreamableHttpServer.layerNode({ port, unattended: "500 millis", retry: "20 millis" }),
+  client: (port, terms) =>
+    StreamableHttpClient.layerNode({
+      url: `http://127.0.0.1:${port}/mcp`,
+      // A session whose stream is read is not idle.
+      standalone: terms !== "idle",
+      reconnect: { initial: "20 millis", attempts: 3 }
     })
+}
 
 // A client hears of the end of its session when it asks for something next.
 const endings = {
@@ -87,7 +57,7 @@ export const streamableHttp: Subject = {
   name: "http",
   weight: 20,
   concurrency: 96,
-  start: start(none),
+  start: HostedHttp.start(halves),
   endings,
   survives: true
 }
@@ -96,7 +66,7 @@ export const streamableHttpStored: Subject = {
   name: "http-stored",
   weight: 15,
   concurrency: 96,
-  start: start(both),
+  start: HostedHttp.start({ ...halves, stores }),
   endings,
   survives: true
 }
