@@ -72,7 +72,7 @@ export interface Subject {
   readonly name: string
   /** How many of the sessions are over it, beside the others. */
   readonly weight: number
-  /** How many of its sessions there are at a time. */
+  /** How many of its sessions there are at a time, beside those that wait for something to expire. */
   readonly concurrency: number
   readonly start: (terms: Terms) => Effect.Effect<Server, unknown, Scope.Scope>
   /** The endings that its sessions can come to. */

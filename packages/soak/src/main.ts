@@ -2,9 +2,9 @@
  * Opens and ends sessions over every transport in every way there is, many thousands of them, and looks again and again whether anything
  * is left of them. Fails if anything is, or if the heap grows.
  *
- * `--sessions 20000` is how many there are, `--rounds 40` how often it is looked, `--seed 1` decides what becomes of each, `--only http`
- * runs those over one transport (and may be said more than once), `--out folder` is where the drawing and the samples go. `--leak 1024`
- * leaks that many bytes for each session on purpose, to see that this is found.
+ * `--sessions 20000` is how many there are, `--rounds 30` how often it is looked, `--seed 1` decides what becomes of each, `--only http`
+ * runs those over one transport and `--ending leave` those that end in one way (both may be said more than once), `--out folder` is where
+ * the drawing and the samples go. `--leak 1024` leaks that many bytes for each session on purpose, to see that this is found.
  */
 import * as Effect from "effect/Effect"
 import { mkdirSync, writeFileSync } from "node:fs"
@@ -18,7 +18,7 @@ import { table } from "./table.ts"
 import { judge } from "./verdict.ts"
 import * as Words from "./words.ts"
 
-const { leakBytes, out, rounds, seed, sessions, subjects } = parse(process.argv.slice(2))
+const { endings, leakBytes, out, rounds, seed, sessions, subjects } = parse(process.argv.slice(2))
 
 const progress = (sample: Sample, round: number): void => {
   const heap = Words.amount("heap used", sample.levels["heap used"] ?? 0)
@@ -34,7 +34,7 @@ const progress = (sample: Sample, round: number): void => {
 
 console.log(`about ${sessions} sessions over ${subjects.map(({ name }) => name).join(", ")}; seed ${seed}`)
 
-const plan = Plan.make({ subjects, sessions, rounds, seed })
+const plan = Plan.make({ subjects, sessions, rounds, seed, ...endings === undefined ? {} : { only: endings } })
 const outcome = await Effect.runPromise(Soak.run({ subjects, plan, leakBytes, onSample: progress }))
 const verdict = judge(outcome)
 

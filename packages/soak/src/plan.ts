@@ -19,6 +19,9 @@ export type Round = ReadonlyArray<Visit>
 
 export interface PlanOptions {
   readonly subjects: ReadonlyArray<Subject>
+  /** The endings that are wanted; default all. */
+  readonly only?: ReadonlyArray<EndingName>
+  /** How many there are besides one of each kind, which the first round begins with. */
   readonly sessions: number
   readonly rounds: number
   readonly seed: number
@@ -36,35 +39,35 @@ const namesOf = (expected: Subject["endings"]): ReadonlyArray<EndingName> => {
 const quickShare = 4
 
 /** All endings of a subject again and again, each time in another order, so that each comes up as often as it should. */
-const deckOf = (subject: Subject, dice: Dice.Dice) => {
-  const names = namesOf(subject.endings).flatMap((name) =>
-    Array.from({ length: endings[name].slow === true ? 1 : quickShare }, () => name)
-  )
+const deckOf = (names: ReadonlyArray<EndingName>, dice: Dice.Dice) => {
+  const all = names.flatMap((name) => Array.from({ length: endings[name].slow === true ? 1 : quickShare }, () => name))
   let left: Array<EndingName> = []
-  return (): EndingName => {
-    if (left.length === 0) left = [...dice.shuffled(names)]
-    const next = left.pop()
-    if (next === undefined) throw new Error(`${subject.name} has no endings`)
-    return next
+  return (): ReadonlyArray<EndingName> => {
+    if (left.length === 0) left = [...dice.shuffled(all)]
+    return left.splice(-1)
   }
 }
 
 /** Shares the sessions out among the rounds and, by their weights, the subjects. */
-export const make = ({ rounds, seed, sessions, subjects }: PlanOptions): ReadonlyArray<Round> => {
+export const make = ({ only, rounds, seed, sessions, subjects }: PlanOptions): ReadonlyArray<Round> => {
   const dice = Dice.make(seed)
-  const decks = subjects.map((subject) => ({ subject, deal: deckOf(subject, dice), dealt: 0 }))
+  const decks = subjects.map((subject) => {
+    const names = namesOf(subject.endings).filter((name) => only === undefined || only.includes(name))
+    return { subject, names, deal: deckOf(names, dice), dealt: 0 }
+  })
   const weights = subjects.reduce((sum, { weight }) => sum + weight, 0)
   let clients = 0
+  const visit = (subject: Subject, ending: EndingName): Visit => ({
+    subject,
+    ending,
+    client: `client-${clients++}`,
+    chance: dice.next()
+  })
   return Array.from({ length: rounds }, (_, index) =>
     dice.shuffled(decks.flatMap((deck) => {
       const due = Math.round((sessions * deck.subject.weight * (index + 1)) / (weights * rounds))
-      const count = due - deck.dealt
+      const dealt = Array.from({ length: due - deck.dealt }, deck.deal).flat()
       deck.dealt = due
-      return Array.from({ length: count }, (): Visit => ({
-        subject: deck.subject,
-        ending: deck.deal(),
-        client: `client-${clients++}`,
-        chance: dice.next()
-      }))
+      return [...index === 0 ? deck.names : [], ...dealt].map((ending) => visit(deck.subject, ending))
     })))
 }

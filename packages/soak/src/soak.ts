@@ -42,6 +42,9 @@ export interface SoakOptions {
   readonly onSample: (sample: Sample, round: number) => void
 }
 
+/** How many sessions of one subject wait at a time. */
+const slowConcurrency = 16
+
 /** How long one session may take, whatever becomes of it. */
 const patience = "30 seconds"
 
@@ -122,11 +125,18 @@ const soak = Effect.fnUntraced(function*(
   for (const [index, round] of plan.entries()) {
     yield* Effect.forEach(
       subjects,
-      (subject) =>
-        Effect.forEach(round.filter((visit) => visit.subject === subject), one, {
-          concurrency: subject.concurrency,
-          discard: true
-        }),
+      (subject) => {
+        const visits = round.filter((visit) => visit.subject === subject)
+        const isSlow = ({ ending }: Visit) => endings[ending].slow === true
+        // Who waits for something to expire keeps nobody from going on, and as little busy.
+        return Effect.all([
+          Effect.forEach(visits.filter(isSlow), one, { concurrency: slowConcurrency, discard: true }),
+          Effect.forEach(visits.filter((visit) => !isSlow(visit)), one, {
+            concurrency: subject.concurrency,
+            discard: true
+          })
+        ], { concurrency: 2, discard: true })
+      },
       { concurrency: "unbounded", discard: true }
     )
     yield* look(index + 1)

@@ -25,7 +25,7 @@ const endings = {
 export const httpSse: Subject = {
   name: "http-sse",
   weight: 15,
-  concurrency: 96,
+  concurrency: 6,
   start: HostedHttp.start({ server, client: (port) => HttpSseClient.layerNode({ url: urlOf(port) }) }),
   endings
 }
@@ -36,7 +36,7 @@ const { silence: _, ...endingsOfFallback } = endings
 export const httpFallback: Subject = {
   name: "http-fallback",
   weight: 5,
-  concurrency: 96,
+  concurrency: 6,
   start: HostedHttp.start({ server, client: (port) => HttpFallbackClient.layerNode({ url: urlOf(port) }) }),
   endings: endingsOfFallback
 }

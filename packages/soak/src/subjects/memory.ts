@@ -40,7 +40,7 @@ const endings = {
 export const memory: Subject = {
   name: "memory",
   weight: 30,
-  concurrency: 128,
+  concurrency: 6,
   start: start(MemoryTransport.make()),
   endings
 }
@@ -48,7 +48,7 @@ export const memory: Subject = {
 export const memoryStreams: Subject = {
   name: "memory-streams",
   weight: 20,
-  concurrency: 128,
+  concurrency: 6,
   start: start(MemoryTransport.makeMultiStream({ standalone: true })),
   endings
 }

@@ -45,7 +45,7 @@ const start = (port = 0) => (): Effect.Effect<Server, unknown, Scope.Scope> =>
 export const sessionless: Subject = {
   name: "http-sessionless",
   weight: 10,
-  concurrency: 96,
+  concurrency: 6,
   start: start(),
   asks: false,
   survives: true,

@@ -75,7 +75,8 @@ export const stdio: Subject = {
     "cancel-handshake": { client: "Requested", server: "PeerEnded" },
     "cancel-call": { client: "Requested", server: "PeerEnded" },
     deadline: { client: "Requested", server: "PeerEnded" },
-    kill: { client: "PeerEnded", server: undefined },
+    // Whoever writes sees that nobody is there, and on a busy machine long before the system says what has become of the child.
+    kill: { client: ["PeerEnded", "TransportFailed"], server: undefined },
     crash: { client: "PeerEnded", server: undefined },
     "half-close": { client: "PeerEnded", server: "PeerEnded" }
   }

@@ -56,7 +56,7 @@ const endings = {
 export const streamableHttp: Subject = {
   name: "http",
   weight: 20,
-  concurrency: 96,
+  concurrency: 6,
   start: HostedHttp.start(halves),
   endings,
   survives: true
@@ -65,7 +65,7 @@ export const streamableHttp: Subject = {
 export const streamableHttpStored: Subject = {
   name: "http-stored",
   weight: 15,
-  concurrency: 96,
+  concurrency: 6,
   start: HostedHttp.start({ ...halves, stores }),
   endings,
   survives: true

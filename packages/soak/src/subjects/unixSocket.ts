@@ -51,7 +51,7 @@ const startIn = (directory: string) => (terms: Terms): Effect.Effect<Server, unk
 export const unixSocket: Subject = {
   name: "unix-socket",
   weight: 20,
-  concurrency: 96,
+  concurrency: 6,
   start: (terms) => Effect.flatMap(freeDirectory, (directory) => startIn(directory)(terms)),
   answersHalfClosed: true,
   endings: {

@@ -6,7 +6,7 @@ import * as HostedHttp from "./hostedHttp.ts"
 export const webSocket: Subject = {
   name: "web-socket",
   weight: 20,
-  concurrency: 96,
+  concurrency: 6,
   start: HostedHttp.start({
     // Whoever looks after connections looks once more when there are none, and is not to be waited for that long.
     server: (port) => WebSocketServer.layerNode({ port, ping: "1 second" }),
