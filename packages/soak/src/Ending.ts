@@ -1,30 +1,14 @@
 /** A way for a session to end. */
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import type { EndingName } from "./EndingName.ts"
 import type { Expected, Server, Subject } from "./Subject.ts"
 import type { Tally } from "./Tally.ts"
-
-/** The name of an ending. */
-export type EndingName =
-  | "client-close"
-  | "server-close"
-  | "leave"
-  | "cancel-handshake"
-  | "cancel-call"
-  | "deadline"
-  | "kill"
-  | "crash"
-  | "destroy"
-  | "reset"
-  | "half-close"
-  | "idle"
-  | "age"
-  | "silence"
-  | "shutdown"
 
 /** What an ending has to do with. */
 export interface Occasion {
   readonly subject: Subject
+  readonly ending: EndingName
   /** Under the terms that are expected. */
   readonly server: Server
   readonly expected: Expected

@@ -6,7 +6,7 @@ import type { CloseReason } from "@effect-mcp/protocol"
 import type { Transport } from "@effect-mcp/session"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { EndingName } from "./Ending.ts"
+import type { EndingName } from "./EndingName.ts"
 import type { Unexpected } from "./Unexpected.ts"
 
 /** Why a session ended, in a word. */
@@ -59,8 +59,8 @@ export type Counts = Readonly<Record<string, number>>
 
 /** A server that has been started. */
 export interface Server {
-  /** A way to it for the client of this name. */
-  readonly dial: (client: string, way: Way) => Effect.Effect<Line, unknown, Scope.Scope>
+  /** A way to it for the client of this name, whose session is to come to this end. */
+  readonly dial: (client: string, way: Way, ending: EndingName) => Effect.Effect<Line, unknown, Scope.Scope>
   /** The sizes of its tables. */
   readonly tables: Effect.Effect<Counts>
   /** Starts it once more, where it was. To be used when this one has gone. */

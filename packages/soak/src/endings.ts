@@ -6,7 +6,8 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { crashStatus } from "./crashStatus.ts"
-import type { Ending, EndingName, Occasion } from "./Ending.ts"
+import type { Ending, Occasion } from "./Ending.ts"
+import type { EndingName } from "./EndingName.ts"
 import * as Opened from "./opened.ts"
 import type { Line, Way } from "./Subject.ts"
 import { unexpected } from "./Unexpected.ts"
@@ -45,8 +46,8 @@ const fault = (name: "kill" | "destroy" | "reset" | "halfClose") => ({ line }: O
 const silence: Ending = {
   what: "the client says nothing",
   slow: true,
-  hold: Effect.fnUntraced(function*({ client, server }) {
-    const { transport }: Line = yield* server.dial(client, "direct")
+  hold: Effect.fnUntraced(function*({ client, ending, server }) {
+    const { transport }: Line = yield* server.dial(client, "direct", ending)
     const exit = yield* transport.connect.pipe(
       Effect.flatMap((connection) => connection.run(() => {})),
       Effect.scoped,
@@ -63,8 +64,8 @@ const silence: Ending = {
 const cancelHandshake: Ending = {
   what: "whoever opens it is interrupted in the middle of the handshake",
   hold: Effect.fnUntraced(function*(occasion) {
-    const { chance, client, server, subject } = occasion
-    const line = yield* server.dial(client, "direct")
+    const { chance, client, ending, server, subject } = occasion
+    const line = yield* server.dial(client, "direct", ending)
     const opening = yield* Effect.forkChild(
       Effect.scoped(Effect.andThen(Opened.connect(occasion, line), Effect.never)),
       { startImmediately: true }

@@ -32,10 +32,14 @@ const progress = (sample: Sample, round: number): void => {
   )
 }
 
+const onFailure = ({ client, ending, problem, subject }: Soak.Failure): void => {
+  console.log(`${subject}, ${ending} (${client}): ${problem}`)
+}
+
 console.log(`about ${sessions} sessions over ${subjects.map(({ name }) => name).join(", ")}; seed ${seed}`)
 
 const plan = Plan.make({ subjects, sessions, rounds, seed, ...endings === undefined ? {} : { only: endings } })
-const outcome = await Effect.runPromise(Soak.run({ subjects, plan, leakBytes, onSample: progress }))
+const outcome = await Effect.runPromise(Soak.run({ subjects, plan, leakBytes, onFailure, onSample: progress }))
 const verdict = judge(outcome)
 
 mkdirSync(out, { recursive: true })

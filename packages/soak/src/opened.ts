@@ -58,7 +58,7 @@ const use = Effect.fnUntraced(function*({ occasion: { chance, subject }, session
 
 /** Opens a session and uses it a little. */
 export const open = Effect.fnUntraced(function*(occasion: Occasion, way: Way = "direct") {
-  const line = yield* occasion.server.dial(occasion.client, way)
+  const line = yield* occasion.server.dial(occasion.client, way, occasion.ending)
   const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
   const session = yield* Scope.provide(connect(occasion, line), scope)
   const opened: Opened = {

@@ -1,6 +1,6 @@
 /** Which sessions there will be, and what becomes of each: the same for the same seed. */
 import * as Dice from "./Dice.ts"
-import type { EndingName } from "./Ending.ts"
+import type { EndingName } from "./EndingName.ts"
 import { endings } from "./endings.ts"
 import type { Subject } from "./Subject.ts"
 

@@ -1,7 +1,7 @@
 /** What is said on the command line. */
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
-import type { EndingName } from "./Ending.ts"
+import type { EndingName } from "./EndingName.ts"
 import { endings } from "./endings.ts"
 import type { Subject } from "./Subject.ts"
 import { subjects } from "./subjects.ts"

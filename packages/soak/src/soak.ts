@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Logger from "effect/Logger"
 import type * as Scope from "effect/Scope"
-import type { EndingName } from "./Ending.ts"
+import type { EndingName } from "./EndingName.ts"
 import { endings } from "./endings.ts"
 import type { Round, Visit } from "./plan.ts"
 import * as Rest from "./rest.ts"
@@ -38,6 +38,8 @@ export interface SoakOptions {
   readonly plan: ReadonlyArray<Round>
   /** How many bytes are leaked for each session, so that it can be seen that this is found. */
   readonly leakBytes: number
+  /** Is told of each session that did not end as it was to, at once. */
+  readonly onFailure: (failure: Failure) => void
   /** Is told of each sample. */
   readonly onSample: (sample: Sample, round: number) => void
 }
@@ -84,7 +86,7 @@ const hold = ({ chance, client, ending, subject }: Visit, servers: Servers, tall
     const server = servers.get(subject.name)?.get(expected?.terms ?? "patient")
     return expected === undefined || server === undefined
       ? Effect.fail(unexpected(`${subject.name} knows no ${ending}`))
-      : endings[ending].hold({ subject, server, expected, client, chance, tally })
+      : endings[ending].hold({ subject, ending, server, expected, client, chance, tally })
   }).pipe(
     Effect.scoped,
     Effect.timeoutOrElse({
@@ -94,7 +96,7 @@ const hold = ({ chance, client, ending, subject }: Visit, servers: Servers, tall
   )
 
 const soak = Effect.fnUntraced(function*(
-  { leakBytes, onSample, plan, subjects }: SoakOptions,
+  { leakBytes, onFailure, onSample, plan, subjects }: SoakOptions,
   fibers: () => number
 ): Effect.fn.Return<Omit<Outcome, "warnings">, unknown, Scope.Scope> {
   const servers = new Map<string, ReadonlyMap<Terms, Server>>()
@@ -118,7 +120,10 @@ const soak = Effect.fnUntraced(function*(
       const name = `${subject.name}: ${ending}`
       held[name] = (held[name] ?? 0) + 1
       const problem = problemOf(exit)
-      if (problem !== undefined) failures.push({ subject: subject.name, ending, client, problem })
+      if (problem === undefined) return
+      const failure: Failure = { subject: subject.name, ending, client, problem }
+      failures.push(failure)
+      onFailure(failure)
     })
 
   yield* look(0)

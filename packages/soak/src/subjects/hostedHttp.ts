@@ -6,6 +6,7 @@ import type { HttpServer } from "effect/http/HttpServer"
 import type { ServeError } from "effect/http/HttpServerError"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import type { EndingName } from "../EndingName.ts"
 import * as Hosted from "../Hosted.ts"
 import type { Counts, Server, Terms } from "../Subject.ts"
 import * as Http from "./http.ts"
@@ -23,8 +24,8 @@ const noStores: Effect.Effect<Stores> = Effect.succeed({ layer: Layer.empty, tab
 export interface Halves {
   /** The server, on this port. */
   readonly server: (port: number) => Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost>
-  /** The client of a server on this port. */
-  readonly client: (port: number, terms: Terms) => Layer.Layer<Transport.Transport>
+  /** The client of a server on this port, whose session is to come to this end. */
+  readonly client: (port: number, ending: EndingName) => Layer.Layer<Transport.Transport>
   readonly stores?: Effect.Effect<Stores, never, Scope.Scope>
 }
 
@@ -38,10 +39,10 @@ export const start = (halves: Halves, port = 0) => (terms: Terms): Effect.Effect
     const host = Context.get(context, SessionHost.SessionHost)
     const bound = yield* Http.portOf(context)
     return {
-      dial: (client, way) =>
+      dial: (client, way, ending) =>
         Effect.gen(function*() {
           const { port, relay } = yield* Http.reach(bound, way)
-          const transport = yield* transportOf(halves.client(port, terms))
+          const transport = yield* transportOf(halves.client(port, ending))
           return { transport, farSide: Hosted.farSide(host, client), ...Http.faultsOf(relay) }
         }),
       tables: Effect.map(Hosted.tables(host), (counts) => ({ ...counts, ...tables() })),

@@ -26,11 +26,11 @@ const stores: Effect.Effect<HostedHttp.Stores, never, Scope.Scope> = Effect.gen(
 const halves: HostedHttp.Halves = {
   // A request that its client has left behind is not served for much longer.
   server: (port) => StreamableHttpServer.layerNode({ port, unattended: "500 millis", retry: "20 millis" }),
-  client: (port, terms) =>
+  client: (port, ending) =>
     StreamableHttpClient.layerNode({
       url: `http://127.0.0.1:${port}/mcp`,
       // A session whose stream is read is not idle.
-      standalone: terms !== "idle",
+      standalone: ending !== "idle",
       reconnect: { initial: "20 millis", attempts: 3 }
     })
 }
@@ -38,7 +38,8 @@ const halves: HostedHttp.Halves = {
 // A client hears of the end of its session when it asks for something next.
 const endings = {
   "client-close": { client: "Requested", server: "PeerEnded" },
-  "server-close": { client: "Requested", server: "Requested" },
+  // Its stream tells the client, which may be about to open another session when it goes.
+  "server-close": { client: "Requested", server: "Requested", terms: "idle" },
   leave: { client: "Requested", server: "PeerEnded" },
   // Whoever never heard of its session cannot end it.
   "cancel-handshake": { client: "Requested", server: "Expired", terms: "idle" },
