@@ -94,7 +94,7 @@ describe.concurrent("a session of HTTP+SSE ends", () => {
     it.live(`with ${name}, and its stream ends in good order`, () =>
       Effect.gen(function*() {
         const { handlers, state } = busy()
-        const server = yield* serveSse(handlers, { session: { ...host === undefined ? {} : { host } } })
+        const server = yield* serveSse(handlers, { session: host === undefined ? {} : { host } })
         const client = yield* connectSse(server)
         yield* client.call(1, "wait")
         yield* until(() => state.begun === 1)

@@ -125,7 +125,7 @@ describe.concurrent("a server of HTTP+SSE", () => {
       assert.property(yield* client.reply(3), "result")
     }))
 
-  it.live("[SHE-05] nobody on the way shall hold the stream back, and it is never silent for long", () =>
+  it.live("nobody on the way shall hold the stream back, and it is never silent for long", () =>
     Effect.gen(function*() {
       const server = yield* serveSse(handlers, { sse: { keepAlive: "20 millis" } })
       const client = yield* openSse(server)
