@@ -43,7 +43,9 @@ const refusals: ReadonlyArray<readonly [name: string, status: number, problem: R
   ["an old WebSocket", 426, /Sec-WebSocket-Version/, { headers: { "Sec-WebSocket-Version": "8" } }],
   ["no key", 400, /Sec-WebSocket-Key/, { headers: { "Sec-WebSocket-Key": undefined } }],
   ["a key that is none", 400, /Sec-WebSocket-Key/, { headers: { "Sec-WebSocket-Key": "secret" } }],
-  ["no subprotocol", 400, /Sec-WebSocket-Protocol must offer mcp/, { headers: { "Sec-WebSocket-Protocol": undefined } }],
+  ["no subprotocol", 400, /Sec-WebSocket-Protocol must offer mcp/, {
+    headers: { "Sec-WebSocket-Protocol": undefined }
+  }],
   ["other subprotocols", 400, /Sec-WebSocket-Protocol must offer mcp/, {
     headers: { "Sec-WebSocket-Protocol": "mcp2, MCP" }
   }]

@@ -39,12 +39,15 @@ describe.concurrent("messages", () => {
       peer.say(call(1, "steps"))
       yield* answered(peer, 1)
       assert.isTrue(peer.frames.every(({ fin, opcode }) => fin && opcode === textFrame))
-      assert.deepStrictEqual(peer.messages.slice(1).map(({ id, method, params }) => [id, method, params?.["progress"]]), [
-        [undefined, "notifications/progress", 1],
-        [undefined, "notifications/progress", 2],
-        [undefined, "notifications/progress", 3],
-        [1, undefined, undefined]
-      ])
+      assert.deepStrictEqual(
+        peer.messages.slice(1).map(({ id, method, params }) => [id, method, params?.["progress"]]),
+        [
+          [undefined, "notifications/progress", 1],
+          [undefined, "notifications/progress", 2],
+          [undefined, "notifications/progress", 3],
+          [1, undefined, undefined]
+        ]
+      )
     }))
 
   it.live("that come in fragments are joined, also where a character is cut and a ping comes between", () =>
@@ -144,17 +147,29 @@ describe.concurrent("messages", () => {
 
 describe.concurrent("the connection is closed", () => {
   const broken: ReadonlyArray<readonly [name: string, code: number, words: RegExp, act: (peer: Peer) => void]> = [
-    ["by a message beyond what is received at all", 1009, /Max payload size exceeded/, (peer) =>
-      peer.frame(textFrame, Buffer.alloc(10_001, "x"))],
+    [
+      "by a message beyond what is received at all",
+      1009,
+      /Max payload size exceeded/,
+      (peer) => peer.frame(textFrame, Buffer.alloc(10_001, "x"))
+    ],
     ["by fragments that are too long together", 1009, /Max payload size exceeded/, (peer) => {
       peer.frame(textFrame, Buffer.alloc(6000, "x"), { fin: false })
       peer.frame(continuation, Buffer.alloc(6000, "x"))
     }],
-    ["by the mere announcement of a message that is too long", 1009, /Max payload size exceeded/, (peer) =>
-      peer.write(Frames.encode(textFrame, Buffer.alloc(100_000)).subarray(0, 14))],
+    [
+      "by the mere announcement of a message that is too long",
+      1009,
+      /Max payload size exceeded/,
+      (peer) => peer.write(Frames.encode(textFrame, Buffer.alloc(100_000)).subarray(0, 14))
+    ],
     ["by text that is no UTF-8", 1007, /invalid UTF-8/, (peer) => peer.frame(textFrame, Buffer.from([0xC3, 0x28]))],
-    ["by a frame that is not masked", 1002, /MASK must be set/, (peer) =>
-      peer.frame(textFrame, "{}", { masked: false })],
+    [
+      "by a frame that is not masked",
+      1002,
+      /MASK must be set/,
+      (peer) => peer.frame(textFrame, "{}", { masked: false })
+    ],
     ["by a fragment of nothing", 1002, /invalid opcode/, (peer) => peer.frame(continuation, "{}")],
     ["by an unknown kind of frame", 1002, /invalid opcode/, (peer) => peer.frame(0x3, "{}")],
     ["by a close frame with a code that must not be sent", 1002, /invalid status code/, (peer) => peer.leave(1006)]

@@ -59,12 +59,16 @@ const plain = (values: HeaderValues): Record<string, string> =>
 const unauthenticated = (answer: Answer): TransportError.TransportError =>
   TransportError.make({ _tag: "Unauthenticated", challenge: answer.header("www-authenticate") })
 
-const causeOf = ({ reason }: Socket.SocketError): unknown =>
-  reason._tag === "SocketOpenError" && reason.kind === "Timeout"
-    ? new Error("the server did not answer in time")
-    : "cause" in reason
-    ? WebSocketConnection.errorIn(reason.cause)
-    : reason
+const causeOf = ({ reason }: Socket.SocketError): unknown => {
+  if (reason._tag === "SocketOpenError" && reason.kind === "Timeout") {
+    return new Error("the server did not answer in time")
+  }
+  const cause = "cause" in reason ? WebSocketConnection.errorIn(reason.cause) : reason
+  // Browsers do not say more to a page.
+  return cause instanceof Error && cause.message !== ""
+    ? cause
+    : new Error("the WebSocket did not open, and nobody says why", { cause })
+}
 
 /** A server that answered the request for a WebSocket with something else. */
 class Refused {

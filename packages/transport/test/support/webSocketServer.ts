@@ -39,5 +39,4 @@ export const serve = Effect.fnUntraced(function*(
 })
 
 /** Why the sessions ended that have. */
-export const reasons = ({ events }: Served) =>
-  events.flatMap((event) => event._tag === "Closed" ? [event.reason] : [])
+export const reasons = ({ events }: Served) => events.flatMap((event) => event._tag === "Closed" ? [event.reason] : [])
