@@ -1,4 +1,4 @@
-import { ClientSession, RequestContext, SessionHost, Transport } from "@effect-mcp/session"
+import { ClientSession, RequestContext, SessionHost, type Transport } from "@effect-mcp/session"
 import { Census } from "@effect-mcp/testing"
 import { StreamableHttpClient, StreamableHttpServer, WebSocketClient, WebSocketServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
