@@ -194,6 +194,26 @@ describe("in a backend", () => {
       assert.strictEqual(peer.header("sec-websocket-protocol"), "mcp")
     }))
 
+  it.live("nothing is compressed though the backend would", () =>
+    Effect.gen(function*() {
+      const compressing = NodeHttpServer.layerServer(() => http.createServer(), {
+        port: 0,
+        host: "127.0.0.1",
+        websocket: { perMessageDeflate: true }
+      })
+      const server = yield* start((logs) =>
+        SessionHost.layerDrain.pipe(
+          Layer.provideMerge(router),
+          Layer.provideMerge(compressing),
+          Layer.provideMerge(hostOf(handlers, {})),
+          Layer.provideMerge(listening(logs))
+        )
+      )
+      const headers = { "Sec-WebSocket-Extensions": "permessage-deflate" }
+      const peer = yield* connect(server, { path: "/socket", headers })
+      assert.isUndefined(peer.header("sec-websocket-extensions"))
+    }))
+
   it.live("[law 2] a backend's own refusal of the upgrade leaves no session", () =>
     Effect.gen(function*() {
       const refusing = NodeHttpServer.layerServer(() => http.createServer(), {

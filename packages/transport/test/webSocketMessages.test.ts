@@ -145,6 +145,28 @@ describe.concurrent("messages", () => {
     }))
 })
 
+describe.concurrent("initialize", () => {
+  it.live("that is too long is not taken, and the next one is", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(echo)
+      const peer = yield* dial(server)
+      const { params, ...message } = initialize("long")
+      peer.say({ ...message, params: { ...params, clientInfo: { name: "x".repeat(70_000), version: "1.0.0" } } })
+      peer.say(initialize("short"))
+      yield* answered(peer, "short")
+      assert.isUndefined(peer.answer("long"))
+      assert.isDefined(peer.answer("short")?.result)
+      assert.deepStrictEqual(
+        server.events.flatMap((event) => event._tag === "BadFrame" ? [event.error] : []),
+        [{ _tag: "TooLarge", limitBytes: 64 * 1024 }]
+      )
+      // Nothing else is bounded like that.
+      peer.say(call(1, "echo", { text: "x".repeat(70_000) }))
+      yield* answered(peer, 1)
+      assert.isDefined(peer.answer(1)?.result)
+    }))
+})
+
 describe.concurrent("the connection is closed", () => {
   const broken: ReadonlyArray<readonly [name: string, code: number, words: RegExp, act: (peer: Peer) => void]> = [
     [

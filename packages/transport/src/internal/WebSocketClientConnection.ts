@@ -89,7 +89,7 @@ const opened = Effect.fnUntraced(function*(
   pingMillis: number
 ): Effect.fn.Return<Transport.Connection, TransportError.TransportError | Refused, Scope.Scope> {
   return yield* WebSocketConnection.make(socket, wire, {
-    side: () => "client",
+    side: Effect.succeed("client"),
     limitBytes,
     closeMillis,
     heartbeat: yield* Heartbeat.make(pingMillis)

@@ -16,8 +16,10 @@ import type { Wire } from "./Wire.ts"
 /** What both sides say of a connection. */
 export interface Options {
   /** Which side this is, when it closes. */
-  readonly side: () => CloseCode.Side
+  readonly side: Effect.Effect<CloseCode.Side>
   readonly limitBytes: number
+  /** How long `initialize` may be, where it is kept as long as the session is. */
+  readonly initializeLimitBytes?: number
   /** How long the peer may take to answer a close frame. */
   readonly closeMillis: number
   readonly heartbeat: Heartbeat
@@ -54,7 +56,7 @@ export const make = Effect.fnUntraced(function*<E>(
   wireOf: Effect.Effect<Wire, E>,
   options: Options
 ): Effect.fn.Return<Transport.Connection, Socket.SocketError | E, Scope.Scope> {
-  const { closeMillis, heartbeat, limitBytes, principal, side } = options
+  const { closeMillis, heartbeat, initializeLimitBytes = options.limitBytes, limitBytes, principal, side } = options
   return yield* Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
       const { pull } = yield* restore(socket.reader)
@@ -76,8 +78,10 @@ export const make = Effect.fnUntraced(function*<E>(
         Effect.suspend(() => {
           rest()
           writer.end()
-          const { code, text } = CloseCode.farewell(reason, side())
-          const closed = Effect.ignore(messages.write(new Socket.CloseEvent(code, text)))
+          const closed = Effect.flatMap(side, (ours) => {
+            const { code, text } = CloseCode.farewell(reason, ours)
+            return Effect.ignore(messages.write(new Socket.CloseEvent(code, text)))
+          })
           return atMost(Effect.andThen(closed, Effect.andThen(answered, wire.gone)), closeMillis)
         }).pipe(
           Effect.andThen(Effect.sync(() => {
@@ -89,7 +93,7 @@ export const make = Effect.fnUntraced(function*<E>(
 
       const run: Transport.Connection["run"] = (deliver) => {
         const take = (data: string | Uint8Array) => {
-          const inbound = WebSocketFraming.inbound(data, limitBytes)
+          const inbound = WebSocketFraming.bounded(WebSocketFraming.inbound(data, limitBytes), initializeLimitBytes)
           options.onInbound?.()
           deliver(principal === undefined ? inbound : { ...inbound, principal })
         }

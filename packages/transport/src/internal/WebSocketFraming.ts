@@ -1,3 +1,4 @@
+import { JsonRpc } from "@effect-mcp/protocol"
 import type { Inbound } from "@effect-mcp/session/Transport"
 import * as Result from "effect/Result"
 import * as utf8 from "./utf8.ts"
@@ -20,4 +21,17 @@ export const inbound = (data: string | Uint8Array, limitBytes: number): Inbound 
   } catch {
     return { frame: Result.fail({ _tag: "NotJson", text: shown(data) }), bytes }
   }
+}
+
+const isInitialize = (frame: unknown): boolean => {
+  const classified = JsonRpc.classify(frame)
+  return classified._tag === "Request" && classified.message.method === "initialize"
+}
+
+/** The same, unless it is an `initialize` that is longer than this. */
+export const bounded = (inbound: Inbound, initializeLimitBytes: number): Inbound => {
+  const { bytes = 0, frame } = inbound
+  return bytes > initializeLimitBytes && Result.isSuccess(frame) && isInitialize(frame.success)
+    ? { frame: Result.fail({ _tag: "TooLarge", limitBytes: initializeLimitBytes }), bytes }
+    : inbound
 }
