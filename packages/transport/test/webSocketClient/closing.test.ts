@@ -1,11 +1,11 @@
-import type { CloseReason } from "@effect-mcp/protocol"
+import { type CloseReason, JsonRpc } from "@effect-mcp/protocol"
 import { WebSocketClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
-import { until } from "../fixtures/httpConnection.ts"
+import { beside, until } from "../fixtures/httpConnection.ts"
 import { clients, open, read } from "../support/webSocketClient.ts"
 import * as Frames from "../support/webSocketFrames.ts"
 import { listen, ping } from "../support/webSocketPeer.ts"
@@ -108,6 +108,24 @@ for (const [name, layer] of Object.entries(clients)) {
           peer?.socket.end()
           const { message } = yield* Effect.flip(Fiber.join(running))
           assert.strictEqual(message, `reading from the peer failed: ${problem}`)
+        }
+      }))
+
+    it.live("what is sent behind a server's close frame waits, and fails with why the server has closed", () =>
+      Effect.gen(function*() {
+        for (
+          const [code, words] of [[1000, /the peer ended the connection/], [4002, /code 4002 \(Expired\)/]] as const
+        ) {
+          const server = yield* listen()
+          const opened = yield* open(layer, { url: server.url })
+          const { running } = yield* read(opened)
+          const [peer] = server.peers
+          peer?.leave(code)
+          yield* until(() => peer?.farewell !== undefined)
+          const sending = yield* beside(opened.send(JsonRpc.request(1, "ping", undefined)))
+          peer?.socket.end()
+          yield* Effect.exit(Fiber.join(running))
+          assert.match((yield* Effect.flip(Fiber.join(sending))).message, words)
         }
       }))
 
