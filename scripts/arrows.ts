@@ -32,7 +32,7 @@ const adapters: Readonly<Record<string, string>> = {
   "effect/process/*": "packages/transport/src/StdioClient.ts",
   "effect/http/*": "packages/transport/src/*",
   "effect/ByteSize": "packages/transport/src/internal/HttpAdmission.ts",
-  "effect/net/*": "packages/transport/src/internal/HttpScreening.ts",
+  "effect/net/*": "packages/transport/src/internal/*",
   "effect/socket/*": "packages/transport/src/*",
   "effect/Arbitrary": "packages/testing/src/*",
   "effect/testing/*": "packages/testing/src/*"

@@ -1,4 +1,4 @@
-/** What stands between a client and a server on TCP, and can be made to take nothing for a while. */
+/** What stands between a client and a server on TCP or a Unix socket, and can be made to take nothing for a while, or to go. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Net from "node:net"
@@ -8,20 +8,35 @@ export interface TcpProxy {
   /** Takes no bytes of clients any more, and gives them none. */
   readonly stall: () => void
   readonly recover: () => void
-  /** Breaks off the connections that there are. */
+  /** Breaks off all connections, without a word. */
   readonly cut: () => void
   /** How many clients are connected. */
   readonly connections: () => number
+  /** How many lines of clients it has passed on. */
+  readonly lines: () => number
+  /** Ends what it passes on to the server, behind what it has passed on, and goes on to pass on what comes back. */
+  readonly endToServer: () => void
+  /** Passes these bytes on as if a client had sent them, or the server. */
+  readonly writeToServer: (bytes: Uint8Array) => void
+  readonly writeToClient: (bytes: Uint8Array) => void
 }
 
-/** Listens on a port of its own, and passes all on to this one. */
-export const make = (target: number): Effect.Effect<TcpProxy, Error, Scope.Scope> =>
+const newline = 0x0A
+
+const linesIn = (bytes: Uint8Array): number => bytes.reduce((lines, byte) => byte === newline ? lines + 1 : lines, 0)
+
+/** Listens on a port of its own, or at this path, and passes all on to this port or path. */
+export const make = (target: number | string, at?: string): Effect.Effect<TcpProxy, Error, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.callback<TcpProxy & { readonly close: () => void }, Error>((resume) => {
       const pairs = new Set<readonly [Net.Socket, Net.Socket]>()
       let stalled = false
-      const listener = Net.createServer((client) => {
-        const server = Net.connect(target, "127.0.0.1")
+      let lines = 0
+      const listener = Net.createServer({ allowHalfOpen: true }, (client) => {
+        const server = Net.connect({
+          ...(typeof target === "string" ? { path: target } : { port: target, host: "127.0.0.1" }),
+          allowHalfOpen: true
+        })
         const pair = [client, server] as const
         pairs.add(pair)
         for (const [one, other] of [[client, server], [server, client]] as const) {
@@ -31,6 +46,7 @@ export const make = (target: number): Effect.Effect<TcpProxy, Error, Scope.Scope
           })
           one.on("end", () => other.end())
           one.on("data", (bytes) => {
+            if (one === client) lines += linesIn(bytes)
             if (!other.write(bytes)) one.pause()
           })
           other.on("drain", () => {
@@ -43,11 +59,10 @@ export const make = (target: number): Effect.Effect<TcpProxy, Error, Scope.Scope
         for (const pair of pairs) pair.forEach(act)
       }
       listener.once("error", (error) => resume(Effect.fail(error)))
-      listener.listen(0, "127.0.0.1", () => {
+      listener.listen(at === undefined ? { port: 0, host: "127.0.0.1" } : { path: at }, () => {
         const address = listener.address()
-        if (address === null || typeof address === "string") return
         resume(Effect.succeed({
-          port: address.port,
+          port: address === null || typeof address === "string" ? 0 : address.port,
           stall: () => {
             stalled = true
             all((socket) => socket.pause())
@@ -58,6 +73,10 @@ export const make = (target: number): Effect.Effect<TcpProxy, Error, Scope.Scope
           },
           cut: () => all((socket) => socket.destroy()),
           connections: () => pairs.size,
+          lines: () => lines,
+          endToServer: () => pairs.forEach(([, server]) => server.end()),
+          writeToServer: (bytes) => pairs.forEach(([, server]) => server.write(bytes)),
+          writeToClient: (bytes) => pairs.forEach(([client]) => client.write(bytes)),
           close: () => {
             listener.close()
             all((socket) => socket.destroy())

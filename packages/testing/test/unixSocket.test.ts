@@ -1,0 +1,68 @@
+/** Unix sockets, both halves, with what can happen to them on the way. */
+import { SessionHost, type Transport } from "@effect-mcp/session"
+import { LawServer } from "@effect-mcp/testing"
+import { TransportLaws } from "@effect-mcp/testing/vitest"
+import { LineFraming, UnixSocketClient, UnixSocketServer } from "@effect-mcp/transport"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as path from "node:path"
+import { eventually } from "./support/eventually.ts"
+import * as TcpProxy from "./support/tcpProxy.ts"
+import { temporaryDirectory } from "./support/temporaryDirectory.ts"
+
+/** The client's end, with the host at the other, and what stands between them. */
+type Served = TransportLaws.ClientEnd & {
+  readonly host: SessionHost.Shape
+  readonly proxy: TcpProxy.TcpProxy
+  /** How many messages the client has sent. */
+  readonly sent: () => number
+}
+
+const counting = (client: Transport.Transport["Service"], count: () => void): Transport.Transport["Service"] => ({
+  connect: Effect.map(client.connect, (connection) => ({
+    ...connection,
+    send: (outbound) => Effect.tap(connection.send(outbound), () => Effect.sync(count))
+  }))
+})
+
+TransportLaws.suite<Served>("Unix sockets", {
+  serve: Effect.gen(function*() {
+    const directory = yield* temporaryDirectory
+    const server = path.join(directory, "server")
+    const between = path.join(directory, "between")
+    const host = SessionHost.layer(LawServer.make(), { ...LawServer.options, limits: { gracefulClose: "2 seconds" } })
+    const context = yield* Layer.build(
+      UnixSocketServer.layerNode({ path: server }).pipe(
+        Layer.provideMerge(host),
+        // Some laws are about handlers that die; what is logged of them is no news here.
+        Layer.provideMerge(Logger.layer([]))
+      )
+    )
+    const proxy = yield* TcpProxy.make(server, between)
+    let sent = 0
+    return {
+      ...counting(UnixSocketClient.make({ path: between, flushWithin: "500 millis" }), () => sent++),
+      host: Context.get(context, SessionHost.SessionHost),
+      proxy,
+      sent: () => sent
+    }
+  }),
+  ended: ({ host }) => eventually(Effect.map(host.sessions, (sessions) => sessions.length === 0)),
+  faults: {
+    stall: {
+      begin: ({ proxy }) => Effect.sync(proxy.stall),
+      end: ({ proxy }) => Effect.sync(proxy.recover)
+    },
+    cut: ({ proxy }) => Effect.sync(proxy.cut),
+    halfClose: ({ proxy, sent }) =>
+      Effect.andThen(
+        eventually(Effect.sync(() => proxy.lines() === sent())),
+        Effect.sync(proxy.endToServer)
+      ),
+    injectToClient: ({ proxy }, bytes) => Effect.sync(() => proxy.writeToClient(bytes)),
+    injectToServer: ({ proxy }, bytes) => Effect.sync(() => proxy.writeToServer(bytes)),
+    messageLimitBytes: LineFraming.defaultLimitBytes
+  }
+})

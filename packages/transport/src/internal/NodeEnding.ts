@@ -1,0 +1,40 @@
+/** How a socket of Node comes to its end. */
+import * as Effect from "effect/Effect"
+import type { Socket } from "node:net"
+
+/** Waits until the socket is no more. */
+const gone = (socket: Socket): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    if (socket.closed) return resume(Effect.void)
+    const onClose = () => resume(Effect.void)
+    socket.once("close", onClose)
+    return Effect.sync(() => socket.off("close", onClose))
+  })
+
+/** Ends the stream behind what was written, and waits until the system has it. */
+const written = (socket: Socket): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    socket.end(() => resume(Effect.void))
+  })
+
+/** Throws away what comes meanwhile: a peer that waits for us to read reads nothing itself. */
+const discarding = <A>(socket: Socket, effect: Effect.Effect<A>): Effect.Effect<A> =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => {
+      const discard = () => {
+        while (socket.read() !== null);
+      }
+      socket.on("readable", discard)
+      discard()
+      return discard
+    }),
+    () => effect,
+    (discard) => Effect.sync(() => socket.off("readable", discard))
+  )
+
+/**
+ * Waits until what was taken is with the system, its end included, or until the socket is no more. The caller sets the bound, and lets
+ * go of the socket.
+ */
+export const finished = (socket: Socket, taken: Effect.Effect<void>): Effect.Effect<void> =>
+  Effect.raceFirst(gone(socket), discarding(socket, Effect.andThen(taken, written(socket))))

@@ -1,0 +1,126 @@
+import { CloseReason, ErrorCode, JsonRpc, McpError } from "@effect-mcp/protocol"
+import type * as SessionHost from "@effect-mcp/session/SessionHost"
+import type { Connection, Inbound, Transport } from "@effect-mcp/session/Transport"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
+import type { Socket } from "effect/socket/Socket"
+import type { Socket as NetSocket } from "node:net"
+import { delay } from "./nativeTime.ts"
+import * as SocketConnection from "./SocketConnection.ts"
+
+/** How long whoever is not let in may take to say its first word, under whose id it is told why. */
+const firstWordWithin = "1 second"
+
+/** How long that word may be, in bytes. */
+const firstWordBytes = 64 * 1024
+
+/** How long it may take to read why. */
+const lastWordsWithin = "2 seconds"
+
+/** A session that has been opened, or is about to be. */
+interface Place {
+  hosted: SessionHost.Hosted | undefined
+}
+
+const idOf = ({ frame }: Inbound): JsonRpc.Request["id"] | undefined => {
+  if (Result.isFailure(frame)) return undefined
+  const classified = JsonRpc.classify(frame.success)
+  return classified._tag === "Request" ? classified.message.id : undefined
+}
+
+/** The id of the first thing that comes, if it has one and comes in time. */
+const firstId = (
+  run: Connection["run"]
+): Effect.Effect<JsonRpc.Request["id"] | undefined, TransportError.TransportError> =>
+  Effect.suspend(() => {
+    const first = Deferred.makeUnsafe<JsonRpc.Request["id"] | undefined>()
+    const reading = run((inbound) => Deferred.doneUnsafe(first, Exit.succeed(idOf(inbound))))
+    return Effect.raceAllFirst([
+      Deferred.await(first),
+      Effect.andThen(reading, Effect.undefined),
+      Effect.andThen(delay(firstWordWithin), Effect.undefined)
+    ])
+  })
+
+/** The sessions that a host keeps over the sockets of one server: one for each. */
+export class SocketSessions {
+  readonly #host: SessionHost.Shape
+  readonly #kind: string
+  readonly #settings: SocketConnection.Settings
+  readonly #places = new Set<Place>()
+  #leaving = false
+
+  constructor(host: SessionHost.Shape, kind: string, settings: SocketConnection.Settings) {
+    this.#host = host
+    this.#kind = kind
+    this.#settings = settings
+  }
+
+  /** Opens a session over a socket, or tells it why there is none. */
+  serve(socket: Socket, node: NetSocket | undefined): Effect.Effect<void> {
+    // A socket that nobody has opened would be nobody's to close.
+    const letGo = node === undefined
+      ? Effect.ignore(Effect.scoped(socket.reader))
+      : Effect.sync(() => node.destroy())
+    const place: Place = { hosted: undefined }
+    return this.#host.open(this.#transport(socket, node, place), { kind: this.#kind }).pipe(
+      Effect.flatMap((hosted) =>
+        Effect.suspend(() => {
+          place.hosted = hosted
+          // Who is connected is there, however little it says.
+          hosted.hold()
+          return this.#leaving ? hosted.close(CloseReason.requested) : Effect.void
+        })
+      ),
+      Effect.uninterruptible,
+      Effect.catchTag("HostFull", (full) => this.#refuse(socket, node, full.message)),
+      // Whoever has gone meanwhile need not be told.
+      Effect.catchTag("TransportError", () => letGo),
+      Effect.onInterrupt(() => letGo)
+    )
+  }
+
+  /** Lets nobody in any more, ends all sessions, and waits until they have ended. */
+  readonly close: Effect.Effect<void> = Effect.suspend(() => {
+    this.#leaving = true
+    return Effect.forEach(
+      Array.from(this.#places),
+      ({ hosted }) => hosted === undefined ? Effect.void : hosted.close(CloseReason.requested),
+      { concurrency: "unbounded", discard: true }
+    )
+  })
+
+  #transport(socket: Socket, node: NetSocket | undefined, place: Place): Transport["Service"] {
+    let used = false
+    return {
+      connect: Effect.suspend(() => {
+        if (used) return Effect.fail(TransportError.make({ _tag: "InUse" }))
+        used = true
+        return Effect.acquireRelease(
+          Effect.sync(() => this.#places.add(place)),
+          () => Effect.sync(() => this.#places.delete(place))
+        ).pipe(
+          Effect.andThen(SocketConnection.open(socket, node, this.#settings)),
+          Effect.catchTag(
+            "SocketError",
+            (cause) => Effect.fail(TransportError.make({ _tag: "ConnectFailed", target: "a client", cause }))
+          )
+        )
+      })
+    }
+  }
+
+  /** Whoever knows why it was not let in can say so to a person, and try again later. */
+  #refuse(socket: Socket, node: NetSocket | undefined, problem: string): Effect.Effect<void> {
+    const settings: SocketConnection.Settings = { messageLimitBytes: firstWordBytes, flushWithin: lastWordsWithin }
+    return Effect.gen(function*() {
+      const connection = yield* SocketConnection.open(socket, node, settings)
+      const id = yield* firstId(connection.run)
+      const error = new McpError.McpError({ code: ErrorCode.Overloaded, message: problem })
+      yield* connection.send({ message: JsonRpc.failure(id, error), via: undefined, last: true })
+    }).pipe(Effect.scoped, Effect.ignore)
+  }
+}
