@@ -1,6 +1,6 @@
-import { JsonRpc } from "@effect-mcp/protocol"
 import type { Inbound } from "@effect-mcp/session/Transport"
 import * as Result from "effect/Result"
+import { isInitialize } from "./isInitialize.ts"
 import * as utf8 from "./utf8.ts"
 
 const encoder = new TextEncoder()
@@ -21,11 +21,6 @@ export const inbound = (data: string | Uint8Array, limitBytes: number): Inbound 
   } catch {
     return { frame: Result.fail({ _tag: "NotJson", text: shown(data) }), bytes }
   }
-}
-
-const isInitialize = (frame: unknown): boolean => {
-  const classified = JsonRpc.classify(frame)
-  return classified._tag === "Request" && classified.message.method === "initialize"
 }
 
 /** The same, unless it is an `initialize` that is longer than this. */

@@ -5,9 +5,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { IncomingMessage } from "node:http"
 import type { Socket } from "node:net"
 import * as HttpAnswer from "./HttpAnswer.ts"
-
-/** The name of the protocol among those that are spoken over WebSockets. */
-export const subprotocol = "mcp"
+import { subprotocol } from "./subprotocol.ts"
 
 const key = /^[+/0-9A-Za-z]{22}==$/
 
