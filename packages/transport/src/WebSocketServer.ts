@@ -10,6 +10,9 @@
  * A message that is longer than allowed costs only itself, up to what the HTTP server takes at all; what is longer still closes the
  * connection with 1009, as invalid UTF-8 does with 1007. A binary message is read as if it were text. Nothing is compressed.
  *
+ * A session is held for as long as its connection is there, so that it is not idle though nothing is said; a client that is gone without
+ * a word is found out by pings. There is nothing to come back to: with the connection the session ends.
+ *
  * The close frame says why the session has ended, from either side:
  *
  * | code | reason |
