@@ -86,7 +86,11 @@ export const open = Effect.fnUntraced(function*(
             return Effect.fail(brokenReading(error))
           }
           decoder.finish()
-          return Effect.succeed({ exit: undefined, writable: node?.writable === true })
+          // Without `allowHalfOpen` Node ends the socket whole, but a little later.
+          return Effect.succeed({
+            exit: undefined,
+            writable: node !== undefined && node.allowHalfOpen && node.writable
+          })
         }),
         // What was taken and cannot be written is nobody's send any more, so that reading has to tell.
         Effect.raceFirst(writer.failed)
