@@ -230,6 +230,23 @@ describe.concurrent("leaving", () => {
       yield* Fiber.join(closing)
     }))
 
+  it.live("loses nothing on its way to the system, wherever that has no room any more", () =>
+    Effect.gen(function*() {
+      const words = "x".repeat(50_000)
+      for (let count = 1; count <= 8; count++) {
+        const { close, connection, server } = yield* connected({ flushWithin: "1 minute" })
+        for (let sent = 0; sent < count; sent++) {
+          yield* connection.send(outbound(words))
+          // Each in a write of its own, which Node takes though the system does not.
+          yield* Effect.sleep("2 millis")
+        }
+        const closing = yield* Effect.forkChild(close)
+        yield* Effect.sleep("10 millis")
+        assert.strictEqual(yield* readAll(server), `${JSON.stringify(message(words))}\n`.repeat(count))
+        yield* Fiber.join(closing)
+      }
+    }))
+
   it.live("waits for a server that does not read no longer than it may take", () =>
     Effect.gen(function*() {
       const { close, connection, server } = yield* connected({ flushWithin: "50 millis" })
@@ -244,6 +261,16 @@ describe.concurrent("leaving", () => {
       yield* connection.send(outbound("x".repeat(5_000_000)))
       server.destroy()
       yield* Effect.exit(connection.run(() => {}))
+      yield* close
+    }))
+
+  it.live("nor for one that has gone before anything was said", () =>
+    Effect.gen(function*() {
+      const { close, connection, server } = yield* connected({ flushWithin: "1 hour" })
+      server.destroy()
+      yield* connection.run(() => {})
+      yield* Effect.sleep("20 millis")
+      yield* connection.send(outbound("x".repeat(5_000_000)))
       yield* close
     }))
 })

@@ -192,7 +192,8 @@ describe.concurrent("the end of a session", () => {
       client.socket.pause()
       client.say(call(1, "tell"))
       yield* until(() => client.socket.readableLength > 0)
-      yield* server.stop
+      const [{ id } = { id: "" }] = yield* server.host.sessions
+      yield* server.host.find(id)?.close({ _tag: "Requested" }) ?? Effect.die("there is none")
       client.socket.resume()
       yield* client.over
       assert.isBelow(client.bytes, large.length)

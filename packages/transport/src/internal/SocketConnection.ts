@@ -33,7 +33,7 @@ const causeOf = ({ reason }: Socket.SocketError): unknown =>
 const isOfWriting = (cause: unknown): boolean =>
   cause instanceof Error && "syscall" in cause && cause.syscall === "write"
 
-/** A socket that breaks while it is written tells its reader of it. */
+/** A socket that breaks while it is written tells its reader of it, so that nobody else has to watch for that. */
 const brokenReading = (error: Socket.SocketError): TransportError.TransportError => {
   const cause = causeOf(error)
   return TransportError.make({ _tag: isOfWriting(cause) ? "WriteFailed" : "ReadFailed", cause })
@@ -91,9 +91,7 @@ export const open = Effect.fnUntraced(function*(
             exit: undefined,
             writable: node !== undefined && node.allowHalfOpen && node.writable
           })
-        }),
-        // What was taken and cannot be written is nobody's send any more, so that reading has to tell.
-        Effect.raceFirst(writer.failed)
+        })
       )
     })
 

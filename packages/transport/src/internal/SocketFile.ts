@@ -67,7 +67,7 @@ const link = async (from: string, to: string): Promise<boolean> => {
  * Takes away a socket that nobody listens to. It is taken aside first: what was there may be another by now, and whoever listens to
  * that one gets its name back.
  */
-const clear = async (file: string, aside: string): Promise<void> => {
+export const clear = async (file: string, aside: string): Promise<void> => {
   try {
     await fs.rename(file, aside)
   } catch (error) {
