@@ -57,7 +57,9 @@ export const open = Effect.fnUntraced(function*(
   const writer = yield* LineWriter.make({
     sink: Sink.forEach((bytes: Uint8Array) =>
       // A socket that is no more would never say that it has room again.
-      Effect.suspend(() => node?.destroyed === true ? Effect.fail(new Error("the socket is closed")) : write(bytes))
+      Effect.suspend(() =>
+        node?.destroyed === true ? Effect.fail(node.errored ?? new Error("the socket is closed")) : write(bytes)
+      )
     ),
     highWaterBytes: settings.sendBufferBytes,
     explain: (error) => Effect.succeed(brokenWriting(error))
