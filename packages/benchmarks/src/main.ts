@@ -8,6 +8,8 @@ import * as memory from "./memory.ts"
 import * as report from "./report.ts"
 import * as reportHttp from "./reportHttp.ts"
 import * as startup from "./startup.ts"
+import * as stdio from "./stdio.ts"
+import * as webSocket from "./webSocket.ts"
 
 const { values: options } = parseArgs({
   options: {
@@ -30,7 +32,7 @@ const calls = atLeastOne("calls", options.calls)
 const sessions = atLeastOne("sessions", options.sessions)
 const { only, servers } = options
 
-const parts = ["startup", "memory", "http-calls", "http-handshakes", "http-idle", "http-stalled"]
+const parts = ["startup", "stdio", "websocket", "memory", "http-calls", "http-handshakes", "http-idle", "http-stalled"]
 if (only !== undefined && only !== "http" && !parts.includes(only)) {
   throw new Error(`--only takes ${parts.join(", ")}, or http for all that start with it`)
 }
@@ -61,6 +63,8 @@ const measured = {
   sessions,
   // One after the other: they would disturb each other.
   startup: await part("startup", () => startup.measure(rounds)),
+  stdio: await part("stdio", () => stdio.measure({ rounds, calls, servers })),
+  webSocket: await part("websocket", () => webSocket.measure({ rounds, calls })),
   memory: await part("memory", async () => ({
     interpreted: await memory.measure({ rounds, calls }),
     compiled: await measureCompiled(),
@@ -81,6 +85,8 @@ if (measured.memory !== undefined) {
   console.log(`${report.ofObserved(measured.memory.observed)}\n`)
 }
 if (measured.startup !== undefined) console.log(`${report.ofStartup(measured.startup)}\n`)
+if (measured.stdio !== undefined) console.log(`${report.ofStdio(measured.stdio)}\n`)
+if (measured.webSocket !== undefined) console.log(`${report.ofWebSocket(measured.webSocket)}\n`)
 if (measured.http.calls !== undefined) console.log(`${reportHttp.ofCalls(measured.http.calls)}\n`)
 if (measured.http.handshakes !== undefined) console.log(`${reportHttp.ofHandshakes(measured.http.handshakes)}\n`)
 if (measured.http.idle !== undefined) console.log(`${reportHttp.ofIdle(measured.http.idle, sessions)}\n`)

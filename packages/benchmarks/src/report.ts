@@ -1,7 +1,9 @@
 import { ratio, type Samples, summarize } from "./measure.ts"
 import type * as memory from "./memory.ts"
 import * as startup from "./startup.ts"
+import * as stdio from "./stdio.ts"
 import { format } from "./table.ts"
+import * as webSocket from "./webSocket.ts"
 
 const compiledName = (peer: string): string => `${peer}, schemas compiled`
 
@@ -74,6 +76,42 @@ export const ofObserved = (observed: memory.Comparison): string => {
     ])
   ].join("\n\n")
 }
+
+/** A comparison of what serves, for each number of calls that are under way: what a call costs, and how that compares. */
+const widths = (results: stdio.Results, bases: ReadonlyArray<string>, isOurs: (name: string) => boolean): string => {
+  const columns = Object.keys(results)
+  const names = Object.keys(Object.values(results)[0] ?? {})
+  const samples = (width: string, name: string): Samples => results[width]?.[name] ?? []
+  return [
+    format([
+      ["microseconds per call", ...columns.map((width) => `${width} under way`)],
+      ...names.map((name) => [name, ...columns.map((width) => cell(samples(width, name)))])
+    ]),
+    format([
+      ["ratio of times; median of the rounds", ...columns.map((width) => `${width} under way`)],
+      ...names.filter(isOurs).flatMap((name) =>
+        bases.filter((base) => names.includes(base)).map((base) => [
+          `${name} / ${base}`,
+          ...columns.map((width) => ratio(samples(width, name), samples(width, base)).toFixed(2))
+        ])
+      )
+    ])
+  ].join("\n\n")
+}
+
+/** Calls of servers over stdio. */
+export const ofStdio = (results: stdio.Results): string =>
+  [
+    "tools/call of stdio servers under a load of bare lines; median (middle half)",
+    widths(results, stdio.bases, (name) => name.startsWith("Effect MCP"))
+  ].join("\n\n")
+
+/** Calls of servers over WebSocket. */
+export const ofWebSocket = (results: webSocket.Results): string =>
+  [
+    "tools/call of WebSocket servers under a load of bare messages; median (middle half)",
+    widths(results, [webSocket.floor], (name) => name.startsWith("Effect MCP"))
+  ].join("\n\n")
 
 /** The start of stdio servers. */
 export const ofStartup = (results: { readonly [name: string]: Samples }): string => {

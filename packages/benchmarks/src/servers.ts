@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process"
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import { build as bundle } from "rolldown"
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
 
@@ -40,4 +41,16 @@ export const build = (): void => {
     cpSync(`${from}/dist`, `${to}/dist`, { recursive: true })
     writeFileSync(`${to}/package.json`, published(readFileSync(`${from}/package.json`, "utf8")))
   }
+}
+
+/** The server of this name as one file, with only what it uses of all packages, as it would be bundled to start fast. */
+export const fromBundle = async (name: string): Promise<string> => {
+  const file = `${built}/bundled/${name}.mjs`
+  await bundle({
+    input: fromBuild(name),
+    platform: "node",
+    logLevel: "silent",
+    output: { file, format: "esm", codeSplitting: false, minify: true }
+  })
+  return file
 }

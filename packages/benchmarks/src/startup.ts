@@ -51,6 +51,8 @@ const floor = "node -e 0, to its exit"
 export const comparisons: ReadonlyArray<readonly [name: string, base: string]> = [
   ["Effect MCP, built", "official v1"],
   ["Effect MCP, built", "official v2"],
+  ["Effect MCP, bundled", "official v1, bundled"],
+  ["Effect MCP, bundled", "official v2, bundled"],
   ["Effect MCP, from TypeScript", "official v2, from TypeScript"]
 ]
 
@@ -63,6 +65,9 @@ export const measure = async (rounds: number): Promise<{ readonly [name: string]
     server("Effect MCP, built", servers.fromBuild("ours")),
     server("official v1", servers.fromBuild("officialV1")),
     server("official v2", servers.fromBuild("officialV2")),
+    server("Effect MCP, bundled", await servers.fromBundle("ours")),
+    server("official v1, bundled", await servers.fromBundle("officialV1")),
+    server("official v2, bundled", await servers.fromBundle("officialV2")),
     server("Effect MCP, from TypeScript", servers.fromSource("ours")),
     server("official v2, from TypeScript", servers.fromSource("officialV2"))
   ]

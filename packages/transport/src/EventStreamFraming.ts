@@ -265,10 +265,13 @@ export const decoder = (
 /** What cannot stand in an id: a reader would take it for the end of the line, or pass the id over. */
 const unfitForId = /[\r\n\0]/
 
+/** What cannot stand in the name of a type, likewise. */
+const unfitForType = /[\r\n]/
+
 /**
- * The text of one event with this data, and with an id if it has one. Every line break in the data begins a new line, and
- * so comes out as a line feed; JSON has none. An id with a line break or a NUL is left out, since it would come out as
- * something else.
+ * The text of one event with this data, and with an id and a type if it has them; one without a type is a `message`. Every line break
+ * in the data begins a new line, and so comes out as a line feed; JSON has none. An id with a line break or a NUL, and a type with a
+ * line break, are left out, since they would come out as something else.
  *
  * @example
  * ```ts
@@ -277,14 +280,17 @@ const unfitForId = /[\r\n\0]/
  * export const event = EventStreamFraming.event("7", "{}") // => "id: 7\ndata: {}\n\n"
  * export const priming = EventStreamFraming.event("1", "") // => "id: 1\ndata: \n\n"
  * export const plain = EventStreamFraming.event(undefined, "{}") // => "data: {}\n\n"
+ * export const endpoint = EventStreamFraming.event(undefined, "/messages", "endpoint")
+ * // => "event: endpoint\ndata: /messages\n\n"
  * ```
  *
  * @category encoding
  * @since 0.1.0
  */
-export const event = (id: string | undefined, data: string): string => {
+export const event = (id: string | undefined, data: string, type?: string): string => {
   const lines = `data: ${data.replace(/\r\n|\r|\n/g, "\ndata: ")}\n\n`
-  return id === undefined || unfitForId.test(id) ? lines : `id: ${id}\n${lines}`
+  const typed = type === undefined || unfitForType.test(type) ? lines : `event: ${type}\n${lines}`
+  return id === undefined || unfitForId.test(id) ? typed : `id: ${id}\n${typed}`
 }
 
 /**

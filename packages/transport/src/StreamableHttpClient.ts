@@ -15,6 +15,8 @@ import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import type { Redacted } from "effect/Redacted"
 import * as EventStreamFraming from "./EventStreamFraming.ts"
+import { headersOf } from "./internal/headersOf.ts"
+import * as HttpClients from "./internal/HttpClients.ts"
 import * as ReconnectDelay from "./internal/ReconnectDelay.ts"
 import type { Settings } from "./internal/StreamableHttpConnection.ts"
 
@@ -81,11 +83,7 @@ const settings = (
   { authorize, closeWithin, headers, messageLimitBytes, reconnect, standalone, url }: Options
 ): Settings => ({
   url,
-  headers: headers === undefined
-    ? Effect.succeed({})
-    : Effect.isEffect(headers)
-    ? headers
-    : Effect.succeed(headers),
+  headers: headersOf(headers),
   authorize,
   standalone: standalone ?? true,
   limitBytes: messageLimitBytes ?? EventStreamFraming.defaultLimitBytes,
@@ -194,13 +192,7 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
  * @since 0.1.0
  */
 export const layerNode = (options: Options): Layer.Layer<Transport.Transport> =>
-  Layer.provide(
-    layer(options),
-    Layer.unwrap(Effect.map(
-      Effect.promise(() => import("@effect/platform-node/NodeHttpClient")),
-      (client) => client.layerUndici
-    ))
-  )
+  Layer.provide(layer(options), HttpClients.undici)
 
 /**
  * The transport as a Layer over the `fetch` that there is, for browsers and everywhere else.
@@ -216,10 +208,4 @@ export const layerNode = (options: Options): Layer.Layer<Transport.Transport> =>
  * @since 0.1.0
  */
 export const layerFetch = (options: Options): Layer.Layer<Transport.Transport> =>
-  Layer.provide(
-    layer(options),
-    Layer.unwrap(Effect.map(
-      Effect.promise(() => import("effect/http/FetchHttpClient")),
-      (client) => client.layer
-    ))
-  )
+  Layer.provide(layer(options), HttpClients.fetch)

@@ -1,5 +1,5 @@
-import { Content } from "@effect-mcp/protocol"
-import { ServerSession } from "@effect-mcp/session"
+import * as Content from "@effect-mcp/protocol/Content"
+import * as ServerSession from "@effect-mcp/session/ServerSession"
 import * as StdioServer from "@effect-mcp/transport/StdioServer"
 import * as Effect from "effect/Effect"
 

@@ -8,12 +8,12 @@ export interface TcpProxy {
   /** Takes no bytes of clients any more, and gives them none. */
   readonly stall: () => void
   readonly recover: () => void
+  /** Breaks off all connections, without a word. */
+  readonly cut: () => void
   /** How many clients are connected. */
   readonly connections: () => number
   /** How many lines of clients it has passed on. */
   readonly lines: () => number
-  /** Lets go of every connection. */
-  readonly cut: () => void
   /** Ends what it passes on to the server, behind what it has passed on, and goes on to pass on what comes back. */
   readonly endToServer: () => void
   /** Passes these bytes on as if a client had sent them, or the server. */
@@ -71,9 +71,9 @@ export const make = (target: number | string, at?: string): Effect.Effect<TcpPro
             stalled = false
             all((socket) => socket.resume())
           },
+          cut: () => all((socket) => socket.destroy()),
           connections: () => pairs.size,
           lines: () => lines,
-          cut: () => all((socket) => socket.destroy()),
           endToServer: () => pairs.forEach(([, server]) => server.end()),
           writeToServer: (bytes) => pairs.forEach(([, server]) => server.write(bytes)),
           writeToClient: (bytes) => pairs.forEach(([client]) => client.write(bytes)),

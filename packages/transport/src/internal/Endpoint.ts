@@ -8,8 +8,9 @@ import type { Answer, Call, MakeCall } from "./HttpCall.ts"
 
 type HeaderValues = Readonly<Record<string, string | Redacted.Redacted<string>>>
 
-/** What the program wants to be said to the server. */
+/** Where the server is, and what the program wants to be said to it. */
 export interface Settings {
+  readonly url: string | URL
   /** Run for each call. */
   readonly headers: Effect.Effect<HeaderValues>
   /** Asked for headers that prove who asks. */
@@ -26,14 +27,17 @@ export interface Membership {
 
 type Called = Effect.Effect<Answer, TransportError.TransportError, Scope.Scope>
 
-/** The server's one path, as one session sees it. Each call has the program's own headers, and its proof of who asks. */
+/** A URL of the server's, as one session sees it. Each call has the program's own headers, and its proof of who asks. */
 export interface Endpoint {
+  readonly url: URL
   /** Sends one message (HTTP-02). Either form of answer will do (HTTP-03). */
   readonly post: (json: string, membership: Membership) => Called
   /** Opens a stream (SHS-12): the standalone one, or one that goes on behind this event (SHS-19). */
   readonly get: (membership: Membership, lastEventId: string | undefined) => Called
   /** Ends the session (SHS-28). */
   readonly remove: (membership: Membership) => Called
+  /** Another URL of the same server. What has proved who asks here proves it there. */
+  readonly at: (url: URL) => Endpoint
 }
 
 const plain = (values: HeaderValues): Record<string, string> =>
@@ -54,7 +58,17 @@ const challengeOf = (answer: Answer) => answer.header("www-authenticate")
 const unauthenticated = (answer: Answer): TransportError.TransportError =>
   TransportError.make({ _tag: "Unauthenticated", challenge: challengeOf(answer) })
 
-export const make = (call: MakeCall, url: URL, { authorize, headers }: Settings): Endpoint => {
+/** Fails only if the URL is none. */
+export const make = (call: MakeCall, settings: Settings): Effect.Effect<Endpoint, TransportError.TransportError> =>
+  Effect.map(
+    Effect.try({
+      try: () => new URL(settings.url),
+      catch: (cause) => TransportError.make({ _tag: "ConnectFailed", target: String(settings.url), cause })
+    }),
+    (url) => known(call, url, settings)
+  )
+
+const known = (call: MakeCall, url: URL, { authorize, headers }: Settings): Endpoint => {
   let proof: Record<string, string> = {}
   let proofs = 0
   const authorizing = Semaphore.makeUnsafe(1)
@@ -72,6 +86,7 @@ export const make = (call: MakeCall, url: URL, { authorize, headers }: Settings)
     }).pipe(authorizing.withPermits(1))
 
   const attempt = (
+    url: URL,
     method: Call["method"],
     membership: Membership,
     own: Readonly<Record<string, string>>,
@@ -97,16 +112,20 @@ export const make = (call: MakeCall, url: URL, { authorize, headers }: Settings)
     return again.status === 401 ? yield* unauthenticated(again) : again
   })
 
-  return {
+  const at = (url: URL): Endpoint => ({
+    url,
     post: (json, membership) =>
-      authorized(attempt("POST", membership, { accept: "application/json, text/event-stream" }, json)),
+      authorized(attempt(url, "POST", membership, { accept: "application/json, text/event-stream" }, json)),
     get: (membership, lastEventId) =>
       authorized(attempt(
+        url,
         "GET",
         membership,
         { accept: "text/event-stream", ...lastEventId === undefined ? {} : { "last-event-id": lastEventId } },
         undefined
       )),
-    remove: (membership) => attempt("DELETE", membership, {}, undefined)
-  }
+    remove: (membership) => attempt(url, "DELETE", membership, {}, undefined),
+    at
+  })
+  return at(url)
 }

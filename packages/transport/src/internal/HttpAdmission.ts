@@ -21,6 +21,9 @@ export type Serve = (
   principal: Principal | undefined
 ) => Effect.Effect<Response, Response>
 
+/** How a method is refused that is not served, for this reason and with these headers. */
+export type Unserved = (problem: string, headers: HttpAnswer.Headers) => Response
+
 /** Who and what is let in. */
 export interface Options {
   /** Names that the server is known by; `undefined` where its address says what they may be. */
@@ -31,9 +34,13 @@ export interface Options {
 }
 
 /** What a POST has brought. */
-export interface Posted {
+export interface Brought {
   readonly frame: unknown
   readonly bytes: number
+}
+
+/** What a POST has brought, and says of it. */
+export interface Posted extends Brought {
   /** The revision that it says it is in, if it says one. */
   readonly said: Revision.Revision | undefined
 }
@@ -43,12 +50,15 @@ export interface Posted {
  * it is what HTTP and the protocol make of a request. It is the same with sessions and without.
  */
 export interface Admission {
-  /** Lets requests of these methods in, as far as they may come; the others are answered with 405. */
+  /** Lets requests of these methods in, as far as they may come; the others are answered with 405, in the form given. */
   readonly admit: (
     methods: ReadonlyMap<string, Serve>,
-    request: HttpServerRequest
+    request: HttpServerRequest,
+    unserved?: Unserved
   ) => Effect.Effect<Response>
   /** The one message, or batch, that a POST brings. */
+  readonly brought: (request: HttpServerRequest) => Effect.Effect<Brought, Response>
+  /** The same, of a POST that is answered with what is said to it. */
   readonly posted: (request: HttpServerRequest) => Effect.Effect<Posted, Response>
   /** What else a request for a stream of events says: its revision. */
   readonly listening: (request: HttpServerRequest) => Effect.Effect<Revision.Revision | undefined, Response>
@@ -66,6 +76,10 @@ const corsHeaders = {
 const exposed = "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after"
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+const unservedInJson: Unserved = (problem, headers) => HttpAnswer.refusal(405, problem, { headers })
+
+const notJson = HttpAnswer.refusal(415, "Content-Type must be application/json")
 
 const frameOf = (bytes: ArrayBuffer): { readonly frame: unknown } | undefined => {
   try {
@@ -114,26 +128,29 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
             : HttpAnswer.refusal(400, "The body could not be read", { code: ErrorCode.ParseError })
       )
 
-  const read = (bytes: ArrayBuffer, said: Revision.Revision | undefined): Effect.Effect<Posted, Response> => {
+  const read = (bytes: ArrayBuffer): Effect.Effect<Brought, Response> => {
     const parsed = frameOf(bytes)
     if (parsed === undefined) return Effect.fail(HttpAnswer.refusal(400, "Parse error", { code: ErrorCode.ParseError }))
     const { frame } = parsed
     return Array.isArray(frame) && frame.length > batchLimit
       ? Effect.fail(HttpAnswer.refusal(400, `A batch may have ${batchLimit} messages`))
-      : Effect.succeed({ frame, bytes: bytes.byteLength, said })
+      : Effect.succeed({ frame, bytes: bytes.byteLength })
   }
+
+  const brought: Admission["brought"] = (request) =>
+    MediaTypes.isJson(request.headers["content-type"])
+      ? Effect.flatMap(bodyOf(request), read)
+      : Effect.fail(notJson)
 
   const posted: Admission["posted"] = (request) => {
     const { accept, "content-type": contentType } = request.headers
     if (!MediaTypes.accepts(accept, "application/json") || !MediaTypes.accepts(accept, "text/event-stream")) {
       return Effect.fail(HttpAnswer.refusal(406, "Accept must list application/json and text/event-stream"))
     }
-    if (!MediaTypes.isJson(contentType)) {
-      return Effect.fail(HttpAnswer.refusal(415, "Content-Type must be application/json"))
-    }
+    if (!MediaTypes.isJson(contentType)) return Effect.fail(notJson)
     return Effect.flatMapEager(
       revision(request),
-      (said) => Effect.flatMap(bodyOf(request), (bytes) => read(bytes, said))
+      (said) => Effect.map(brought(request), ({ bytes, frame }) => ({ frame, bytes, said }))
     )
   }
 
@@ -149,7 +166,7 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
         (principal) => serve(request, principal)
       )
 
-  const admit: Admission["admit"] = (methods, request) => {
+  const admit: Admission["admit"] = (methods, request, unserved = unservedInJson) => {
     const { headers, method } = request
     const { host, origin } = headers
     // Web standards and HTTP/2 know it by the URL alone.
@@ -158,7 +175,7 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
     if (problem !== undefined) return Effect.succeed(HttpAnswer.refusal(403, problem))
     const allowed = () => Array.from(methods.keys()).join(", ")
     const serve: Serve = methods.get(method) ??
-      (() => Effect.fail(HttpAnswer.refusal(405, `${method} is not served here`, { headers: { allow: allowed() } })))
+      (() => Effect.fail(unserved(`${method} is not served here`, { allow: allowed() })))
     const served = () => Effect.catch(identified(serve, request), Effect.succeed)
     if (origin === undefined) return served()
     // A page: its browser wants to be told that it may.
@@ -170,5 +187,5 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
       : Effect.map(served(), (response) => HttpServerResponse.setHeaders(response, cors))
   }
 
-  return { admit, posted, listening, revision }
+  return { admit, brought, posted, listening, revision }
 })

@@ -18,6 +18,13 @@ export const refusal = (
   return json(status, JSON.stringify(JsonRpc.failure(options.id, error)), options.headers ?? {})
 }
 
+/** A refusal in words for a person alone: a client that looks for another transport would take JSON for the word of a newer server. */
+export const plain = (
+  status: number,
+  problem: string,
+  headers: Headers = {}
+): HttpServerResponse.HttpServerResponse => HttpServerResponse.text(problem, { status, headers })
+
 /** There is no room for this now, and may be soon. */
 export const overloaded = (
   problem: string,

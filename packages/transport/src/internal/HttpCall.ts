@@ -31,6 +31,12 @@ export interface Answer {
   readonly chunks: Stream.Stream<Uint8Array, unknown>
 }
 
+export const isAccepted = ({ status }: Answer): boolean => status >= 200 && status < 300
+
+/** The media type of the body, without its parameters. */
+export const mediaType = (answer: Answer): string | undefined =>
+  answer.header("content-type")?.split(";")[0]?.trim().toLowerCase()
+
 /**
  * Makes one HTTP request. Leaving the scope gives it up, in whatever state it is. It fails with `ConnectFailed` when certainly
  * nothing was sent, and with `ExchangeEnded` when something may have been.
@@ -42,7 +48,7 @@ const causeOf = ({ reason }: HttpClientError.HttpClientError): unknown =>
   reason.cause ?? new Error(reason.description ?? reason._tag)
 
 /** Where it was sent, without what may be secret. */
-const target = ({ host, pathname, protocol }: URL): string => `${protocol}//${host}${pathname}`
+export const target = ({ host, pathname, protocol }: URL): string => `${protocol}//${host}${pathname}`
 
 const explain = (call: Call) => (error: HttpClientError.HttpClientError): TransportError.TransportError => {
   const cause = causeOf(error)

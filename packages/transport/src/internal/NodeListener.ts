@@ -22,18 +22,20 @@ export interface Address {
   readonly port: number
   /** The address. Default: this machine only (HTTP-13). */
   readonly host?: string | undefined
+  /** What WebSockets are told, where there are any. */
+  readonly websocket?: NodeHttpServer.Options["websocket"]
 }
 
 /** Listens on Node, for what is given the means to cut off its clients when it goes. */
 export const listening = <A, R>(
-  { host, port }: Address,
+  { host, port, websocket }: Address,
   serving: (cut: Layer.Layer<never>) => Layer.Layer<A, never, R>
 ) =>
   Layer.unwrap(Effect.sync(() => {
     const server = createServer()
     return Layer.provideMerge(
       serving(layerCut(server)),
-      NodeHttpServer.layerServer(() => server, { port, host: host ?? "127.0.0.1" })
+      NodeHttpServer.layerServer(() => server, { port, host: host ?? "127.0.0.1", websocket })
     )
   }))
 

@@ -11,6 +11,13 @@ export const encode = (frame: JsonRpc.Frame): string | TransportError.TransportE
   }
 }
 
+/** A frame as it goes out, when it is to. */
+export const encoded = (frame: JsonRpc.Frame): Effect.Effect<string, TransportError.TransportError> =>
+  Effect.suspend(() => {
+    const text = encode(frame)
+    return typeof text === "string" ? Effect.succeed(text) : Effect.fail(text)
+  })
+
 /** No open stream may carry it. */
 export const noRoute = (frame: JsonRpc.Frame): Effect.Effect<never, TransportError.TransportError> =>
   Effect.fail(TransportError.make({ _tag: "NoRoute", method: "method" in frame ? frame.method : undefined }))

@@ -1,8 +1,10 @@
 import { type JsonRpc, RequestId } from "@effect-mcp/protocol"
+import type { Inbound } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
+import * as Result from "effect/Result"
 import * as AnswerBody from "./AnswerBody.ts"
 import type { Answer } from "./HttpCall.ts"
 
@@ -66,13 +68,13 @@ export const read = (answer: Answer): Effect.Effect<Refusal> =>
 const notBegun: ReadonlySet<number> = new Set([501, 503, 505])
 
 /** Does it say that the message was not carried out? A server that failed, or a proxy that lost one, may have been at it. */
-export const saysNotTaken = ({ status }: Refusal): boolean => status < 500 || notBegun.has(status)
+const saysNotTaken = ({ status }: Refusal): boolean => status < 500 || notBegun.has(status)
 
 /**
  * The refusal as the response to this request, if it is a JSON-RPC error about it or about none. Under an id that is none, nobody
  * could take it for a response.
  */
-export const responseTo = (id: JsonRpc.Request["id"], { failure }: Refusal): object | undefined => {
+const responseTo = (id: JsonRpc.Request["id"], { failure }: Refusal): object | undefined => {
   if (failure === undefined) return undefined
   if (failure.id === undefined || failure.id === null) return RequestId.isRequestId(id) ? { ...failure, id } : failure
   return failure.id === id ? failure : undefined
@@ -93,6 +95,18 @@ export const error = (refusal: Refusal): TransportError.TransportError =>
     status: refusal.status,
     problem: problemOf(refusal),
     retryAfterMillis: refusal.retryAfterMillis
+  })
+
+/** What there is of a response to this request, which is refused; fails where there is none. */
+export const answerTo = (
+  id: JsonRpc.Request["id"],
+  answer: Answer
+): Effect.Effect<Inbound, TransportError.TransportError> =>
+  Effect.flatMap(read(answer), (refusal): Effect.Effect<Inbound, TransportError.TransportError> => {
+    const response = responseTo(id, refusal)
+    if (response !== undefined) return Effect.succeed({ frame: Result.succeed(response), bytes: refusal.bytes })
+    const cause = error(refusal)
+    return Effect.fail(saysNotTaken(refusal) ? cause : TransportError.make({ _tag: "ExchangeEnded", cause }))
   })
 
 /** The message is refused. */

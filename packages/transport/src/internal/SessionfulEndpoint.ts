@@ -9,6 +9,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { Admission, Posted, Serve } from "./HttpAdmission.ts"
 import * as HttpAnswer from "./HttpAnswer.ts"
 import { HttpServerConnection, type Options as ConnectionOptions } from "./HttpServerConnection.ts"
+import { isInitialize } from "./isInitialize.ts"
 import type { PostResponse } from "./PostResponse.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -33,11 +34,6 @@ class HttpTransport {
 
 const connectionOf = (hosted: SessionHost.Hosted): HttpServerConnection | undefined =>
   hosted.transport instanceof HttpTransport ? hosted.transport.connection : undefined
-
-const isInitialize = (frame: unknown): frame is JsonRpc.Request => {
-  const classified = JsonRpc.classify(frame)
-  return classified._tag === "Request" && classified.message.method === "initialize"
-}
 
 const idOf = (frame: unknown): JsonRpc.Request["id"] | undefined => {
   const classified = JsonRpc.classify(frame)

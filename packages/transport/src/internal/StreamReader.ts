@@ -33,6 +33,7 @@ export class StreamReader {
   #length = 0
   #finished = false
   #left = false
+  #brokenOff = false
   #fiber: Fiber.Fiber<unknown, unknown> | undefined
   #wake: (() => void) | undefined
   readonly #senders: Array<() => void> = []
@@ -69,6 +70,11 @@ export class StreamReader {
 
   get hasLeft(): boolean {
     return this.#left
+  }
+
+  /** Was it broken off, rather than left? */
+  get isBrokenOff(): boolean {
+    return this.#brokenOff
   }
 
   put(text: string): void {
@@ -113,6 +119,7 @@ export class StreamReader {
 
   /** Breaks the response off. One that takes nothing would not notice otherwise. */
   breakOff(): void {
+    this.#brokenOff = !this.#left
     this.leave()
     this.#fiber?.interruptUnsafe()
   }

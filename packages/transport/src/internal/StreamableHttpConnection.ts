@@ -6,7 +6,7 @@ import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
+import type * as Fiber from "effect/Fiber"
 import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
@@ -14,14 +14,17 @@ import * as AnswerBody from "./AnswerBody.ts"
 import * as Endpoint from "./Endpoint.ts"
 import * as EventStream from "./EventStream.ts"
 import * as HttpCall from "./HttpCall.ts"
+import { isRequest } from "./isRequest.ts"
 import { atMost } from "./nativeTime.ts"
+import * as OutgoingFrame from "./OutgoingFrame.ts"
+import { ownedBy } from "./ownedBy.ts"
 import { isReading } from "./readingMethods.ts"
 import type { ReconnectDelay } from "./ReconnectDelay.ts"
 import * as Refusal from "./Refusal.ts"
+import { responseIn } from "./responseIn.ts"
 
 /** What a connection is made of. */
 export interface Settings extends Endpoint.Settings {
-  readonly url: string | URL
   readonly standalone: boolean
   readonly limitBytes: number
   readonly reconnect: ReconnectDelay
@@ -35,10 +38,7 @@ export const make = (
   settings: Settings
 ): Effect.Effect<Transport.Transport["Service"], never, HttpCall.Client> =>
   Effect.map(HttpCall.make, (call) => ({
-    connect: Effect.try({
-      try: () => new URL(settings.url),
-      catch: (cause) => TransportError.make({ _tag: "ConnectFailed", target: String(settings.url), cause })
-    }).pipe(Effect.flatMap((url) => open(settings, Endpoint.make(call, url, settings))))
+    connect: Effect.flatMap(Endpoint.make(call, settings), (endpoint) => open(settings, endpoint))
   }))
 
 /** One session as the server knows it. A new one is another, though it may go by the same id. */
@@ -67,30 +67,7 @@ const endedBecause = (cause: unknown): TransportError.TransportError =>
 const sessionLost = (problem: string): TransportError.TransportError =>
   TransportError.make({ _tag: "SessionLost", problem })
 
-const encode = (frame: JsonRpc.Frame): Effect.Effect<string, TransportError.TransportError> =>
-  Effect.try({
-    try: () => JSON.stringify(frame),
-    catch: (cause) => TransportError.make({ _tag: "Unserializable", cause })
-  })
-
-const isResponseTo = (message: unknown, id: JsonRpc.Request["id"]): message is object =>
-  Predicate.hasProperty(message, "id") && message.id === id && !("method" in message)
-
-/** The response to this request in a frame, if it is there. A batch holds no other: a frame may be nested without end. */
-const responseIn = (frame: unknown, id: JsonRpc.Request["id"]): object | undefined => {
-  const messages: ReadonlyArray<unknown> = Array.isArray(frame) ? frame : [frame]
-  return messages.find((message) => isResponseTo(message, id))
-}
-
-const isRequest = (frame: JsonRpc.Frame): frame is JsonRpc.Request => "method" in frame && "id" in frame
-
 const isNotification = (frame: JsonRpc.Frame): frame is JsonRpc.Notification => "method" in frame && !("id" in frame)
-
-const isAccepted = ({ status }: HttpCall.Answer): boolean => status >= 200 && status < 300
-
-/** The media type, without its parameters. */
-const mediaType = (answer: HttpCall.Answer): string | undefined =>
-  answer.header("content-type")?.split(";")[0]?.trim().toLowerCase()
 
 /** Another try may find the server in another state. */
 const isPassing = (status: number): boolean =>
@@ -102,6 +79,7 @@ const open = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Transport.Connection, never, Scope.Scope> {
   const { closeWithin, limitBytes, reconnect } = settings
   const scope = yield* Effect.scope
+  const owned = ownedBy(scope)
 
   // Before anybody listens, what comes is kept.
   const kept: Array<Transport.Inbound> = []
@@ -130,23 +108,6 @@ const open = Effect.fnUntraced(function*(
     if (session !== undefined) sessions.add(session)
     return { session }
   }
-
-  /** Runs something that ends with the connection, if it has not ended before. */
-  const owned = (
-    effect: Effect.Effect<void, TransportError.TransportError>
-  ): Effect.Effect<void, TransportError.TransportError> =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(
-        Effect.forkIn(Effect.interruptible(effect), scope, { startImmediately: true }),
-        (fiber) =>
-          restore(Fiber.await(fiber)).pipe(
-            Effect.onInterrupt(() => Fiber.interrupt(fiber)),
-            Effect.flatMap((exit): Effect.Effect<void, TransportError.TransportError> =>
-              Exit.hasInterrupts(exit) ? Effect.fail(peerEnded) : exit
-            )
-          )
-      )
-    )
 
   /** A session that is being opened anew is waited for. */
   const ready = Effect.suspend(() => renewal === undefined ? Effect.void : Deferred.await(renewal.done))
@@ -210,7 +171,9 @@ const open = Effect.fnUntraced(function*(
       new Error(
         answer.status === 202
           ? "the request was accepted as if it needed no response"
-          : `a request was answered with status ${answer.status} and content of type ${mediaType(answer) ?? "unknown"}`
+          : `a request was answered with status ${answer.status} and content of type ${
+            HttpCall.mediaType(answer) ?? "unknown"
+          }`
       )
     )
 
@@ -231,17 +194,11 @@ const open = Effect.fnUntraced(function*(
         yield* renew(under)
         return yield* exchange(message, json, true)
       }
-      if (!isAccepted(answer)) {
-        const refusal = yield* Refusal.read(answer)
-        const response = Refusal.responseTo(message.id, refusal)
-        if (response === undefined) {
-          const error = Refusal.error(refusal)
-          return yield* Refusal.saysNotTaken(refusal) ? error : endedBecause(error)
-        }
-        return deliver({ frame: Result.succeed(response), bytes: refusal.bytes })
+      if (!HttpCall.isAccepted(answer)) {
+        return deliver(yield* Refusal.answerTo(message.id, answer))
       }
       if (message.method === "initialize") identity = adopt(answer)
-      const type = mediaType(answer)
+      const type = HttpCall.mediaType(answer)
       if (type === "application/json") return yield* readJson(answer, (inbound) => deliver(inbound))
       if (type !== "text/event-stream") return yield* unexpected(answer)
 
@@ -270,7 +227,7 @@ const open = Effect.fnUntraced(function*(
     Effect.scoped(Effect.gen(function*(): Effect.fn.Return<StreamOutcome, TransportError.TransportError, Scope.Scope> {
       const answer = yield* endpoint.get(membership(under), lastEventId)
       if (saysLost(answer, under)) return { _tag: "Lost" }
-      if (isAccepted(answer) && mediaType(answer) === "text/event-stream") {
+      if (HttpCall.isAccepted(answer) && HttpCall.mediaType(answer) === "text/event-stream") {
         return { _tag: "Ended", cause: yield* read(answer) }
       }
       const refusal = yield* Refusal.read(answer)
@@ -441,9 +398,9 @@ const open = Effect.fnUntraced(function*(
     const agreed = revision
     const anew: JsonRpc.Request = { ...opening, id }
     return yield* Effect.gen(function*() {
-      const json = yield* encode(anew)
+      const json = yield* OutgoingFrame.encoded(anew)
       const answer = yield* endpoint.post(json, { session: undefined, revision: undefined })
-      if (!isAccepted(answer)) return yield* Refusal.fail(answer)
+      if (!HttpCall.isAccepted(answer)) return yield* Refusal.fail(answer)
       const renewed = adopt(answer)
       let response: object | undefined
       const take = (inbound: Transport.Inbound) => {
@@ -451,7 +408,7 @@ const open = Effect.fnUntraced(function*(
         if (found === undefined) deliver(inbound)
         else response = found
       }
-      const type = mediaType(answer)
+      const type = HttpCall.mediaType(answer)
       if (type === "application/json") yield* readJson(answer, take)
       else if (type === "text/event-stream") {
         const cause = yield* follow(readingOf(id, take), answer)
@@ -467,9 +424,9 @@ const open = Effect.fnUntraced(function*(
           said === undefined ? "a new one was refused" : `a new one would be of revision ${String(said)}, not ${agreed}`
         )
       }
-      const initialized = yield* encode(JsonRpc.notification("notifications/initialized"))
+      const initialized = yield* OutgoingFrame.encoded(JsonRpc.notification("notifications/initialized"))
       const accepted = yield* endpoint.post(initialized, membership(renewed))
-      if (!isAccepted(accepted)) return yield* Refusal.fail(accepted)
+      if (!HttpCall.isAccepted(accepted)) return yield* Refusal.fail(accepted)
       yield* AnswerBody.discard(accepted)
       identity = renewed
     }).pipe(Effect.mapError(because))
@@ -480,7 +437,7 @@ const open = Effect.fnUntraced(function*(
   // ---------------------------------------------------------------------------------------------------------------------
 
   const request = (message: JsonRpc.Request): Effect.Effect<void, TransportError.TransportError> =>
-    owned(Effect.flatMap(encode(message), (json) => {
+    owned(Effect.flatMap(OutgoingFrame.encoded(message), (json) => {
       if (message.method === "initialize") opening = message
       return exchange(message, json, false)
     }))
@@ -495,7 +452,7 @@ const open = Effect.fnUntraced(function*(
       yield* ready
       const under = identity
       const answer = yield* endpoint.post(json, membership(under))
-      if (isAccepted(answer)) {
+      if (HttpCall.isAccepted(answer)) {
         yield* AnswerBody.discard(answer)
         if (isNotification(frame) && frame.method === "notifications/initialized") yield* startStandalone
         return
@@ -535,7 +492,7 @@ const open = Effect.fnUntraced(function*(
     send: ({ message }) =>
       isRequest(message)
         ? request(message)
-        : owned(Effect.flatMap(encode(message), (json) => tell(message, json, false))),
+        : owned(Effect.flatMap(OutgoingFrame.encoded(message), (json) => tell(message, json, false))),
     request,
     established: (profile: Profile.Profile) => {
       revision = profile.revision

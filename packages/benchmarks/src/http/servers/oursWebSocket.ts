@@ -1,0 +1,18 @@
+import { Content } from "@effect-mcp/protocol"
+import { SessionHost } from "@effect-mcp/session"
+import { WebSocketServer } from "@effect-mcp/transport"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as Effect from "effect/Effect"
+import { HttpRouter } from "effect/http"
+import * as Layer from "effect/Layer"
+import { sum } from "../../peers/tools.ts"
+import { layerHttpServer, quiet } from "./effectHttp.ts"
+import { info } from "./tools.ts"
+
+const host = SessionHost.layer({
+  "tools/call": ({ arguments: input }) => Effect.succeed({ content: [Content.text(sum(input))] })
+}, { info })
+
+const application = WebSocketServer.layer("/mcp").pipe(Layer.provide(host))
+
+NodeRuntime.runMain(Layer.launch(HttpRouter.serve(application, quiet).pipe(Layer.provide(layerHttpServer))))

@@ -1,0 +1,105 @@
+/**
+ * Servers over stdio, each a child process, under a load that this process writes as bare lines.
+ *
+ * To see where the time of one goes, have Node profile it:
+ *
+ *     node --cpu-prof --cpu-prof-dir=results/profiles src/main.ts --only stdio --rounds 5
+ */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import * as load from "./load.ts"
+import { alternate, type Contender, type Samples } from "./measure.ts"
+import * as servers from "./servers.ts"
+
+const compiler = import.meta.resolve("effect/schema/SchemaJITCompiler/enable")
+
+interface Server {
+  readonly name: string
+  readonly program: string
+  /** Whether Effect's schemas are compiled in its process. */
+  readonly compiled?: boolean
+}
+
+/** The calls that a server has to answer are shared out so that each takes about as long. */
+const all: ReadonlyArray<Server> = [
+  { name: "raw lines of JSON", program: "echo" },
+  { name: "official v1", program: "officialV1" },
+  { name: "official v2", program: "officialV2" },
+  { name: "effect/ai", program: "effectAi" },
+  { name: "effect/ai, schemas compiled", program: "effectAi", compiled: true },
+  { name: "Effect MCP", program: "ours" },
+  { name: "Effect MCP, schemas compiled", program: "ours", compiled: true }
+]
+
+/** How many calls are under way at a time. */
+export const widths: ReadonlyArray<number> = [1, 64]
+
+/** Which ratios are worth a line. */
+export const bases: ReadonlyArray<string> = ["raw lines of JSON", "official v1", "official v2", "effect/ai"]
+
+/** Microseconds per call: how many under way, server, one number per round. */
+export interface Results {
+  readonly [width: string]: { readonly [server: string]: Samples }
+}
+
+/** A child process whose standard streams carry the messages. */
+const start = ({ compiled, name, program }: Server) => {
+  const options = [...process.execArgv, ...(compiled === true ? ["--import", compiler] : [])]
+  const child = spawn(process.execPath, [...options, servers.fromBuild(program)], {
+    stdio: ["pipe", "pipe", "inherit"]
+  })
+  const gone = new Promise<never>((_, reject) => {
+    child.on("error", reject).on("exit", (code) => reject(new Error(`${name} exited with ${code}`)))
+    child.stdin.on("error", reject)
+  })
+  // It also goes when it is told to.
+  gone.catch(() => {})
+  let rest = ""
+  const wire: load.Wire = {
+    write: (messages) => void child.stdin.write(`${messages.join("\n")}\n`),
+    listen: (hear) => {
+      child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+        const lines = (rest + chunk).split("\n")
+        rest = lines.pop() ?? ""
+        if (lines.length > 0) hear(lines)
+      })
+    },
+    gone
+  }
+  const stop = async (): Promise<void> => {
+    const exit = once(child, "exit")
+    child.stdin.end()
+    await exit
+  }
+  return { wire, stop }
+}
+
+const warmUpRounds = 5
+
+/** `tools/call` of servers over stdio. All run throughout: what is idle takes nothing. */
+export const measure = async ({ calls, rounds, servers: part }: {
+  readonly rounds: number
+  readonly calls: number
+  readonly servers: string
+}): Promise<Results> => {
+  servers.build()
+  const taking = all.filter(({ name }) => name.includes(part))
+  const running = taking.map((server) => ({ ...server, ...start(server) }))
+  try {
+    const clients = await Promise.all(
+      running.map(async ({ name, wire }) => ({ name, client: await load.connect(wire) }))
+    )
+    const results: { [width: string]: { readonly [server: string]: Samples } } = {}
+    for (const width of widths) {
+      const contenders = clients.map(({ client, name }): Contender => ({
+        name,
+        once: async () => await client.calls(calls, width) * 1000 / calls
+      }))
+      await alternate(contenders, warmUpRounds)
+      results[width] = Object.fromEntries(await alternate(contenders, rounds))
+    }
+    return results
+  } finally {
+    await Promise.all(running.map(({ stop }) => stop()))
+  }
+}

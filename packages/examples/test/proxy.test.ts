@@ -1,0 +1,229 @@
+/** The proxy as a child process: stdio in front, a real HTTP server behind. */
+import { ClientSession, EventStore, SessionHost, Transport } from "@effect-mcp/session"
+import { LawServer } from "@effect-mcp/testing"
+import { TransportLaws } from "@effect-mcp/testing/vitest"
+import { StdioClient, StreamableHttpServer } from "@effect-mcp/transport"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { HttpServer } from "effect/http/HttpServer"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import * as fs from "node:fs"
+import { createServer } from "node:http"
+import { tmpdir } from "node:os"
+import { createInterface } from "node:readline"
+import { fileURLToPath } from "node:url"
+import * as Calculator from "../src/listeningCalculator.ts"
+
+const program = fileURLToPath(new URL("../src/proxy.ts", import.meta.url))
+
+const through = (url: string) =>
+  StdioClient.layerNode({ command: process.execPath, args: [program, url], stderr: () => {} })
+
+/** A server for the laws over HTTP, and its URL. */
+const lawServer = Effect.gen(function*() {
+  const server = yield* Layer.build(
+    StreamableHttpServer.layerNode({ port: 0 }).pipe(
+      Layer.provideMerge(
+        SessionHost.layer(LawServer.make(), { ...LawServer.options, limits: { gracefulClose: "2 seconds" } })
+      ),
+      Layer.provideMerge(EventStore.layerMemory()),
+      Layer.provideMerge(Logger.layer([]))
+    )
+  )
+  const { address } = Context.get(server, HttpServer)
+  return {
+    url: `http://127.0.0.1:${"port" in address ? address.port : 0}/mcp`,
+    host: Context.get(server, SessionHost.SessionHost)
+  }
+})
+
+type Served = TransportLaws.ClientEnd & { readonly host: SessionHost.Shape }
+
+TransportLaws.suite<Served>("stdio, with a proxy to Streamable HTTP", {
+  serve: Effect.gen(function*() {
+    const { host, url } = yield* lawServer
+    const client = yield* Layer.build(through(url))
+    return { ...Context.get(client, Transport.Transport), host }
+  }),
+  sessionFirst: true,
+  runs: 3
+})
+
+const directory = Effect.acquireRelease(
+  Effect.sync(() => fs.mkdtempSync(`${tmpdir()}/proxy-`)),
+  (path) => Effect.sync(() => fs.rmSync(path, { recursive: true }))
+)
+
+/** What a scripted server has heard, and what it answers. */
+const scripted = (answer: (message: Record<string, unknown>) => object | number) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const heard: Array<unknown> = []
+      const server = createServer(async (request, response) => {
+        let body = ""
+        for await (const chunk of request) body += chunk
+        if (request.method !== "POST") return void response.writeHead(405).end()
+        const message = JSON.parse(body)
+        heard.push(message)
+        const answered = "id" in message && "method" in message ? answer(message) : 202
+        if (typeof answered === "number") return void response.writeHead(answered).end()
+        response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answered))
+      })
+      server.listen(0, "127.0.0.1")
+      await once(server, "listening")
+      const address = server.address()
+      return { heard, server, url: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/mcp` }
+    }),
+    ({ server }) =>
+      Effect.promise(async () => {
+        server.closeAllConnections()
+        server.close()
+        await once(server, "close")
+      })
+  )
+
+/** The proxy's process, spoken to in bare lines. */
+const lines = (url: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const child = spawn(process.execPath, [program, url], { stdio: ["pipe", "pipe", "pipe"] })
+      const said = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+      const exited = once(child, "exit")
+      return {
+        say: (line: unknown) => void child.stdin.write(`${typeof line === "string" ? line : JSON.stringify(line)}\n`),
+        next: Effect.promise(async () => JSON.parse((await said.next()).value ?? "null")),
+        end: Effect.promise(async () => {
+          child.stdin.end()
+          const [code] = await exited
+          return code
+        }),
+        child
+      }
+    }),
+    ({ child }) => Effect.sync(() => child.kill("SIGKILL"))
+  )
+
+const initialize = {
+  jsonrpc: "2.0",
+  id: "first",
+  method: "initialize",
+  params: {
+    protocolVersion: "2025-11-25",
+    capabilities: { experimental: { "example.com/odd": { deep: [1, null] } } },
+    clientInfo: { name: "me", version: "1", "example.com/member": true },
+    "example.com/param": { kept: "yes" }
+  },
+  "example.com/envelope": [1, 2, 3]
+}
+
+const welcome = {
+  protocolVersion: "2025-11-25",
+  capabilities: { "example.com/capability": {} },
+  serverInfo: { name: "scripted", version: "1", "example.com/member": 1 },
+  "example.com/result": null
+}
+
+describe("the proxy", () => {
+  it.live("passes what nobody here knows through untouched, both ways", () =>
+    Effect.gen(function*() {
+      const server = yield* scripted(({ id, method }) =>
+        method === "initialize"
+          ? { jsonrpc: "2.0", id, result: welcome, "example.com/envelope": "kept" }
+          : { jsonrpc: "2.0", id, error: { code: 4711, message: "odd", data: { a: 1 }, "example.com/error": 2 } }
+      )
+      const proxy = yield* lines(server.url)
+      proxy.say(initialize)
+      assert.deepStrictEqual(yield* proxy.next, {
+        jsonrpc: "2.0",
+        id: "first",
+        result: welcome,
+        "example.com/envelope": "kept"
+      })
+      const odd = { jsonrpc: "2.0", id: 0, method: "example.com/odd", params: { _meta: { x: 1 }, y: [] }, more: {} }
+      proxy.say(odd)
+      assert.deepStrictEqual(yield* proxy.next, {
+        jsonrpc: "2.0",
+        id: 0,
+        error: { code: 4711, message: "odd", data: { a: 1 }, "example.com/error": 2 }
+      })
+      assert.deepStrictEqual(server.heard, [initialize, odd])
+      assert.strictEqual(yield* proxy.end, 0)
+    }).pipe(Effect.scoped))
+
+  it.live("answers what the server will not: nobody there, a refusal, and lines that are none", () =>
+    Effect.gen(function*() {
+      const nowhere = yield* lines("http://127.0.0.1:9/mcp")
+      nowhere.say(initialize)
+      const unreachable = yield* nowhere.next
+      assert.deepStrictEqual([unreachable.id, unreachable.error.code], ["first", -32603])
+      assert.include(unreachable.error.message, "could not connect to http://127.0.0.1:9/mcp")
+
+      const server = yield* scripted(({ id, method }) =>
+        method === "initialize" ? { jsonrpc: "2.0", id, result: welcome } : 503
+      )
+      const proxy = yield* lines(server.url)
+      proxy.say(initialize)
+      yield* proxy.next
+      proxy.say({ jsonrpc: "2.0", id: 7, method: "tools/list" })
+      const refused = yield* proxy.next
+      assert.deepStrictEqual([refused.id, refused.error.code], [7, -32603])
+      assert.include(refused.error.message, "503")
+      proxy.say("{\"jsonrpc\":")
+      assert.deepStrictEqual(yield* proxy.next, {
+        jsonrpc: "2.0",
+        id: null,
+        error: { code: -32700, message: "Parse error" }
+      })
+      proxy.say({ jsonrpc: "1.0", id: 8, method: "ping" })
+      assert.deepStrictEqual((yield* proxy.next).error.code, -32600)
+      assert.strictEqual(yield* proxy.end, 0)
+    }).pipe(Effect.scoped))
+
+  it.live("answers what was asked before its input ended, and ends its session at the server", () =>
+    Effect.gen(function*() {
+      const { host, url } = yield* lawServer
+      const proxy = yield* lines(url)
+      proxy.say(initialize)
+      yield* proxy.next
+      assert.strictEqual((yield* host.sessions).length, 1)
+      proxy.say({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo", arguments: { value: 42 } } })
+      const code = yield* Effect.forkChild(proxy.end, { startImmediately: true })
+      assert.deepStrictEqual((yield* proxy.next).result.structuredContent, { value: 42 })
+      assert.strictEqual(yield* Fiber.join(code), 0)
+      assert.deepStrictEqual(yield* host.sessions, [])
+    }).pipe(Effect.scoped))
+
+  for (const transport of ["http", "sse", "ws", "unix"] as const) {
+    it.live(`leads to a server over ${transport}`, () =>
+      Effect.gen(function*() {
+        const announced = yield* Deferred.make<string>()
+        const place = transport === "unix" ? `${yield* directory}/calculator.sock` : 0
+        yield* Layer.build(
+          Layer.fresh(Calculator.layer({ [transport]: place }, (url) => Deferred.succeed(announced, url)))
+        )
+        const context = yield* Layer.build(Layer.provide(
+          ClientSession.layer({ info: { name: "test", version: "1" } }),
+          through(yield* Deferred.await(announced))
+        ))
+        const session = Context.get(context, ClientSession.ClientSession)
+        const steps: Array<number> = []
+        const counted = yield* session.callTool("count", { to: 3, delayMs: 1 }, {
+          onProgress: ({ progress }) => Effect.sync(() => steps.push(progress))
+        })
+        assert.deepStrictEqual([counted.content, steps], [[{ type: "text", text: "3" }], [1, 2, 3]])
+      }).pipe(Effect.scoped))
+  }
+
+  it.live("says which URLs it takes", () =>
+    Effect.gen(function*() {
+      const { child } = yield* lines("ftp://127.0.0.1/mcp")
+      const [code] = yield* Effect.promise(() => once(child, "exit"))
+      assert.strictEqual(code, 2)
+    }).pipe(Effect.scoped))
+})

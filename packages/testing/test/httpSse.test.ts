@@ -1,0 +1,76 @@
+/** HTTP+SSE, both halves, over real sockets; and the client that finds out which transport of HTTP a server speaks. */
+import { SessionHost, Transport } from "@effect-mcp/session"
+import { LawServer } from "@effect-mcp/testing"
+import { TransportLaws } from "@effect-mcp/testing/vitest"
+import { HttpFallbackClient, HttpSseClient, HttpSseServer, StreamableHttpServer } from "@effect-mcp/transport"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { HttpServer } from "effect/http/HttpServer"
+import type { ServeError } from "effect/http/HttpServerError"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import { eventually } from "./support/eventually.ts"
+import * as TcpProxy from "./support/tcpProxy.ts"
+
+/** The client's end, with the host at the other, and what stands between them. */
+type Served = TransportLaws.ClientEnd & {
+  readonly host: SessionHost.Shape
+  readonly proxy: TcpProxy.TcpProxy
+}
+
+const serving = (
+  listening: Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost>,
+  client: (url: string) => Layer.Layer<Transport.Transport>
+) =>
+  Effect.gen(function*() {
+    const host = SessionHost.layer(LawServer.make(), { ...LawServer.options, limits: { gracefulClose: "2 seconds" } })
+    const server = yield* Layer.build(
+      listening.pipe(
+        Layer.provideMerge(host),
+        // Some laws are about handlers that die; what is logged of them is no news here.
+        Layer.provideMerge(Logger.layer([]))
+      )
+    )
+    const { address } = Context.get(server, HttpServer)
+    const proxy = yield* TcpProxy.make("port" in address ? address.port : 0)
+    const made = yield* Layer.build(client(`http://127.0.0.1:${proxy.port}`))
+    return { ...Context.get(made, Transport.Transport), host: Context.get(server, SessionHost.SessionHost), proxy }
+  })
+
+const stall: TransportLaws.Faults<Served> = {
+  stall: {
+    begin: ({ proxy }) => Effect.sync(proxy.stall),
+    end: ({ proxy }) => Effect.sync(proxy.recover)
+  }
+}
+
+const subject: Omit<TransportLaws.Subject<Served>, "serve"> = {
+  runs: 10,
+  ended: ({ host }) => eventually(Effect.map(host.sessions, (sessions) => sessions.length === 0)),
+  faults: stall
+}
+
+const older = HttpSseServer.layerNode({ port: 0 })
+
+TransportLaws.suite("HTTP+SSE", {
+  ...subject,
+  faults: { ...stall, cut: ({ proxy }) => Effect.sync(proxy.cut) },
+  serve: serving(older, (url) => HttpSseClient.layerNode({ url: `${url}/sse` }))
+})
+
+// Before the first word there is no connection yet that could break off.
+TransportLaws.suite("HTTP+SSE, to which a client falls back", {
+  ...subject,
+  form: "StreamPerRequest",
+  serve: serving(older, (url) => HttpFallbackClient.layerNode({ url: `${url}/sse` }))
+})
+
+TransportLaws.suite("Streamable HTTP, with a client that would fall back", {
+  ...subject,
+  form: "StreamPerRequest",
+  sessionFirst: true,
+  serve: serving(
+    StreamableHttpServer.layerNode({ port: 0 }),
+    (url) => HttpFallbackClient.layerNode({ url: `${url}/mcp`, reconnect: { initial: "10 millis" } })
+  )
+})

@@ -1,0 +1,255 @@
+/**
+ * The server half of HTTP+SSE, the transport of revision 2024-11-05, for clients that know nothing newer: one path for the stream of
+ * events (SSE-01), on which all comes that the server says, and one to POST messages to. Behind them a {@link SessionHost} keeps a
+ * session for each client. They can stand beside Streamable HTTP, in front of the same host (SSE-09).
+ *
+ * A GET of the stream opens a session, and the session ends with its stream: nobody can come back to one. Any revision can be spoken over
+ * it, as over any other transport.
+ *
+ * @since 0.1.0
+ */
+import * as SessionHost from "@effect-mcp/session/SessionHost"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import type { HttpServer } from "effect/http/HttpServer"
+import type { ServeError } from "effect/http/HttpServerError"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Attendant from "./internal/Attendant.ts"
+import * as HttpAdmission from "./internal/HttpAdmission.ts"
+import * as HttpAnswer from "./internal/HttpAnswer.ts"
+import * as HttpSseEndpoints from "./internal/HttpSseEndpoints.ts"
+import { messagesPath } from "./internal/messagesPath.ts"
+import * as NodeListener from "./internal/NodeListener.ts"
+
+/**
+ * Where the two endpoints are (SSE-01). Both may be at the same path.
+ *
+ * @category options
+ * @since 0.1.0
+ */
+export interface Paths {
+  /** The path of the stream. Default `/sse`. */
+  readonly stream?: HttpRouter.PathInput | undefined
+  /** The path that messages are POSTed to. Default `/messages`. */
+  readonly messages?: HttpRouter.PathInput | undefined
+}
+
+/**
+ * What may be said about a server; everything has a default.
+ *
+ * @category options
+ * @since 0.1.0
+ */
+export interface Options {
+  /**
+   * Where a client shall POST to, as a reference that it resolves against the URL of the stream; the session is added to its query. Say
+   * it where a proxy takes something away from the path: `"/notes/messages"`, or, relative to the stream, `"messages"`. Default: the
+   * path of messages, behind the prefix of the router, if it has one.
+   */
+  readonly endpoint?: string | undefined
+  /**
+   * The names that this server may be asked for in `Host`, with or without a port; any other is answered with 403. Default: the
+   * names of this machine where the HTTP server listens on this machine only, any name where it does not.
+   */
+  readonly allowedHosts?: ReadonlyArray<string> | undefined
+  /**
+   * The origins of pages that may use this server, such as `https://app.example.com`, or `"*"` for all; any other is answered with
+   * 403 (SSE-05). Pages of this machine may use a server on it. Default: none besides.
+   */
+  readonly allowedOrigins?: ReadonlyArray<string> | undefined
+  /** How large the body of a POST may be, in bytes; one that is larger is answered with 413. Default 4 MiB. */
+  readonly bodyLimitBytes?: number | undefined
+  /**
+   * How large `initialize` may be, in bytes; one that is larger is answered with 413. What a client says of itself is kept as long as
+   * its session is. Default 64 KiB.
+   */
+  readonly initializeLimitBytes?: number | undefined
+  /** How many messages may come in one batch (2025-03-26); one with more is answered with 400. Default 100. */
+  readonly batchLimit?: number | undefined
+  /** How long a stream is silent at most; then a comment is sent. Default 15 seconds. */
+  readonly keepAlive?: Duration.Input | undefined
+  /** How much may wait for the reader of a stream before the sender waits, in characters. Default 1 Mi. */
+  readonly streamBuffer?: number | undefined
+  /**
+   * How long a reader may take nothing while something waits for it; then its stream is broken off, and its session ends. Default
+   * 20 seconds.
+   */
+  readonly stalledAfter?: Duration.Input | undefined
+}
+
+const megabyte = 1024 * 1024
+
+/**
+ * What serves the two endpoints.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Endpoints {
+  /** Serves what comes to the path of the stream. */
+  readonly stream: (request: HttpServerRequest) => Effect.Effect<HttpServerResponse>
+  /** Serves what comes to the path of messages. */
+  readonly messages: (request: HttpServerRequest) => Effect.Effect<HttpServerResponse>
+  /** Serves both, where they are at the same path. */
+  readonly both: (request: HttpServerRequest) => Effect.Effect<HttpServerResponse>
+}
+
+/**
+ * The server as handlers of requests, for whoever routes them by himself: the paths say only what the client is told. An
+ * `Authentication` in the context decides who is let in (SSE-06). What is open ends with its session.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { SessionHost } from "@effect-mcp/session"
+ * import { HttpSseServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ * import * as HttpServerRequest from "effect/http/HttpServerRequest"
+ *
+ * const host = SessionHost.layer({
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ * }, { info: { name: "example", version: "1.0.0" } })
+ *
+ * export const status = Effect.gen(function*() {
+ *   const { messages } = yield* HttpSseServer.make()
+ *   const request = new Request("http://localhost/messages?sessionId=unknown", {
+ *     method: "POST",
+ *     headers: { "content-type": "application/json" },
+ *     body: "{}"
+ *   })
+ *   const response = yield* messages(HttpServerRequest.fromWeb(request))
+ *   return response.status
+ * }).pipe(Effect.scoped, Effect.provide(host)) // => 404
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = Effect.fnUntraced(function*(
+  paths: Paths = {},
+  options: Options = {}
+): Effect.fn.Return<Endpoints, never, SessionHost.SessionHost | Scope.Scope> {
+  const { endpoint } = options
+  const messagesOf = messagesPath(paths.stream ?? "/sse", paths.messages ?? "/messages")
+  const admission = yield* HttpAdmission.make({
+    allowedHosts: options.allowedHosts,
+    allowedOrigins: options.allowedOrigins ?? [],
+    bodyLimitBytes: options.bodyLimitBytes ?? 4 * megabyte,
+    batchLimit: options.batchLimit ?? 100
+  })
+  const attendant = yield* Attendant.make({
+    keepAliveMillis: Duration.toMillis(options.keepAlive ?? "15 seconds"),
+    stallMillis: Duration.toMillis(options.stalledAfter ?? "20 seconds"),
+    // Nobody can come back here, so that nobody is waited for.
+    unattendedMillis: Number.POSITIVE_INFINITY
+  })
+  const { messages, stream } = yield* HttpSseEndpoints.make(admission, {
+    attendant,
+    capacity: options.streamBuffer ?? megabyte,
+    endpoint: ({ originalUrl }) => endpoint ?? messagesOf(originalUrl),
+    initializeLimitBytes: options.initializeLimitBytes ?? 64 * 1024
+  })
+  const admitting = (methods: typeof stream) => (request: HttpServerRequest) =>
+    admission.admit(methods, request, (problem, headers) => HttpAnswer.plain(405, problem, headers))
+  return {
+    stream: admitting(stream),
+    messages: admitting(messages),
+    both: admitting(new Map([...stream, ...messages]))
+  }
+})
+
+/**
+ * Mounts the server in an HTTP backend, beside whatever else it has, such as `StreamableHttpServer.layer` (SSE-09). It needs a host,
+ * which keeps the sessions of both. Build `SessionHost.layerDrain` behind the backend: it ends the sessions first, and a backend that
+ * goes before them waits for their streams in vain.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { SessionHost } from "@effect-mcp/session"
+ * import { HttpSseServer, StreamableHttpServer } from "@effect-mcp/transport"
+ * import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+ * import * as Effect from "effect/Effect"
+ * import * as HttpRouter from "effect/http/HttpRouter"
+ * import * as Layer from "effect/Layer"
+ * import { createServer } from "node:http"
+ *
+ * const host = SessionHost.layer({
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ * }, { info: { name: "example", version: "1.0.0" } })
+ *
+ * // New clients come to /mcp, old ones to /sse.
+ * const routes = Layer.merge(StreamableHttpServer.layer("/mcp"), HttpSseServer.layer())
+ *
+ * export const backend = SessionHost.layerDrain.pipe(
+ *   Layer.provide(HttpRouter.serve(routes)),
+ *   Layer.provide(NodeHttpServer.layerServer(() => createServer(), { port: 3000, host: "127.0.0.1" })),
+ *   Layer.provide(host)
+ * )
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layer = (
+  paths: Paths = {},
+  options: Options = {}
+): Layer.Layer<never, never, HttpRouter.HttpRouter | SessionHost.SessionHost> =>
+  HttpRouter.use((router) =>
+    Effect.gen(function*() {
+      const { both, messages, stream } = yield* make(paths, options)
+      const { messages: messagesAt = "/messages", stream: streamAt = "/sse" } = paths
+      if (messagesAt === streamAt) return yield* router.add("*", streamAt, both)
+      yield* router.add("*", streamAt, stream)
+      yield* router.add("*", messagesAt, messages)
+    })
+  )
+
+/**
+ * What may be said about a server that listens by itself.
+ *
+ * @category options
+ * @since 0.1.0
+ */
+export interface NodeOptions extends Options {
+  /** The port to listen on; 0 for any that is free. */
+  readonly port: number
+  /** The address to listen on. Default: this machine only (SSE-06). */
+  readonly host?: string | undefined
+  /** The paths of the endpoints. */
+  readonly paths?: Paths | undefined
+}
+
+/**
+ * A server of its own, on Node: it listens while the Layer is there. When it goes, its host lets nobody in any more and ends all
+ * sessions, then their streams end, and then it stops to listen. `HttpServer` in its context says where it listens.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { SessionHost } from "@effect-mcp/session"
+ * import { HttpSseServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const host = SessionHost.layer({
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ * }, { info: { name: "example", version: "1.0.0" } })
+ *
+ * export const main = Layer.launch(Layer.provide(HttpSseServer.layerNode({ port: 3000 }), host))
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layerNode = (
+  options: NodeOptions
+): Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost> =>
+  NodeListener.listening(
+    options,
+    (cut) => NodeListener.serving(layer(options.paths, options), cut, Layer.fresh(SessionHost.layerDrain))
+  )

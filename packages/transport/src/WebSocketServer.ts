@@ -1,0 +1,226 @@
+/**
+ * The server half of MCP over WebSocket: one path in any Effect HTTP backend on Node, behind which a {@link SessionHost} keeps a
+ * session for each connection. WebSocket is no transport of the specification's; it is spoken as the official SDK speaks it, under the
+ * subprotocol `mcp` with one JSON-RPC message in each text message.
+ *
+ * Everything is checked before the upgrade, and answered as plain HTTP: 403 for a `Host` or `Origin` that may not come, 401 for nobody
+ * in particular, 405 for another method than GET, 426 for a request that does not ask for a WebSocket of version 13, 400 for one that
+ * does not offer `mcp`, and 503 where the host is full or about to go.
+ *
+ * A message that is longer than allowed costs only itself, up to what the HTTP server takes at all; what is longer still closes the
+ * connection with 1009, as invalid UTF-8 does with 1007. A binary message is read as if it were text.
+ *
+ * The close frame says why the session has ended, from either side:
+ *
+ * | code | reason |
+ * |---|---|
+ * | 1000 | this session was closed, or the peer has ended it |
+ * | 1001 | the server goes |
+ * | 4000 | `HandshakeFailed` |
+ * | 4001 | `HandshakeTimeout` |
+ * | 4002 | `Expired` |
+ * | 4003 | `PeerStalled` |
+ * | 4004 | `RepliesOverflow` |
+ * | 4005 | `TransportFailed` |
+ *
+ * 1000, 1001, and a close frame without a code are an end in good order; every other, and a connection that ends without a close
+ * frame, is a failure of the transport.
+ *
+ * @since 0.1.0
+ */
+import * as SessionHost from "@effect-mcp/session/SessionHost"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import type { HttpServer } from "effect/http/HttpServer"
+import type { ServeError } from "effect/http/HttpServerError"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as HttpAdmission from "./internal/HttpAdmission.ts"
+import * as NodeListener from "./internal/NodeListener.ts"
+import * as WebSocketEndpoint from "./internal/WebSocketEndpoint.ts"
+
+/**
+ * What may be said about a server; everything has a default.
+ *
+ * @category options
+ * @since 0.1.0
+ */
+export interface Options {
+  /**
+   * The names that this server may be asked for in `Host`, with or without a port; any other is answered with 403. Default: the
+   * names of this machine where the HTTP server listens on this machine only, any name where it does not.
+   */
+  readonly allowedHosts?: ReadonlyArray<string> | undefined
+  /**
+   * The origins of pages that may use this server, such as `https://app.example.com`, or `"*"` for all; any other is answered with
+   * 403 (HTTP-11, HTTP-12). Pages of this machine may use a server on it. Default: none besides.
+   */
+  readonly allowedOrigins?: ReadonlyArray<string> | undefined
+  /** The longest message to read, in bytes; a longer one is reported, and nothing else happens. Default 4 MiB. */
+  readonly messageLimitBytes?: number | undefined
+  /**
+   * How often it is looked whether a client is still there. One that has said nothing since the look before is pinged; one that has
+   * not even answered that by the next is given up, which is so after two to three times as long. `"Infinity"` never looks. Default
+   * 15 seconds.
+   */
+  readonly ping?: Duration.Input | undefined
+  /** How long a client may take to answer a close frame; then its connection is cut off. Default 2 seconds. */
+  readonly closeWithin?: Duration.Input | undefined
+}
+
+const defaultLimitBytes = 4 * 1024 * 1024
+
+/**
+ * The server as a handler of requests, whatever path they came to. An `Authentication` in the context decides who is let in. What is
+ * open ends with its session, and at the latest with the scope.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { SessionHost } from "@effect-mcp/session"
+ * import { WebSocketServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ * import * as HttpServerRequest from "effect/http/HttpServerRequest"
+ *
+ * const host = SessionHost.layer({
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ * }, { info: { name: "example", version: "1.0.0" } })
+ *
+ * export const status = Effect.gen(function*() {
+ *   const handle = yield* WebSocketServer.make()
+ *   const request = new Request("http://localhost/mcp")
+ *   const response = yield* handle(HttpServerRequest.fromWeb(request))
+ *   return response.status
+ * }).pipe(Effect.scoped, Effect.provide(host)) // => 426
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = Effect.fnUntraced(function*(
+  options: Options = {}
+): Effect.fn.Return<
+  (request: HttpServerRequest) => Effect.Effect<HttpServerResponse>,
+  never,
+  SessionHost.SessionHost | Scope.Scope
+> {
+  const admission = yield* HttpAdmission.make({
+    allowedHosts: options.allowedHosts,
+    allowedOrigins: options.allowedOrigins ?? [],
+    bodyLimitBytes: 0,
+    batchLimit: 0
+  })
+  const methods = yield* WebSocketEndpoint.make({
+    limitBytes: options.messageLimitBytes ?? defaultLimitBytes,
+    pingMillis: Duration.toMillis(options.ping ?? "15 seconds"),
+    closeMillis: Duration.toMillis(options.closeWithin ?? "2 seconds")
+  })
+  return (request) => admission.admit(methods, request)
+})
+
+/**
+ * Mounts the server in an HTTP backend on Node, beside whatever else it has, such as Streamable HTTP with the same host. How long a
+ * message may be that is received at all is for the backend to say (`websocket.maxPayload`, 100 MiB by default), since it receives it
+ * whole; and so is compression.
+ *
+ * Build `SessionHost.layerDrain` behind the backend: it ends the sessions first, and a backend that goes before them waits for their
+ * connections in vain, for as long as its `gracefulShutdownTimeout` says.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { SessionHost } from "@effect-mcp/session"
+ * import { StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
+ * import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+ * import * as Effect from "effect/Effect"
+ * import * as HttpRouter from "effect/http/HttpRouter"
+ * import * as Layer from "effect/Layer"
+ * import { createServer } from "node:http"
+ *
+ * const host = SessionHost.layer({
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ * }, { info: { name: "example", version: "1.0.0" } })
+ *
+ * const routes = Layer.merge(
+ *   StreamableHttpServer.layer("/mcp"),
+ *   WebSocketServer.layer("/mcp/socket")
+ * )
+ *
+ * export const backend = SessionHost.layerDrain.pipe(
+ *   Layer.provide(HttpRouter.serve(routes)),
+ *   Layer.provide(NodeHttpServer.layerServer(() => createServer(), {
+ *     port: 3000,
+ *     host: "127.0.0.1",
+ *     websocket: { maxPayload: 16 * 1024 * 1024 }
+ *   })),
+ *   Layer.provide(host)
+ * )
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layer = (
+  path: HttpRouter.PathInput,
+  options?: Options
+): Layer.Layer<never, never, HttpRouter.HttpRouter | SessionHost.SessionHost> =>
+  HttpRouter.use((router) => Effect.flatMap(make(options), (handle) => router.add("*", path, handle)))
+
+/**
+ * What may be said about a server that listens by itself.
+ *
+ * @category options
+ * @since 0.1.0
+ */
+export interface NodeOptions extends Options {
+  /** The port to listen on; 0 for any that is free. */
+  readonly port: number
+  /** The address to listen on. Default: this machine only (HTTP-13). */
+  readonly host?: string | undefined
+  /** The path of the endpoint. Default `/mcp`. */
+  readonly path?: HttpRouter.PathInput | undefined
+  /**
+   * The longest message that is received at all, in bytes; a longer one closes the connection with 1009. Default: four times
+   * `messageLimitBytes`.
+   */
+  readonly payloadLimitBytes?: number | undefined
+}
+
+/**
+ * A server of its own, on Node: it listens while the Layer is there. When it goes, its host lets nobody in any more and ends all
+ * sessions, each client is told so, and then it stops to listen. `HttpServer` in its context says where it listens.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { SessionHost } from "@effect-mcp/session"
+ * import { WebSocketServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const host = SessionHost.layer({
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ * }, { info: { name: "example", version: "1.0.0" } })
+ *
+ * export const main = Layer.launch(Layer.provide(WebSocketServer.layerNode({ port: 3000 }), host))
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layerNode = (
+  options: NodeOptions
+): Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost> =>
+  NodeListener.listening(
+    {
+      port: options.port,
+      host: options.host,
+      websocket: {
+        maxPayload: options.payloadLimitBytes ?? 4 * (options.messageLimitBytes ?? defaultLimitBytes)
+      }
+    },
+    (cut) => NodeListener.serving(layer(options.path ?? "/mcp", options), cut, Layer.fresh(SessionHost.layerDrain))
+  )

@@ -1,0 +1,186 @@
+import type { JsonRpc, Profile } from "@effect-mcp/protocol"
+import type * as Transport from "@effect-mcp/session/Transport"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
+import * as Stream from "effect/Stream"
+import * as EventStreamFraming from "../EventStreamFraming.ts"
+import * as AnswerBody from "./AnswerBody.ts"
+import * as Endpoint from "./Endpoint.ts"
+import * as EventStream from "./EventStream.ts"
+import * as HttpCall from "./HttpCall.ts"
+import { isRequest } from "./isRequest.ts"
+import { delay } from "./nativeTime.ts"
+import * as OutgoingFrame from "./OutgoingFrame.ts"
+import { ownedBy } from "./ownedBy.ts"
+import * as Refusal from "./Refusal.ts"
+
+/** What a connection is made of. */
+export interface Settings extends Endpoint.Settings {
+  readonly limitBytes: number
+  /** How long it may take until the server has said where to POST to. */
+  readonly openWithin: Duration.Input
+}
+
+export const make = (
+  settings: Settings
+): Effect.Effect<Transport.Transport["Service"], never, HttpCall.Client> =>
+  Effect.map(HttpCall.make, (call) => ({
+    connect: Effect.flatMap(Endpoint.make(call, settings), (endpoint) => open(settings, endpoint))
+  }))
+
+/** How soon the end of a stream is heard of whose server has gone, once one of its other connections has broken. */
+const endWithin = "200 millis"
+
+/** How much of a reference that is none is shown, in characters. */
+const shownCharacters = 200
+
+const failed = (url: URL, problem: string, cause?: unknown): TransportError.TransportError =>
+  TransportError.make({
+    _tag: "ConnectFailed",
+    target: HttpCall.target(url),
+    cause: new Error(problem, cause === undefined ? undefined : { cause })
+  })
+
+/**
+ * Where to POST to: what the reference comes to from the URL of the stream, if that is at the same server. Another one has no business
+ * with the messages of this session, nor with the headers that prove who sends them.
+ */
+const messagesAt = (
+  stream: Endpoint.Endpoint,
+  reference: string
+): Exit.Exit<Endpoint.Endpoint, TransportError.TransportError> => {
+  if (!URL.canParse(reference, stream.url.href)) {
+    const shown = JSON.stringify(reference.slice(0, shownCharacters))
+    return Exit.fail(failed(stream.url, `the server says that messages are to go to ${shown}, which is no URL`))
+  }
+  const url = new URL(reference, stream.url)
+  return url.origin === stream.url.origin
+    ? Exit.succeed(stream.at(url))
+    : Exit.fail(
+      failed(
+        stream.url,
+        `the server says that messages are to go to ${url.origin}, and nothing is sent to another origin`
+      )
+    )
+}
+
+const open = Effect.fnUntraced(function*(
+  { limitBytes, openWithin }: Settings,
+  stream: Endpoint.Endpoint
+): Effect.fn.Return<Transport.Connection, TransportError.TransportError, Scope.Scope> {
+  const scope = yield* Effect.scope
+  const owned = ownedBy(scope)
+
+  // Before anybody listens, what comes is kept.
+  const kept: Array<Transport.Inbound> = []
+  let deliver = (inbound: Transport.Inbound): void => {
+    kept.push(inbound)
+  }
+  let revision: string | undefined
+  const told = Deferred.makeUnsafe<Endpoint.Endpoint, TransportError.TransportError>()
+  const ended = Deferred.makeUnsafe<Transport.End, TransportError.TransportError>()
+
+  // ---------------------------------------------------------------------------------------------------------------------
+  // The stream
+  // ---------------------------------------------------------------------------------------------------------------------
+
+  const take = (event: Result.Result<EventStreamFraming.Event, Transport.FrameError>, bytes: number): void => {
+    if (Result.isFailure(event)) return deliver({ frame: Result.fail(event.failure), bytes })
+    const { data, event: type } = event.success
+    // The first word counts: a session does not move.
+    if (type === "endpoint") Deferred.doneUnsafe(told, messagesAt(stream, data))
+    else if (type === "message" && data !== "") deliver({ frame: EventStream.parse(data), bytes })
+  }
+
+  const end = (
+    problem: string,
+    exit: Exit.Exit<Transport.End, TransportError.TransportError>,
+    cause?: unknown
+  ): void => {
+    Deferred.doneUnsafe(
+      told,
+      Exit.fail(failed(stream.url, `${problem} before it said where messages are to go`, cause))
+    )
+    Deferred.doneUnsafe(ended, exit)
+  }
+
+  const read = (answer: HttpCall.Answer): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      const decoder = EventStreamFraming.decoder(take, { limitBytes })
+      return Stream.runForEachArray(answer.chunks, (chunks) => Effect.sync(() => chunks.forEach(decoder.push)))
+    }).pipe(
+      Effect.match({
+        onSuccess: () => end("the stream ended", Exit.succeed({ exit: undefined, writable: false })),
+        onFailure: (cause) =>
+          end("the stream broke off", Exit.fail(TransportError.make({ _tag: "ReadFailed", cause })), cause)
+      })
+    )
+
+  const opened = Effect.gen(function*() {
+    const answer = yield* stream.get({ session: undefined, revision: undefined }, undefined)
+    if (!HttpCall.isAccepted(answer)) return yield* Refusal.fail(answer)
+    const type = HttpCall.mediaType(answer)
+    if (type !== "text/event-stream") {
+      return yield* failed(stream.url, `the answer is no stream of events, but of type ${type ?? "unknown"}`)
+    }
+    yield* Effect.forkIn(read(answer), scope)
+    return yield* Deferred.await(told)
+  })
+
+  const messages = yield* Effect.timeoutOrElse(opened, {
+    duration: openWithin,
+    orElse: () => {
+      const millis = Duration.toMillis(openWithin)
+      return Effect.fail(failed(stream.url, `the server has not said within ${millis} ms where messages are to go`))
+    }
+  })
+
+  // ---------------------------------------------------------------------------------------------------------------------
+  // Messages
+  // ---------------------------------------------------------------------------------------------------------------------
+
+  /** A server that has gone takes the session with it, which says more than that one message could not be sent. */
+  const unlessEnded = (error: TransportError.TransportError): Effect.Effect<never, TransportError.TransportError> =>
+    error.reason._tag === "ConnectFailed" || error.reason._tag === "ExchangeEnded"
+      ? Effect.raceFirst(
+        Effect.andThen(
+          Effect.exit(Deferred.await(ended)),
+          Effect.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
+        ),
+        Effect.andThen(delay(endWithin), Effect.fail(error))
+      )
+      : Effect.fail(error)
+
+  const post = (frame: JsonRpc.Frame): Effect.Effect<void, TransportError.TransportError> =>
+    Effect.scoped(Effect.gen(function*() {
+      const json = yield* OutgoingFrame.encoded(frame)
+      const answer = yield* Effect.catch(messages.post(json, { session: undefined, revision }), unlessEnded)
+      if (HttpCall.isAccepted(answer)) return yield* AnswerBody.discard(answer)
+      if (!isRequest(frame)) return yield* Refusal.fail(answer)
+      return deliver(yield* Refusal.answerTo(frame.id, answer))
+    }))
+
+  // What is sent first arrives first.
+  const turn = Semaphore.makeUnsafe(1)
+
+  return {
+    run: (deliverTo) =>
+      Effect.suspend(() => {
+        for (const inbound of kept.splice(0)) deliverTo(inbound)
+        deliver = deliverTo
+        return Deferred.await(ended)
+      }).pipe(Effect.ensuring(Effect.sync(() => {
+        deliver = () => {}
+      }))),
+    send: ({ message }) => owned(turn.withPermits(1)(post(message))),
+    established: (profile: Profile.Profile) => {
+      revision = profile.revision
+    }
+  }
+})

@@ -1,0 +1,127 @@
+import { ErrorCode } from "@effect-mcp/protocol"
+import * as Principal from "@effect-mcp/session/Principal"
+import * as SessionHost from "@effect-mcp/session/SessionHost"
+import type { Transport } from "@effect-mcp/session/Transport"
+import * as Effect from "effect/Effect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import type * as HttpServerResponse from "effect/http/HttpServerResponse"
+import type { Admission, Serve } from "./HttpAdmission.ts"
+import * as HttpAnswer from "./HttpAnswer.ts"
+import { HttpSseServerConnection, type Options as ConnectionOptions } from "./HttpSseServerConnection.ts"
+import { isInitialize } from "./isInitialize.ts"
+import * as MediaTypes from "./MediaTypes.ts"
+
+type Response = HttpServerResponse.HttpServerResponse
+
+/** A transport that can be recognized again in what a host keeps. */
+class HttpSseTransport {
+  readonly connection: HttpSseServerConnection
+  readonly connect: Transport["Service"]["connect"]
+
+  constructor(connection: HttpSseServerConnection) {
+    this.connection = connection
+    this.connect = Effect.acquireRelease(
+      Effect.sync(() => connection.port),
+      () => Effect.sync(() => connection.close())
+    )
+  }
+}
+
+const connectionOf = (hosted: SessionHost.Hosted): HttpSseServerConnection | undefined =>
+  hosted.transport instanceof HttpSseTransport ? hosted.transport.connection : undefined
+
+/** The name of the session in the query of what a client POSTs to. */
+const parameter = "sessionId"
+
+const sessionIn = (url: string): string | null => {
+  const query = url.indexOf("?")
+  return new URLSearchParams(query < 0 ? "" : url.slice(query + 1)).get(parameter)
+}
+
+/** The reference with which a client comes back to its session. */
+const naming = (endpoint: string, id: string): string =>
+  `${endpoint}${endpoint.includes("?") ? "&" : "?"}${parameter}=${id}`
+
+const leaving = HttpAnswer.overloaded("The server is about to go", undefined)
+
+const unknownSession = HttpAnswer.refusal(404, "There is no session with this id")
+
+const unnamed = HttpAnswer.plain(400, `The query must name the session: ${parameter}`)
+
+const accepted = HttpAnswer.empty(202)
+
+/** What serves the requests that were let in, by their methods. */
+export interface Endpoints {
+  /** A GET opens a session, and hears all that the server says in it. */
+  readonly stream: ReadonlyMap<string, Serve>
+  /** A POST brings one message into the session that it names. */
+  readonly messages: ReadonlyMap<string, Serve>
+}
+
+/** What serves the two endpoints (SSE-01), in front of a host of sessions. */
+export const make = Effect.fnUntraced(function*(
+  admission: Admission,
+  options: ConnectionOptions & {
+    /** What is said of where to POST to, without the session. */
+    readonly endpoint: (request: HttpServerRequest) => string
+    readonly initializeLimitBytes: number
+  }
+): Effect.fn.Return<Endpoints, never, SessionHost.SessionHost> {
+  const host = yield* SessionHost.SessionHost
+  const { endpoint, initializeLimitBytes } = options
+
+  const open = (request: HttpServerRequest, principal: Principal.Principal | undefined): Effect.Effect<Response> =>
+    Effect.suspend(() => {
+      const id = globalThis.crypto.randomUUID()
+      const connection = new HttpSseServerConnection(naming(endpoint(request), id), options)
+      return Effect.map(
+        host.open(new HttpSseTransport(connection), { kind: "http-sse", id, principal }),
+        // In one step, so that a session has a reader, which is seen to leave.
+        (hosted) => HttpAnswer.events(connection.listen(hosted.hold()), {})
+      )
+    }).pipe(
+      Effect.uninterruptible,
+      Effect.catchTags({
+        HostFull: (error) => Effect.succeed(HttpAnswer.overloaded(error.message, undefined)),
+        TransportError: (error) =>
+          Effect.succeed(HttpAnswer.refusal(500, error.message, { code: ErrorCode.InternalError }))
+      })
+    )
+
+  const get: Serve = (request, principal) => {
+    const { accept } = request.headers
+    // Whoever says nothing of what it takes takes anything.
+    return accept === undefined || MediaTypes.accepts(accept, "text/event-stream")
+      ? open(request, principal)
+      : Effect.fail(HttpAnswer.refusal(406, "Accept must list text/event-stream"))
+  }
+
+  const missing = Effect.flatMap(
+    host.health,
+    ({ draining }) => Effect.fail(draining ? leaving : unknownSession)
+  )
+
+  const post: Serve = (request, principal) => {
+    const id = sessionIn(request.url)
+    if (id === null) return Effect.fail(unnamed)
+    return Effect.flatMap(admission.brought(request), ({ bytes, frame }): Effect.Effect<Response, Response> => {
+      if (bytes > initializeLimitBytes && isInitialize(frame)) {
+        return Effect.fail(
+          HttpAnswer.refusal(413, `initialize may have ${initializeLimitBytes} bytes`, { id: frame.id })
+        )
+      }
+      const hosted = host.find(id)
+      if (hosted === undefined) return missing
+      const connection = connectionOf(hosted)
+      // To anybody else it does not exist.
+      if (connection === undefined || connection.isOver || !Principal.isSame(hosted.principal, principal)) {
+        return Effect.fail(unknownSession)
+      }
+      hosted.touch()
+      connection.post(frame, bytes, principal)
+      return Effect.succeed(accepted)
+    })
+  }
+
+  return { stream: new Map([["GET", get]]), messages: new Map([["POST", post]]) }
+})

@@ -1,0 +1,118 @@
+import type { Principal } from "@effect-mcp/session/Principal"
+import type { Connection, End, Inbound, Outbound } from "@effect-mcp/session/Transport"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
+import * as EventStreamFraming from "../EventStreamFraming.ts"
+import type { Attendant } from "./Attendant.ts"
+import * as OutgoingFrame from "./OutgoingFrame.ts"
+import { StreamReader } from "./StreamReader.ts"
+
+/** What all connections of a server have in common. */
+export interface Options {
+  readonly attendant: Attendant
+  /** How many characters may wait for one reader. */
+  readonly capacity: number
+}
+
+type Outcome = Exit.Exit<End, TransportError.TransportError>
+
+const left: Outcome = Exit.succeed({ exit: undefined, writable: false })
+
+const stalled: Outcome = Exit.fail(
+  TransportError.make({ _tag: "WriteFailed", cause: new Error("the client takes nothing of its stream") })
+)
+
+const peerEnded = Effect.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
+
+/**
+ * A session's connection over HTTP+SSE: what POSTs bring in, and the one stream that leads out, which is there from the beginning. When
+ * the stream is lost so is the connection: nobody can come back to it.
+ */
+export class HttpSseServerConnection {
+  readonly #attendant: Attendant
+  readonly #reader: StreamReader
+  #release: (() => void) | undefined
+  #deliver: ((inbound: Inbound) => void) | undefined
+  #early: Array<Inbound> = []
+  #resume: ((outcome: Outcome) => void) | undefined
+  #outcome: Outcome | undefined
+  #closed = false
+
+  /** `endpoint` says where to POST to. Nothing is said before it (SSE-02). */
+  constructor(endpoint: string, { attendant, capacity }: Options) {
+    this.#attendant = attendant
+    this.#reader = new StreamReader({
+      capacity,
+      now: attendant.now,
+      past: undefined,
+      onLeave: () => this.#leave()
+    })
+    this.#reader.put(EventStreamFraming.event(undefined, endpoint, "endpoint"))
+  }
+
+  /** Has the session ended, or its stream? */
+  get isOver(): boolean {
+    return this.#closed || this.#reader.hasLeft
+  }
+
+  /** What the session gets to see of it. */
+  get port(): Connection {
+    return {
+      run: (deliver) => this.run(deliver),
+      send: (outbound) => this.send(outbound)
+    }
+  }
+
+  run(deliver: (inbound: Inbound) => void): Effect.Effect<End, TransportError.TransportError> {
+    return Effect.callback<End, TransportError.TransportError>((resume) => {
+      this.#deliver = deliver
+      for (const inbound of this.#early.splice(0)) deliver(inbound)
+      if (this.#outcome !== undefined) return resume(this.#outcome)
+      this.#resume = resume
+    })
+  }
+
+  send({ message }: Outbound): Effect.Effect<void, TransportError.TransportError> {
+    const data = OutgoingFrame.encode(message)
+    if (typeof data !== "string") return Effect.fail(data)
+    const event = EventStreamFraming.event(undefined, data, "message")
+    if (this.#reader.isFull) return Effect.flatMap(this.#reader.room, () => this.#put(event))
+    return this.#put(event)
+  }
+
+  #put(event: string): Effect.Effect<void, TransportError.TransportError> {
+    if (this.isOver) return peerEnded
+    this.#reader.put(event)
+    return Effect.void
+  }
+
+  /** A POST came. */
+  post(frame: unknown, bytes: number, principal: Principal | undefined): void {
+    const inbound: Inbound = { frame: Result.succeed(frame), bytes, principal }
+    if (this.#deliver === undefined) this.#early.push(inbound)
+    else this.#deliver(inbound)
+  }
+
+  /** Begins to read the stream, which is done once. `release` is called when nobody reads it any more. */
+  listen(release: () => void): StreamReader {
+    this.#release = release
+    this.#attendant.attend(this.#reader)
+    return this.#reader
+  }
+
+  /** The session has ended: the stream ends behind what has been said. */
+  close(): void {
+    this.#closed = true
+    this.#early = []
+    this.#reader.finish()
+  }
+
+  #leave(): void {
+    this.#attendant.leave(this.#reader)
+    this.#outcome = this.#reader.isBrokenOff ? stalled : left
+    this.#resume?.(this.#outcome)
+    this.#release?.()
+  }
+}

@@ -1,0 +1,151 @@
+import type * as Transport from "@effect-mcp/session/Transport"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import type * as Socket from "effect/socket/Socket"
+import * as BareWebSocketDial from "./BareWebSocketDial.ts"
+import * as Heartbeat from "./Heartbeat.ts"
+import type { Answer } from "./HttpCall.ts"
+import * as Refusal from "./Refusal.ts"
+import * as WebSocketConnection from "./WebSocketConnection.ts"
+import type { Dial, Dialled } from "./WebSocketDial.ts"
+
+type HeaderValues = Readonly<Record<string, string | Redacted.Redacted<string>>>
+
+/** What every client says. */
+export interface Settings {
+  readonly url: string | URL
+  readonly limitBytes: number
+  readonly connectMillis: number
+  readonly closeMillis: number
+}
+
+/** What one on Node says besides. */
+export interface NodeSettings extends Settings {
+  readonly payloadLimitBytes: number
+  readonly pingMillis: number
+  readonly headers: Effect.Effect<HeaderValues>
+  readonly authorize: ((challenge: string | undefined) => Effect.Effect<HeaderValues | undefined>) | undefined
+}
+
+/** The name of the protocol among those that are spoken over WebSockets. */
+const subprotocol = "mcp"
+
+interface Place {
+  readonly url: URL
+  /** The same, without what may be secret. */
+  readonly target: string
+}
+
+const placeOf = (given: string | URL): Effect.Effect<Place, TransportError.TransportError> =>
+  Effect.try({
+    try: () => {
+      const url = new URL(given)
+      url.protocol = url.protocol.replace(/^http/, "ws")
+      return { url, target: `${url.protocol}//${url.host}${url.pathname}` }
+    },
+    catch: (cause) => TransportError.make({ _tag: "ConnectFailed", target: String(given), cause })
+  })
+
+const plain = (values: HeaderValues): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name.toLowerCase(),
+      typeof value === "string" ? value : Redacted.value(value)
+    ])
+  )
+
+const unauthenticated = (answer: Answer): TransportError.TransportError =>
+  TransportError.make({ _tag: "Unauthenticated", challenge: answer.header("www-authenticate") })
+
+const causeOf = ({ reason }: Socket.SocketError): unknown =>
+  reason._tag === "SocketOpenError" && reason.kind === "Timeout"
+    ? new Error("the server did not answer in time")
+    : "cause" in reason
+    ? WebSocketConnection.errorIn(reason.cause)
+    : reason
+
+/** A server that answered the request for a WebSocket with something else. */
+class Refused {
+  readonly _tag = "Refused"
+  readonly answer: Answer
+
+  constructor(answer: Answer) {
+    this.answer = answer
+  }
+}
+
+type Opening = Effect.Effect<Transport.Connection, TransportError.TransportError | Refused, Scope.Scope>
+
+const opened = Effect.fnUntraced(function*(
+  { refused, socket, wire }: Dialled,
+  target: string,
+  { closeMillis, limitBytes }: Settings,
+  pingMillis: number
+): Effect.fn.Return<Transport.Connection, TransportError.TransportError | Refused, Scope.Scope> {
+  return yield* WebSocketConnection.make(socket, wire, {
+    side: () => "client",
+    limitBytes,
+    closeMillis,
+    heartbeat: yield* Heartbeat.make(pingMillis)
+  }).pipe(
+    Effect.mapError((error) => {
+      if (error._tag === "TransportError") return error
+      const answer = refused()
+      return answer === undefined
+        ? TransportError.make({ _tag: "ConnectFailed", target, cause: causeOf(error) })
+        : new Refused(answer)
+    })
+  )
+})
+
+/** Over any WebSocket. */
+export const makeBare = (
+  settings: Settings,
+  construct: Socket.WebSocketConstructor["Service"]
+): Transport.Transport["Service"] => ({
+  connect: Effect.gen(function*() {
+    const place = yield* placeOf(settings.url)
+    const { connectMillis } = settings
+    const dial = BareWebSocketDial.make({ ...place, subprotocol, connectMillis, construct })
+    return yield* opened(yield* dial({}), place.target, settings, Number.POSITIVE_INFINITY)
+  }).pipe(Effect.catchTag("Refused", ({ answer }) => Refusal.fail(answer)))
+})
+
+/** Over `ws`, which is loaded when the first connection is made. */
+export const makeNode = (settings: NodeSettings): Transport.Transport["Service"] => {
+  const { authorize, closeMillis, connectMillis, headers, payloadLimitBytes, pingMillis } = settings
+  let proof: Record<string, string> = {}
+
+  const connect = Effect.gen(function*() {
+    const node = yield* Effect.promise(() => import("./NodeWebSocketDial.ts"))
+    const place = yield* placeOf(settings.url)
+    const dial: Dial = node.make({ ...place, subprotocol, connectMillis, closeMillis, payloadLimitBytes })
+
+    const attempt: Opening = Effect.gen(function*() {
+      const dialled = yield* dial({ ...plain(yield* headers), ...proof })
+      return yield* opened(dialled, place.target, settings, pingMillis)
+    })
+
+    const authorized = Effect.fnUntraced(function*(
+      refused: Refused
+    ): Effect.fn.Return<Transport.Connection, TransportError.TransportError | Refused, Scope.Scope> {
+      const { answer } = refused
+      if (answer.status !== 401) return yield* Effect.fail(refused)
+      const values = authorize === undefined ? undefined : yield* authorize(answer.header("www-authenticate"))
+      if (values === undefined) return yield* unauthenticated(answer)
+      proof = plain(values)
+      return yield* attempt
+    })
+
+    return yield* Effect.catchTag(attempt, "Refused", authorized)
+  })
+  return {
+    connect: Effect.catchTag(
+      connect,
+      "Refused",
+      ({ answer }) => answer.status === 401 ? unauthenticated(answer) : Refusal.fail(answer)
+    )
+  }
+}

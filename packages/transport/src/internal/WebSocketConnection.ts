@@ -1,0 +1,112 @@
+import { CloseReason } from "@effect-mcp/protocol"
+import type { Principal } from "@effect-mcp/session/Principal"
+import type * as Transport from "@effect-mcp/session/Transport"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
+import type * as Scope from "effect/Scope"
+import * as Socket from "effect/socket/Socket"
+import * as CloseCode from "./CloseCode.ts"
+import type { Heartbeat } from "./Heartbeat.ts"
+import { atMost } from "./nativeTime.ts"
+import * as WebSocketFraming from "./WebSocketFraming.ts"
+import { WebSocketWriter } from "./WebSocketWriter.ts"
+import type { Wire } from "./Wire.ts"
+
+/** What both sides say of a connection. */
+export interface Options {
+  /** Which side this is, when it closes. */
+  readonly side: () => CloseCode.Side
+  readonly limitBytes: number
+  /** How long the peer may take to answer a close frame. */
+  readonly closeMillis: number
+  readonly heartbeat: Heartbeat
+  /** Who sends what comes in, where somebody has found out. */
+  readonly principal?: Principal | undefined
+  /** Something came in. */
+  readonly onInbound?: () => void
+  /** Nothing is left of the connection. */
+  readonly onClosed?: () => void
+}
+
+const readFailed = (cause: unknown) => Effect.fail(TransportError.make({ _tag: "ReadFailed", cause }))
+
+/** Events of a WebSocket carry what went wrong, where they know it. */
+export const errorIn = (event: unknown): unknown =>
+  Predicate.hasProperty(event, "error") && event.error instanceof Error ? event.error : event
+
+const brokenRules = (event: unknown): Error => {
+  const cause = errorIn(event)
+  return new Error(`the WebSocket broke: ${cause instanceof Error ? cause.message : "nobody says why"}`, { cause })
+}
+
+/** What ended the reading. */
+const explain = ({ reason }: Socket.SocketError): Effect.Effect<Transport.End, TransportError.TransportError> =>
+  reason._tag === "SocketCloseError"
+    ? CloseCode.received(reason.code, reason.closeReason ?? "")
+    : readFailed(brokenRules("cause" in reason ? reason.cause : undefined))
+
+/**
+ * A session's connection over a WebSocket, which lives in the scope. The wire is asked for when the WebSocket is open.
+ */
+export const make = Effect.fnUntraced(function*<E>(
+  socket: Socket.Socket,
+  wireOf: Effect.Effect<Wire, E>,
+  options: Options
+): Effect.fn.Return<Transport.Connection, Socket.SocketError | E, Scope.Scope> {
+  const { closeMillis, heartbeat, limitBytes, principal, side } = options
+  return yield* Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function*() {
+      const { pull } = yield* restore(socket.reader)
+      const messages = yield* socket.writer
+      const wire = yield* wireOf
+      const writer = new WebSocketWriter(messages, wire)
+      let reason: CloseReason.CloseReason = CloseReason.requested
+      let silence: Error | undefined
+
+      const rest = wire.pulse === undefined ? () => {} : heartbeat.watch(wire.pulse, () => {
+        silence = new Error("nothing was heard of the peer any more, and it answered no ping")
+        wire.cut()
+      })
+
+      // What still comes in is for nobody, but behind it comes the peer's close frame.
+      const answered = Effect.ignore(Effect.forever(pull, { disableYield: true }))
+
+      yield* Effect.addFinalizer(() =>
+        Effect.suspend(() => {
+          rest()
+          writer.end()
+          const { code, text } = CloseCode.farewell(reason, side())
+          const closed = Effect.ignore(messages.write(new Socket.CloseEvent(code, text)))
+          return atMost(Effect.andThen(closed, Effect.andThen(answered, wire.gone)), closeMillis)
+        }).pipe(
+          Effect.andThen(Effect.sync(() => {
+            wire.cut()
+            options.onClosed?.()
+          }))
+        )
+      )
+
+      const run: Transport.Connection["run"] = (deliver) => {
+        const take = (data: string | Uint8Array) => {
+          const inbound = WebSocketFraming.inbound(data, limitBytes)
+          options.onInbound?.()
+          deliver(principal === undefined ? inbound : { ...inbound, principal })
+        }
+        return Effect.map(pull, (batch) => batch.forEach(take)).pipe(
+          Effect.forever({ disableYield: true }),
+          Effect.catch((error) => silence === undefined ? explain(error) : readFailed(silence))
+        )
+      }
+
+      const connection: Transport.Connection = {
+        run,
+        send: ({ message }) => writer.send(message),
+        closing: (why) => {
+          reason = why
+        }
+      }
+      return connection
+    })
+  )
+})

@@ -1,0 +1,121 @@
+import { CloseReason, ErrorCode } from "@effect-mcp/protocol"
+import type { Principal } from "@effect-mcp/session/Principal"
+import * as SessionHost from "@effect-mcp/session/SessionHost"
+import type * as Transport from "@effect-mcp/session/Transport"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import type * as Scope from "effect/Scope"
+import type * as Socket from "effect/socket/Socket"
+import type * as Net from "node:net"
+import * as Heartbeat from "./Heartbeat.ts"
+import type { Serve } from "./HttpAdmission.ts"
+import * as HttpAnswer from "./HttpAnswer.ts"
+import { atMost } from "./nativeTime.ts"
+import * as TcpWire from "./TcpWire.ts"
+import * as WebSocketConnection from "./WebSocketConnection.ts"
+import * as WebSocketOffer from "./WebSocketOffer.ts"
+
+/** What is the same for all connections of a server. */
+export interface Options {
+  readonly limitBytes: number
+  readonly pingMillis: number
+  readonly closeMillis: number
+}
+
+/** A whole frame that says nothing else. The HTTP server writes frames whole, so that it may stand between any two of them. */
+const ping = Uint8Array.of(0x89, 0)
+
+const leaving = HttpAnswer.overloaded("The server is about to go", undefined)
+
+/**
+ * What serves the requests that were let in, by their methods: a GET becomes a WebSocket, and that a session of the host. The session
+ * does not end with the request, but at the latest with the scope.
+ */
+export const make = Effect.fnUntraced(function*(
+  { closeMillis, limitBytes, pingMillis }: Options
+): Effect.fn.Return<ReadonlyMap<string, Serve>, never, SessionHost.SessionHost | Scope.Scope> {
+  const host = yield* SessionHost.SessionHost
+  const heartbeat = yield* Heartbeat.make(pingMillis)
+  const sessions = new Set<SessionHost.Hosted>()
+  let isLeaving = false
+  yield* Effect.addFinalizer(() =>
+    Effect.suspend(() => {
+      isLeaving = true
+      return Effect.forEach(sessions, (hosted) => hosted.close(CloseReason.requested), {
+        concurrency: "unbounded",
+        discard: true
+      })
+    })
+  )
+
+  const side = () => isLeaving || Effect.runSync(host.health).draining ? "leaving server" : "server"
+
+  /** Accepts the offer. Its HTTP response is the beginning of the connection. */
+  const accept = Effect.fnUntraced(function*(
+    socket: Socket.Socket,
+    tcp: Net.Socket,
+    options: Pick<WebSocketConnection.Options, "principal" | "onInbound" | "onClosed">
+  ): Effect.fn.Return<Transport.Connection, Socket.SocketError, Scope.Scope> {
+    const wire = TcpWire.make(tcp, { closeMillis, ping: () => void tcp.write(ping) })
+    // However far it has come.
+    yield* Effect.addFinalizer(() => Effect.andThen(atMost(wire.gone, closeMillis), Effect.sync(wire.cut)))
+    return yield* WebSocketConnection.make(socket, Effect.succeed(wire), {
+      side,
+      limitBytes,
+      closeMillis,
+      heartbeat,
+      ...options
+    })
+  })
+
+  const open = (
+    socket: Socket.Socket,
+    tcp: Net.Socket,
+    principal: Principal | undefined
+  ): Effect.Effect<HttpServerResponse, HttpServerResponse> => {
+    let hosted: SessionHost.Hosted | undefined
+    let isClosed = false
+    const connect = accept(socket, tcp, {
+      principal,
+      onInbound: () => hosted?.touch(),
+      onClosed: () => {
+        isClosed = true
+        if (hosted !== undefined) sessions.delete(hosted)
+      }
+    }).pipe(
+      Effect.mapError((cause) =>
+        TransportError.make({ _tag: "ConnectFailed", target: "the client", cause: cause.reason })
+      )
+    )
+    return host.open({ connect }, { kind: "websocket", principal }).pipe(
+      Effect.map((opened) => {
+        hosted = opened
+        // Whoever is connected need not say anything; whoever is gone is found out by its silence.
+        hosted.hold()
+        if (!isClosed) sessions.add(hosted)
+        return HttpAnswer.empty(204)
+      }),
+      Effect.mapError((error) =>
+        error._tag === "HostFull"
+          ? HttpAnswer.overloaded(error.message, undefined)
+          : HttpAnswer.refusal(500, error.message, { code: ErrorCode.InternalError })
+      ),
+      Effect.uninterruptible
+    )
+  }
+
+  const get = (
+    request: HttpServerRequest,
+    principal: Principal | undefined
+  ): Effect.Effect<HttpServerResponse, HttpServerResponse> =>
+    Effect.gen(function*() {
+      if (isLeaving) return yield* Effect.fail(leaving)
+      const tcp = yield* WebSocketOffer.take(request)
+      const socket = yield* Effect.mapError(request.upgrade, () => WebSocketOffer.notSeen)
+      return yield* open(socket, tcp, principal)
+    })
+
+  return new Map([["GET", get]])
+})

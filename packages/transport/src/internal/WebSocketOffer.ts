@@ -1,0 +1,56 @@
+import { toIncomingMessage } from "@effect/platform-node/NodeHttpServerRequest"
+import * as Effect from "effect/Effect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import { IncomingMessage } from "node:http"
+import type { Socket } from "node:net"
+import * as HttpAnswer from "./HttpAnswer.ts"
+
+/** The name of the protocol among those that are spoken over WebSockets. */
+export const subprotocol = "mcp"
+
+const key = /^[+/0-9A-Za-z]{22}==$/
+
+const items = (header: string | undefined): ReadonlyArray<string> =>
+  (header ?? "").split(",").map((item) => item.trim()).filter((item) => item !== "")
+
+const upgradeRequired = HttpAnswer.refusal(
+  426,
+  "A WebSocket is served here: the request must ask for an upgrade to it",
+  {
+    headers: { upgrade: "websocket", connection: "upgrade" }
+  }
+)
+
+const otherVersion = HttpAnswer.refusal(426, "Sec-WebSocket-Version must be 13", {
+  headers: { upgrade: "websocket", connection: "upgrade", "sec-websocket-version": "13" }
+})
+
+const problemOf = ({ headers }: HttpServerRequest): HttpServerResponse | undefined => {
+  if (headers["upgrade"]?.toLowerCase() !== "websocket") return upgradeRequired
+  if (headers["sec-websocket-version"] !== "13") return otherVersion
+  if (!key.test(headers["sec-websocket-key"] ?? "")) {
+    return HttpAnswer.refusal(400, "Sec-WebSocket-Key is missing, or not 16 bytes in base64")
+  }
+  return items(headers["sec-websocket-protocol"]).includes(subprotocol)
+    ? undefined
+    : HttpAnswer.refusal(400, `Sec-WebSocket-Protocol must offer ${subprotocol}`)
+}
+
+/**
+ * The TCP socket below a request that offers to become a WebSocket of this protocol; or the answer that says why it may not. The HTTP
+ * server selects from what is offered, and by itself takes the first, so that nothing but this protocol is left of the offer.
+ */
+export const take = (request: HttpServerRequest): Effect.Effect<Socket, HttpServerResponse> => {
+  const problem = problemOf(request)
+  if (problem !== undefined) return Effect.fail(problem)
+  const message: unknown = toIncomingMessage(request)
+  if (!(message instanceof IncomingMessage)) {
+    return Effect.fail(HttpAnswer.refusal(501, "WebSockets are served on Node's HTTP server only"))
+  }
+  message.headers["sec-websocket-protocol"] = subprotocol
+  return Effect.succeed(message.socket)
+}
+
+/** What is said where the HTTP server does not see an offer, such as for want of `Connection: upgrade`. */
+export const notSeen = upgradeRequired

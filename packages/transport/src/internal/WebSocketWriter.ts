@@ -1,0 +1,120 @@
+import type { JsonRpc } from "@effect-mcp/protocol"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Socket from "effect/socket/Socket"
+import * as OutgoingFrame from "./OutgoingFrame.ts"
+import * as WebSocketFraming from "./WebSocketFraming.ts"
+import type { Wire } from "./Wire.ts"
+
+/** How many bytes may wait before `send` suspends: 1 MiB. */
+const highWaterBytes = 1024 * 1024
+
+interface Waiter {
+  readonly text: string
+  readonly resume: (taken: Effect.Effect<void, TransportError.TransportError>) => void
+}
+
+const closed = TransportError.make({ _tag: "WriteFailed", cause: new Error("the connection is closed") })
+
+/**
+ * The outgoing half of a WebSocket: each message is a text frame of its own. It takes messages at once while there is room, without
+ * a fiber, and what one turn of the event loop brings goes out together.
+ */
+export class WebSocketWriter {
+  readonly #writer: Socket.Writer
+  readonly #wire: Wire
+  #ready: Array<string> = []
+  #readyBytes = 0
+  /** In order of arrival; a `Set` so that one that is interrupted leaves at no cost. */
+  readonly #waiters = new Set<Waiter>()
+  #callOff: (() => void) | undefined
+  #ended: TransportError.TransportError | undefined
+
+  constructor(writer: Socket.Writer, wire: Wire) {
+    this.#writer = writer
+    this.#wire = wire
+  }
+
+  send(message: JsonRpc.Frame): Effect.Effect<void, TransportError.TransportError> {
+    if (!this.#isOpen()) return Effect.fail(this.#ended ?? closed)
+    const text = OutgoingFrame.encode(message)
+    if (typeof text !== "string") return Effect.fail(text)
+    if (this.#waiters.size === 0 && this.#hasRoom()) {
+      this.#take(text)
+      return Effect.void
+    }
+    return Effect.callback((resume) => {
+      const waiter = { text, resume }
+      this.#waiters.add(waiter)
+      // A fiber may yield on its way here: there may be room by now, or nobody who takes it.
+      this.#admit()
+      return Effect.sync(() => this.#waiters.delete(waiter))
+    })
+  }
+
+  /** Hands over what was taken, and takes no more. */
+  end(): void {
+    this.#flush()
+    this.#fail(closed)
+  }
+
+  #isOpen(): boolean {
+    return this.#ended === undefined && this.#wire.isOpen()
+  }
+
+  #hasRoom(): boolean {
+    return this.#readyBytes + this.#wire.waiting() < highWaterBytes
+  }
+
+  #take(text: string): void {
+    this.#readyBytes += WebSocketFraming.byteLength(text)
+    // Not at once: what the same turn still sends shall go out in the same piece.
+    if (this.#ready.push(text) === 1) queueMicrotask(() => this.#flush())
+  }
+
+  #flush(): void {
+    const ready = this.#ready
+    if (!Arr.isArrayNonEmpty(ready)) return
+    this.#ready = []
+    this.#readyBytes = 0
+    if (!this.#isOpen()) return
+    const write = () => {
+      const exit = Effect.runSyncExit(this.#writer.writeAll(ready))
+      if (Exit.isFailure(exit)) {
+        this.#fail(TransportError.make({ _tag: "WriteFailed", cause: Cause.squash(exit.cause) }))
+      }
+    }
+    if (ready.length === 1) write()
+    else this.#wire.together(write)
+    this.#admit()
+  }
+
+  /** Lets in who waits, as far as there is room, and has itself called when there is more. */
+  #admit(): void {
+    if (!this.#isOpen()) return this.#fail(closed)
+    for (const waiter of this.#waiters) {
+      if (!this.#hasRoom()) break
+      this.#waiters.delete(waiter)
+      this.#take(waiter.text)
+      waiter.resume(Effect.void)
+    }
+    if (this.#waiters.size === 0 || this.#callOff !== undefined) return
+    this.#callOff = this.#wire.onRoom(() => {
+      this.#callOff = undefined
+      this.#admit()
+    })
+  }
+
+  #fail(error: TransportError.TransportError): void {
+    this.#ended ??= error
+    this.#callOff?.()
+    this.#callOff = undefined
+    for (const waiter of this.#waiters) {
+      this.#waiters.delete(waiter)
+      waiter.resume(Effect.fail(this.#ended))
+    }
+  }
+}
