@@ -157,7 +157,7 @@ describe.concurrent("reading", () => {
       yield* until(() => frames.length === 1)
       // What it has not read is lost, and the system tells the client so.
       yield* connection.send(outbound("unread"))
-      yield* until(() => server.readableLength > 0 || server.bytesRead > 0).pipe(Effect.raceFirst(Effect.sleep(100)))
+      yield* Effect.sleep("50 millis")
       server.destroy()
       const error = yield* Fiber.join(reading)
       assert.strictEqual(error.message, "reading from the peer failed: read ECONNRESET")

@@ -52,6 +52,8 @@ const occupantOf = async (file: string): Promise<Occupant> => {
   }
 }
 
+const asError = (error: unknown): Error => error instanceof Error ? error : new Error(String(error))
+
 /** Gives a file a name that must be free. */
 const link = async (from: string, to: string): Promise<boolean> => {
   try {
@@ -113,14 +115,14 @@ export const make = <A, E, R>(
   file: string,
   mode: number,
   listen: (at: string) => Effect.Effect<A, E, R>
-): Effect.Effect<A, unknown, R | Scope.Scope> =>
+): Effect.Effect<A, E | Error, R | Scope.Scope> =>
   Effect.gen(function*() {
     const resolved = path.resolve(file)
     if (Buffer.byteLength(resolved) > longestPath) {
       return yield* Effect.fail(new Error(`the path of a socket may have ${longestPath} bytes`))
     }
     return yield* Effect.acquireUseRelease(
-      Effect.tryPromise({ try: () => fs.mkdtemp(`${path.dirname(resolved)}${path.sep}.`), catch: (error) => error }),
+      Effect.tryPromise({ try: () => fs.mkdtemp(`${path.dirname(resolved)}${path.sep}.`), catch: asError }),
       (directory) =>
         Effect.gen(function*() {
           const made = path.join(directory, "s")
@@ -133,7 +135,7 @@ export const make = <A, E, R>(
                 await place(made, resolved, path.join(directory, "a"))
                 return own
               },
-              catch: (error) => error
+              catch: asError
             }),
             (own) => Effect.promise(() => remove(resolved, own))
           )

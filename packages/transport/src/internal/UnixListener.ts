@@ -50,14 +50,14 @@ class Listener {
     })
   }
 
-  /** Has every connection taken like this, until the effect that comes back is run. */
-  take(each: (socket: Net.Socket) => void): Effect.Effect<void> {
+  /** Has every connection taken like this, until what comes back is called. */
+  take(each: (socket: Net.Socket) => void): () => void {
     this.#take = each
     this.#waiting.forEach(each)
     this.#waiting.clear()
-    return Effect.sync(() => {
+    return () => {
       this.#take = undefined
-    })
+    }
   }
 
   /** Listens no more, and breaks off what is still open. */
@@ -96,7 +96,7 @@ const runOf = (listener: Listener): SocketServer["Service"]["run"] =>
           Fiber.runIn(fiber, scope)
         })
       ),
-      (release) => release
+      (release) => Effect.sync(release)
     )
     return yield* Effect.never
   }, Effect.scoped)
@@ -105,7 +105,7 @@ const runOf = (listener: Listener): SocketServer["Service"]["run"] =>
 export const make = (
   path: string,
   mode: number
-): Effect.Effect<SocketServer["Service"], unknown, Scope.Scope> =>
+): Effect.Effect<SocketServer["Service"], Error, Scope.Scope> =>
   Effect.map(
     SocketFile.make(path, mode, (at) =>
       Effect.gen(function*() {
