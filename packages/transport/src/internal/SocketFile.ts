@@ -36,7 +36,13 @@ const isListenedTo = (file: string): Promise<boolean> =>
       socket.destroy()
       resolve(true)
     })
-    socket.once("error", (error) => codeOf(error) === "ECONNREFUSED" ? resolve(false) : reject(error))
+    socket.once("error", (error) => {
+      const code = codeOf(error)
+      if (code === "ECONNREFUSED") resolve(false)
+      // So many wait to be let in that there is no room for one more.
+      else if (code === "EAGAIN") resolve(true)
+      else reject(error)
+    })
   })
 
 const occupantOf = async (file: string): Promise<Occupant> => {
