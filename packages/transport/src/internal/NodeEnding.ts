@@ -2,16 +2,7 @@
 import * as Effect from "effect/Effect"
 import type { Socket } from "node:net"
 
-/** Waits until the socket is no more. */
-const gone = (socket: Socket): Effect.Effect<void> =>
-  Effect.callback<void>((resume) => {
-    if (socket.closed) return resume(Effect.void)
-    const onClose = () => resume(Effect.void)
-    socket.once("close", onClose)
-    return Effect.sync(() => socket.off("close", onClose))
-  })
-
-/** Ends the stream behind what was written, and waits until the system has it. */
+/** Ends the stream behind what was written, and waits until the system has it, or will not have it any more. */
 const written = (socket: Socket): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     socket.end(() => resume(Effect.void))
@@ -25,7 +16,6 @@ const discarding = <A>(socket: Socket, effect: Effect.Effect<A>): Effect.Effect<
         while (socket.read() !== null);
       }
       socket.on("readable", discard)
-      discard()
       return discard
     }),
     () => effect,
@@ -37,4 +27,4 @@ const discarding = <A>(socket: Socket, effect: Effect.Effect<A>): Effect.Effect<
  * go of the socket.
  */
 export const finished = (socket: Socket, taken: Effect.Effect<void>): Effect.Effect<void> =>
-  Effect.raceFirst(gone(socket), discarding(socket, Effect.andThen(taken, written(socket))))
+  discarding(socket, Effect.andThen(taken, written(socket)))
