@@ -7,11 +7,11 @@
  * curl -H 'authorization: Bearer ada' http://127.0.0.1:3000/sessions
  * ```
  *
- * The endpoint is `/mcp`, and wants a bearer token: the one of `ada`, or of `bob`. Their sessions are nobody else's.
+ * The endpoint is `/mcp`, for clients of 2024 `/sse`, and over WebSocket `/mcp/socket`; each wants a bearer token: the one of `ada`, or of
+ * `bob`. Their sessions are nobody else's.
  */
 import { EventStore, SessionHost } from "@effect-mcp/session"
-
-import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
@@ -48,7 +48,11 @@ const tokens = Authentication.layerBearer({
   }
 })
 
-const mcp = StreamableHttpServer.layer("/mcp").pipe(
+const mcp = Layer.mergeAll(
+  StreamableHttpServer.layer("/mcp"),
+  HttpSseServer.layer(),
+  WebSocketServer.layer("/mcp/socket")
+).pipe(
   Layer.provide(tokens),
   // Clients that lose their connection come back for what they have missed.
   Layer.provide(EventStore.layerMemory())
@@ -85,7 +89,12 @@ export const layer = (port: number) =>
   Layer.fresh(SessionHost.layerDrain).pipe(
     Layer.provideMerge(HttpRouter.serve(Layer.mergeAll(mcp, health, sessions, signed), { disableLogger: true })),
     Layer.provideMerge(host),
-    Layer.provideMerge(NodeHttpServer.layerServer(() => createServer(), { port, host: "127.0.0.1" }))
+    Layer.provideMerge(NodeHttpServer.layerServer(() => createServer(), {
+      port,
+      host: "127.0.0.1",
+      // No message over WebSocket is longer, whatever its endpoint would still read.
+      websocket: { maxPayload: 8 * 1024 * 1024 }
+    }))
   )
 
 if (import.meta.main) NodeRuntime.runMain(Layer.launch(layer(Number(process.argv[2] ?? 3000))))

@@ -1,6 +1,7 @@
 /**
- * An MCP server, run by Node as it stands: it speaks over its standard input and output, or with `--http PORT` over Streamable HTTP
- * (endpoint `/mcp`; the port 0 is any that is free). Any client can start it, with
+ * An MCP server, run by Node as it stands: it speaks over its standard input and output, or listens for any number of clients, over
+ * Streamable HTTP with `--http PORT`, HTTP+SSE with `--sse PORT`, WebSocket with `--ws PORT` or a Unix socket with `--unix PATH`, or over
+ * all of them at once; the port 0 is any that is free, and it says where it listens. Any client can start it, with
  * the command `node` and the path of this file as its one argument. Or be the client yourself, with three lines:
  *
  * ```sh
@@ -22,14 +23,16 @@ import * as Effect from "effect/Effect"
 import { parseArgs } from "node:util"
 import * as Tools from "./tools.ts"
 
-const { values: { http } } = parseArgs({ options: { http: { type: "string" } } })
+const { values: places } = parseArgs({
+  options: { http: { type: "string" }, sse: { type: "string" }, ws: { type: "string" }, unix: { type: "string" } }
+})
 
-if (http === undefined) {
+if (Object.keys(places).length === 0) {
   ServerSession.serve(Tools.handlers, Tools.options).pipe(
     Effect.provide(StdioServer.layerNode),
     StdioServer.runMain
   )
 } else {
   const { main } = await import("./listeningCalculator.ts")
-  main(http)
+  main(places)
 }

@@ -10,7 +10,7 @@ import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import { check } from "./check.ts"
 import { Witness } from "./client.ts"
-import { childProcesses } from "./leftovers.ts"
+import { childProcesses, sockets } from "./leftovers.ts"
 import * as Transcript from "./transcript.ts"
 import type { Call, Vocabulary } from "./vocabulary.ts"
 
@@ -136,6 +136,6 @@ export const conversation = Effect.fnUntraced(function*(vocabulary: Vocabulary) 
   if (vocabulary.quiet !== undefined) yield* say(vocabulary.quiet)
 
   Transcript.section("the end")
-  Transcript.note(`child processes alive ${childProcesses()}`)
+  Transcript.note(`child processes alive ${childProcesses()}, sockets open ${sockets()}`)
   return session
 })

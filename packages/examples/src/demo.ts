@@ -1,11 +1,18 @@
 /**
- * One client program; three transports, and two servers. `pnpm demo` runs it.
+ * One client program; six transports, and two servers. `pnpm demo` runs it.
  */
 import type { Transport, TransportError } from "@effect-mcp/session"
-import { StdioClient } from "@effect-mcp/transport"
+import {
+  HttpSseClient,
+  StdioClient,
+  StreamableHttpClient,
+  UnixSocketClient,
+  WebSocketClient
+} from "@effect-mcp/transport"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { tmpdir } from "node:os"
 import { fileURLToPath } from "node:url"
 import * as Client from "./client.ts"
 import { conversation } from "./conversation.ts"
@@ -20,6 +27,13 @@ const everything = fileURLToPath(import.meta.resolve("@modelcontextprotocol/serv
 
 const childProcess = (...args: ReadonlyArray<string>) =>
   StdioClient.layerNode({ command: process.execPath, args, stderr: Transcript.serverLog })
+
+/** The calculator as a child process that listens for what this option says. */
+const listening = (option: string, place: string, way: Listening.Way) =>
+  Listening.layer([calculator, option, place], way, Transcript.serverLog)
+
+/** A path that no other process has. */
+const socketFile = `${tmpdir()}/calculator-${process.pid}.sock`
 
 /** A server, how to reach it, and what its tools are called. */
 interface Subject {
@@ -41,7 +55,22 @@ const subjects: ReadonlyArray<Subject> = [
   },
   {
     title: "over Streamable HTTP: the calculator, as a child process that listens",
-    layer: Listening.layer([calculator, "--http", "0"], Transcript.serverLog),
+    layer: listening("--http", "0", (url) => StreamableHttpClient.layerNode({ url })),
+    vocabulary: Vocabulary.calculator
+  },
+  {
+    title: "over HTTP+SSE: the calculator, likewise",
+    layer: listening("--sse", "0", (url) => HttpSseClient.layerNode({ url })),
+    vocabulary: Vocabulary.calculator
+  },
+  {
+    title: "over WebSocket: the calculator, likewise",
+    layer: listening("--ws", "0", (url) => WebSocketClient.layerNode({ url })),
+    vocabulary: Vocabulary.calculator
+  },
+  {
+    title: "over a Unix socket: the calculator, likewise",
+    layer: listening("--unix", socketFile, () => UnixSocketClient.layerNode({ path: socketFile })),
     vocabulary: Vocabulary.calculator
   },
   {

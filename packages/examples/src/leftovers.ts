@@ -5,6 +5,8 @@ import { CloseReason } from "@effect-mcp/protocol"
 import type { ClientSession } from "@effect-mcp/session"
 import { Census } from "@effect-mcp/testing"
 import * as Effect from "effect/Effect"
+import { subscribe } from "node:diagnostics_channel"
+import { Socket } from "node:net"
 import { check, type Unexpected } from "./check.ts"
 import * as Transcript from "./transcript.ts"
 
@@ -12,8 +14,19 @@ import * as Transcript from "./transcript.ts"
 export const childProcesses = (): number =>
   process.getActiveResourcesInfo().filter((resource) => resource === "ProcessWrap").length
 
-/** How many TCP sockets of this process Node knows to be open. */
-const sockets = (): number => process.getActiveResourcesInfo().filter((resource) => resource === "TCPSocketWrap").length
+const openSockets = new Set<Socket>()
+
+// Node lists a Unix socket as it lists the standard streams, so they are counted as they come and go.
+subscribe("net.client.socket", (message) => {
+  if (typeof message !== "object" || message === null || !("socket" in message)) return
+  const { socket } = message
+  if (!(socket instanceof Socket)) return
+  openSockets.add(socket)
+  socket.once("close", () => openSockets.delete(socket))
+})
+
+/** How many sockets that this process has opened are not closed. */
+export const sockets = (): number => openSockets.size
 
 /**
  * Runs a program whose session ends with it, and looks whether anything was left behind. The program gives back the

@@ -3,7 +3,6 @@
  * while the Layer is.
  */
 import type { Transport } from "@effect-mcp/session"
-import { StreamableHttpClient } from "@effect-mcp/transport"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
@@ -23,11 +22,15 @@ export class NotListening extends Data.TaggedError("NotListening")<{ readonly co
 /** Why there is no server. */
 export type Failure = NotListening | PlatformError
 
-const announcement = /^listening at (http:\S+)$/
+const announcement = /^listening at (\S+)$/
+
+/** What leads to a server, once it is known where it listens. */
+export type Way = (url: string) => Layer.Layer<Transport.Transport>
 
 /** This Node, with these arguments. Whatever else the child says goes to this function, line by line. */
 export const layer = (
   args: ReadonlyArray<string>,
+  way: Way,
   log: (line: string) => void
 ): Layer.Layer<Transport.Transport, Failure> =>
   Layer.unwrap(Effect.gen(function*() {
@@ -48,5 +51,5 @@ export const layer = (
       Effect.andThen(Deferred.fail(url, new NotListening({ command: args.join(" ") }))),
       Effect.forkScoped
     )
-    return StreamableHttpClient.layerNode({ url: yield* Deferred.await(url) })
+    return way(yield* Deferred.await(url))
   })).pipe(Layer.provide(NodeServices.layer))

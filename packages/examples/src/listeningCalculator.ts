@@ -1,30 +1,69 @@
 /**
- * The calculator over Streamable HTTP: a session for each client, kept by a host, and streams that a client can come back to.
+ * The calculator where any number of clients can come: one host keeps a session for each, whatever it has come by.
  */
 import { EventStore, SessionHost } from "@effect-mcp/session"
-import { StreamableHttpServer } from "@effect-mcp/transport"
+import { HttpSseServer, StreamableHttpServer, UnixSocketServer, WebSocketServer } from "@effect-mcp/transport"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
-import { formatAddress, HttpServer } from "effect/http/HttpServer"
+import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Tools from "./tools.ts"
 
-/** The server on this port of this machine, while the Layer is there; `announce` is told where. */
-export const layer = (port: number, announce: (url: string) => Effect.Effect<void>) =>
-  Layer.effectDiscard(Effect.flatMap(HttpServer, ({ address }) => announce(`${formatAddress(address)}/mcp`))).pipe(
-    Layer.provideMerge(StreamableHttpServer.layerNode({ port })),
+/** Where to listen, by transport: a port of this machine, of which 0 is any that is free, or a path. */
+export interface Places {
+  readonly http?: number | undefined
+  readonly sse?: number | undefined
+  readonly ws?: number | undefined
+  readonly unix?: string | undefined
+}
+
+/** Is told where clients can come. */
+type Announce = (url: string) => Effect.Effect<void>
+
+/** Says how clients name what is behind the port. */
+const announced = <E, R>(server: Layer.Layer<HttpServer, E, R>, announce: Announce, url: (port: number) => string) =>
+  Layer.effectDiscard(
+    Effect.flatMap(HttpServer, ({ address }) => announce(url("port" in address ? address.port : 0)))
+  ).pipe(Layer.provide(server))
+
+/** The server at these places, while the Layer is there; `announce` is told of each. */
+export const layer = ({ http, sse, unix, ws }: Places, announce: Announce) =>
+  Layer.mergeAll(
+    http === undefined
+      ? Layer.empty
+      : announced(StreamableHttpServer.layerNode({ port: http }), announce, (port) => `http://127.0.0.1:${port}/mcp`),
+    sse === undefined
+      ? Layer.empty
+      : announced(HttpSseServer.layerNode({ port: sse }), announce, (port) => `http://127.0.0.1:${port}/sse`),
+    ws === undefined
+      ? Layer.empty
+      : announced(WebSocketServer.layerNode({ port: ws }), announce, (port) => `ws://127.0.0.1:${port}/mcp`),
+    unix === undefined
+      ? Layer.empty
+      : Layer.tap(UnixSocketServer.layerNode({ path: unix }), () => announce(`unix:${unix}`))
+  ).pipe(
     Layer.provide(SessionHost.layer(Tools.handlers, Tools.options)),
-    // A client that loses its connection comes back for what it has missed.
+    // A client that loses its connection comes back for what it has missed, where its transport knows how.
     Layer.provide(EventStore.layerMemory())
   )
 
-export const main = (text: string): void => {
-  const port = Number(text)
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    console.error(`--http takes a port, not ${JSON.stringify(text)}`)
+/** The port in an option, if there is one; what is none is said. */
+const portIn = (name: string, text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined
+  const port = text === "" ? Number.NaN : Number(text)
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port
+  throw new RangeError(`--${name} takes a port, not ${JSON.stringify(text)}`)
+}
+
+/** Listens where these options say. */
+export const main = ({ http, sse, unix, ws }: { readonly [name in keyof Places]: string | undefined }): void => {
+  try {
+    const places = { http: portIn("http", http), sse: portIn("sse", sse), ws: portIn("ws", ws), unix }
+    NodeRuntime.runMain(Layer.launch(layer(places, (url) => Console.log(`listening at ${url}`))))
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    console.error(error.message)
     process.exitCode = 2
-    return
   }
-  NodeRuntime.runMain(Layer.launch(layer(port, (url) => Console.log(`listening at ${url}`))))
 }

@@ -1,32 +1,52 @@
 /**
  * A server over stdio that is somewhere else: `node packages/examples/src/proxy.ts URL` passes what it is told on to the server at this
- * URL, over Streamable HTTP, and what that says back. So whatever starts a child process reaches a server by its URL.
+ * URL, and what that says back. So whatever starts a child process reaches a server by its URL: `http:` and `https:` over Streamable
+ * HTTP, or HTTP+SSE where the server knows nothing newer, `ws:` and `wss:` over WebSocket, and `unix:` at a path of this machine.
  */
 import { Transport } from "@effect-mcp/session"
+import * as HttpFallbackClient from "@effect-mcp/transport/HttpFallbackClient"
 import * as StdioServer from "@effect-mcp/transport/StdioServer"
-import * as StreamableHttpClient from "@effect-mcp/transport/StreamableHttpClient"
+import * as UnixSocketClient from "@effect-mcp/transport/UnixSocketClient"
+import * as WebSocketClient from "@effect-mcp/transport/WebSocketClient"
 import * as Console from "effect/Console"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as JoinedTransports from "./joinedTransports.ts"
 
+/** What leads to the server at this URL. */
+const serverAt = (url: URL): Layer.Layer<Transport.Transport> | undefined => {
+  switch (url.protocol) {
+    case "http:":
+    case "https:":
+      return HttpFallbackClient.layerNode({ url })
+    case "ws:":
+    case "wss:":
+      return WebSocketClient.layerNode({ url })
+    case "unix:":
+      return UnixSocketClient.layerNode({ path: decodeURIComponent(url.pathname) })
+    default:
+      return undefined
+  }
+}
+
 /** A connection over this transport. Both are there until the scope closes. */
 const connection = <E>(transport: Layer.Layer<Transport.Transport, E>) =>
   Effect.flatMap(Layer.build(transport), (context) => Context.get(context, Transport.Transport).connect)
 
 /** Joins this process's standard streams with the server. */
-const proxy = (url: string) =>
+const proxy = (server: Layer.Layer<Transport.Transport>) =>
   Effect.gen(function*() {
-    const back = yield* connection(StreamableHttpClient.layerNode({ url }))
+    const back = yield* connection(server)
     const front = yield* connection(StdioServer.layerNode)
     yield* JoinedTransports.join(front, back, (problem) => console.error(problem))
   }).pipe(Effect.scoped)
 
-const [url] = process.argv.slice(2)
-if (url === undefined || !URL.canParse(url)) {
-  console.error("usage: proxy.ts URL")
+const [text = ""] = process.argv.slice(2)
+const server = URL.canParse(text) ? serverAt(new URL(text)) : undefined
+if (server === undefined) {
+  console.error("usage: proxy.ts URL, with a URL of http, https, ws, wss or unix")
   process.exitCode = 2
 } else {
-  StdioServer.runMain(Effect.tapError(proxy(url), (error) => Console.error(error.message)))
+  StdioServer.runMain(Effect.tapError(proxy(server), (error) => Console.error(error.message)))
 }

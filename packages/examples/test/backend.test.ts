@@ -1,6 +1,6 @@
 /** The backend with an MCP server beside its own routes. */
-import { ClientSession } from "@effect-mcp/session"
-import { StreamableHttpClient } from "@effect-mcp/transport"
+import { ClientSession, SessionHost } from "@effect-mcp/session"
+import { HttpSseClient, StreamableHttpClient, WebSocketClient } from "@effect-mcp/transport"
 import { assert, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,12 +17,19 @@ const get = (path: string, headers: Record<string, string> = {}) =>
 /** What the backend says of its sessions. */
 const sessions = Effect.flatMap(get("/sessions"), (response) => Effect.promise(() => response.json()))
 
+/** The ways in, by the name that the host has for each. */
+const ways = {
+  "streamable-http": (base: string, headers: StreamableHttpClient.HeaderValues) =>
+    StreamableHttpClient.layerNode({ url: `${base}/mcp`, headers }),
+  "http-sse": (base: string, headers: StreamableHttpClient.HeaderValues) =>
+    HttpSseClient.layerNode({ url: `${base}/sse`, headers }),
+  websocket: (base: string, headers: StreamableHttpClient.HeaderValues) =>
+    WebSocketClient.layerNode({ url: `${base.replace("http:", "ws:")}/mcp/socket`, headers })
+}
+
 /** A session of somebody's, for as long as the scope lasts. */
-const client = Effect.fnUntraced(function*(name: string) {
-  const transport = StreamableHttpClient.layerNode({
-    url: `${yield* base}/mcp`,
-    headers: { authorization: Redacted.make(`Bearer ${name}`) }
-  })
+const client = Effect.fnUntraced(function*(name: string, way: keyof typeof ways = "streamable-http") {
+  const transport = ways[way](yield* base, { authorization: Redacted.make(`Bearer ${name}`) })
   const session = ClientSession.layer({ info: { name: `${name}'s client`, version: "1.0.0" } })
   return Context.get(yield* Layer.build(Layer.provide(session, transport)), ClientSession.ClientSession)
 })
@@ -54,6 +61,26 @@ layer(Layer.fresh(Backend.layer(0)), { excludeTestServices: true })("a backend w
       const session = yield* client("ada")
       const sum = yield* session.callTool("add", { a: 15, b: 27 })
       assert.deepStrictEqual(sum.content, [{ type: "text", text: "42" }])
+    }))
+
+  it.effect("[SSE-09] has the same sessions behind the endpoints of all three, and asks who comes at each of them", () =>
+    Effect.gen(function*() {
+      const host = yield* SessionHost.SessionHost
+      for (const way of ["streamable-http", "http-sse", "websocket"] as const) {
+        yield* Effect.gen(function*() {
+          const session = yield* client("ada", way)
+          const sum = yield* session.callTool("add", { a: 15, b: 27 })
+          assert.deepStrictEqual(sum.content, [{ type: "text", text: "42" }])
+          const [hosted, ...others] = yield* host.sessions
+          assert.deepStrictEqual([hosted?.kind, hosted?.principal, others], [way, "ada", []])
+        }).pipe(Effect.scoped)
+        const stranger = yield* Effect.flip(Effect.scoped(client("mallory", way)))
+        assert.include(stranger.message, "the peer does not know who asks", way)
+        // Whether its end is known at once is not the same for all of them.
+        yield* Effect.repeat(Effect.sleep("5 millis"), {
+          while: () => Effect.map(host.sessions, (sessions) => sessions.length > 0)
+        })
+      }
     }))
 
   it.effect("knows whose sessions there are, and they end with their clients", () =>

@@ -5,6 +5,7 @@ import { TransportLaws } from "@effect-mcp/testing/vitest"
 import { StdioClient, StreamableHttpServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { HttpServer } from "effect/http/HttpServer"
@@ -12,9 +13,12 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
+import * as fs from "node:fs"
 import { createServer } from "node:http"
+import { tmpdir } from "node:os"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
+import * as Calculator from "../src/listeningCalculator.ts"
 
 const program = fileURLToPath(new URL("../src/proxy.ts", import.meta.url))
 
@@ -50,6 +54,11 @@ TransportLaws.suite<Served>("stdio, with a proxy to Streamable HTTP", {
   sessionFirst: true,
   runs: 3
 })
+
+const directory = Effect.acquireRelease(
+  Effect.sync(() => fs.mkdtempSync(`${tmpdir()}/proxy-`)),
+  (path) => Effect.sync(() => fs.rmSync(path, { recursive: true }))
+)
 
 /** What a scripted server has heard, and what it answers. */
 const scripted = (answer: (message: Record<string, unknown>) => object | number) =>
@@ -190,14 +199,31 @@ describe("the proxy", () => {
       assert.deepStrictEqual(yield* host.sessions, [])
     }).pipe(Effect.scoped))
 
-  it.live("carries a session as any transport does", () =>
+  for (const transport of ["http", "sse", "ws", "unix"] as const) {
+    it.live(`leads to a server over ${transport}`, () =>
+      Effect.gen(function*() {
+        const announced = yield* Deferred.make<string>()
+        const place = transport === "unix" ? `${yield* directory}/calculator.sock` : 0
+        yield* Layer.build(
+          Layer.fresh(Calculator.layer({ [transport]: place }, (url) => Deferred.succeed(announced, url)))
+        )
+        const context = yield* Layer.build(Layer.provide(
+          ClientSession.layer({ info: { name: "test", version: "1" } }),
+          through(yield* Deferred.await(announced))
+        ))
+        const session = Context.get(context, ClientSession.ClientSession)
+        const steps: Array<number> = []
+        const counted = yield* session.callTool("count", { to: 3, delayMs: 1 }, {
+          onProgress: ({ progress }) => Effect.sync(() => steps.push(progress))
+        })
+        assert.deepStrictEqual([counted.content, steps], [[{ type: "text", text: "3" }], [1, 2, 3]])
+      }).pipe(Effect.scoped))
+  }
+
+  it.live("says which URLs it takes", () =>
     Effect.gen(function*() {
-      const { url } = yield* lawServer
-      const context = yield* Layer.build(Layer.provide(
-        ClientSession.layer({ info: { name: "test", version: "1" } }),
-        through(url)
-      ))
-      const session = Context.get(context, ClientSession.ClientSession)
-      assert.deepStrictEqual((yield* session.callTool("echo", { value: [1] })).structuredContent, { value: [1] })
+      const { child } = yield* lines("ftp://127.0.0.1/mcp")
+      const [code] = yield* Effect.promise(() => once(child, "exit"))
+      assert.strictEqual(code, 2)
     }).pipe(Effect.scoped))
 })

@@ -6,7 +6,6 @@
  */
 import * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
-import * as NodeSocket from "@effect/platform-node/NodeSocket"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -14,6 +13,7 @@ import type * as Scope from "effect/Scope"
 import * as Net from "node:net"
 import { causeBelow } from "./internal/causeBelow.ts"
 import * as SocketConnection from "./internal/SocketConnection.ts"
+import { socketOfNode } from "./internal/socketOfNode.ts"
 
 /**
  * Where the server listens, and how much to take from it.
@@ -57,7 +57,7 @@ const open = Effect.fnUntraced(function*(
     (socket) => Effect.sync(() => socket.destroy())
   )
   yield* Effect.mapError(opened(node), failed)
-  const socket = yield* NodeSocket.fromDuplex(Effect.succeed(node))
+  const socket = yield* socketOfNode(node)
   return yield* Effect.mapError(SocketConnection.open(socket, node, options), failed)
 })
 

@@ -3,7 +3,7 @@
  * client that connects, one message a line, as stdio has it (TRN-04).
  *
  * Who may connect is said by the mode of the socket's file. A client that has stopped sending still gets its replies; one that is not
- * let in is told why.
+ * let in is told why. It is not for Windows, whose pipes are no files.
  *
  * @since 0.1.0
  */
@@ -75,13 +75,15 @@ export class ListenFailed extends Data.TaggedError("ListenFailed")<{
 }
 
 /**
- * Serves whoever connects to the `SocketServer` in the context, which may be one of TCP, or one that was handed to this process by its
- * service manager. Tell it `allowHalfOpen`: without it, a client that stops sending gets no reply any more. It needs a host, which
- * keeps the sessions. When the Layer goes, it ends those that it has opened; build `SessionHost.layerDrain` behind it to have clients
- * told meanwhile why they are not let in.
+ * Serves whoever connects to the `SocketServer` in the context, whatever it listens to. Tell it `allowHalfOpen`: without it, a client
+ * that stops sending gets no reply any more. It needs a host, which keeps the sessions. When the Layer goes, it ends those that it has
+ * opened; build `SessionHost.layerDrain` behind it to have clients told meanwhile why they are not let in.
  *
  * A connection that is open holds its session: `host.idle` is not for clients that are there, `host.age` is. One for which the host
  * has no room is answered with −32010 under the id of its first message, and closed.
+ *
+ * A port of TCP is open to every program of the machine, and through a POST, whose body has lines like any other, to every page in a
+ * browser on it. Nothing here asks who speaks, so let only those in who can prove it.
  *
  * @example
  * ```ts
@@ -96,12 +98,13 @@ export class ListenFailed extends Data.TaggedError("ListenFailed")<{
  *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
  * }, { info: { name: "example", version: "1.0.0" } })
  *
- * // The socket that systemd has opened for this process.
- * export const activated = SessionHost.layerDrain.pipe(
- *   Layer.provideMerge(UnixSocketServer.layer()),
- *   Layer.provide(NodeSocketServer.layer({ fd: 3, allowHalfOpen: true })),
- *   Layer.provide(host)
- * )
+ * // For clients whose certificates this authority has signed.
+ * export const overTls = (identity: { readonly key: string; readonly cert: string; readonly ca: string }) =>
+ *   SessionHost.layerDrain.pipe(
+ *     Layer.provideMerge(UnixSocketServer.layer()),
+ *     Layer.provide(NodeSocketServer.layerTls({ ...identity, port: 7000, requestCert: true, allowHalfOpen: true })),
+ *     Layer.provide(host)
+ *   )
  * ```
  *
  * @category layers

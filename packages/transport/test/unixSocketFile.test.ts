@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { execFileSync, spawn } from "node:child_process"
 import * as fs from "node:fs"
+import * as Net from "node:net"
 import * as path from "node:path"
 import { until } from "./fixtures/process.ts"
 import { temporaryDirectory } from "./support/directory.ts"
@@ -15,15 +16,25 @@ const handlers = tools({ greet: Effect.succeed(text("hello")) })
 
 const modeOf = (file: string): number => fs.statSync(file).mode & 0o777
 
-/** What is left of a server that was killed. */
-const leaveStale = Effect.fnUntraced(function*(at: string) {
-  const program = `require("node:net").createServer().listen(${JSON.stringify(at)}, () => console.log("listening"))`
-  const child = spawn(process.execPath, ["-e", program], { stdio: ["ignore", "pipe", "inherit"] })
+/** Another process that listens, with room for one client that waits. */
+const listenElsewhere = Effect.fnUntraced(function*(at: string) {
+  const options = JSON.stringify({ path: at, backlog: 1 })
+  const program = `require("node:net").createServer().listen(${options}, () => console.log("listening"))`
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(() => spawn(process.execPath, ["-e", program], { stdio: ["ignore", "pipe", "inherit"] })),
+    (running) => Effect.sync(() => running.kill("SIGKILL"))
+  )
   let said = ""
   child.stdout.on("data", (bytes) => {
     said += String(bytes)
   })
   yield* until(() => said !== "")
+  return child
+})
+
+/** What is left of a server that was killed. */
+const leaveStale = Effect.fnUntraced(function*(at: string) {
+  const child = yield* listenElsewhere(at)
   child.kill("SIGKILL")
   yield* until(() => child.signalCode !== null)
   assert.isTrue(fs.lstatSync(at).isSocket())
@@ -108,6 +119,19 @@ describe.concurrent("the file of a Unix socket", () => {
       )
       assert.deepStrictEqual(fs.readdirSync(directory), ["s"])
       yield* answers(at)
+    }))
+
+  it.live("does not take the place of a server's that is too busy to let anybody in", () =>
+    Effect.gen(function*() {
+      const directory = yield* temporaryDirectory
+      const at = path.join(directory, "s")
+      const child = yield* listenElsewhere(at)
+      child.kill("SIGSTOP")
+      const waiting = Array.from({ length: 5 }, () => Net.connect(at).on("error", () => {}))
+      yield* until(() => waiting.some(({ destroyed }) => destroyed))
+      assert.match(yield* refusedAt(at), /: a server listens there already$/)
+      waiting.forEach((socket) => socket.destroy())
+      assert.isTrue(fs.lstatSync(at).isSocket())
     }))
 
   it.live("does not take the place of anything that is no socket", () =>

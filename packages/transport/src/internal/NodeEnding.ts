@@ -6,31 +6,22 @@ import { atMost } from "./nativeTime.ts"
 /** How long a peer that has been told of the end may take to end its own side. */
 const answeredWithin = "500 millis"
 
-/** Waits until the socket is no more. */
-const gone = (socket: Socket): Effect.Effect<void> =>
-  Effect.callback<void>((resume) => {
-    if (socket.closed) return resume(Effect.void)
-    const onClose = () => resume(Effect.void)
-    socket.once("close", onClose)
-    return Effect.sync(() => socket.off("close", onClose))
-  })
-
-/** Ends the stream behind what was written, and waits until the system has it. */
+/** Ends the stream behind what was written, and waits until the system has it, or will not have it any more. */
 const written = (socket: Socket): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     socket.end(() => resume(Effect.void))
   })
 
 /**
- * Waits until the peer has ended its side, too. A socket that is let go while something comes in is reset by the system, and the peer
+ * Waits until the peer has ended its side, too, or the socket is no more. A socket that is let go while something comes in is reset by the system, and the peer
  * would see that instead of the end, and over TCP not even what was written before.
  */
 const answered = (socket: Socket): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
-    if (socket.readableEnded) return resume(Effect.void)
+    if (socket.readableEnded || socket.closed) return resume(Effect.void)
     const onEnd = () => resume(Effect.void)
-    socket.once("end", onEnd)
-    return Effect.sync(() => socket.off("end", onEnd))
+    socket.once("end", onEnd).once("close", onEnd)
+    return Effect.sync(() => socket.off("end", onEnd).off("close", onEnd))
   })
 
 /** Throws away what comes meanwhile: a peer that waits for us to read reads nothing itself. */
@@ -41,7 +32,6 @@ const discarding = <A>(socket: Socket, effect: Effect.Effect<A>): Effect.Effect<
         while (socket.read() !== null);
       }
       socket.on("readable", discard)
-      discard()
       return discard
     }),
     () => effect,
@@ -53,10 +43,7 @@ const discarding = <A>(socket: Socket, effect: Effect.Effect<A>): Effect.Effect<
  * until the socket is no more. The caller sets the bound, and lets go of the socket.
  */
 export const finished = (socket: Socket, taken: Effect.Effect<void>): Effect.Effect<void> =>
-  Effect.raceFirst(
-    gone(socket),
-    discarding(
-      socket,
-      taken.pipe(Effect.andThen(written(socket)), Effect.andThen(atMost(answered(socket), answeredWithin)))
-    )
+  discarding(
+    socket,
+    taken.pipe(Effect.andThen(written(socket)), Effect.andThen(atMost(answered(socket), answeredWithin)))
   )

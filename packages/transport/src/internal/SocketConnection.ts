@@ -33,7 +33,7 @@ const causeOf = ({ reason }: Socket.SocketError): unknown =>
 const isOfWriting = (cause: unknown): boolean =>
   cause instanceof Error && "syscall" in cause && cause.syscall === "write"
 
-/** A socket that breaks while it is written tells its reader of it. */
+/** A socket that breaks while it is written tells its reader of it, so that nobody else has to watch for that. */
 const brokenReading = (error: Socket.SocketError): TransportError.TransportError => {
   const cause = causeOf(error)
   return TransportError.make({ _tag: isOfWriting(cause) ? "WriteFailed" : "ReadFailed", cause })
@@ -57,7 +57,9 @@ export const open = Effect.fnUntraced(function*(
   const writer = yield* LineWriter.make({
     sink: Sink.forEach((bytes: Uint8Array) =>
       // A socket that is no more would never say that it has room again.
-      Effect.suspend(() => node?.destroyed === true ? Effect.fail(new Error("the socket is closed")) : write(bytes))
+      Effect.suspend(() =>
+        node?.destroyed === true ? Effect.fail(node.errored ?? new Error("the socket is closed")) : write(bytes)
+      )
     ),
     highWaterBytes: settings.sendBufferBytes,
     explain: (error) => Effect.succeed(brokenWriting(error))
@@ -86,10 +88,12 @@ export const open = Effect.fnUntraced(function*(
             return Effect.fail(brokenReading(error))
           }
           decoder.finish()
-          return Effect.succeed({ exit: undefined, writable: node?.writable === true })
-        }),
-        // What was taken and cannot be written is nobody's send any more, so that reading has to tell.
-        Effect.raceFirst(writer.failed)
+          // Without `allowHalfOpen` Node ends the socket whole, but a little later.
+          return Effect.succeed({
+            exit: undefined,
+            writable: node !== undefined && node.allowHalfOpen && node.writable
+          })
+        })
       )
     })
 

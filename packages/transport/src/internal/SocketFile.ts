@@ -36,7 +36,13 @@ const isListenedTo = (file: string): Promise<boolean> =>
       socket.destroy()
       resolve(true)
     })
-    socket.once("error", (error) => codeOf(error) === "ECONNREFUSED" ? resolve(false) : reject(error))
+    socket.once("error", (error) => {
+      const code = codeOf(error)
+      if (code === "ECONNREFUSED") resolve(false)
+      // So many wait to be let in that there is no room for one more.
+      else if (code === "EAGAIN") resolve(true)
+      else reject(error)
+    })
   })
 
 const occupantOf = async (file: string): Promise<Occupant> => {
@@ -51,6 +57,8 @@ const occupantOf = async (file: string): Promise<Occupant> => {
     throw error
   }
 }
+
+const asError = (error: unknown): Error => error instanceof Error ? error : new Error(String(error))
 
 /** Gives a file a name that must be free. */
 const link = async (from: string, to: string): Promise<boolean> => {
@@ -67,7 +75,7 @@ const link = async (from: string, to: string): Promise<boolean> => {
  * Takes away a socket that nobody listens to. It is taken aside first: what was there may be another by now, and whoever listens to
  * that one gets its name back.
  */
-const clear = async (file: string, aside: string): Promise<void> => {
+export const clear = async (file: string, aside: string): Promise<void> => {
   try {
     await fs.rename(file, aside)
   } catch (error) {
@@ -113,14 +121,14 @@ export const make = <A, E, R>(
   file: string,
   mode: number,
   listen: (at: string) => Effect.Effect<A, E, R>
-): Effect.Effect<A, unknown, R | Scope.Scope> =>
+): Effect.Effect<A, E | Error, R | Scope.Scope> =>
   Effect.gen(function*() {
     const resolved = path.resolve(file)
     if (Buffer.byteLength(resolved) > longestPath) {
       return yield* Effect.fail(new Error(`the path of a socket may have ${longestPath} bytes`))
     }
     return yield* Effect.acquireUseRelease(
-      Effect.tryPromise({ try: () => fs.mkdtemp(`${path.dirname(resolved)}${path.sep}.`), catch: (error) => error }),
+      Effect.tryPromise({ try: () => fs.mkdtemp(`${path.dirname(resolved)}${path.sep}.`), catch: asError }),
       (directory) =>
         Effect.gen(function*() {
           const made = path.join(directory, "s")
@@ -133,7 +141,7 @@ export const make = <A, E, R>(
                 await place(made, resolved, path.join(directory, "a"))
                 return own
               },
-              catch: (error) => error
+              catch: asError
             }),
             (own) => Effect.promise(() => remove(resolved, own))
           )

@@ -76,9 +76,11 @@ export class SocketSessions {
         })
       ),
       Effect.uninterruptible,
-      Effect.catchTag("HostFull", (full) => this.#refuse(socket, node, full.message)),
-      // Whoever has gone meanwhile need not be told.
-      Effect.catchTag("TransportError", () => letGo),
+      Effect.catchTags({
+        HostFull: (full) => this.#refuse(socket, node, full.message),
+        // Whoever has gone meanwhile need not be told.
+        TransportError: () => letGo
+      }),
       Effect.onInterrupt(() => letGo)
     )
   }

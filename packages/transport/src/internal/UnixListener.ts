@@ -9,10 +9,11 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as NetAddress from "effect/net/NetAddress"
 import type * as Scope from "effect/Scope"
-import * as Socket from "effect/socket/Socket"
+import type * as Socket from "effect/socket/Socket"
 import { type SocketServer } from "effect/socket/SocketServer"
 import * as Net from "node:net"
 import * as SocketFile from "./SocketFile.ts"
+import { socketOfNode } from "./socketOfNode.ts"
 
 /** How many clients may wait to be let in; the system may have a lower limit. Whoever finds no room there is turned away at once. */
 const backlog = 4096
@@ -50,14 +51,14 @@ class Listener {
     })
   }
 
-  /** Has every connection taken like this, until the effect that comes back is run. */
-  take(each: (socket: Net.Socket) => void): Effect.Effect<void> {
+  /** Has every connection taken like this, until what comes back is called. */
+  take(each: (socket: Net.Socket) => void): () => void {
     this.#take = each
     this.#waiting.forEach(each)
     this.#waiting.clear()
-    return Effect.sync(() => {
+    return () => {
       this.#take = undefined
-    })
+    }
   }
 
   /** Listens no more, and breaks off what is still open. */
@@ -67,21 +68,6 @@ class Listener {
   })
 }
 
-/** A connection that was taken, to be read from now on. */
-const socketOf = (socket: Net.Socket): Effect.Effect<Socket.Socket> =>
-  NodeSocket.fromDuplex(
-    Effect.acquireRelease(
-      Effect.suspend(() =>
-        socket.destroyed
-          ? Effect.fail(
-            new Socket.SocketError({ reason: new Socket.SocketOpenError({ kind: "Unknown", cause: socket.errored }) })
-          )
-          : Effect.succeed(socket)
-      ),
-      () => Effect.sync(() => socket.destroySoon())
-    )
-  )
-
 const runOf = (listener: Listener): SocketServer["Service"]["run"] =>
   Effect.fnUntraced(function*<R, E, A>(handler: (socket: Socket.Socket) => Effect.Effect<A, E, R>) {
     const context = yield* Effect.context<R>()
@@ -89,14 +75,14 @@ const runOf = (listener: Listener): SocketServer["Service"]["run"] =>
     yield* Effect.acquireRelease(
       Effect.sync(() =>
         listener.take((socket) => {
-          const handled = Effect.flatMap(socketOf(socket), handler).pipe(
+          const handled = Effect.flatMap(socketOfNode(socket), handler).pipe(
             Effect.ignoreCause({ log: "Error", message: "a connection could not be served" })
           )
           const fiber = Effect.runForkWith(Context.add(context, NodeSocket.NetSocket, socket))(handled)
           Fiber.runIn(fiber, scope)
         })
       ),
-      (release) => release
+      (release) => Effect.sync(release)
     )
     return yield* Effect.never
   }, Effect.scoped)
@@ -105,7 +91,7 @@ const runOf = (listener: Listener): SocketServer["Service"]["run"] =>
 export const make = (
   path: string,
   mode: number
-): Effect.Effect<SocketServer["Service"], unknown, Scope.Scope> =>
+): Effect.Effect<SocketServer["Service"], Error, Scope.Scope> =>
   Effect.map(
     SocketFile.make(path, mode, (at) =>
       Effect.gen(function*() {

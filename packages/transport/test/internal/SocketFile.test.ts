@@ -1,0 +1,82 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as fs from "node:fs"
+import * as Net from "node:net"
+import * as path from "node:path"
+import * as SocketFile from "../../src/internal/SocketFile.ts"
+import { temporaryDirectory } from "../support/directory.ts"
+
+const listen = (at: string) =>
+  Effect.acquireRelease(
+    Effect.callback<Net.Server, Error>((resume) => {
+      const server = Net.createServer((socket) => socket.on("error", () => {}).resume().end())
+      server.once("error", (error) => resume(Effect.fail(error)))
+      server.listen(at, () => resume(Effect.succeed(server)))
+    }),
+    (server) => Effect.callback<void>((resume) => void server.close(() => resume(Effect.void)))
+  )
+
+const isConnectable = (at: string) =>
+  Effect.callback<boolean>((resume) => {
+    const socket = Net.connect(at)
+    socket.once("connect", () => {
+      socket.destroy()
+      resume(Effect.succeed(true))
+    })
+    socket.once("error", () => resume(Effect.succeed(false)))
+  })
+
+describe("a file that is made", () => {
+  it.live("is not there, and for nobody to be found, before it is listened to and has its mode", () =>
+    Effect.gen(function*() {
+      const directory = yield* temporaryDirectory
+      const at = path.join(directory, "s")
+      yield* SocketFile.make(at, 0o640, (made) =>
+        Effect.gen(function*() {
+          const server = yield* listen(made)
+          assert.strictEqual(fs.statSync(path.dirname(made)).mode & 0o777, 0o700)
+          assert.strictEqual(path.dirname(path.dirname(made)), directory)
+          assert.isFalse(fs.existsSync(at))
+          return server
+        }))
+      assert.strictEqual(fs.statSync(at).mode & 0o777, 0o640)
+      assert.isTrue(yield* isConnectable(at))
+    }))
+
+  it.live("leaves nothing where it could not be listened to", () =>
+    Effect.gen(function*() {
+      const directory = yield* temporaryDirectory
+      const at = path.join(directory, "s")
+      assert.strictEqual(yield* Effect.flip(SocketFile.make(at, 0o600, () => Effect.fail("no"))), "no")
+      assert.deepStrictEqual(fs.readdirSync(directory), [])
+    }))
+})
+
+describe("a file that is cleared away", () => {
+  it.live("gets its name back if somebody listens to it after all", () =>
+    Effect.gen(function*() {
+      const directory = yield* temporaryDirectory
+      const at = path.join(directory, "s")
+      yield* listen(at)
+      yield* Effect.promise(() => SocketFile.clear(at, path.join(directory, "aside")))
+      assert.isTrue(yield* isConnectable(at))
+      assert.deepStrictEqual(fs.readdirSync(directory), ["s"])
+    }))
+
+  it.live("gets its name back if it is no socket any more", () =>
+    Effect.gen(function*() {
+      const directory = yield* temporaryDirectory
+      const at = path.join(directory, "s")
+      fs.writeFileSync(at, "to keep")
+      yield* Effect.promise(() => SocketFile.clear(at, path.join(directory, "aside")))
+      assert.strictEqual(fs.readFileSync(at, "utf8"), "to keep")
+      assert.deepStrictEqual(fs.readdirSync(directory), ["s"])
+    }))
+
+  it.live("may have gone already", () =>
+    Effect.gen(function*() {
+      const directory = yield* temporaryDirectory
+      yield* Effect.promise(() => SocketFile.clear(path.join(directory, "s"), path.join(directory, "aside")))
+      assert.deepStrictEqual(fs.readdirSync(directory), [])
+    }))
+})
