@@ -11,14 +11,14 @@ export const limits: Limits.Options = { gracefulClose: "200 millis" }
 
 const hostLimits = {
   patient: {},
-  idle: { idle: "3 seconds" },
+  idle: { idle: "5 seconds" },
   ageing: { age: "5 seconds" }
 } as const satisfies Readonly<Record<Terms, SessionHost.Limits>>
 
 /** The options of a host under these terms. */
 export const options = (terms: Terms): SessionHost.Options => ({
   ...LawServer.options,
-  limits: terms === "idle" ? { ...limits, opening: "4 seconds" } : limits,
+  limits: terms === "idle" ? { ...limits, opening: "5 seconds" } : limits,
   host: hostLimits[terms]
 })
 

@@ -1,10 +1,8 @@
 /** How a socket of Node comes to its end. */
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { Socket } from "node:net"
 import { atMost } from "./nativeTime.ts"
-
-/** How long a peer that has been told of the end may take to end its own side. */
-const answeredWithin = "500 millis"
 
 /** Ends the stream behind what was written, and waits until the system has it, or will not have it any more. */
 const written = (socket: Socket): Effect.Effect<void> =>
@@ -39,10 +37,14 @@ const discarding = <A>(socket: Socket, effect: Effect.Effect<A>): Effect.Effect<
   )
 
 /**
- * Waits until what was taken is with the system, its end included, and the peer has ended its side, too, or has not for a while; or
- * until the socket is no more. The caller sets the bound, and lets go of the socket.
+ * Waits until what was taken is with the system, its end included, and the peer has ended its side, too, or has not within this time;
+ * or until the socket is no more. The caller sets the bound, and lets go of the socket.
  */
-export const finished = (socket: Socket, taken: Effect.Effect<void>): Effect.Effect<void> =>
+export const finished = (
+  socket: Socket,
+  taken: Effect.Effect<void>,
+  answeredWithin: Duration.Input
+): Effect.Effect<void> =>
   discarding(
     socket,
     taken.pipe(Effect.andThen(written(socket)), Effect.andThen(atMost(answered(socket), answeredWithin)))
