@@ -37,13 +37,16 @@ const row = (
   const from = sessions[warmUp] ?? 0
   const until = sessions.at(-1) ?? 0
   const fitted = (at: number) => trend.intercept + trend.slope * at
-  const all = [...values, fitted(from), fitted(until)].filter(Number.isFinite)
+  // What a level climbs to in the warm-up would leave no room for what comes then.
+  const seen = kind === "count" ? values : values.slice(warmUp)
+  const all = [...seen, fitted(from), fitted(until)].filter(Number.isFinite)
   const low = Math.min(...all)
   const range = Math.max(...all) - low
   const baseline = top + place * rowHeight + plotHeight
   const x = (at: number) => left + (until === 0 ? 0 : at / until) * plotWidth
   // What never changes runs along the middle.
-  const y = (value: number) => baseline - (range === 0 ? 0.5 : (value - low) / range) * plotHeight
+  const y = (value: number) =>
+    baseline - (range === 0 ? 0.5 : Math.min(Math.max((value - low) / range, 0), 1)) * plotHeight
   const colour = kind === "shown" ? colours.shown : isGood ? colours.good : colours.bad
   const points = values.map((value, index) => `${round(x(sessions[index] ?? 0))},${round(y(value))}`).join(" ")
   return [
