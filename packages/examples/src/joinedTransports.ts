@@ -41,7 +41,7 @@ const Agreed = Schema.Struct({
 })
 const agreedIn = Schema.decodeUnknownOption(Agreed)
 
-const Cancelled = Schema.Struct({ requestId: Schema.Union([Schema.String, Schema.Number]) })
+const Cancelled = Schema.Struct({ requestId: Schema.Union([Schema.String, Schema.Finite]) })
 const cancelledIn = Schema.decodeUnknownOption(Cancelled)
 
 /** Does something with each message, in the order they came, until no more will come. */

@@ -12,7 +12,6 @@ import * as Layer from "effect/Layer"
 import * as HttpSseClient from "./HttpSseClient.ts"
 import { headersOf } from "./internal/headersOf.ts"
 import * as HttpClients from "./internal/HttpClients.ts"
-import * as HttpFallback from "./internal/HttpFallback.ts"
 import * as StreamableHttpClient from "./StreamableHttpClient.ts"
 
 /**
@@ -26,27 +25,6 @@ export interface Options extends StreamableHttpClient.Options {
   /** How long an older server may take to open the stream and say where to POST to. The default is 10 seconds. */
   readonly openWithin?: Duration.Input | undefined
 }
-
-/** The two transports. What has proved who asks over the one proves it over the other. */
-const transports = ({ authorize, openWithin, ...options }: Options) =>
-  Effect.gen(function*() {
-    let proof: StreamableHttpClient.HeaderValues = {}
-    const asking = authorize === undefined ?
-      undefined :
-      (challenge: string | undefined) =>
-        Effect.tap(authorize(challenge), (values) =>
-          Effect.sync(() => {
-            proof = values ?? proof
-          }))
-    const newer = yield* StreamableHttpClient.make({ ...options, authorize: asking })
-    const older = yield* HttpSseClient.make({
-      ...options,
-      headers: Effect.map(headersOf(options.headers), (headers) => ({ ...headers, ...proof })),
-      authorize: asking,
-      openWithin: openWithin ?? "10 seconds"
-    })
-    return { newer, older }
-  })
 
 /**
  * The transport as a value. Each `connect` is a session of its own, so it carries any number of sessions.
@@ -77,8 +55,27 @@ const transports = ({ authorize, openWithin, ...options }: Options) =>
  * @category constructors
  * @since 0.1.0
  */
-export const make = (options: Options): Effect.Effect<Transport.Transport["Service"], never, HttpClient> =>
-  Effect.map(transports(options), ({ newer, older }) => HttpFallback.make(newer, older))
+export const make = Effect.fnUntraced(function*(
+  { authorize, openWithin, ...options }: Options
+): Effect.fn.Return<Transport.Transport["Service"], never, HttpClient> {
+  // What has proved who asks over the one proves it over the other.
+  let proof: StreamableHttpClient.HeaderValues = {}
+  const prove = (challenge: string | undefined) =>
+    Effect.tap(authorize?.(challenge) ?? Effect.undefined, (values) =>
+      Effect.sync(() => {
+        proof = values ?? proof
+      }))
+  const newer = yield* StreamableHttpClient.make({ ...options, authorize: prove })
+  const older = yield* HttpSseClient.make({
+    ...options,
+    headers: Effect.map(headersOf(options.headers), (headers) => ({ ...headers, ...proof })),
+    authorize: prove,
+    openWithin: openWithin ?? "10 seconds"
+  })
+  // Loaded when it is used, as they are.
+  const fallback = yield* Effect.promise(() => import("./internal/HttpFallback.ts"))
+  return fallback.make(newer, older)
+})
 
 /**
  * The transport as a Layer over any HTTP client of Effect. On Node, {@link layerNode} is all in one. What `StreamableHttpClient.layer`

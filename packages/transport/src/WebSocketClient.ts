@@ -12,6 +12,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { WebSocketConstructor } from "effect/socket/Socket"
+import { headersOf } from "./internal/headersOf.ts"
 import type { NodeSettings, Settings } from "./internal/WebSocketClientConnection.ts"
 import type { HeaderValues } from "./StreamableHttpClient.ts"
 
@@ -77,11 +78,7 @@ const nodeSettings = (options: NodeOptions): NodeSettings => {
     ...settings(options),
     payloadLimitBytes: payloadLimitBytes ?? 4 * (messageLimitBytes ?? defaultLimitBytes),
     pingMillis: Duration.toMillis(ping ?? "15 seconds"),
-    headers: headers === undefined
-      ? Effect.succeed({})
-      : Effect.isEffect(headers)
-      ? headers
-      : Effect.succeed(headers),
+    headers: headersOf(headers),
     authorize
   }
 }

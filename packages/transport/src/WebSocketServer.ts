@@ -8,7 +8,10 @@
  * does not offer `mcp`, and 503 where the host is full or about to go.
  *
  * A message that is longer than allowed costs only itself, up to what the HTTP server takes at all; what is longer still closes the
- * connection with 1009, as invalid UTF-8 does with 1007. A binary message is read as if it were text.
+ * connection with 1009, as invalid UTF-8 does with 1007. A binary message is read as if it were text. Nothing is compressed.
+ *
+ * A session is held for as long as its connection is there, so that it is not idle though nothing is said; a client that is gone without
+ * a word is found out by pings. There is nothing to come back to: with the connection the session ends.
  *
  * The close frame says why the session has ended, from either side:
  *
@@ -61,6 +64,11 @@ export interface Options {
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
   /** The longest message to read, in bytes; a longer one is reported, and nothing else happens. Default 4 MiB. */
   readonly messageLimitBytes?: number | undefined
+  /**
+   * How long `initialize` may be, in bytes; a longer one is taken for a message that is too long. What a client says of itself is kept
+   * as long as its session is. Default 64 KiB.
+   */
+  readonly initializeLimitBytes?: number | undefined
   /**
    * How often it is looked whether a client is still there. One that has said nothing since the look before is pinged; one that has
    * not even answered that by the next is given up, which is so after two to three times as long. `"Infinity"` never looks. Default
@@ -115,6 +123,7 @@ export const make = Effect.fnUntraced(function*(
   })
   const methods = yield* WebSocketEndpoint.make({
     limitBytes: options.messageLimitBytes ?? defaultLimitBytes,
+    initializeLimitBytes: options.initializeLimitBytes ?? 64 * 1024,
     pingMillis: Duration.toMillis(options.ping ?? "15 seconds"),
     closeMillis: Duration.toMillis(options.closeWithin ?? "2 seconds")
   })
@@ -124,7 +133,7 @@ export const make = Effect.fnUntraced(function*(
 /**
  * Mounts the server in an HTTP backend on Node, beside whatever else it has, such as Streamable HTTP with the same host. How long a
  * message may be that is received at all is for the backend to say (`websocket.maxPayload`, 100 MiB by default), since it receives it
- * whole; and so is compression.
+ * whole.
  *
  * Build `SessionHost.layerDrain` behind the backend: it ends the sessions first, and a backend that goes before them waits for their
  * connections in vain, for as long as its `gracefulShutdownTimeout` says.

@@ -309,6 +309,15 @@ describe("encoding", () => {
     assert.deepStrictEqual(decode(EventStreamFraming.event(undefined, "1\r\n2\r3\n4")), [event("1\n2\n3\n4")])
   })
 
+  it("an event may have a type, unless that would come out as something else", () => {
+    assert.deepStrictEqual(decode(EventStreamFraming.event("7", "/messages", "endpoint")), [
+      event("/messages", { id: "7", event: "endpoint" })
+    ])
+    for (const type of ["a\nb", "a\rb", "\n"]) {
+      assert.strictEqual(EventStreamFraming.event(undefined, "1", type), "data: 1\n\n")
+    }
+  })
+
   it("an id that would come out as something else is left out", () => {
     for (const id of ["1\ndata: x", "1\r", "1\0"]) {
       assert.strictEqual(EventStreamFraming.event(id, "1"), "data: 1\n\n")

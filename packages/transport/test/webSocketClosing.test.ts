@@ -3,8 +3,12 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { until } from "./fixtures/process.ts"
 import { text, tools } from "./support/server.ts"
+import { still } from "./support/still.ts"
 import { call, connect, dial, initialize, ping } from "./support/webSocketPeer.ts"
 import { reasons, serve } from "./support/webSocketServer.ts"
+
+let said = 0
+const flooded = () => said
 
 const some = tools({
   wait: Effect.never,
@@ -12,6 +16,7 @@ const some = tools({
   flood: Effect.gen(function*() {
     for (let progress = 1;; progress++) {
       yield* RequestContext.progress({ progress, message: "x".repeat(10_000) })
+      said++
     }
   })
 })
@@ -68,7 +73,7 @@ describe.concurrent("a server says why it closes", () => {
       peer.socket.pause()
       peer.say(call("flood", "flood"))
       // The buffers on the way have to be full first.
-      yield* Effect.sleep("300 millis")
+      yield* still(flooded)
       for (let id = 1; id < 200; id++) peer.say(ping(id))
       yield* until(() => server.events.some((event) => event._tag === "StateChanged" && event.to === "Closing"))
       peer.socket.resume()
@@ -139,6 +144,23 @@ describe.concurrent("a client that closes", () => {
       yield* until(() => peer.gone || reasons(server).length === 1)
       assert.deepStrictEqual(reasons(server).map(({ _tag }) => _tag), ["PeerEnded"])
       yield* Effect.repeat(server.host.health, { until: ({ sessions }) => sessions === 0 })
+    }))
+
+  it.live("amid what is said to it has ended nonetheless in good order", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(some, {
+        webSocket: { closeWithin: "200 millis" },
+        session: { limits: { progressInterval: 0 } }
+      })
+      const peer = yield* connect(server)
+      // Its half of the TCP connection stays open, so that the server goes on speaking behind both close frames.
+      peer.socket.allowHalfOpen = true
+      peer.say(call(1, "flood"))
+      yield* peer.said(100)
+      peer.leave(1000)
+      yield* until(() => reasons(server).length === 1)
+      assert.deepStrictEqual(reasons(server), [{ _tag: "PeerEnded", exit: undefined }])
+      assert.strictEqual(peer.frames.at(-1)?.opcode, 0x8)
     }))
 
   it.live("without an answer to the server's close frame is cut off in good time", () =>

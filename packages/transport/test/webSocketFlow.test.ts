@@ -11,6 +11,7 @@ import * as Scope from "effect/Scope"
 import * as Socket from "effect/socket/Socket"
 import { beside, until } from "./fixtures/httpConnection.ts"
 import { tools } from "./support/server.ts"
+import { still } from "./support/still.ts"
 import * as Frames from "./support/webSocketFrames.ts"
 import { call, connect, listen, ping } from "./support/webSocketPeer.ts"
 import { reasons, serve } from "./support/webSocketServer.ts"
@@ -33,17 +34,6 @@ const flooding = () => {
   })
   return { handlers, said: () => said }
 }
-
-/** Waits until this number does not change any more. */
-const still = (count: () => number): Effect.Effect<number> =>
-  Effect.gen(function*() {
-    let before = -1
-    while (before !== count()) {
-      before = count()
-      yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 200)))
-    }
-    return before
-  })
 
 describe("a server whose client reads nothing", () => {
   it.live("[law 12] has its handlers wait, keeps little, and goes on where it was", () =>

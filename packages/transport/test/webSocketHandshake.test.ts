@@ -131,6 +131,22 @@ describe.concurrent("before the upgrade", () => {
     }))
 })
 
+describe.concurrent("a client that leaves before it is known what comes of it", () => {
+  it.live("[law 2] has no session, whenever it leaves", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(whoami, {
+        authentication: { identify: () => Effect.delay(Effect.succeed({ id: "ada" }), "30 millis") }
+      })
+      for (const millis of [0, 1, 5, 25, 28, 30, 31, 32, 35]) {
+        const peer = yield* Effect.scoped(Effect.timeoutOption(dial(server), millis))
+        assert.isTrue(peer._tag === "None" || peer.value.status === 101)
+      }
+      yield* Effect.repeat(server.host.health, { until: ({ sessions }) => sessions === 0 })
+      yield* server.stop
+      assert.deepStrictEqual(server.logs, [])
+    }))
+})
+
 describe.concurrent("the upgrade", () => {
   for (const offered of ["mcp", "chat, mcp", "mcp,chat", " chat ,  mcp "]) {
     it.live(`selects mcp, and nothing else, of "${offered}"`, () =>

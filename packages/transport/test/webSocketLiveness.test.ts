@@ -1,3 +1,4 @@
+import { JsonRpc } from "@effect-mcp/protocol"
 import { Transport } from "@effect-mcp/session"
 import { WebSocketClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
@@ -8,6 +9,7 @@ import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 import { beside, until } from "./fixtures/httpConnection.ts"
 import { tools } from "./support/server.ts"
+import { still } from "./support/still.ts"
 import * as Frames from "./support/webSocketFrames.ts"
 import { dial, listen, type Peer, ping } from "./support/webSocketPeer.ts"
 import { reasons, serve } from "./support/webSocketServer.ts"
@@ -126,6 +128,24 @@ describe("a client", () => {
       assert.strictEqual(reason._tag, "ReadFailed")
       assert.match(String(reason._tag === "ReadFailed" ? reason.cause : ""), silence)
       yield* until(() => peer?.ended === true || peer?.gone === true)
+    }))
+
+  it.effect("says so, too, to whoever waits to be sent", () =>
+    Effect.gen(function*() {
+      const server = yield* listen()
+      const { connection } = yield* connect(server.url)
+      server.peers[0]?.socket.pause()
+      const message = JsonRpc.notification("notifications/message", { data: "x".repeat(100_000) })
+      let sent = 0
+      const sending = yield* beside(Effect.whileLoop({
+        while: () => true,
+        body: () => connection.send({ message, via: undefined, last: false }),
+        step: () => void sent++
+      }))
+      yield* still(() => sent)
+      yield* pass(2)
+      const { reason } = yield* Effect.flip(Fiber.join(sending))
+      assert.match(String(reason._tag === "WriteFailed" ? reason.cause : ""), silence)
     }))
 
   it.effect("keeps a server that answers pings", () =>

@@ -145,6 +145,93 @@ describe.concurrent("messages", () => {
     }))
 })
 
+/** Numbers that look like chance, and are the same each time. */
+const chance = (seed: number) => () => {
+  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
+  return seed / 2 ** 32
+}
+
+describe.concurrent("whatever is cut", () => {
+  it.live("[law 7] into any frames and any pieces says the same", () =>
+    Effect.gen(function*() {
+      const next = chance(7)
+      const server = yield* serve(echo)
+      const peer = yield* connect(server)
+      const words = Array.from({ length: 40 }, () => "aü世🌍".repeat(Math.floor(next() * 40)))
+      const stream = Buffer.concat(words.flatMap((word, id) => {
+        const bytes = bytesOf(call(id + 1, "echo", { text: word }))
+        const frames: Array<Buffer> = []
+        for (let at = 0; at < bytes.length || frames.length === 0;) {
+          const size = Math.floor(next() * 60)
+          const fin = at + size >= bytes.length
+          frames.push(
+            Frames.encode(at === 0 && frames.length === 0 ? textFrame : continuation, bytes.subarray(at, at + size), {
+              fin
+            })
+          )
+          if (next() < 0.1) frames.push(Frames.encode(pingFrame, "?"))
+          if (fin) break
+          at += size
+        }
+        return frames
+      }))
+      for (let at = 0; at < stream.length;) {
+        const size = 1 + Math.floor(next() * 200)
+        peer.write(stream.subarray(at, at + size))
+        at += size
+        if (next() < 0.2) yield* Effect.sleep(0)
+      }
+      yield* until(() => peer.messages.length > words.length || peer.gone)
+      for (const [index, word] of words.entries()) {
+        assert.deepStrictEqual(peer.answer(index + 1)?.result?.["content"], text(word).content)
+      }
+    }))
+
+  it.live("or is no WebSocket at all, it harms nobody else", () =>
+    Effect.gen(function*() {
+      const next = chance(11)
+      const server = yield* serve(echo)
+      const other = yield* connect(server)
+      const peers = yield* Effect.forEach(Array.from({ length: 40 }), () => connect(server))
+      for (const [index, peer] of peers.entries()) {
+        const noise = Buffer.from(Array.from({ length: 300 }, () => Math.floor(next() * 256)))
+        // Some of it begins as what would be allowed.
+        if (index % 2 === 0) noise[0] = 0x80 | (noise[0] ?? 0) & 0xF
+        if (index % 4 === 0) noise[1] = 0x80 | (noise[1] ?? 0)
+        peer.write(noise)
+        peer.socket.end()
+      }
+      yield* until(() => peers.every(({ gone }) => gone))
+      other.say(ping(1))
+      yield* answered(other, 1)
+      assert.isDefined(other.answer(1)?.result)
+      yield* Effect.repeat(server.host.health, { until: ({ sessions }) => sessions === 1 })
+      assert.deepStrictEqual(server.logs, [])
+    }))
+})
+
+describe.concurrent("initialize", () => {
+  it.live("that is too long is not taken, and the next one is", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(echo)
+      const peer = yield* dial(server)
+      const { params, ...message } = initialize("long")
+      peer.say({ ...message, params: { ...params, clientInfo: { name: "x".repeat(70_000), version: "1.0.0" } } })
+      peer.say(initialize("short"))
+      yield* answered(peer, "short")
+      assert.isUndefined(peer.answer("long"))
+      assert.isDefined(peer.answer("short")?.result)
+      assert.deepStrictEqual(
+        server.events.flatMap((event) => event._tag === "BadFrame" ? [event.error] : []),
+        [{ _tag: "TooLarge", limitBytes: 64 * 1024 }]
+      )
+      // Nothing else is bounded like that.
+      peer.say(call(1, "echo", { text: "x".repeat(70_000) }))
+      yield* answered(peer, 1)
+      assert.isDefined(peer.answer(1)?.result)
+    }))
+})
+
 describe.concurrent("the connection is closed", () => {
   const broken: ReadonlyArray<readonly [name: string, code: number, words: RegExp, act: (peer: Peer) => void]> = [
     [

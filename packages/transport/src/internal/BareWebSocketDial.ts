@@ -2,19 +2,19 @@ import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Socket from "effect/socket/Socket"
 import * as BareWire from "./BareWire.ts"
+import { subprotocol } from "./subprotocol.ts"
 import type { Dial } from "./WebSocketDial.ts"
 
 /** Where to, by what makes WebSockets. */
 export interface Options {
   readonly url: URL
   readonly target: string
-  readonly subprotocol: string
   readonly connectMillis: number
   readonly construct: Socket.WebSocketConstructor["Service"]
 }
 
 /** Over any WebSocket, such as that of a browser: nothing is known of why it does not open. */
-export const make = ({ connectMillis, construct, subprotocol, target, url }: Options): Dial => () =>
+export const make = ({ connectMillis, construct, target, url }: Options): Dial => () =>
   Effect.gen(function*() {
     let opened: Socket.WebSocketLike | undefined
     const acquire = Effect.acquireRelease(

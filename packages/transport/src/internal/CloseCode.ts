@@ -1,7 +1,4 @@
 import { CloseReason } from "@effect-mcp/protocol"
-import type { End } from "@effect-mcp/session/Transport"
-import * as TransportError from "@effect-mcp/session/TransportError"
-import * as Effect from "effect/Effect"
 
 /** What a close frame says. */
 export interface Farewell {
@@ -70,8 +67,6 @@ const meanings: ReadonlyMap<number, string> = new Map([
   ...Object.entries(codes).filter(([, code]) => code >= 4000).map(([tag, code]) => [code, tag] as const)
 ])
 
-const ended: End = { exit: undefined, writable: false }
-
 const problemOf = (code: number, text: string): string => {
   if (code === 1006) return "the connection was cut off without a close frame"
   const meaning = meanings.get(code)
@@ -82,8 +77,6 @@ const problemOf = (code: number, text: string): string => {
   ].join("")
 }
 
-/** What it means that the peer has closed with this code. */
-export const received = (code: number, text: string): Effect.Effect<End, TransportError.TransportError> =>
-  code === 1000 || code === 1001 || code === 1005
-    ? Effect.succeed(ended)
-    : Effect.fail(TransportError.make({ _tag: "ReadFailed", cause: new Error(problemOf(code, text)) }))
+/** What is wrong where the peer has closed with this code; nothing, where it has ended the connection in good order. */
+export const problem = (code: number, text: string): Error | undefined =>
+  code === 1000 || code === 1001 || code === 1005 ? undefined : new Error(problemOf(code, text))

@@ -1,12 +1,13 @@
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
-import * as Redacted from "effect/Redacted"
+import type { Redacted } from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as AnswerBody from "./AnswerBody.ts"
 import type { Answer, Call, MakeCall } from "./HttpCall.ts"
+import { plainHeaders } from "./plainHeaders.ts"
 
-type HeaderValues = Readonly<Record<string, string | Redacted.Redacted<string>>>
+type HeaderValues = Readonly<Record<string, string | Redacted<string>>>
 
 /** Where the server is, and what the program wants to be said to it. */
 export interface Settings {
@@ -40,14 +41,6 @@ export interface Endpoint {
   readonly at: (url: URL) => Endpoint
 }
 
-const plain = (values: HeaderValues): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [
-      name.toLowerCase(),
-      typeof value === "string" ? value : Redacted.value(value)
-    ])
-  )
-
 const memberHeaders = ({ revision, session }: Membership): Record<string, string> => ({
   ...session === undefined ? {} : { "mcp-session-id": session },
   ...revision === undefined ? {} : { "mcp-protocol-version": revision }
@@ -79,7 +72,7 @@ const known = (call: MakeCall, url: URL, { authorize, headers }: Settings): Endp
       if (proofs !== since) return Effect.succeed(true)
       return Effect.map(ask(challenge), (values) => {
         if (values === undefined) return false
-        proof = plain(values)
+        proof = plainHeaders(values)
         proofs++
         return true
       })
@@ -96,7 +89,7 @@ const known = (call: MakeCall, url: URL, { authorize, headers }: Settings): Endp
       call({
         method,
         url,
-        headers: { ...plain(values), ...proof, ...memberHeaders(membership), ...own },
+        headers: { ...plainHeaders(values), ...proof, ...memberHeaders(membership), ...own },
         body
       }))
 

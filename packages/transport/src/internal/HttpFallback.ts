@@ -133,13 +133,13 @@ const open = Effect.fnUntraced(function*(
     isTrying = true
     return restore(act(newer)).pipe(
       Effect.tap(() => Effect.sync(chooseNewer)),
-      Effect.catch((refusal) =>
-        mayBeOlder(refusal) && !isNewer
-          ? Effect.flatMap(
+      Effect.catchIf(
+        (error) => mayBeOlder(error) && !isNewer,
+        (refusal) =>
+          Effect.flatMap(
             Effect.mapError(restore(openOlder), () => refusal),
             (connection) => restore(act(connection))
           )
-          : Effect.fail(refusal)
       ),
       Effect.ensuring(Effect.sync(() => {
         if (end === undefined) return

@@ -20,11 +20,11 @@ type Outcome = Exit.Exit<End, TransportError.TransportError>
 
 const left: Outcome = Exit.succeed({ exit: undefined, writable: false })
 
-const stalled: Outcome = Exit.fail(
+const stalled = Exit.fail(
   TransportError.make({ _tag: "WriteFailed", cause: new Error("the client takes nothing of its stream") })
 )
 
-const peerEnded = Effect.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
+const peerEnded = Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
 
 /**
  * A session's connection over HTTP+SSE: what POSTs bring in, and the one stream that leads out, which is there from the beginning. When
@@ -83,7 +83,7 @@ export class HttpSseServerConnection {
   }
 
   #put(event: string): Effect.Effect<void, TransportError.TransportError> {
-    if (this.isOver) return peerEnded
+    if (this.isOver) return this.#reader.isBrokenOff ? stalled : peerEnded
     this.#reader.put(event)
     return Effect.void
   }

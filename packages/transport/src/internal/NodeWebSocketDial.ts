@@ -6,6 +6,7 @@ import * as Stream from "effect/Stream"
 import type { IncomingMessage } from "node:http"
 import type * as Net from "node:net"
 import type { Answer } from "./HttpCall.ts"
+import { subprotocol } from "./subprotocol.ts"
 import * as TcpWire from "./TcpWire.ts"
 import type { Dial } from "./WebSocketDial.ts"
 
@@ -13,7 +14,6 @@ import type { Dial } from "./WebSocketDial.ts"
 export interface Options {
   readonly url: URL
   readonly target: string
-  readonly subprotocol: string
   readonly connectMillis: number
   readonly closeMillis: number
   readonly payloadLimitBytes: number
@@ -49,7 +49,7 @@ const readRefusal = (response: IncomingMessage, then: (answer: Answer) => void):
 /** Over `ws`: with headers of one's own, and with the TCP socket in reach. */
 export const make = (options: Options): Dial => (headers) =>
   Effect.gen(function*() {
-    const { closeMillis, connectMillis, payloadLimitBytes, subprotocol, target, url } = options
+    const { closeMillis, connectMillis, payloadLimitBytes, target, url } = options
     let refused: Answer | undefined
     let opened: { readonly webSocket: WebSocket; readonly tcp: Net.Socket } | undefined
 

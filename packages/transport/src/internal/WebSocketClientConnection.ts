@@ -1,17 +1,18 @@
 import type * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
-import * as Redacted from "effect/Redacted"
+import type { Redacted } from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import type * as Socket from "effect/socket/Socket"
 import * as BareWebSocketDial from "./BareWebSocketDial.ts"
 import * as Heartbeat from "./Heartbeat.ts"
 import type { Answer } from "./HttpCall.ts"
+import { plainHeaders } from "./plainHeaders.ts"
 import * as Refusal from "./Refusal.ts"
 import * as WebSocketConnection from "./WebSocketConnection.ts"
 import type { Dial, Dialled } from "./WebSocketDial.ts"
 
-type HeaderValues = Readonly<Record<string, string | Redacted.Redacted<string>>>
+type HeaderValues = Readonly<Record<string, string | Redacted<string>>>
 
 /** What every client says. */
 export interface Settings {
@@ -29,9 +30,6 @@ export interface NodeSettings extends Settings {
   readonly authorize: ((challenge: string | undefined) => Effect.Effect<HeaderValues | undefined>) | undefined
 }
 
-/** The name of the protocol among those that are spoken over WebSockets. */
-const subprotocol = "mcp"
-
 interface Place {
   readonly url: URL
   /** The same, without what may be secret. */
@@ -48,23 +46,19 @@ const placeOf = (given: string | URL): Effect.Effect<Place, TransportError.Trans
     catch: (cause) => TransportError.make({ _tag: "ConnectFailed", target: String(given), cause })
   })
 
-const plain = (values: HeaderValues): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [
-      name.toLowerCase(),
-      typeof value === "string" ? value : Redacted.value(value)
-    ])
-  )
-
 const unauthenticated = (answer: Answer): TransportError.TransportError =>
   TransportError.make({ _tag: "Unauthenticated", challenge: answer.header("www-authenticate") })
 
-const causeOf = ({ reason }: Socket.SocketError): unknown =>
-  reason._tag === "SocketOpenError" && reason.kind === "Timeout"
-    ? new Error("the server did not answer in time")
-    : "cause" in reason
-    ? WebSocketConnection.errorIn(reason.cause)
-    : reason
+const causeOf = ({ reason }: Socket.SocketError): unknown => {
+  if (reason._tag === "SocketOpenError" && reason.kind === "Timeout") {
+    return new Error("the server did not answer in time")
+  }
+  const cause = "cause" in reason ? WebSocketConnection.errorIn(reason.cause) : reason
+  // Browsers do not say more to a page.
+  return cause instanceof Error && cause.message !== ""
+    ? cause
+    : new Error("the WebSocket did not open, and nobody says why", { cause })
+}
 
 /** A server that answered the request for a WebSocket with something else. */
 class Refused {
@@ -85,7 +79,7 @@ const opened = Effect.fnUntraced(function*(
   pingMillis: number
 ): Effect.fn.Return<Transport.Connection, TransportError.TransportError | Refused, Scope.Scope> {
   return yield* WebSocketConnection.make(socket, wire, {
-    side: () => "client",
+    side: Effect.succeed("client"),
     limitBytes,
     closeMillis,
     heartbeat: yield* Heartbeat.make(pingMillis)
@@ -108,7 +102,7 @@ export const makeBare = (
   connect: Effect.gen(function*() {
     const place = yield* placeOf(settings.url)
     const { connectMillis } = settings
-    const dial = BareWebSocketDial.make({ ...place, subprotocol, connectMillis, construct })
+    const dial = BareWebSocketDial.make({ ...place, connectMillis, construct })
     return yield* opened(yield* dial({}), place.target, settings, Number.POSITIVE_INFINITY)
   }).pipe(Effect.catchTag("Refused", ({ answer }) => Refusal.fail(answer)))
 })
@@ -121,10 +115,10 @@ export const makeNode = (settings: NodeSettings): Transport.Transport["Service"]
   const connect = Effect.gen(function*() {
     const node = yield* Effect.promise(() => import("./NodeWebSocketDial.ts"))
     const place = yield* placeOf(settings.url)
-    const dial: Dial = node.make({ ...place, subprotocol, connectMillis, closeMillis, payloadLimitBytes })
+    const dial: Dial = node.make({ ...place, connectMillis, closeMillis, payloadLimitBytes })
 
     const attempt: Opening = Effect.gen(function*() {
-      const dialled = yield* dial({ ...plain(yield* headers), ...proof })
+      const dialled = yield* dial({ ...plainHeaders(yield* headers), ...proof })
       return yield* opened(dialled, place.target, settings, pingMillis)
     })
 
@@ -135,7 +129,7 @@ export const makeNode = (settings: NodeSettings): Transport.Transport["Service"]
       if (answer.status !== 401) return yield* Effect.fail(refused)
       const values = authorize === undefined ? undefined : yield* authorize(answer.header("www-authenticate"))
       if (values === undefined) return yield* unauthenticated(answer)
-      proof = plain(values)
+      proof = plainHeaders(values)
       return yield* attempt
     })
 

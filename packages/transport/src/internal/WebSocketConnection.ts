@@ -16,8 +16,10 @@ import type { Wire } from "./Wire.ts"
 /** What both sides say of a connection. */
 export interface Options {
   /** Which side this is, when it closes. */
-  readonly side: () => CloseCode.Side
+  readonly side: Effect.Effect<CloseCode.Side>
   readonly limitBytes: number
+  /** How long `initialize` may be, where it is kept as long as the session is. */
+  readonly initializeLimitBytes?: number
   /** How long the peer may take to answer a close frame. */
   readonly closeMillis: number
   readonly heartbeat: Heartbeat
@@ -29,8 +31,6 @@ export interface Options {
   readonly onClosed?: () => void
 }
 
-const readFailed = (cause: unknown) => Effect.fail(TransportError.make({ _tag: "ReadFailed", cause }))
-
 /** Events of a WebSocket carry what went wrong, where they know it. */
 export const errorIn = (event: unknown): unknown =>
   Predicate.hasProperty(event, "error") && event.error instanceof Error ? event.error : event
@@ -40,11 +40,15 @@ const brokenRules = (event: unknown): Error => {
   return new Error(`the WebSocket broke: ${cause instanceof Error ? cause.message : "nobody says why"}`, { cause })
 }
 
-/** What ended the reading. */
-const explain = ({ reason }: Socket.SocketError): Effect.Effect<Transport.End, TransportError.TransportError> =>
+/** What was wrong, if anything was, when reading ended. */
+const problemOf = ({ reason }: Socket.SocketError): Error | undefined =>
   reason._tag === "SocketCloseError"
-    ? CloseCode.received(reason.code, reason.closeReason ?? "")
-    : readFailed(brokenRules("cause" in reason ? reason.cause : undefined))
+    ? CloseCode.problem(reason.code, reason.closeReason ?? "")
+    : brokenRules("cause" in reason ? reason.cause : undefined)
+
+const writeFailed = (cause: Error) => TransportError.make({ _tag: "WriteFailed", cause })
+
+const peerEnded: Transport.End = { exit: undefined, writable: false }
 
 /**
  * A session's connection over a WebSocket, which lives in the scope. The wire is asked for when the WebSocket is open.
@@ -54,7 +58,7 @@ export const make = Effect.fnUntraced(function*<E>(
   wireOf: Effect.Effect<Wire, E>,
   options: Options
 ): Effect.fn.Return<Transport.Connection, Socket.SocketError | E, Scope.Scope> {
-  const { closeMillis, heartbeat, limitBytes, principal, side } = options
+  const { closeMillis, heartbeat, initializeLimitBytes = options.limitBytes, limitBytes, principal, side } = options
   return yield* Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
       const { pull } = yield* restore(socket.reader)
@@ -66,6 +70,7 @@ export const make = Effect.fnUntraced(function*<E>(
 
       const rest = wire.pulse === undefined ? () => {} : heartbeat.watch(wire.pulse, () => {
         silence = new Error("nothing was heard of the peer any more, and it answered no ping")
+        writer.end(writeFailed(silence))
         wire.cut()
       })
 
@@ -75,9 +80,11 @@ export const make = Effect.fnUntraced(function*<E>(
       yield* Effect.addFinalizer(() =>
         Effect.suspend(() => {
           rest()
-          writer.end()
-          const { code, text } = CloseCode.farewell(reason, side())
-          const closed = Effect.ignore(messages.write(new Socket.CloseEvent(code, text)))
+          writer.end(writeFailed(new Error("the connection is closed")))
+          const closed = Effect.flatMap(side, (ours) => {
+            const { code, text } = CloseCode.farewell(reason, ours)
+            return Effect.ignore(messages.write(new Socket.CloseEvent(code, text)))
+          })
           return atMost(Effect.andThen(closed, Effect.andThen(answered, wire.gone)), closeMillis)
         }).pipe(
           Effect.andThen(Effect.sync(() => {
@@ -89,13 +96,21 @@ export const make = Effect.fnUntraced(function*<E>(
 
       const run: Transport.Connection["run"] = (deliver) => {
         const take = (data: string | Uint8Array) => {
-          const inbound = WebSocketFraming.inbound(data, limitBytes)
+          const inbound = WebSocketFraming.bounded(WebSocketFraming.inbound(data, limitBytes), initializeLimitBytes)
           options.onInbound?.()
           deliver(principal === undefined ? inbound : { ...inbound, principal })
         }
         return Effect.map(pull, (batch) => batch.forEach(take)).pipe(
           Effect.forever({ disableYield: true }),
-          Effect.catch((error) => silence === undefined ? explain(error) : readFailed(silence))
+          Effect.catch((error): Effect.Effect<Transport.End, TransportError.TransportError> => {
+            const problem = silence ?? problemOf(error)
+            if (problem === undefined) {
+              writer.end(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
+              return Effect.succeed(peerEnded)
+            }
+            writer.end(writeFailed(problem))
+            return Effect.fail(TransportError.make({ _tag: "ReadFailed", cause: problem }))
+          })
         )
       }
 

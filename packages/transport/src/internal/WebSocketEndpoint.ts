@@ -20,6 +20,7 @@ import * as WebSocketOffer from "./WebSocketOffer.ts"
 /** What is the same for all connections of a server. */
 export interface Options {
   readonly limitBytes: number
+  readonly initializeLimitBytes: number
   readonly pingMillis: number
   readonly closeMillis: number
 }
@@ -34,7 +35,7 @@ const leaving = HttpAnswer.overloaded("The server is about to go", undefined)
  * does not end with the request, but at the latest with the scope.
  */
 export const make = Effect.fnUntraced(function*(
-  { closeMillis, limitBytes, pingMillis }: Options
+  { closeMillis, initializeLimitBytes, limitBytes, pingMillis }: Options
 ): Effect.fn.Return<ReadonlyMap<string, Serve>, never, SessionHost.SessionHost | Scope.Scope> {
   const host = yield* SessionHost.SessionHost
   const heartbeat = yield* Heartbeat.make(pingMillis)
@@ -50,7 +51,10 @@ export const make = Effect.fnUntraced(function*(
     })
   )
 
-  const side = () => isLeaving || Effect.runSync(host.health).draining ? "leaving server" : "server"
+  const side: WebSocketConnection.Options["side"] = Effect.map(
+    host.health,
+    ({ draining }) => isLeaving || draining ? "leaving server" : "server"
+  )
 
   /** Accepts the offer. Its HTTP response is the beginning of the connection. */
   const accept = Effect.fnUntraced(function*(
@@ -64,6 +68,7 @@ export const make = Effect.fnUntraced(function*(
     return yield* WebSocketConnection.make(socket, Effect.succeed(wire), {
       side,
       limitBytes,
+      initializeLimitBytes,
       closeMillis,
       heartbeat,
       ...options

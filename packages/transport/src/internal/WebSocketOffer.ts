@@ -5,9 +5,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { IncomingMessage } from "node:http"
 import type { Socket } from "node:net"
 import * as HttpAnswer from "./HttpAnswer.ts"
-
-/** The name of the protocol among those that are spoken over WebSockets. */
-export const subprotocol = "mcp"
+import { subprotocol } from "./subprotocol.ts"
 
 const key = /^[+/0-9A-Za-z]{22}==$/
 
@@ -39,7 +37,8 @@ const problemOf = ({ headers }: HttpServerRequest): HttpServerResponse | undefin
 
 /**
  * The TCP socket below a request that offers to become a WebSocket of this protocol; or the answer that says why it may not. The HTTP
- * server selects from what is offered, and by itself takes the first, so that nothing but this protocol is left of the offer.
+ * server selects from what is offered, and by itself takes the first, so that nothing but this protocol is left of the offer. Nor is
+ * compression, if the server has it: what waits to be compressed waits unseen, so that nobody would wait for a client that does not read.
  */
 export const take = (request: HttpServerRequest): Effect.Effect<Socket, HttpServerResponse> => {
   const problem = problemOf(request)
@@ -49,6 +48,7 @@ export const take = (request: HttpServerRequest): Effect.Effect<Socket, HttpServ
     return Effect.fail(HttpAnswer.refusal(501, "WebSockets are served on Node's HTTP server only"))
   }
   message.headers["sec-websocket-protocol"] = subprotocol
+  delete message.headers["sec-websocket-extensions"]
   return Effect.succeed(message.socket)
 }
 

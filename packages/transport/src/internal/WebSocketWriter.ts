@@ -17,8 +17,6 @@ interface Waiter {
   readonly resume: (taken: Effect.Effect<void, TransportError.TransportError>) => void
 }
 
-const closed = TransportError.make({ _tag: "WriteFailed", cause: new Error("the connection is closed") })
-
 /**
  * The outgoing half of a WebSocket: each message is a text frame of its own. It takes messages at once while there is room, without
  * a fiber, and what one turn of the event loop brings goes out together.
@@ -39,10 +37,10 @@ export class WebSocketWriter {
   }
 
   send(message: JsonRpc.Frame): Effect.Effect<void, TransportError.TransportError> {
-    if (!this.#isOpen()) return Effect.fail(this.#ended ?? closed)
+    if (this.#ended !== undefined) return Effect.fail(this.#ended)
     const text = OutgoingFrame.encode(message)
     if (typeof text !== "string") return Effect.fail(text)
-    if (this.#waiters.size === 0 && this.#hasRoom()) {
+    if (this.#waiters.size === 0 && this.#isOpen() && this.#hasRoom()) {
       this.#take(text)
       return Effect.void
     }
@@ -55,12 +53,13 @@ export class WebSocketWriter {
     })
   }
 
-  /** Hands over what was taken, and takes no more. */
-  end(): void {
+  /** Hands over what was taken, and takes no more, which is what those are told who wait. */
+  end(error: TransportError.TransportError): void {
     this.#flush()
-    this.#fail(closed)
+    this.#fail(error)
   }
 
+  /** What has closed takes nothing, and whoever reads finds out soon why, which is what those are told who wait. */
   #isOpen(): boolean {
     return this.#ended === undefined && this.#wire.isOpen()
   }
@@ -94,14 +93,14 @@ export class WebSocketWriter {
 
   /** Lets in who waits, as far as there is room, and has itself called when there is more. */
   #admit(): void {
-    if (!this.#isOpen()) return this.#fail(closed)
+    if (this.#ended !== undefined) return this.#fail(this.#ended)
     for (const waiter of this.#waiters) {
-      if (!this.#hasRoom()) break
+      if (!this.#isOpen() || !this.#hasRoom()) break
       this.#waiters.delete(waiter)
       this.#take(waiter.text)
       waiter.resume(Effect.void)
     }
-    if (this.#waiters.size === 0 || this.#callOff !== undefined) return
+    if (this.#waiters.size === 0 || this.#callOff !== undefined || !this.#isOpen()) return
     this.#callOff = this.#wire.onRoom(() => {
       this.#callOff = undefined
       this.#admit()
