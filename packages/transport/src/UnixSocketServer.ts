@@ -159,7 +159,7 @@ export const layerNode = (options: NodeOptions): Layer.Layer<never, ListenFailed
     SocketServer,
     Effect.mapError(
       UnixListener.make(options.path, options.mode ?? 0o600),
-      (cause) => new ListenFailed({ path: options.path, cause })
+      ({ cause }) => new ListenFailed({ path: options.path, cause })
     )
   )
   // What is built last goes first: the sessions have ended before the listener goes.

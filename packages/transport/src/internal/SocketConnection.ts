@@ -41,8 +41,8 @@ const brokenReading = (error: Socket.SocketError): TransportError.TransportError
   return TransportError.make({ _tag: isOfWriting(cause) ? "WriteFailed" : "ReadFailed", cause })
 }
 
-const brokenWriting = (error: unknown): TransportError.TransportError =>
-  TransportError.make({ _tag: "WriteFailed", cause: Socket.isSocketError(error) ? causeOf(error) : error })
+const brokenWriting = (cause: unknown): TransportError.TransportError =>
+  TransportError.make({ _tag: "WriteFailed", cause })
 
 /**
  * Opens the socket, and lets go of it with the scope: what was sent is written first, within a bound. Of a socket of Node, `node` is
@@ -60,11 +60,13 @@ export const open = Effect.fnUntraced(function*(
     sink: Sink.forEach((bytes: Uint8Array) =>
       // A socket that is no more would never say that it has room again.
       Effect.suspend(() =>
-        node?.destroyed === true ? Effect.fail(node.errored ?? new Error("the socket is closed")) : write(bytes)
+        node?.destroyed === true
+          ? Effect.fail(brokenWriting(node.errored ?? new Error("the socket is closed")))
+          : Effect.mapError(write(bytes), (error) => brokenWriting(causeOf(error)))
       )
     ),
     highWaterBytes: settings.sendBufferBytes,
-    explain: (error) => Effect.succeed(brokenWriting(error))
+    explain: (error) => Effect.succeed(error instanceof TransportError.TransportError ? error : brokenWriting(error))
   })
 
   const finished = node === undefined

@@ -2,6 +2,7 @@
  * The file of a Unix socket: it comes to its path whole, listened to and with its mode; it takes the place of one that nobody listens
  * to any more, and of nothing else.
  */
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { promises as fs, unlinkSync } from "node:fs"
@@ -13,6 +14,11 @@ const longestPath = process.platform === "linux" ? 107 : 103
 
 /** How often to try where others come and go at the same path. */
 const tries = 10
+
+/** No file was made: what the system says, or what is there already. */
+export class SocketFileError extends Data.TaggedError("SocketFileError")<{ readonly cause: unknown }> {}
+
+const failed = (cause: unknown): SocketFileError => new SocketFileError({ cause })
 
 /** What is at a path. */
 type Occupant = "Nothing" | "Nobody" | "Server" | "Other"
@@ -57,8 +63,6 @@ const occupantOf = async (file: string): Promise<Occupant> => {
     throw error
   }
 }
-
-const asError = (error: unknown): Error => error instanceof Error ? error : new Error(String(error))
 
 /** Gives a file a name that must be free. */
 const link = async (from: string, to: string): Promise<boolean> => {
@@ -121,14 +125,14 @@ export const make = <A, E, R>(
   file: string,
   mode: number,
   listen: (at: string) => Effect.Effect<A, E, R>
-): Effect.Effect<A, E | Error, R | Scope.Scope> =>
+): Effect.Effect<A, E | SocketFileError, R | Scope.Scope> =>
   Effect.gen(function*() {
     const resolved = path.resolve(file)
     if (Buffer.byteLength(resolved) > longestPath) {
-      return yield* Effect.fail(new Error(`the path of a socket may have ${longestPath} bytes`))
+      return yield* failed(`the path of a socket may have ${longestPath} bytes`)
     }
     return yield* Effect.acquireUseRelease(
-      Effect.tryPromise({ try: () => fs.mkdtemp(`${path.dirname(resolved)}${path.sep}.`), catch: asError }),
+      Effect.tryPromise({ try: () => fs.mkdtemp(`${path.dirname(resolved)}${path.sep}.`), catch: failed }),
       (directory) =>
         Effect.gen(function*() {
           const made = path.join(directory, "s")
@@ -141,7 +145,7 @@ export const make = <A, E, R>(
                 await place(made, resolved, path.join(directory, "a"))
                 return own
               },
-              catch: asError
+              catch: failed
             }),
             (own) => Effect.promise(() => remove(resolved, own))
           )

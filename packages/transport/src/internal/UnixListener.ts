@@ -44,9 +44,10 @@ class Listener {
     else this.#take(socket)
   }
 
-  listen(path: string): Effect.Effect<void, Error> {
-    return Effect.callback<void, Error>((resume) => {
-      this.#server.once("error", (error) => resume(Effect.fail(error))).on("error", unheard)
+  listen(path: string): Effect.Effect<void, SocketFile.SocketFileError> {
+    return Effect.callback<void, SocketFile.SocketFileError>((resume) => {
+      const fail = (cause: Error) => resume(Effect.fail(new SocketFile.SocketFileError({ cause })))
+      this.#server.once("error", fail).on("error", unheard)
       this.#server.listen({ path, backlog }, () => resume(Effect.void))
     })
   }
@@ -91,7 +92,7 @@ const runOf = (listener: Listener): SocketServer["Service"]["run"] =>
 export const make = (
   path: string,
   mode: number
-): Effect.Effect<SocketServer["Service"], Error, Scope.Scope> =>
+): Effect.Effect<SocketServer["Service"], SocketFile.SocketFileError, Scope.Scope> =>
   Effect.map(
     SocketFile.make(path, mode, (at) =>
       Effect.gen(function*() {
