@@ -4,7 +4,7 @@ import type { Subject } from "../Subject.ts"
 import * as HostedHttp from "./hostedHttp.ts"
 
 export const webSocket: Subject = {
-  name: "web-socket",
+  name: "websocket",
   weight: 20,
   concurrency: 6,
   start: HostedHttp.start({
