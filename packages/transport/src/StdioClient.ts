@@ -99,6 +99,9 @@ const reportWithin = "500 millis"
 const silentTurns = 4
 const silentTurn = "30 millis"
 
+/** How long the end of a connection waits for pipes to be read to their ends, likewise: half a second at least. */
+const lastTurns = Effect.repeat(delay(silentTurn), { times: 17 })
+
 /** A process of the group that keeps talking after the child has exited is listened to no longer than this. */
 const talkativeTurns = 34
 
@@ -228,6 +231,7 @@ const readOutput = Effect.fnUntraced(function*(handle: ChildProcessHandle, optio
     },
     begin: begun.open,
     ended: Fiber.join(reader),
+    read: Effect.asVoid(Fiber.await(reader)),
     chunksRead: () => chunksRead,
     finish: decoder.finish
   }
@@ -243,13 +247,15 @@ const open = Effect.fnUntraced(function*(
   // Finalizers run backwards. The readers' scope is the first, so that it closes last: a child that talks while it is
   // being stopped must not block on a full pipe.
   const readers = yield* Effect.acquireRelease(Scope.make(), Scope.close)
+  let outputRead: Effect.Effect<void> = Effect.void
   let errorsRead: Effect.Effect<void> = Effect.void
-  // What it has said last is still in the pipe when it has gone.
-  yield* Effect.addFinalizer(() => atMost(errorsRead, reportWithin))
+  // What it has said last is still in the pipes when it has gone, and a pipe that is not read to its end is never closed.
+  yield* Effect.addFinalizer(() => Effect.raceFirst(Effect.andThen(errorsRead, outputRead), lastTurns))
   const handle = yield* spawn(options)
   const errors = yield* readErrors(handle, options, readers)
   errorsRead = errors.ended
   const output = yield* readOutput(handle, options, readers)
+  outputRead = output.read
 
   let status: ExitStatus = { exitCode: undefined, signal: undefined }
   const exited = Effect.map(exitStatus(handle), (known) => {

@@ -12,6 +12,8 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
+import { execFile } from "node:child_process"
+import { promisify } from "node:util"
 import { fixture, isRunning, until } from "./fixtures/process.ts"
 
 type Options = Partial<StdioClient.Options>
@@ -464,6 +466,12 @@ describe.concurrent("[STD-07] closing the scope", () => {
       yield* Scope.provide(connectTo(peer(["long-goodbye"], patient)), scope)
       yield* Effect.sleep("100 millis")
       yield* Scope.close(scope, Exit.void)
+    }))
+
+  it.live("[law 2] closes every pipe, also where this process is too busy to see the ends of its children in time", () =>
+    Effect.gen(function*() {
+      const left = yield* Effect.promise(() => promisify(execFile)(process.execPath, [fixture("busyParent.ts")]))
+      assert.strictEqual(left.stdout, "0")
     }))
 
   it.effect("does not wait for a clock that stands still", () =>
