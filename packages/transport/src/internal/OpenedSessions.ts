@@ -36,8 +36,11 @@ export const make = (
   // Calls that nobody waits for any more, but for the sessions that they may still open.
   const givenUp: Array<Fiber.Fiber<void>> = []
 
-  const endOne = (session: string): Effect.Effect<void> =>
-    Effect.ignore(Effect.scoped(Effect.flatMap(remove(session), AnswerBody.discard)))
+  const endOne = (session: string): Effect.Effect<void> => {
+    const said = Effect.scoped(Effect.flatMap(remove(session), AnswerBody.discard))
+    // The server may close a connection that was kept at the very moment that this goes out on it. It can be said twice.
+    return Effect.ignore(Effect.catchIf(said, ({ reason }) => reason._tag === "ExchangeEnded", () => said))
+  }
 
   const giveUp = (calling: Fiber.Fiber<HttpCall.Answer, unknown>, whileCalled: Scope.Closeable) => {
     const letGo = Scope.close(whileCalled, Exit.void)

@@ -74,6 +74,37 @@ it.live("a server that has gone is no hindrance to leaving", () =>
     yield* client.leave
   }))
 
+it.live("[SHS-28] an end that the connection is closed under is said once more, and not for ever", () =>
+  Effect.gen(function*() {
+    for (const cuts of [1, 2]) {
+      let ends = 0
+      const others = mcp(() => {})
+      const peer = yield* serve((received, reply) =>
+        received.what === "DELETE" && ++ends <= cuts ? reply.cut() : others(received, reply)
+      )
+      const client = yield* connect(peer)
+      yield* client.shake
+      yield* client.leave
+      assert.deepStrictEqual(peer.asked().slice(2).filter((what) => what !== "GET"), ["DELETE", "DELETE"])
+      assert.strictEqual(peer.received.at(-1)?.headers["mcp-session-id"], "s1")
+      yield* nothingLeft(peer)
+    }
+  }))
+
+it.live("[SHS-28] an end that is said once more is not waited for any longer", () =>
+  Effect.gen(function*() {
+    let ends = 0
+    const others = mcp(() => {})
+    const peer = yield* serve((received, reply) => {
+      if (received.what !== "DELETE") return others(received, reply)
+      if (++ends === 1) reply.cut()
+    })
+    const client = yield* connect(peer, { closeWithin: "50 millis" })
+    yield* client.shake
+    yield* client.leave
+    yield* nothingLeft(peer)
+  }))
+
 /** A server that shakes hands when it is told to. */
 const hesitant = (answer: Handler) => {
   const held: Array<() => void> = []
@@ -114,6 +145,23 @@ for (
       yield* nothingLeft(peer)
     }))
 }
+
+it.live("[SHS-28] whoever leaves in the handshake ends the session though the connection is closed under it", () =>
+  Effect.gen(function*() {
+    const server = hesitant((received, reply) => reply.json(response(received, initializeResult()), sessionHeader))
+    let ends = 0
+    const peer = yield* serve((received, reply) =>
+      received.what === "DELETE" && ++ends === 1 ? reply.cut() : server.handler(received, reply)
+    )
+    const client = yield* connect(peer, { closeWithin: "1 hour" })
+    yield* beside(reasonOf(client.request(request(0, "initialize"))))
+    yield* until(() => server.held.length === 1)
+    const leaving = yield* beside(client.leave)
+    server.held[0]?.()
+    yield* Fiber.join(leaving)
+    assert.deepStrictEqual(peer.asked(), ["initialize", "DELETE", "DELETE"])
+    yield* nothingLeft(peer)
+  }))
 
 it.live("[SHS-28] a handshake that is given up ends its session, and leaving does not do it again", () =>
   Effect.gen(function*() {
