@@ -1,5 +1,6 @@
 /** Waits until a process has come to rest, and looks at what is in it then. */
 import * as Effect from "effect/Effect"
+import { queryObjects } from "node:v8"
 import { differences, type Sample } from "./Sample.ts"
 import type { Counts } from "./Subject.ts"
 import type { Tally } from "./Tally.ts"
@@ -80,11 +81,14 @@ export const sample = (gauges: Gauges, base: Counts): Effect.Effect<Sample> =>
     }
     yield* collected
     const { arrayBuffers, external, heapUsed, rss } = process.memoryUsage()
+    // Without what V8 notes of the code that it has run, which grows for a long time and is no leak.
+    const objects = queryObjects(Object, { format: "count" })
     return {
       sessions: tally.sessions(),
       seconds: (performance.now() - startedAt) / 1000,
       counts: now,
       levels: {
+        objects,
         "heap used": heapUsed,
         external,
         "array buffers": arrayBuffers,

@@ -38,6 +38,14 @@ describe("a verdict", () => {
     }
   })
 
+  it("finds one object for each session, whatever size it has", () => {
+    const samples = samplesOf(quiet(Dice.make(1))).map((sample): Sample => ({
+      ...sample,
+      levels: { ...sample.levels, objects: 60_000 + sample.sessions }
+    }))
+    assert.match(verdictOn(samples).complaints.join(), /^objects grows by 1\.0 for each session/)
+  })
+
   it("does not take a heap that falls, or rises once, for one that leaks", () => {
     const heap = quiet(Dice.make(1))
     assert.deepStrictEqual(verdictOn(samplesOf((sessions) => heap(sessions) - 300 * sessions)).complaints, [])
