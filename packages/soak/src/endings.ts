@@ -171,8 +171,8 @@ const shutdown: Ending = {
     )
     yield* Scope.close(scope, Exit.void)
     for (const { calls } of all) yield* Opened.inVain(calls)
-    // Clients that come back to it and leave in the middle of that may leave a session behind, which nobody uses.
-    const anew = yield* server.again("idle")
+    // Clients that come back to it may leave in the middle of that.
+    const anew = yield* server.again("patient")
     if (subject.survives === true) {
       const [survivor] = all
       yield* survivor?.opened.session.callTool("echo", { value: 1 }) ?? Effect.void

@@ -75,7 +75,10 @@ export interface Options {
   readonly messageLimitBytes?: number | undefined
   /** How streams that broke off are taken up again. */
   readonly reconnect?: Reconnect | undefined
-  /** How long the server may take to answer that it has ended the session (SHS-28). The default is 2 seconds. */
+  /**
+   * How long the server may take to answer that it has ended the session (SHS-28), and, where the client leaves in the handshake, to
+   * say which session that is. The default is 2 seconds.
+   */
   readonly closeWithin?: Duration.Input | undefined
 }
 
@@ -110,7 +113,8 @@ const settings = (
  *   is neither JSON nor a stream of events, or too large.
  *
  * `run` never ends by itself. It fails with `SessionLost` when the server knows nothing of the session any more and there is no
- * going on with a new one. Leaving the scope gives up whatever is in flight and tells the server with a DELETE (SHS-28).
+ * going on with a new one. Leaving the scope gives up whatever is in flight and tells the server with a DELETE (SHS-28). A
+ * handshake in flight is heard out first, within `closeWithin`, since only its answer says which session there is to end.
  *
  * @example
  * ```ts

@@ -38,17 +38,14 @@ const halves: HostedHttp.Halves = {
 // A client hears of the end of its session when it asks for something next.
 const endings = {
   "client-close": { client: "Requested", server: "PeerEnded" },
-  // Its stream tells the client, which may be about to open another session when it goes.
-  "server-close": { client: "Requested", server: "Requested", terms: "idle" },
+  "server-close": { client: "Requested", server: "Requested" },
   leave: { client: "Requested", server: "PeerEnded" },
-  // Whoever never heard of its session cannot end it.
-  "cancel-handshake": { client: "Requested", server: "Expired", terms: "idle" },
+  "cancel-handshake": { client: "Requested", server: "PeerEnded" },
   "cancel-call": { client: "Requested", server: "PeerEnded" },
   deadline: { client: "Requested", server: "PeerEnded" },
   destroy: { client: "Requested", server: "Expired", terms: "idle" },
   reset: { client: "Requested", server: "Expired", terms: "idle" },
-  // The connection may be closed right when the client says on it that it goes.
-  "half-close": { client: "Requested", server: ["PeerEnded", "Expired"], terms: "idle" },
+  "half-close": { client: "Requested", server: "PeerEnded" },
   idle: { client: "Requested", server: "Expired", terms: "idle" },
   age: { client: "Requested", server: "Expired", terms: "ageing" },
   shutdown: { client: "Requested", server: "Requested" }

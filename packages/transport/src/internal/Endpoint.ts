@@ -26,13 +26,19 @@ export interface Membership {
   readonly revision: string | undefined
 }
 
-type Called = Effect.Effect<Answer, TransportError.TransportError, Scope.Scope>
+/** One call; its answer is read while its scope is open. */
+export type Called = Effect.Effect<Answer, TransportError.TransportError, Scope.Scope>
+
+/** How a call is made, where there is more to it than to make it. */
+export type Making = (called: Called) => Called
+
+const plainly: Making = (called) => called
 
 /** A URL of the server's, as one session sees it. Each call has the program's own headers, and its proof of who asks. */
 export interface Endpoint {
   readonly url: URL
-  /** Sends one message (HTTP-02). Either form of answer will do (HTTP-03). */
-  readonly post: (json: string, membership: Membership) => Called
+  /** Sends one message (HTTP-02). Either form of answer will do (HTTP-03). Each call that it takes is made in this way. */
+  readonly post: (json: string, membership: Membership, making?: Making) => Called
   /** Opens a stream (SHS-12): the standalone one, or one that goes on behind this event (SHS-19). */
   readonly get: (membership: Membership, lastEventId: string | undefined) => Called
   /** Ends the session (SHS-28). */
@@ -83,15 +89,16 @@ const known = (call: MakeCall, url: URL, { authorize, headers }: Settings): Endp
     method: Call["method"],
     membership: Membership,
     own: Readonly<Record<string, string>>,
-    body: string | undefined
+    body: string | undefined,
+    making: Making = plainly
   ): Called =>
     Effect.flatMap(headers, (values) =>
-      call({
+      making(call({
         method,
         url,
         headers: { ...plainHeaders(values), ...proof, ...memberHeaders(membership), ...own },
         body
-      }))
+      })))
 
   const authorized = Effect.fnUntraced(function*(attempted: Called) {
     const since = proofs
@@ -107,8 +114,8 @@ const known = (call: MakeCall, url: URL, { authorize, headers }: Settings): Endp
 
   const at = (url: URL): Endpoint => ({
     url,
-    post: (json, membership) =>
-      authorized(attempt(url, "POST", membership, { accept: "application/json, text/event-stream" }, json)),
+    post: (json, membership, making) =>
+      authorized(attempt(url, "POST", membership, { accept: "application/json, text/event-stream" }, json, making)),
     get: (membership, lastEventId) =>
       authorized(attempt(
         url,

@@ -15,7 +15,7 @@ import * as Endpoint from "./Endpoint.ts"
 import * as EventStream from "./EventStream.ts"
 import * as HttpCall from "./HttpCall.ts"
 import { isRequest } from "./isRequest.ts"
-import { atMost } from "./nativeTime.ts"
+import * as OpenedSessions from "./OpenedSessions.ts"
 import * as OutgoingFrame from "./OutgoingFrame.ts"
 import { ownedBy } from "./ownedBy.ts"
 import { isReading } from "./readingMethods.ts"
@@ -95,19 +95,11 @@ const open = Effect.fnUntraced(function*(
   let identity: Identity = { session: undefined }
   let renewal: Renewal | undefined
   let renewals = 0
-  // What the server has to be told to end: mostly one id.
-  const sessions = new Set<string>()
+  const sessions = OpenedSessions.make((session) => endpoint.remove({ session, revision }), closeWithin)
   let standalone: Fiber.Fiber<void> | undefined
   let standaloneOffered = false
 
   const membership = ({ session }: Identity): Endpoint.Membership => ({ session, revision })
-
-  const adopt = (answer: HttpCall.Answer): Identity => {
-    const id = answer.header("mcp-session-id")
-    const session = id === undefined || id === "" ? undefined : id
-    if (session !== undefined) sessions.add(session)
-    return { session }
-  }
 
   /** A session that is being opened anew is waited for. */
   const ready = Effect.suspend(() => renewal === undefined ? Effect.void : Deferred.await(renewal.done))
@@ -186,7 +178,8 @@ const open = Effect.fnUntraced(function*(
     Effect.scoped(Effect.gen(function*() {
       yield* ready
       const under = identity
-      const answer = yield* endpoint.post(json, membership(under))
+      const isOpening = message.method === "initialize"
+      const answer = yield* endpoint.post(json, membership(under), isOpening ? sessions.heardOut : undefined)
       if (saysLost(answer, under)) {
         // It was not carried out, so that it can be asked for again.
         if (isRepeated) return yield* Refusal.fail(answer)
@@ -197,7 +190,7 @@ const open = Effect.fnUntraced(function*(
       if (!HttpCall.isAccepted(answer)) {
         return deliver(yield* Refusal.answerTo(message.id, answer))
       }
-      if (message.method === "initialize") identity = adopt(answer)
+      if (isOpening) identity = { session: OpenedSessions.sessionOf(answer) }
       const type = HttpCall.mediaType(answer)
       if (type === "application/json") return yield* readJson(answer, (inbound) => deliver(inbound))
       if (type !== "text/event-stream") return yield* unexpected(answer)
@@ -205,7 +198,7 @@ const open = Effect.fnUntraced(function*(
       const reading = readingOf(message.id, (inbound) => deliver(inbound))
       const cause = yield* follow(reading, answer)
       if (reading.isAnswered()) return
-      const current = message.method === "initialize" ? identity : under
+      const current = isOpening ? identity : under
       const failure = yield* resume(message.method, reading, current, cause)
       if (failure === undefined) return
       // Nothing of what may have been carried out is asked for again, but what only reads changes nothing.
@@ -363,7 +356,7 @@ const open = Effect.fnUntraced(function*(
       if (identity !== under) return restore(ready)
       const begun: Renewal = { lost: under, done: Deferred.makeUnsafe() }
       renewal = begun
-      if (under.session !== undefined) sessions.delete(under.session)
+      if (under.session !== undefined) sessions.forget(under.session)
       const reopened = Effect.scoped(reopen).pipe(
         Effect.timeoutOrElse({
           duration: renewWithin,
@@ -399,9 +392,9 @@ const open = Effect.fnUntraced(function*(
     const anew: JsonRpc.Request = { ...opening, id }
     return yield* Effect.gen(function*() {
       const json = yield* OutgoingFrame.encoded(anew)
-      const answer = yield* endpoint.post(json, { session: undefined, revision: undefined })
+      const answer = yield* endpoint.post(json, { session: undefined, revision: undefined }, sessions.heardOut)
       if (!HttpCall.isAccepted(answer)) return yield* Refusal.fail(answer)
-      const renewed = adopt(answer)
+      const renewed: Identity = { session: OpenedSessions.sessionOf(answer) }
       let response: object | undefined
       const take = (inbound: Transport.Inbound) => {
         const found = Result.isSuccess(inbound.frame) ? responseIn(inbound.frame.success, id) : undefined
@@ -465,18 +458,8 @@ const open = Effect.fnUntraced(function*(
       return yield* tell(frame, json, true)
     }))
 
-  const close = Effect.suspend(() =>
-    atMost(
-      Effect.forEach(sessions, (session) =>
-        Effect.scoped(Effect.flatMap(endpoint.remove({ session, revision }), AnswerBody.discard)).pipe(Effect.ignore), {
-        concurrency: "unbounded",
-        discard: true
-      }),
-      closeWithin
-    )
-  )
   // The fibers of this scope were added later, and so have ended before.
-  yield* Scope.addFinalizer(scope, close)
+  yield* Scope.addFinalizer(scope, sessions.end)
 
   return {
     run: (deliverTo, hooks) =>

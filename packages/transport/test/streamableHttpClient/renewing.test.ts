@@ -15,6 +15,7 @@ import {
 } from "../fixtures/httpConnection.ts"
 import {
   type Handler,
+  type HttpPeer,
   idOf,
   initializeResult,
   type Received,
@@ -67,6 +68,21 @@ const connected = Effect.fnUntraced(function*(
   const count = (what: string) => peer.asked().filter((asked) => asked === what).length
   return { peer, count, ...client }
 })
+
+/** Shakes hands at once the first time; whenever it is told to, from then on. */
+const hesitantly =
+  (held: Array<() => void>, remember: (session: string) => void) =>
+  (received: Received, reply: Reply, count: number): void => {
+    const shake = () => {
+      remember(`s${count}`)
+      reply.json(response(received, initializeResult()), { "mcp-session-id": `s${count}` })
+    }
+    if (count === 1) shake()
+    else held.push(shake)
+  }
+
+const sessionsEnded = (peer: HttpPeer) =>
+  peer.received.filter(({ what }) => what === "DELETE").map(({ headers }) => headers["mcp-session-id"])
 
 const answerTo = (id: number) => ({ jsonrpc: "2.0", id, result: {} }) as const
 
@@ -222,10 +238,7 @@ for (
       yield* leave
       yield* nothingLeft(peer)
       // What was opened for nothing is ended.
-      assert.deepStrictEqual(
-        peer.received.filter(({ what }) => what === "DELETE").map(({ headers }) => headers["mcp-session-id"]),
-        name === "of another revision" ? ["s2"] : []
-      )
+      assert.deepStrictEqual(sessionsEnded(peer), name === "of another revision" ? ["s2"] : [])
     }))
 }
 
@@ -299,16 +312,7 @@ it.live("a stream of the lost session that ends when there is a new one is not l
 it.live("[SHS-27] what is sent while a session is opened anew waits for it", () =>
   Effect.gen(function*() {
     const held: Array<() => void> = []
-    const server = forgetful({
-      initialize: (received, reply, count) => {
-        const shake = () => {
-          server.remember(`s${count}`)
-          reply.json(response(received, initializeResult()), { "mcp-session-id": `s${count}` })
-        }
-        if (count === 1) shake()
-        else held.push(shake)
-      }
-    })
+    const server = forgetful({ initialize: hesitantly(held, (session) => server.remember(session)) })
     const { count, messages, peer, request: ask } = yield* connected(server)
     server.forget()
     const first = yield* beside(ask(request(1)))
@@ -334,7 +338,7 @@ it.effect("a server that never answers the new handshake is given up", () =>
         reply.json(response(received, initializeResult()), { "mcp-session-id": "s1" })
       }
     })
-    const { count, peer, request: ask } = yield* connected(server)
+    const { count, peer, request: ask } = yield* connected(server, { closeWithin: "20 millis" })
     server.forget()
     const asking = yield* beside(reasonOf(ask(request(1))))
     yield* until(() => count("initialize") === 2)
@@ -376,11 +380,45 @@ it.live("leaving while a session is opened anew leaves nothing, and its messages
         reply.json(response(received, initializeResult()), { "mcp-session-id": "s1" })
       }
     })
-    const { count, leave, peer, request: ask } = yield* connected(server)
+    const { count, leave, peer, request: ask } = yield* connected(server, { closeWithin: "20 millis" })
     server.forget()
     const asking = yield* beside(reasonOf(ask(request(1))))
     yield* until(() => count("initialize") === 2)
     yield* leave
     assert.strictEqual((yield* Fiber.join(asking))._tag, "PeerEnded")
+    yield* nothingLeft(peer)
+  }))
+
+it.live("[SHS-28] leaving while a session is opened anew ends the new one", () =>
+  Effect.gen(function*() {
+    const held: Array<() => void> = []
+    const server = forgetful({ initialize: hesitantly(held, (session) => server.remember(session)) })
+    const { count, leave, peer, request: ask } = yield* connected(server, { closeWithin: "1 hour" })
+    server.forget()
+    const asking = yield* beside(reasonOf(ask(request(1))))
+    yield* until(() => held.length === 1)
+    const leaving = yield* beside(leave)
+    assert.strictEqual((yield* Fiber.join(asking))._tag, "PeerEnded")
+    held[0]?.()
+    yield* Fiber.join(leaving)
+    assert.deepStrictEqual(sessionsEnded(peer), ["s2"])
+    assert.strictEqual(count("notifications/initialized"), 1)
+    yield* nothingLeft(peer)
+  }))
+
+it.effect("[SHS-28] a new session that comes when it has been given up is ended", () =>
+  Effect.gen(function*() {
+    const held: Array<() => void> = []
+    const server = forgetful({ initialize: hesitantly(held, (session) => server.remember(session)) })
+    const { leave, peer, request: ask } = yield* connected(server, { closeWithin: "1 hour" })
+    server.forget()
+    const asking = yield* beside(reasonOf(ask(request(1))))
+    yield* until(() => held.length === 1)
+    yield* TestClock.adjust("30 seconds")
+    yield* until(() => outcomeOf(asking) !== undefined)
+    assert.strictEqual((yield* Fiber.join(asking))._tag, "SessionLost")
+    held[0]?.()
+    yield* leave
+    assert.deepStrictEqual(sessionsEnded(peer), ["s2"])
     yield* nothingLeft(peer)
   }))
