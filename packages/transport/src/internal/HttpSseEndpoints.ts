@@ -31,7 +31,7 @@ const connectionOf = (hosted: SessionHost.Hosted): HttpSseServerConnection | und
   hosted.transport instanceof HttpSseTransport ? hosted.transport.connection : undefined
 
 /** The name of the session in the query of what a client POSTs to. */
-const parameter = "sessionId"
+export const parameter = "sessionId"
 
 const sessionIn = (url: string): string | null => {
   const query = url.indexOf("?")
