@@ -137,7 +137,7 @@ const open = Effect.fnUntraced(function*(
         (error) => mayBeOlder(error) && !isNewer,
         (refusal) =>
           Effect.flatMap(
-            Effect.mapError(restore(openOlder), () => refusal),
+            Effect.mapError(restore(openOlder), (error) => error.reason._tag === "Unauthenticated" ? error : refusal),
             (connection) => restore(act(connection))
           )
       ),
