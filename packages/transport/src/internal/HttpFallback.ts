@@ -7,7 +7,7 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
-import { responseIn } from "./responseIn.ts"
+import { responsesIn } from "./responseIn.ts"
 
 type Port = Transport["Service"]
 type Work = Effect.Effect<void, TransportError.TransportError>
@@ -54,14 +54,15 @@ class Choice {
 
 /** A request that waits for its response on a connection that has one stream for everything. */
 class Waiting {
-  readonly #responses = new Map<JsonRpc.Request["id"], Deferred.Deferred<void, TransportError.TransportError>>()
+  readonly #responses = new Map<unknown, Deferred.Deferred<void, TransportError.TransportError>>()
   #over = false
 
   /** What came may be what somebody waits for. */
   hear({ frame }: Inbound): void {
     if (Result.isFailure(frame)) return
-    for (const [id, response] of this.#responses) {
-      if (responseIn(frame.success, id) !== undefined) Deferred.doneUnsafe(response, Exit.void)
+    for (const { id } of responsesIn(frame.success)) {
+      const waiting = this.#responses.get(id)
+      if (waiting !== undefined) Deferred.doneUnsafe(waiting, Exit.void)
     }
   }
 
