@@ -8,7 +8,6 @@ import * as HttpFallbackClient from "@effect-mcp/transport/HttpFallbackClient"
 import * as StdioServer from "@effect-mcp/transport/StdioServer"
 import * as UnixSocketClient from "@effect-mcp/transport/UnixSocketClient"
 import * as WebSocketClient from "@effect-mcp/transport/WebSocketClient"
-import * as Console from "effect/Console"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -48,5 +47,5 @@ if (server === undefined) {
   console.error("usage: proxy.ts URL, with a URL of http, https, ws, wss or unix")
   process.exitCode = 2
 } else {
-  StdioServer.runMain(Effect.tapError(proxy(server), (error) => Console.error(error.message)))
+  StdioServer.runMain(proxy(server))
 }
