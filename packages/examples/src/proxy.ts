@@ -13,6 +13,15 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as JoinedTransports from "./joinedTransports.ts"
 
+/** The path that this URL names, if it names one. */
+const pathIn = ({ pathname }: URL): string | undefined => {
+  try {
+    return pathname === "" ? undefined : decodeURIComponent(pathname)
+  } catch {
+    return undefined
+  }
+}
+
 /** What leads to the server at this URL. */
 const serverAt = (url: URL): Layer.Layer<Transport.Transport> | undefined => {
   switch (url.protocol) {
@@ -22,8 +31,10 @@ const serverAt = (url: URL): Layer.Layer<Transport.Transport> | undefined => {
     case "ws:":
     case "wss:":
       return WebSocketClient.layerNode({ url })
-    case "unix:":
-      return UnixSocketClient.layerNode({ path: decodeURIComponent(url.pathname) })
+    case "unix:": {
+      const path = pathIn(url)
+      return path === undefined ? undefined : UnixSocketClient.layerNode({ path })
+    }
     default:
       return undefined
   }

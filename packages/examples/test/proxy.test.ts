@@ -286,10 +286,12 @@ describe("the proxy", () => {
       }).pipe(Effect.scoped))
   }
 
-  it.live("says which URLs it takes", () =>
-    Effect.gen(function*() {
-      const { child } = yield* lines("ftp://127.0.0.1/mcp")
-      const [code] = yield* Effect.promise(() => once(child, "exit"))
-      assert.strictEqual(code, 2)
-    }).pipe(Effect.scoped))
+  for (const url of ["ftp://127.0.0.1/mcp", "unix:", "unix:/%zz", "nowhere"]) {
+    it.live(`says which URLs it takes, and does not take ${url}`, () =>
+      Effect.gen(function*() {
+        const { child } = yield* lines(url)
+        const [code] = yield* Effect.promise(() => once(child, "exit"))
+        assert.strictEqual(code, 2)
+      }).pipe(Effect.scoped))
+  }
 })

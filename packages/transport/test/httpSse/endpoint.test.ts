@@ -1,7 +1,9 @@
 import { Transport, type TransportError } from "@effect-mcp/session"
-import { HttpSseClient } from "@effect-mcp/transport"
+import { HttpSseClient, StreamableHttpClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import { beside, nothingLeft, notification, profile, reasonOf, request, until } from "../fixtures/httpConnection.ts"
 import { serve } from "../fixtures/httpPeer.ts"
@@ -136,6 +138,20 @@ describe.concurrent("where a client of HTTP+SSE posts to", () => {
         assert.isUndefined(peer.received.at(-1)?.headers.authorization)
       }))
   }
+
+  it.live("nowhere with credentials in the program's own URL, which are to be said in a header", () =>
+    Effect.gen(function*() {
+      const peer = yield* serveStream()
+      const url = peer.url.replace("//", "//ada:secret@")
+      for (const layer of [HttpSseClient.layerNode, HttpSseClient.layerFetch, StreamableHttpClient.layerNode]) {
+        const { connect: connecting } = Context.get(yield* Layer.build(layer({ url })), Transport.Transport)
+        const error = yield* Effect.flip(Effect.scoped(connecting))
+        assert.include(error.message, peer.url)
+        assert.include(error.message, "say them in `headers`")
+        assert.notInclude(error.message, "secret")
+      }
+      assert.lengthOf(peer.received, 0)
+    }))
 
   it.live("and no error shows the session", () =>
     Effect.gen(function*() {
