@@ -11,6 +11,7 @@ import * as Fiber from "effect/Fiber"
 import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import * as Result from "effect/Result"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import * as fs from "node:fs"
@@ -18,6 +19,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { tmpdir } from "node:os"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
+import * as JoinedTransports from "../src/joinedTransports.ts"
 import * as Calculator from "../src/listeningCalculator.ts"
 
 const program = fileURLToPath(new URL("../src/proxy.ts", import.meta.url))
@@ -250,6 +252,24 @@ describe("the proxy", () => {
       assert.deepStrictEqual([ended.id, ended.error.code], [3, -32603])
       assert.strictEqual(yield* proxy.end, 0)
     }).pipe(Effect.scoped))
+
+  it.live("gives up who takes nothing, before what waits for it fills the memory", () =>
+    Effect.gen(function*() {
+      const mebibyte: Transport.Inbound = { frame: Result.succeed({ jsonrpc: "2.0", method: "x" }), bytes: 1024 * 1024 }
+      const silent: Transport.Connection = { run: () => Effect.never, send: () => Effect.never }
+      const loud: Transport.Connection = {
+        ...silent,
+        run: (deliver) =>
+          Effect.suspend(() => {
+            for (let count = 0; count < 100; count++) deliver(mebibyte)
+            return Effect.never
+          })
+      }
+      const problemOf = (front: Transport.Connection, back: Transport.Connection) =>
+        Effect.map(Effect.flip(Effect.scoped(JoinedTransports.join(front, back, () => {}))), ({ message }) => message)
+      assert.include(yield* problemOf(silent, loud), "the client takes nothing")
+      assert.include(yield* problemOf(loud, silent), "the server takes nothing")
+    }))
 
   it.live("passes on the last that a server says", () =>
     Effect.gen(function*() {
