@@ -175,16 +175,15 @@ const open = Effect.fnUntraced(function*(
         chooseNewer()
         deliver(inbound)
       }
-      return Effect.raceFirst(
-        Effect.map(newer.run(hearFirst, hooks), (end): Connection | End => end),
-        Deferred.await(opened)
-      ).pipe(
-        Effect.flatMap((first) =>
-          "run" in first
-            ? Effect.ensuring(first.run(hear(deliver), hooks), Effect.sync(() => waiting.end()))
-            : Effect.succeed(first)
-        )
+      const first = Effect.suspend((): Effect.Effect<Connection | End, TransportError.TransportError> =>
+        older === undefined
+          ? Effect.raceFirst(newer.run(hearFirst, hooks), Deferred.await(opened))
+          : Effect.succeed(older)
       )
+      return Effect.flatMap(first, (connectionOrEnd) =>
+        "run" in connectionOrEnd
+          ? Effect.ensuring(connectionOrEnd.run(hear(deliver), hooks), Effect.sync(() => waiting.end()))
+          : Effect.succeed(connectionOrEnd))
     },
     send: (outbound) => pass((connection) => connection.send(outbound)),
     request: ask,

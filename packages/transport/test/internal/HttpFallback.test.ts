@@ -122,4 +122,20 @@ describe("a client that falls back, wherever its fibers yield", () => {
         }
       }
     }))
+
+  it.live("[SSE-07] is heard also where nobody listened before it was decided", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { transport } = transports()
+      const connection = yield* transport.connect
+      const message = JsonRpc.notification("notifications/initialized")
+      yield* connection.send({ message, via: undefined, last: false })
+      const heard: Array<Transport.Inbound> = []
+      const running = yield* Effect.forkScoped(
+        connection.run((inbound) => heard.push(inbound), { abandon: () => {}, report: () => {} }),
+        { startImmediately: true }
+      )
+      yield* connection.request?.(JsonRpc.request(1, "ping", {})) ?? Effect.die("requests have streams of their own")
+      assert.lengthOf(heard, 1)
+      assert.isUndefined(running.pollUnsafe())
+    })))
 })
