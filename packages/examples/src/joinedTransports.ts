@@ -16,10 +16,16 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 
-/** How many requests may be under way, and how many messages may wait in each direction. */
+/** How many requests may be under way. */
 const limit = 1024
 
-/** How long the server has for what it was asked when the client has no more to say. */
+/** How much may wait in each direction, in bytes. Nobody can say "wait" to what is read, and it comes in great pieces. */
+const waitingBytes = 64 * 1024 * 1024
+
+/** What a message costs beside its own bytes, about. */
+const messageBytes = 256
+
+/** How long there is for what is still to be said when one end has gone. */
 const finishWithin = "10 seconds"
 
 /** What was asked and is not answered. */
@@ -44,11 +50,32 @@ const agreedIn = Schema.decodeUnknownOption(Agreed)
 const Cancelled = Schema.Struct({ requestId: Schema.Union([Schema.String, Schema.Finite]) })
 const cancelledIn = Schema.decodeUnknownOption(Cancelled)
 
-/** Does something with each message, in the order they came, until no more will come. */
-const each = <A>(
-  messages: Queue.Dequeue<A, Cause.Done>,
-  act: (message: A) => Effect.Effect<void, never, Scope.Scope>
-) => Effect.forkScoped(Effect.ignore(Effect.forever(Effect.flatMap(Queue.take(messages), act))))
+/** One direction: does something with each message, in the order they came. */
+const direction = Effect.fnUntraced(function*<A>(act: (message: A) => Effect.Effect<void, never, Scope.Scope>) {
+  const messages = yield* Queue.unbounded<readonly [message: A, bytes: number], Cause.Done>()
+  let waiting = 0
+  const passing = yield* Queue.take(messages).pipe(
+    Effect.flatMap(([message, bytes]) => {
+      waiting -= bytes
+      return act(message)
+    }),
+    Effect.forever,
+    Effect.ignore,
+    Effect.forkScoped
+  )
+  return {
+    /** Whether there is room for it. */
+    offer: (message: A, bytes: number): boolean => {
+      const all = bytes + messageBytes
+      if (waiting + all > waitingBytes) return false
+      waiting += all
+      Queue.offerUnsafe(messages, [message, all])
+      return true
+    },
+    /** Takes no more, and waits until all is passed on. */
+    finish: Effect.andThen(Queue.end(messages), Fiber.await(passing))
+  }
+})
 
 /**
  * Passes everything between a client, at the front, and a server, at the back, until one of them ends. A client that has no more to
@@ -60,28 +87,35 @@ export const join = Effect.fnUntraced(function*(
   log: (problem: string) => void
 ): Effect.fn.Return<void, TransportError.TransportError, Scope.Scope> {
   const under = new Map<JsonRpc.Request["id"], Asked>()
-  const toServer = yield* Queue.dropping<JsonRpc.Message, Cause.Done>(limit)
-  const toClient = yield* Queue.dropping<Transport.Outbound, Cause.Done>(limit)
-  const broken = yield* Deferred.make<never, TransportError.TransportError>()
+  /** What breaks the way to either end. */
+  const clientLost = yield* Deferred.make<never, TransportError.TransportError>()
+  const serverLost = yield* Deferred.make<never, TransportError.TransportError>()
   let answered: (() => void) | undefined
-  let isLeaving = false
+
+  const unsent = (lost: typeof serverLost) => (error: TransportError.TransportError): Effect.Effect<void> =>
+    error.reason._tag === "WriteFailed" || error.reason._tag === "PeerEnded"
+      ? Effect.asVoid(Deferred.fail(lost, error))
+      : Effect.sync(() => log(error.message))
 
   // ===================================================================================================================
   // To the client
   // ===================================================================================================================
 
-  const say = (outbound: Transport.Outbound): void => {
-    if (!isLeaving && !Queue.offerUnsafe(toClient, outbound)) {
-      const error = TransportError.make({ _tag: "WriteFailed", cause: "the client takes nothing" })
-      Deferred.doneUnsafe(broken, Exit.fail(error))
-    }
+  const toClient = yield* direction((outbound: Transport.Outbound) =>
+    Effect.catch(front.send(outbound), unsent(clientLost))
+  )
+
+  const say = (outbound: Transport.Outbound, bytes = 0): void => {
+    if (toClient.offer(outbound, bytes)) return
+    const error = TransportError.make({ _tag: "WriteFailed", cause: "the client takes nothing" })
+    Deferred.doneUnsafe(clientLost, Exit.fail(error))
   }
 
-  const answer = (response: JsonRpc.Response): void => {
+  const answer = (response: JsonRpc.Response, bytes = 0): void => {
     const { id } = response
     const asked = id === undefined || id === null ? undefined : under.get(id)
     // An error may belong to no request that can be named.
-    if (asked === undefined) return say({ message: response, via: undefined, last: false })
+    if (asked === undefined) return say({ message: response, via: undefined, last: false }, bytes)
     if (id !== undefined && id !== null) under.delete(id)
     if (asked.method === "initialize" && "result" in response) {
       const agreed = Option.getOrUndefined(agreedIn(response.result))
@@ -91,16 +125,18 @@ export const join = Effect.fnUntraced(function*(
         front.established?.({ revision, info: undefined, capabilities: {} })
       }
     }
-    say({ message: response, via: asked.origin, last: true })
+    say({ message: response, via: asked.origin, last: true }, bytes)
     if (under.size === 0) answered?.()
   }
 
-  const fromServer = ({ frame }: Transport.Inbound): void => {
+  const fromServer = ({ bytes = 0, frame }: Transport.Inbound): void => {
     if (Result.isFailure(frame)) return log(`the server said what is no message: ${frame.failure._tag}`)
-    for (const message of JsonRpc.messages(frame.success)) {
-      if (!("method" in message)) answer(message)
+    const messages = JsonRpc.messages(frame.success)
+    for (const message of messages) {
+      const each = bytes / messages.length
+      if (!("method" in message)) answer(message, each)
       // Which stream it came on is not known here; a client over stdio has one only.
-      else say({ message, via: undefined, last: false })
+      else say({ message, via: undefined, last: false }, each)
     }
   }
 
@@ -108,58 +144,11 @@ export const join = Effect.fnUntraced(function*(
   // To the server
   // ===================================================================================================================
 
-  const ask = (message: JsonRpc.Request, origin: Transport.Origin | undefined): void => {
-    const refuse = (code: number, problem: string) =>
-      say({ message: failure(message.id, code, problem), via: origin, last: true })
-    if (under.has(message.id)) return refuse(ErrorCode.InvalidRequest, "This id is in use")
-    if (under.size >= limit) return refuse(ErrorCode.Overloaded, "Too many requests are under way")
-    under.set(message.id, { origin, method: message.method, carrier: undefined })
-    tell(message)
-  }
-
-  const tell = (message: JsonRpc.Message): void => {
-    if (Queue.offerUnsafe(toServer, message)) return
-    const error = TransportError.make({ _tag: "WriteFailed", cause: "the server takes nothing" })
-    Deferred.doneUnsafe(broken, Exit.fail(error))
-  }
-
-  const fromClient = ({ frame, origin }: Transport.Inbound): void => {
-    const refuse = (id: JsonRpc.Request["id"] | null, code: number, problem: string) =>
-      say({ message: failure(id, code, problem), via: origin, last: true })
-    const hear = (frame: unknown): void => {
-      const classified = JsonRpc.classify(frame)
-      switch (classified._tag) {
-        case "Batch":
-          return classified.frames.forEach((inner) => Array.isArray(inner) ? undefined : hear(inner))
-        case "Request":
-          return ask(classified.message, origin)
-        case "Malformed": {
-          const { answerable, id, problem } = classified.malformed
-          return answerable ? refuse(id ?? null, ErrorCode.InvalidRequest, problem) : log(problem)
-        }
-        default:
-          return tell(classified.message)
-      }
-    }
-    if (Result.isSuccess(frame)) return hear(frame.success)
-    const { failure: fault } = frame
-    refuse(
-      null,
-      ErrorCode.ParseError,
-      fault._tag === "TooLarge" ? `A message may have ${fault.limitBytes} bytes` : "Parse error"
-    )
-  }
-
   /** The server will not answer this any more; somebody has to. */
   const unanswerable = (id: JsonRpc.Request["id"]) => (error: TransportError.TransportError): Effect.Effect<void> =>
     Effect.sync(() => {
       if (under.has(id)) answer(failure(id, ErrorCode.InternalError, error.message))
     })
-
-  const unsent = (error: TransportError.TransportError): Effect.Effect<void> =>
-    error.reason._tag === "WriteFailed" || error.reason._tag === "PeerEnded"
-      ? Effect.asVoid(Deferred.fail(broken, error))
-      : Effect.sync(() => log(error.message))
 
   const pass = Effect.fnUntraced(function*(message: JsonRpc.Message) {
     if ("method" in message && "id" in message) {
@@ -176,7 +165,7 @@ export const join = Effect.fnUntraced(function*(
     const cancelled = "method" in message && message.method === "notifications/cancelled"
       ? forget(message.params)
       : undefined
-    yield* Effect.catch(back.send({ message, via: undefined, last: false }), unsent)
+    yield* Effect.catch(back.send({ message, via: undefined, last: false }), unsent(serverLost))
     if (cancelled !== undefined) yield* Fiber.interrupt(cancelled)
   })
 
@@ -191,27 +180,83 @@ export const join = Effect.fnUntraced(function*(
     return asked.carrier
   }
 
+  const toServer = yield* direction(pass)
+
+  const ask = (message: JsonRpc.Request, origin: Transport.Origin | undefined, bytes: number): void => {
+    const refuse = (code: number, problem: string) =>
+      say({ message: failure(message.id, code, problem), via: origin, last: true })
+    if (under.has(message.id)) return refuse(ErrorCode.InvalidRequest, "This id is in use")
+    if (under.size >= limit) return refuse(ErrorCode.Overloaded, "Too many requests are under way")
+    under.set(message.id, { origin, method: message.method, carrier: undefined })
+    tell(message, bytes)
+  }
+
+  const tell = (message: JsonRpc.Message, bytes: number): void => {
+    if (toServer.offer(message, bytes)) return
+    const error = TransportError.make({ _tag: "WriteFailed", cause: "the server takes nothing" })
+    Deferred.doneUnsafe(serverLost, Exit.fail(error))
+  }
+
+  const fromClient = ({ bytes = 0, frame, origin }: Transport.Inbound): void => {
+    const refuse = (id: JsonRpc.Request["id"] | null, code: number, problem: string) =>
+      say({ message: failure(id, code, problem), via: origin, last: true })
+    const hear = (frame: unknown, bytes: number): void => {
+      const classified = JsonRpc.classify(frame)
+      switch (classified._tag) {
+        case "Batch":
+          return classified.frames.forEach((inner) =>
+            Array.isArray(inner) ? undefined : hear(inner, bytes / classified.frames.length)
+          )
+        case "Request":
+          return ask(classified.message, origin, bytes)
+        case "Malformed": {
+          const { answerable, id, problem } = classified.malformed
+          return answerable ? refuse(id ?? null, ErrorCode.InvalidRequest, problem) : log(problem)
+        }
+        default:
+          return tell(classified.message, bytes)
+      }
+    }
+    if (Result.isSuccess(frame)) return hear(frame.success, bytes)
+    const { failure: fault } = frame
+    refuse(
+      null,
+      ErrorCode.ParseError,
+      fault._tag === "TooLarge" ? `A message may have ${fault.limitBytes} bytes` : "Parse error"
+    )
+  }
+
   const finished = Effect.callback<void>((resume) => {
     if (under.size === 0) return resume(Effect.void)
     answered = () => resume(Effect.void)
   })
 
-  const passing = yield* each(toServer, pass)
-  const answering = yield* each(toClient, (outbound) => Effect.catch(front.send(outbound), unsent))
+  // ===================================================================================================================
+  // The end
+  // ===================================================================================================================
 
   /** What the client has said still goes to the server, and what was asked is answered. */
-  const finish = Effect.gen(function*() {
-    yield* Queue.end(toServer)
-    yield* Fiber.await(passing)
+  const clientEnded = Effect.gen(function*() {
+    yield* toServer.finish
     yield* finished
-    isLeaving = true
-    yield* Queue.end(toClient)
-    yield* Fiber.await(answering)
+    yield* toClient.finish
   })
   const client = Effect.flatMap(
     front.run(fromClient),
-    ({ writable }) => writable ? Effect.asVoid(Effect.timeoutOption(finish, finishWithin)) : Effect.void
+    ({ writable }) => writable ? Effect.asVoid(Effect.timeoutOption(clientEnded, finishWithin)) : Effect.void
   )
-  const server = Effect.asVoid(back.run(fromServer))
-  yield* Effect.raceFirst(Effect.raceFirst(client, server), Deferred.await(broken))
+
+  /** What the server has said still goes to the client, and so does that it will say no more. */
+  const serverEnded = Effect.suspend(() => {
+    for (const id of under.keys()) {
+      answer(failure(id, ErrorCode.InternalError, "The connection to the server has ended"))
+    }
+    return toClient.finish
+  })
+  const server = Effect.raceFirst(back.run(fromServer), Deferred.await(serverLost)).pipe(
+    Effect.exit,
+    Effect.tap(() => Effect.timeoutOption(serverEnded, finishWithin)),
+    Effect.flatMap((exit) => Effect.asVoid(exit))
+  )
+  yield* Effect.raceFirst(Effect.raceFirst(client, server), Deferred.await(clientLost))
 })

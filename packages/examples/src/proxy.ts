@@ -8,11 +8,19 @@ import * as HttpFallbackClient from "@effect-mcp/transport/HttpFallbackClient"
 import * as StdioServer from "@effect-mcp/transport/StdioServer"
 import * as UnixSocketClient from "@effect-mcp/transport/UnixSocketClient"
 import * as WebSocketClient from "@effect-mcp/transport/WebSocketClient"
-import * as Console from "effect/Console"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as JoinedTransports from "./joinedTransports.ts"
+
+/** The path that this URL names, if it names one. */
+const pathIn = ({ pathname }: URL): string | undefined => {
+  try {
+    return pathname === "" ? undefined : decodeURIComponent(pathname)
+  } catch {
+    return undefined
+  }
+}
 
 /** What leads to the server at this URL. */
 const serverAt = (url: URL): Layer.Layer<Transport.Transport> | undefined => {
@@ -23,8 +31,10 @@ const serverAt = (url: URL): Layer.Layer<Transport.Transport> | undefined => {
     case "ws:":
     case "wss:":
       return WebSocketClient.layerNode({ url })
-    case "unix:":
-      return UnixSocketClient.layerNode({ path: decodeURIComponent(url.pathname) })
+    case "unix:": {
+      const path = pathIn(url)
+      return path === undefined ? undefined : UnixSocketClient.layerNode({ path })
+    }
     default:
       return undefined
   }
@@ -48,5 +58,5 @@ if (server === undefined) {
   console.error("usage: proxy.ts URL, with a URL of http, https, ws, wss or unix")
   process.exitCode = 2
 } else {
-  StdioServer.runMain(Effect.tapError(proxy(server), (error) => Console.error(error.message)))
+  StdioServer.runMain(proxy(server))
 }

@@ -11,13 +11,15 @@ import * as Fiber from "effect/Fiber"
 import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import * as Result from "effect/Result"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import * as fs from "node:fs"
-import { createServer } from "node:http"
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http"
 import { tmpdir } from "node:os"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
+import * as JoinedTransports from "../src/joinedTransports.ts"
 import * as Calculator from "../src/listeningCalculator.ts"
 
 const program = fileURLToPath(new URL("../src/proxy.ts", import.meta.url))
@@ -60,25 +62,15 @@ const directory = Effect.acquireRelease(
   (path) => Effect.sync(() => fs.rmSync(path, { recursive: true }))
 )
 
-/** What a scripted server has heard, and what it answers. */
-const scripted = (answer: (message: Record<string, unknown>) => object | number) =>
+/** Listens until the scope closes. What comes back is where. */
+const listening = (listener: RequestListener) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
-      const heard: Array<unknown> = []
-      const server = createServer(async (request, response) => {
-        let body = ""
-        for await (const chunk of request) body += chunk
-        if (request.method !== "POST") return void response.writeHead(405).end()
-        const message = JSON.parse(body)
-        heard.push(message)
-        const answered = "id" in message && "method" in message ? answer(message) : 202
-        if (typeof answered === "number") return void response.writeHead(answered).end()
-        response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answered))
-      })
+      const server = createServer(listener)
       server.listen(0, "127.0.0.1")
       await once(server, "listening")
       const address = server.address()
-      return { heard, server, url: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/mcp` }
+      return { server, url: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/mcp` }
     }),
     ({ server }) =>
       Effect.promise(async () => {
@@ -87,6 +79,47 @@ const scripted = (answer: (message: Record<string, unknown>) => object | number)
         await once(server, "close")
       })
   )
+
+const bodyOf = async (request: IncomingMessage): Promise<string> => {
+  let body = ""
+  for await (const chunk of request) body += chunk
+  return body
+}
+
+/** What a scripted server has heard, and what it answers. */
+const scripted = (answer: (message: Record<string, unknown>) => object | number) =>
+  Effect.gen(function*() {
+    const heard: Array<unknown> = []
+    const { url } = yield* listening(async (request, response) => {
+      const body = await bodyOf(request)
+      if (request.method !== "POST") return void response.writeHead(405).end()
+      const message = JSON.parse(body)
+      heard.push(message)
+      const answered = "id" in message && "method" in message ? answer(message) : 202
+      if (typeof answered === "number") return void response.writeHead(answered).end()
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answered))
+    })
+    return { heard, url }
+  })
+
+/** A message on the stream of an older server. */
+const event = (message: object): string => `data: ${JSON.stringify(message)}\n\n`
+
+/** A scripted server of HTTP+SSE, and what it does with its stream when it is asked something. */
+const olderScripted = (asked: (message: Record<string, unknown>, stream: ServerResponse) => void) =>
+  Effect.suspend(() => {
+    let stream: ServerResponse | undefined
+    return listening(async (request, response) => {
+      const body = await bodyOf(request)
+      if (request.method === "GET") {
+        stream = response.writeHead(200, { "content-type": "text/event-stream" })
+        stream.write("event: endpoint\ndata: /in\n\n")
+      } else if (request.url === "/in" && stream !== undefined) {
+        response.writeHead(202).end()
+        asked(JSON.parse(body), stream)
+      } else response.writeHead(405).end()
+    })
+  })
 
 /** The proxy's process, spoken to in bare lines. */
 const lines = (url: string) =>
@@ -199,6 +232,59 @@ describe("the proxy", () => {
       assert.deepStrictEqual(yield* host.sessions, [])
     }).pipe(Effect.scoped))
 
+  it.live("passes on all that a server says at once, and that it says no more", () =>
+    Effect.gen(function*() {
+      const count = 5000
+      const server = yield* olderScripted(({ id }, stream) => {
+        if (id === 3) return void stream.end()
+        const told = Array.from({ length: count }, (_, n) =>
+          event({ jsonrpc: "2.0", method: "example.com/n", params: n }))
+        stream.write(`${told.join("")}${event({ jsonrpc: "2.0", id, result: {} })}`)
+      })
+      const proxy = yield* lines(server.url)
+      proxy.say({ jsonrpc: "2.0", id: 1, method: "example.com/all" })
+      for (let n = 0; n < count; n++) {
+        assert.strictEqual((yield* proxy.next).params, n)
+      }
+      assert.strictEqual((yield* proxy.next).id, 1)
+      proxy.say({ jsonrpc: "2.0", id: 3, method: "example.com/end" })
+      const ended = yield* proxy.next
+      assert.deepStrictEqual([ended.id, ended.error.code], [3, -32603])
+      assert.strictEqual(yield* proxy.end, 0)
+    }).pipe(Effect.scoped))
+
+  it.live("gives up who takes nothing, before what waits for it fills the memory", () =>
+    Effect.gen(function*() {
+      const mebibyte: Transport.Inbound = { frame: Result.succeed({ jsonrpc: "2.0", method: "x" }), bytes: 1024 * 1024 }
+      const silent: Transport.Connection = { run: () => Effect.never, send: () => Effect.never }
+      const loud: Transport.Connection = {
+        ...silent,
+        run: (deliver) =>
+          Effect.suspend(() => {
+            for (let count = 0; count < 100; count++) deliver(mebibyte)
+            return Effect.never
+          })
+      }
+      const problemOf = (front: Transport.Connection, back: Transport.Connection) =>
+        Effect.map(Effect.flip(Effect.scoped(JoinedTransports.join(front, back, () => {}))), ({ message }) => message)
+      assert.include(yield* problemOf(silent, loud), "the client takes nothing")
+      assert.include(yield* problemOf(loud, silent), "the server takes nothing")
+    }))
+
+  it.live("passes on the last that a server says", () =>
+    Effect.gen(function*() {
+      const server = yield* olderScripted(({ id }, stream) =>
+        void stream.end(
+          `${event({ jsonrpc: "2.0", method: "example.com/last" })}${event({ jsonrpc: "2.0", id, result: {} })}`
+        )
+      )
+      const proxy = yield* lines(server.url)
+      proxy.say({ jsonrpc: "2.0", id: 1, method: "example.com/all" })
+      assert.strictEqual((yield* proxy.next).method, "example.com/last")
+      assert.deepStrictEqual(yield* proxy.next, { jsonrpc: "2.0", id: 1, result: {} })
+      assert.strictEqual(yield* proxy.end, 0)
+    }).pipe(Effect.scoped))
+
   for (const transport of ["http", "sse", "ws", "unix"] as const) {
     it.live(`leads to a server over ${transport}`, () =>
       Effect.gen(function*() {
@@ -220,10 +306,12 @@ describe("the proxy", () => {
       }).pipe(Effect.scoped))
   }
 
-  it.live("says which URLs it takes", () =>
-    Effect.gen(function*() {
-      const { child } = yield* lines("ftp://127.0.0.1/mcp")
-      const [code] = yield* Effect.promise(() => once(child, "exit"))
-      assert.strictEqual(code, 2)
-    }).pipe(Effect.scoped))
+  for (const url of ["ftp://127.0.0.1/mcp", "unix:", "unix:/%zz", "nowhere"]) {
+    it.live(`says which URLs it takes, and does not take ${url}`, () =>
+      Effect.gen(function*() {
+        const { child } = yield* lines(url)
+        const [code] = yield* Effect.promise(() => once(child, "exit"))
+        assert.strictEqual(code, 2)
+      }).pipe(Effect.scoped))
+  }
 })

@@ -16,6 +16,7 @@ import type { HttpServer } from "effect/http/HttpServer"
 import type { ServeError } from "effect/http/HttpServerError"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import * as UrlParams from "effect/http/UrlParams"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Attendant from "./internal/Attendant.ts"
@@ -167,6 +168,10 @@ export const make = Effect.fnUntraced(function*(
  * which keeps the sessions of both. Build `SessionHost.layerDrain` behind the backend: it ends the sessions first, and a backend that
  * goes before them waits for their streams in vain.
  *
+ * The URL that a client POSTs to names its session, in the query, as `sessionId`. Whoever knows it can act for the client, where no
+ * `Authentication` says who asks. Where requests are traced or logged, keep it out: for the spans of Effect, provide
+ * `UrlParams.CurrentRedactedNames` to the backend, as {@link layerNode} does.
+ *
  * @example
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
@@ -208,6 +213,12 @@ export const layer = (
       yield* router.add("*", messagesAt, messages)
     })
   )
+
+/** Keeps the sessions that URLs name out of spans. */
+const layerRedacting = Layer.effect(
+  UrlParams.CurrentRedactedNames,
+  Effect.map(UrlParams.CurrentRedactedNames, (names) => [...names, HttpSseEndpoints.parameter])
+)
 
 /**
  * What may be said about a server that listens by itself.
@@ -252,4 +263,4 @@ export const layerNode = (
   NodeListener.listening(
     options,
     (cut) => NodeListener.serving(layer(options.paths, options), cut, Layer.fresh(SessionHost.layerDrain))
-  )
+  ).pipe(Layer.provide(layerRedacting))

@@ -56,7 +56,7 @@ export interface Reconnect {
  * @since 0.1.0
  */
 export interface Options {
-  /** The server's one path for the protocol. */
+  /** The server's one path for the protocol. Credentials belong into `headers`; a URL with some in it is not called. */
   readonly url: string | URL
   /** Headers of every request; an effect is run for each. Those that the protocol defines are set over them. */
   readonly headers?: HeaderValues | Effect.Effect<HeaderValues> | undefined

@@ -4,7 +4,7 @@ import type { Redacted } from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as AnswerBody from "./AnswerBody.ts"
-import type { Answer, Call, MakeCall } from "./HttpCall.ts"
+import { type Answer, type Call, type MakeCall, target } from "./HttpCall.ts"
 import { plainHeaders } from "./plainHeaders.ts"
 
 type HeaderValues = Readonly<Record<string, string | Redacted<string>>>
@@ -57,14 +57,22 @@ const challengeOf = (answer: Answer) => answer.header("www-authenticate")
 const unauthenticated = (answer: Answer): TransportError.TransportError =>
   TransportError.make({ _tag: "Unauthenticated", challenge: challengeOf(answer) })
 
-/** Fails only if the URL is none. */
+/** Fails only if the URL is none, or has credentials in it: some clients of HTTP would drop them, others refuse to go there. */
 export const make = (call: MakeCall, settings: Settings): Effect.Effect<Endpoint, TransportError.TransportError> =>
-  Effect.map(
-    Effect.try({
-      try: () => new URL(settings.url),
-      catch: (cause) => TransportError.make({ _tag: "ConnectFailed", target: String(settings.url), cause })
-    }),
-    (url) => known(call, url, settings)
+  Effect.try({
+    try: () => new URL(settings.url),
+    catch: (cause) => TransportError.make({ _tag: "ConnectFailed", target: String(settings.url), cause })
+  }).pipe(
+    Effect.filterOrFail(
+      ({ password, username }) => username === "" && password === "",
+      (url) =>
+        TransportError.make({
+          _tag: "ConnectFailed",
+          target: target(url),
+          cause: new Error("the credentials in the URL would not be sent; say them in `headers`, as `authorization`")
+        })
+    ),
+    Effect.map((url) => known(call, url, settings))
   )
 
 const known = (call: MakeCall, url: URL, { authorize, headers }: Settings): Endpoint => {

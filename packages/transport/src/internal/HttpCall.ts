@@ -5,6 +5,7 @@ import * as Headers from "effect/http/Headers"
 import * as HttpClient from "effect/http/HttpClient"
 import type * as HttpClientError from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as UrlParams from "effect/http/UrlParams"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -63,6 +64,9 @@ const requestOf = ({ body, headers, method, url }: Call): HttpClientRequest.Http
   return body === undefined ? request : HttpClientRequest.bodyText(request, body, "application/json")
 }
 
+/** Whatever is in a query: a server may have put the session there, under a name of its own, and a program its key. */
+const anyName = /(?:)/
+
 export const make: Effect.Effect<MakeCall, never, Client> = Effect.gen(function*() {
   const client = HttpClient.withScope(yield* HttpClient.HttpClient)
   // `fetch` follows redirects by itself, and takes the session id and the program's own headers along to wherever they lead.
@@ -72,6 +76,7 @@ export const make: Effect.Effect<MakeCall, never, Client> = Effect.gen(function*
     client.execute(requestOf(call)).pipe(
       Effect.provideService(FetchHttpClient.RequestInit, { ...fetchOptions, redirect: "manual" }),
       Effect.provideService(Headers.CurrentRedactedNames, [...redacted, "mcp-session-id"]),
+      Effect.provideService(UrlParams.CurrentRedactedNames, [anyName]),
       Effect.mapError(explain(call)),
       Effect.map((response): Answer => ({
         status: response.status,

@@ -7,7 +7,7 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
-import { responseIn } from "./responseIn.ts"
+import { responsesIn } from "./responseIn.ts"
 
 type Port = Transport["Service"]
 type Work = Effect.Effect<void, TransportError.TransportError>
@@ -54,14 +54,15 @@ class Choice {
 
 /** A request that waits for its response on a connection that has one stream for everything. */
 class Waiting {
-  readonly #responses = new Map<JsonRpc.Request["id"], Deferred.Deferred<void, TransportError.TransportError>>()
+  readonly #responses = new Map<unknown, Deferred.Deferred<void, TransportError.TransportError>>()
   #over = false
 
   /** What came may be what somebody waits for. */
   hear({ frame }: Inbound): void {
     if (Result.isFailure(frame)) return
-    for (const [id, response] of this.#responses) {
-      if (responseIn(frame.success, id) !== undefined) Deferred.doneUnsafe(response, Exit.void)
+    for (const { id } of responsesIn(frame.success)) {
+      const waiting = this.#responses.get(id)
+      if (waiting !== undefined) Deferred.doneUnsafe(waiting, Exit.void)
     }
   }
 
@@ -137,7 +138,7 @@ const open = Effect.fnUntraced(function*(
         (error) => mayBeOlder(error) && !isNewer,
         (refusal) =>
           Effect.flatMap(
-            Effect.mapError(restore(openOlder), () => refusal),
+            Effect.mapError(restore(openOlder), (error) => error.reason._tag === "Unauthenticated" ? error : refusal),
             (connection) => restore(act(connection))
           )
       ),
@@ -174,16 +175,15 @@ const open = Effect.fnUntraced(function*(
         chooseNewer()
         deliver(inbound)
       }
-      return Effect.raceFirst(
-        Effect.map(newer.run(hearFirst, hooks), (end): Connection | End => end),
-        Deferred.await(opened)
-      ).pipe(
-        Effect.flatMap((first) =>
-          "run" in first
-            ? Effect.ensuring(first.run(hear(deliver), hooks), Effect.sync(() => waiting.end()))
-            : Effect.succeed(first)
-        )
+      const first = Effect.suspend((): Effect.Effect<Connection | End, TransportError.TransportError> =>
+        older === undefined
+          ? Effect.raceFirst(newer.run(hearFirst, hooks), Deferred.await(opened))
+          : Effect.succeed(older)
       )
+      return Effect.flatMap(first, (connectionOrEnd) =>
+        "run" in connectionOrEnd
+          ? Effect.ensuring(connectionOrEnd.run(hear(deliver), hooks), Effect.sync(() => waiting.end()))
+          : Effect.succeed(connectionOrEnd))
     },
     send: (outbound) => pass((connection) => connection.send(outbound)),
     request: ask,

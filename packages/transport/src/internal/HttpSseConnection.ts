@@ -40,6 +40,9 @@ const endWithin = "200 millis"
 /** How much of a reference that is none is shown, in characters. */
 const shownCharacters = 200
 
+/** How much of a stream is read that nobody listens to yet, in bytes. */
+const earlyBytes = 1024 * 1024
+
 const failed = (url: URL, problem: string, cause?: unknown): TransportError.TransportError =>
   TransportError.make({
     _tag: "ConnectFailed",
@@ -56,18 +59,25 @@ const messagesAt = (
   reference: string
 ): Exit.Exit<Endpoint.Endpoint, TransportError.TransportError> => {
   if (!URL.canParse(reference, stream.url.href)) {
-    const shown = JSON.stringify(reference.slice(0, shownCharacters))
+    // What stands in a query may be the session.
+    const shown = JSON.stringify(reference.replace(/\?.*/s, "").slice(0, shownCharacters))
     return Exit.fail(failed(stream.url, `the server says that messages are to go to ${shown}, which is no URL`))
   }
   const url = new URL(reference, stream.url)
-  return url.origin === stream.url.origin
-    ? Exit.succeed(stream.at(url))
-    : Exit.fail(
+  if (url.origin !== stream.url.origin) {
+    // What has no origin has a scheme.
+    const elsewhere = url.origin === "null" ? url.protocol : url.origin
+    return Exit.fail(
       failed(
         stream.url,
-        `the server says that messages are to go to ${url.origin}, and nothing is sent to another origin`
+        `the server says that messages are to go to ${elsewhere}, and nothing is sent to another origin`
       )
     )
+  }
+  // Who sends them the program says, and `fetch` takes no URL with credentials.
+  url.username = ""
+  url.password = ""
+  return Exit.succeed(stream.at(url))
 }
 
 const open = Effect.fnUntraced(function*(
@@ -83,6 +93,7 @@ const open = Effect.fnUntraced(function*(
     kept.push(inbound)
   }
   let revision: string | undefined
+  const listening = Deferred.makeUnsafe<void>()
   const told = Deferred.makeUnsafe<Endpoint.Endpoint, TransportError.TransportError>()
   const ended = Deferred.makeUnsafe<Transport.End, TransportError.TransportError>()
 
@@ -113,7 +124,15 @@ const open = Effect.fnUntraced(function*(
   const read = (answer: HttpCall.Answer): Effect.Effect<void> =>
     Effect.suspend(() => {
       const decoder = EventStreamFraming.decoder(take, { limitBytes })
-      return Stream.runForEachArray(answer.chunks, (chunks) => Effect.sync(() => chunks.forEach(decoder.push)))
+      let bytes = 0
+      return Stream.runForEachArray(answer.chunks, (chunks) =>
+        Effect.suspend(() => {
+          for (const chunk of chunks) {
+            decoder.push(chunk)
+            bytes += chunk.length
+          }
+          return bytes < earlyBytes ? Effect.void : Deferred.await(listening)
+        }))
     }).pipe(
       Effect.match({
         onSuccess: () => end("the stream ended", Exit.succeed({ exit: undefined, writable: false })),
@@ -174,6 +193,7 @@ const open = Effect.fnUntraced(function*(
       Effect.suspend(() => {
         for (const inbound of kept.splice(0)) deliverTo(inbound)
         deliver = deliverTo
+        Deferred.doneUnsafe(listening, Exit.void)
         return Deferred.await(ended)
       }).pipe(Effect.ensuring(Effect.sync(() => {
         deliver = () => {}

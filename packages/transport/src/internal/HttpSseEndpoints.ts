@@ -30,8 +30,14 @@ class HttpSseTransport {
 const connectionOf = (hosted: SessionHost.Hosted): HttpSseServerConnection | undefined =>
   hosted.transport instanceof HttpSseTransport ? hosted.transport.connection : undefined
 
+/** A session, and its connection. */
+interface Found {
+  readonly hosted: SessionHost.Hosted
+  readonly connection: HttpSseServerConnection
+}
+
 /** The name of the session in the query of what a client POSTs to. */
-const parameter = "sessionId"
+export const parameter = "sessionId"
 
 const sessionIn = (url: string): string | null => {
   const query = url.indexOf("?")
@@ -96,32 +102,39 @@ export const make = Effect.fnUntraced(function*(
       : Effect.fail(HttpAnswer.refusal(406, "Accept must list text/event-stream"))
   }
 
+  /** The session with this id, if it is there. To anybody but its own principal it is not. */
+  const sessionOf = (id: string, principal: Principal.Principal | undefined): Found | undefined => {
+    const hosted = host.find(id)
+    const connection = hosted === undefined ? undefined : connectionOf(hosted)
+    return hosted === undefined || connection === undefined || connection.isOver ||
+        !Principal.isSame(hosted.principal, principal)
+      ? undefined
+      : { hosted, connection }
+  }
+
   const missing = Effect.flatMap(
     host.health,
     ({ draining }) => Effect.fail(draining ? leaving : unknownSession)
   )
 
-  const post: Serve = (request, principal) => {
+  const post: Serve = Effect.fnUntraced(function*(request, principal) {
     const id = sessionIn(request.url)
-    if (id === null) return Effect.fail(unnamed)
-    return Effect.flatMap(admission.brought(request), ({ bytes, frame }): Effect.Effect<Response, Response> => {
-      if (bytes > initializeLimitBytes && isInitialize(frame)) {
-        return Effect.fail(
-          HttpAnswer.refusal(413, `initialize may have ${initializeLimitBytes} bytes`, { id: frame.id })
-        )
-      }
-      const hosted = host.find(id)
-      if (hosted === undefined) return missing
-      const connection = connectionOf(hosted)
-      // To anybody else it does not exist.
-      if (connection === undefined || connection.isOver || !Principal.isSame(hosted.principal, principal)) {
-        return Effect.fail(unknownSession)
-      }
-      hosted.touch()
-      connection.post(frame, bytes, principal)
-      return Effect.succeed(accepted)
-    })
-  }
+    if (id === null) return yield* Effect.fail(unnamed)
+    // Nothing is read for a session that is not there.
+    if (sessionOf(id, principal) === undefined) return yield* missing
+    const { bytes, frame } = yield* admission.brought(request)
+    if (bytes > initializeLimitBytes && isInitialize(frame)) {
+      return yield* Effect.fail(
+        HttpAnswer.refusal(413, `initialize may have ${initializeLimitBytes} bytes`, { id: frame.id })
+      )
+    }
+    // It may have ended meanwhile.
+    const found = sessionOf(id, principal)
+    if (found === undefined) return yield* missing
+    found.hosted.touch()
+    found.connection.post(frame, bytes, principal)
+    return accepted
+  })
 
   return { stream: new Map([["GET", get]]), messages: new Map([["POST", post]]) }
 })

@@ -59,8 +59,9 @@ export class StreamReader {
     return this.#past !== undefined
   }
 
+  /** Something always has room, where nothing waits. */
   get isFull(): boolean {
-    return this.#length >= this.#capacity
+    return this.#length > 0 && !(this.#length < this.#capacity)
   }
 
   /** Has nothing been taken since then, though there is something to be taken? */

@@ -1,4 +1,5 @@
-const segmentsOf = (path: string): ReadonlyArray<string> => path.split("/").filter((segment) => segment !== "")
+/** Clients take a backslash for a slash. */
+const segmentsOf = (path: string): ReadonlyArray<string> => path.split(/[/\\]/).filter((segment) => segment !== "")
 
 /** The path of a URL, or of what stands in for one in a request. */
 const pathOf = (url: string): string => url.replace(/^https?:\/\/[^/?#]*/i, "").replace(/[?#].*$/s, "")

@@ -183,6 +183,20 @@ describe.concurrent("a client that falls back", () => {
       }))
   }
 
+  it.live("[SSE-07] not if an older server wants to know who asks: that is reported", () =>
+    Effect.gen(function*() {
+      const peer = yield* serve((received, reply) =>
+        received.method === "GET"
+          ? reply.raw(401, { "www-authenticate": "Bearer" }, "")
+          : reply.raw(405, { allow: "GET" }, "")
+      )
+      const client = yield* connect(yield* transportTo(peer))
+      assert.deepStrictEqual(yield* reasonOf(client.request(request(0, "initialize"))), {
+        _tag: "Unauthenticated",
+        challenge: "Bearer"
+      })
+    }))
+
   it.live("finds out once for sessions that are opened at once, from an older server", () =>
     Effect.gen(function*() {
       const refusals: Array<() => void> = []

@@ -116,6 +116,7 @@ describe("where to POST to", () => {
 
   it("never leads to another server", () => {
     assert.strictEqual(usual("//evil.example/sse"), "/evil.example/messages")
+    assert.strictEqual(usual("/\\evil.example/sse"), "/evil.example/messages")
     assert.strictEqual(usual("/"), "/messages")
   })
 })

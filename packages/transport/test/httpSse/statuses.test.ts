@@ -1,6 +1,7 @@
 import { ErrorCode } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { connect } from "node:net"
 import { type Answer, ask, initialize } from "../support/client.ts"
 import { connectSse, openSse, serveSse } from "../support/httpSse.ts"
 import { text, tools } from "../support/server.ts"
@@ -60,6 +61,23 @@ describe.concurrent("statuses of HTTP+SSE", () => {
         assert.include(answer.text, "sessionId")
       }
       assert.strictEqual((yield* server.host.health).sessions, 0)
+    }))
+
+  it.live("nothing is read for a session that is not there", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSse(handlers)
+      const head = `POST /messages?sessionId=nobody HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n`
+      const answer = yield* Effect.promise(() =>
+        new Promise<string>((resolve, reject) => {
+          const socket = connect(server.port, "127.0.0.1", () => socket.write(`${head}Content-Length: 1000\r\n\r\n`))
+          socket.once("data", (data) => {
+            socket.destroy()
+            resolve(String(data))
+          })
+          socket.once("error", reject)
+        })
+      )
+      assert.include(answer, "HTTP/1.1 404")
     }))
 
   it.live("[SSE-07] what is not served gets 405, and not in the words of a newer server", () =>
