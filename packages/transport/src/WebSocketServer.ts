@@ -44,6 +44,7 @@ import type * as Scope from "effect/Scope"
 import * as HttpAdmission from "./internal/HttpAdmission.ts"
 import * as NodeListener from "./internal/NodeListener.ts"
 import * as WebSocketEndpoint from "./internal/WebSocketEndpoint.ts"
+import * as WebSocketOffer from "./internal/WebSocketOffer.ts"
 
 /**
  * What may be said about a server; everything has a default.
@@ -75,7 +76,7 @@ export interface Options {
    * 15 seconds.
    */
   readonly ping?: Duration.Input | undefined
-  /** How long a client may take to answer a close frame; then its connection is cut off. Default 2 seconds. */
+  /** How long a client may take to answer a close frame, or to take a refusal; then its connection is cut off. Default 2 seconds. */
   readonly closeWithin?: Duration.Input | undefined
 }
 
@@ -121,13 +122,17 @@ export const make = Effect.fnUntraced(function*(
     bodyLimitBytes: 0,
     batchLimit: 0
   })
+  const closeMillis = Duration.toMillis(options.closeWithin ?? "2 seconds")
   const methods = yield* WebSocketEndpoint.make({
     limitBytes: options.messageLimitBytes ?? defaultLimitBytes,
     initializeLimitBytes: options.initializeLimitBytes ?? 64 * 1024,
     pingMillis: Duration.toMillis(options.ping ?? "15 seconds"),
-    closeMillis: Duration.toMillis(options.closeWithin ?? "2 seconds")
+    closeMillis
   })
-  return (request) => admission.admit(methods, request)
+  return (request) => {
+    WebSocketOffer.letGoWithin(request, closeMillis)
+    return admission.admit(methods, request)
+  }
 })
 
 /**

@@ -1,6 +1,7 @@
 /** How a socket of Node comes to its end. */
 import * as Effect from "effect/Effect"
 import type { Socket } from "node:net"
+import { timerMillis } from "./nativeTime.ts"
 
 /** Ends the stream behind what was written, and waits until the system has it, or will not have it any more. */
 const written = (socket: Socket): Effect.Effect<void> =>
@@ -28,3 +29,15 @@ const discarding = <A>(socket: Socket, effect: Effect.Effect<A>): Effect.Effect<
  */
 export const finished = (socket: Socket, taken: Effect.Effect<void>): Effect.Effect<void> =>
   discarding(socket, Effect.andThen(taken, written(socket)))
+
+/**
+ * Lets go of a socket this long after its own side has ended. Where Node leaves the two sides to end apart, a peer could keep it for
+ * as long as it likes.
+ */
+export const letGoWithin = (socket: Socket, millis: number): void => {
+  socket.once("finish", () => {
+    if (socket.closed) return
+    const timer = setTimeout(() => socket.destroy(), timerMillis(millis))
+    socket.once("close", () => clearTimeout(timer))
+  })
+}

@@ -3,18 +3,28 @@ import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
 import { createServer, type Server } from "node:http"
+import type { Socket } from "node:net"
 
 /** How long clients have to take the last that is said to them. */
 const lastWordsMillis = 2000
 
-/** Whoever takes nothing does not keep the server from going. */
-const layerCut = (server: Server): Layer.Layer<never> =>
-  Layer.effectDiscard(Effect.addFinalizer(() =>
+/**
+ * Whoever takes nothing does not keep the server from going, nor does whoever was refused an upgrade and stays: of such a connection the
+ * server itself knows no more (`closeAllConnections`).
+ */
+const layerCut = (server: Server): Layer.Layer<never> => {
+  const connections = new Set<Socket>()
+  server.on("connection", (connection: Socket) => {
+    connections.add(connection)
+    connection.once("close", () => connections.delete(connection))
+  })
+  return Layer.effectDiscard(Effect.addFinalizer(() =>
     Effect.sync(() => {
-      const timer = setTimeout(() => server.closeAllConnections(), lastWordsMillis)
+      const timer = setTimeout(() => connections.forEach((connection) => connection.destroy()), lastWordsMillis)
       server.once("close", () => clearTimeout(timer))
     })
   ))
+}
 
 /** Where to listen. */
 export interface Address {

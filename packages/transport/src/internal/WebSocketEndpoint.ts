@@ -62,7 +62,7 @@ export const make = Effect.fnUntraced(function*(
     tcp: Net.Socket,
     options: Pick<WebSocketConnection.Options, "principal" | "onInbound" | "onClosed">
   ): Effect.fn.Return<Transport.Connection, Socket.SocketError, Scope.Scope> {
-    const wire = TcpWire.make(tcp, { closeMillis, ping: () => void tcp.write(ping) })
+    const wire = TcpWire.make(tcp, () => void tcp.write(ping))
     // However far it has come.
     yield* Effect.addFinalizer(() => Effect.andThen(atMost(wire.gone, closeMillis), Effect.sync(wire.cut)))
     return yield* WebSocketConnection.make(socket, Effect.succeed(wire), {
