@@ -6,6 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as HttpRouter from "effect/http/HttpRouter"
 import { HttpServer } from "effect/http/HttpServer"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -237,6 +238,43 @@ describe("in a backend", () => {
       yield* Effect.repeat(server.host.health, { until: ({ sessions }) => sessions === 0 })
       yield* server.stop
       assert.deepStrictEqual(server.logs, [])
+    }))
+
+  it.live("[law 2] what goes ends whoever is just being let in", () =>
+    Effect.gen(function*() {
+      let letIn: (() => void) | undefined
+      const hesitating = NodeHttpServer.layerServer(() => http.createServer(), {
+        port: 0,
+        host: "127.0.0.1",
+        websocket: {
+          verifyClient: (_: unknown, done: (isLetIn: boolean) => void) => {
+            letIn = () => done(true)
+          }
+        }
+      })
+      const going = yield* Effect.acquireRelease(Scope.make(), Scope.close)
+      const logs: Array<string> = []
+      const server = yield* start(() =>
+        Layer.effectDiscard(Effect.gen(function*() {
+          const handle = yield* Scope.provide(WebSocketServer.make(), going)
+          const served = HttpRouter.use((all) => all.add("GET", "/socket", handle))
+          return yield* Layer.build(HttpRouter.serve(served, { disableLogger: true, disableListenLog: true }))
+        })).pipe(
+          Layer.provideMerge(hesitating),
+          Layer.provideMerge(hostOf(handlers, {})),
+          Layer.provideMerge(listening(logs))
+        )
+      )
+      const dialling = yield* Effect.forkChild(dial(server, { path: "/socket" }))
+      yield* until(() => letIn !== undefined)
+      yield* Scope.close(going, Exit.void)
+      letIn?.()
+      const peer = yield* Fiber.join(dialling)
+      yield* until(() => peer.farewell !== undefined)
+      assert.strictEqual(peer.farewell?.code, 1001)
+      yield* Effect.repeat(server.host.health, { until: ({ sessions }) => sessions === 0 })
+      yield* server.stop
+      assert.deepStrictEqual(logs, [])
     }))
 })
 

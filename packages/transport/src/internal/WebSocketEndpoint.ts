@@ -95,12 +95,13 @@ export const make = Effect.fnUntraced(function*(
       )
     )
     return host.open({ connect }, { kind: "websocket", principal }).pipe(
-      Effect.map((opened) => {
+      Effect.flatMap((opened) => {
         hosted = opened
         // Whoever is connected need not say anything; whoever is gone is found out by its silence.
         hosted.hold()
         if (!isClosed) sessions.add(hosted)
-        return HttpAnswer.empty(204)
+        // Who goes has closed all that were open, and this one was not yet.
+        return Effect.as(isLeaving ? hosted.close(CloseReason.requested) : Effect.void, HttpAnswer.empty(204))
       }),
       Effect.mapError((error) =>
         error._tag === "HostFull"
