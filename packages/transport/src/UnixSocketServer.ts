@@ -40,7 +40,9 @@ export interface Options {
  * @since 0.1.0
  */
 export interface NodeOptions extends Options {
-  /** Where to listen. The directory has to be there; the path may have 107 bytes on Linux, 103 elsewhere. */
+  /**
+   * Where to listen. The directory has to be there, and may have 97 bytes on Linux, 93 elsewhere; the whole path may have 107, and 103.
+   */
   readonly path: string
   /** The mode of the socket's file: who may write to it may connect. The default is `0o600`, the user of this process. */
   readonly mode?: number | undefined
