@@ -223,3 +223,18 @@ describe("a client on Node", () => {
       assert.strictEqual(peer?.farewell?.code, 1000)
     }))
 })
+
+it.live("a client on Node waits as long as it was told to for a server that does not let go", () =>
+  Effect.gen(function*() {
+    const server = yield* listen()
+    const opened = yield* open(WebSocketClient.layerNode, { url: server.url, closeWithin: "Infinity" })
+    const leaving = yield* Effect.forkChild(opened.leave)
+    const [peer] = server.peers
+    yield* until(() => peer?.farewell !== undefined)
+    peer?.leave(1000)
+    yield* until(() => peer?.ended === true)
+    yield* Effect.sleep("50 millis")
+    assert.isUndefined(leaving.pollUnsafe())
+    peer?.socket.end()
+    yield* Fiber.join(leaving)
+  }))
