@@ -1,12 +1,14 @@
-import type { TransportError } from "@effect-mcp/session"
+import { Transport, type TransportError } from "@effect-mcp/session"
 import { WebSocketClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Socket from "effect/socket/Socket"
 import { execFileSync } from "node:child_process"
+import { inspect } from "node:util"
 import { beside, until } from "../fixtures/httpConnection.ts"
 import { fixture } from "../fixtures/process.ts"
 import { clients, open, read } from "../support/webSocketClient.ts"
@@ -101,6 +103,14 @@ for (const [name, layer] of Object.entries(clients)) {
         }))
     }
 
+    it.live("does not show secrets of an address that is none", () =>
+      Effect.gen(function*() {
+        const url = "wss://user:secret@example.com:port/mcp?token=secret#secret"
+        const reason = yield* refusalOf(open(layer, { url }))
+        assert.strictEqual(reason._tag === "ConnectFailed" ? reason.target : "", "wss://example.com:port/mcp")
+        assert.notInclude(inspect(reason), "secret")
+      }))
+
     it.live("keeps what comes before anybody reads, even with the upgrade", () =>
       Effect.gen(function*() {
         const early = Buffer.concat(
@@ -184,6 +194,28 @@ describe("a client on Node", () => {
       assert.deepStrictEqual(asked, [challenge])
       assert.strictEqual(server.peers.length, 2)
       yield* opened.leave
+    }))
+
+  it.live("asks for one proof where several connections learn at the same time that it is wanted", () =>
+    Effect.gen(function*() {
+      let asked = 0
+      const server = yield* listen(({ accept, refuse }, peer) => {
+        if (peer.header("authorization") === "Bearer good") accept()
+        else refuse(401, { "WWW-Authenticate": challenge })
+      })
+      const transport = yield* Layer.build(node({
+        url: server.url,
+        closeWithin: "50 millis",
+        authorize: () =>
+          Effect.sync(() => {
+            asked++
+            return { Authorization: "Bearer good" }
+          }).pipe(Effect.delay("50 millis"))
+      }))
+      const { connect } = Context.get(transport, Transport.Transport)
+      yield* Effect.all([connect, connect, connect], { concurrency: "unbounded" })
+      assert.strictEqual(asked, 1)
+      assert.strictEqual(server.peers.length, 6)
     }))
 
   for (
