@@ -7,6 +7,7 @@ import type { IncomingMessage } from "node:http"
 import type * as Net from "node:net"
 import type { Answer } from "./HttpCall.ts"
 import * as NodeEnding from "./NodeEnding.ts"
+import { receivableBytes } from "./receivableBytes.ts"
 import { subprotocol } from "./subprotocol.ts"
 import * as TcpWire from "./TcpWire.ts"
 import type { Dial } from "./WebSocketDial.ts"
@@ -57,7 +58,7 @@ export const make = (options: Options): Dial => (headers) =>
     const begin = (): WebSocket => {
       const webSocket = new WebSocket(url, [subprotocol], {
         headers,
-        maxPayload: payloadLimitBytes,
+        maxPayload: receivableBytes(payloadLimitBytes),
         perMessageDeflate: false
       })
       // Whoever opens it listens; one that is given up may still have something to say.

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
+import { constants } from "node:buffer"
 import { beside, until } from "../fixtures/httpConnection.ts"
 import { clients, open, read } from "../support/webSocketClient.ts"
 import * as Frames from "../support/webSocketFrames.ts"
@@ -198,6 +199,18 @@ describe("a client on Node", () => {
       const [peer] = server.peers
       peer?.frame(Frames.opcodes.text, "x".repeat(2001))
       assert.match((yield* Effect.flip(Fiber.join(running))).message, /Max payload size exceeded/)
+      yield* until(() => peer?.farewell !== undefined)
+      assert.strictEqual(peer?.farewell?.code, 1009)
+    }))
+
+  it.live("closes with 1009 where a message would not fit into a string, though it be said that anything may come", () =>
+    Effect.gen(function*() {
+      const server = yield* listen()
+      yield* read(
+        yield* open(WebSocketClient.layerNode, { url: server.url, messageLimitBytes: Number.POSITIVE_INFINITY })
+      )
+      const [peer] = server.peers
+      peer?.write(Frames.announcement(Frames.opcodes.text, constants.MAX_STRING_LENGTH + 1, false))
       yield* until(() => peer?.farewell !== undefined)
       assert.strictEqual(peer?.farewell?.code, 1009)
     }))
