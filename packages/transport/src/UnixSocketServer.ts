@@ -84,6 +84,8 @@ export class ListenFailed extends Data.TaggedError("ListenFailed")<{
  * A connection that is open holds its session: `host.idle` is not for clients that are there, `host.age` is. One for which the host
  * has no room is answered with −32010 under the id of its first message, and closed.
  *
+ * A client over TCP is asked by its keep-alive whether its machine is still there, since its silence would say nothing.
+ *
  * A port of TCP is open to every program of the machine, and through a POST, whose body has lines like any other, to every page in a
  * browser on it. Nothing here asks who speaks, so let only those in who can prove it.
  *

@@ -153,17 +153,19 @@ const stay = Effect.fnUntraced(function*(port: number, path: string) {
 })
 
 describe.concurrent("a client that was refused, and stays", () => {
-  it.live("[law 2] is let go of", () =>
-    Effect.gen(function*() {
-      const server = yield* serve(whoami, { webSocket: { closeWithin: "20 millis" } })
-      const { seen, socket } = yield* stay(server.port, "/mcp")
-      assert.match(seen.said, /^HTTP\/1\.1 426 /)
-      // What is written to a connection that is no more comes back as a reset.
-      while (!seen.gone) {
-        socket.write("still here")
-        yield* Effect.sleep("5 millis")
-      }
-    }))
+  for (const [path, status] of [["/mcp", 426], ["/elsewhere", 404]] as const) {
+    it.live(`[law 2] is let go of (${path})`, () =>
+      Effect.gen(function*() {
+        const server = yield* serve(whoami, { webSocket: { closeWithin: "20 millis" } })
+        const { seen, socket } = yield* stay(server.port, path)
+        assert.strictEqual(Number(seen.said.slice("HTTP/1.1 ".length, "HTTP/1.1 426".length)), status)
+        // What is written to a connection that is no more comes back as a reset.
+        while (!seen.gone) {
+          socket.write("still here")
+          yield* Effect.sleep("5 millis")
+        }
+      }))
+  }
 
   it.live("[law 2] does not keep the server from going, wherever it was refused", () =>
     Effect.gen(function*() {

@@ -3,28 +3,20 @@ import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
 import { createServer, type Server } from "node:http"
-import type { Socket } from "node:net"
+import { Socket } from "node:net"
+import * as NodeEnding from "./NodeEnding.ts"
 
 /** How long clients have to take the last that is said to them. */
 const lastWordsMillis = 2000
 
-/**
- * Whoever takes nothing does not keep the server from going, nor does whoever was refused an upgrade and stays: of such a connection the
- * server itself knows no more (`closeAllConnections`).
- */
-const layerCut = (server: Server): Layer.Layer<never> => {
-  const connections = new Set<Socket>()
-  server.on("connection", (connection: Socket) => {
-    connections.add(connection)
-    connection.once("close", () => connections.delete(connection))
-  })
-  return Layer.effectDiscard(Effect.addFinalizer(() =>
+/** Whoever takes nothing does not keep the server from going. */
+const layerCut = (server: Server): Layer.Layer<never> =>
+  Layer.effectDiscard(Effect.addFinalizer(() =>
     Effect.sync(() => {
-      const timer = setTimeout(() => connections.forEach((connection) => connection.destroy()), lastWordsMillis)
+      const timer = setTimeout(() => server.closeAllConnections(), lastWordsMillis)
       server.once("close", () => clearTimeout(timer))
     })
   ))
-}
 
 /** Where to listen. */
 export interface Address {
@@ -43,6 +35,10 @@ export const listening = <A, R>(
 ) =>
   Layer.unwrap(Effect.sync(() => {
     const server = createServer()
+    // The server keeps no such connection in mind: who was refused the upgrade, and stays, would keep it from going.
+    server.on("upgrade", (_, socket) => {
+      if (socket instanceof Socket) NodeEnding.letGoWithin(socket, lastWordsMillis)
+    })
     return Layer.provideMerge(
       serving(layerCut(server)),
       NodeHttpServer.layerServer(() => server, { port, host: host ?? "127.0.0.1", websocket })
