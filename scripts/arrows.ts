@@ -17,7 +17,8 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   testing: ["transport", "session", "protocol"],
   examples: ["protocol", "session", "transport", "testing"],
   benchmarks: ["protocol", "session", "transport", "testing"],
-  conformance: ["protocol", "session", "transport"]
+  conformance: ["protocol", "session", "transport"],
+  soak: ["protocol", "session", "transport", "testing"]
 }
 
 /** Packages that know nothing but Effect's stable modules, and so run on any platform and change when they choose to. */

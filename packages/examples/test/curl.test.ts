@@ -32,9 +32,18 @@ const words = (command: string, variables: Readonly<Record<string, string>>): Re
       single ?? double?.replaceAll(/\$(\w+)/g, (_, name: string) => variables[name] ?? "") ?? bare ?? ""
   )
 
-/** Does what `curl -si` would, as far as the transcripts go: the head, an empty line, and the body. */
-const curl = (argumentsOf: ReadonlyArray<string>, port: number): Effect.Effect<ReadonlyArray<string>, Error> =>
-  Effect.callback((resume) => {
+/** Where the calculator listens: over Streamable HTTP, and over HTTP+SSE. */
+interface Ports {
+  readonly http: number
+  readonly sse: number
+}
+
+/**
+ * Does what `curl -si` would, as far as the transcripts go: the head, an empty line, and the body. A stream that does not end is left open
+ * behind its first event, as in a terminal of its own.
+ */
+const curl = (argumentsOf: ReadonlyArray<string>, ports: Ports) =>
+  Effect.callback<ReadonlyArray<string>, Error>((resume) => {
     const headers: Record<string, string> = {}
     let method = "GET"
     let body: string | undefined
@@ -51,18 +60,22 @@ const curl = (argumentsOf: ReadonlyArray<string>, port: number): Effect.Effect<R
         body = next()
       } else if (!word.startsWith("-")) url = word
     }
-    assert.strictEqual(new URL(url).port, "3000")
-    const request = http.request(url.replace("3000", String(port)), { method, headers }, (response) => {
+    const { pathname, port } = new URL(url)
+    assert.strictEqual(port, "3000")
+    const server = pathname === "/mcp" ? ports.http : ports.sse
+    const request = http.request(url.replace("3000", String(server)), { method, headers }, (response) => {
       let text = ""
-      response.setEncoding("utf8").on("data", (chunk: string) => {
-        text += chunk
-      }).on("end", () => {
+      const said = () => {
         const head = [
           `HTTP/${response.httpVersion} ${response.statusCode} ${response.statusMessage}`,
           ...Object.entries(response.headers).map(([name, value]) => `${name}: ${value}`)
         ]
         resume(Effect.succeed([...head, "", ...text.split("\n")]))
-      })
+      }
+      response.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk
+        if (pathname === "/sse" && text.includes("\n\n")) said()
+      }).on("end", said)
     })
     request.on("error", (error) => resume(Effect.fail(error))).end(body)
   })
@@ -77,23 +90,26 @@ describe("the transcripts of the transport's README", () => {
   const page = fs.readFileSync(Child.file("../../../transport/README.md"), "utf8")
   const exchanges = exchangesIn(page)
 
-  it.live("[HTTP-06] [SHS-03] [SHS-26] show what the calculator answers, line by line", () =>
+  it.live("[HTTP-06] [SHS-03] [SHS-26] [SSE-02] show what the calculator answers, line by line", () =>
     Effect.gen(function*() {
-      let port = 0
+      const ports = { http: 0, sse: 0 }
       const announce = (url: string) =>
         Effect.sync(() => {
-          port = Number(new URL(url).port)
+          const { pathname, port } = new URL(url)
+          ports[pathname === "/mcp" ? "http" : "sse"] = Number(port)
         })
-      yield* Layer.build(Layer.fresh(Calculator.layer({ http: 0 }, announce)))
+      yield* Layer.build(Layer.fresh(Calculator.layer({ http: 0, sse: 0 }, announce)))
       const variables: Record<string, string> = {}
       let commands = 0
       for (const { command, expected } of exchanges) {
-        if (command.startsWith("SESSION=")) continue
+        if (/^\w+=/.test(command)) continue
         const [program, ...argumentsOf] = words(command, variables)
         assert.strictEqual(program, "curl")
-        const said = yield* curl(argumentsOf, port)
+        const said = yield* curl(argumentsOf, ports)
         const [session] = said.flatMap((line) => /^mcp-session-id: (.*)$/.exec(line)?.[1] ?? [])
         if (session !== undefined) variables["SESSION"] = session
+        const [endpoint] = said.flatMap((line) => /^data: (\/messages\?.*)$/.exec(line)?.[1] ?? [])
+        if (endpoint !== undefined) variables["ENDPOINT"] = endpoint
         let from = 0
         for (const line of expected) {
           const at = said.findIndex((candidate, index) => index >= from && pattern(line).test(candidate))
@@ -102,6 +118,6 @@ describe("the transcripts of the transport's README", () => {
         }
         commands++
       }
-      assert.strictEqual(commands, 6)
+      assert.strictEqual(commands, 8)
     }).pipe(Effect.scoped))
 })

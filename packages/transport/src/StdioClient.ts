@@ -243,8 +243,12 @@ const open = Effect.fnUntraced(function*(
   // Finalizers run backwards. The readers' scope is the first, so that it closes last: a child that talks while it is
   // being stopped must not block on a full pipe.
   const readers = yield* Effect.acquireRelease(Scope.make(), Scope.close)
+  let errorsRead: Effect.Effect<void> = Effect.void
+  // What it has said last is still in the pipe when it has gone.
+  yield* Effect.addFinalizer(() => atMost(errorsRead, reportWithin))
   const handle = yield* spawn(options)
   const errors = yield* readErrors(handle, options, readers)
+  errorsRead = errors.ended
   const output = yield* readOutput(handle, options, readers)
 
   let status: ExitStatus = { exitCode: undefined, signal: undefined }

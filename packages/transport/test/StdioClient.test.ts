@@ -319,6 +319,23 @@ describe.concurrent("standard error", () => {
       yield* close
     }))
 
+  it.live("to the last line, also what a child says while it is being ended", () =>
+    Effect.gen(function*() {
+      const lines: Array<string> = []
+      const program = `process.stdin.resume().on("end", () => {
+        for (let line = 1; line <= 100; line++) process.stderr.write("last word " + line + "\\n")
+        process.kill(process.pid, "SIGKILL")
+      })`
+      yield* Effect.forEach(Array.from({ length: 20 }), () =>
+        Effect.scoped(connectTo({
+          command: process.execPath,
+          args: ["-e", program],
+          stderr: (line) => void lines.push(line),
+          ...patient
+        })), { concurrency: "unbounded" })
+      assert.strictEqual(lines.filter((line) => line === "last word 100").length, 20)
+    }))
+
   it.live("[STD-05] [STD-06] a function sees its lines, and is no reason to fail", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []

@@ -184,6 +184,21 @@ describe.concurrent("the end of a session", () => {
       assert.deepStrictEqual((yield* client.answer(1))?.["result"], text(large))
     }))
 
+  it.live("is seen in good order by a client that says something at the same moment", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(greeting)
+      for (let attempt = 0; attempt < 20; attempt++) {
+        const client = yield* join({ path: server.path })
+        const [listing] = yield* server.host.sessions
+        const hosted = server.host.find(listing?.id ?? "")
+        client.say(ping(1))
+        yield* hosted?.close({ _tag: "Requested" }) ?? Effect.die("no session")
+        yield* client.over
+        assert.isUndefined(client.broken)
+        assert.isTrue(client.ended)
+      }
+    }))
+
   it.live("waits for a client that does not read no longer than it may take", () =>
     Effect.gen(function*() {
       const server = yield* serve(tools({ tell: Effect.succeed(text(large)) }), {

@@ -22,6 +22,8 @@ export interface Settings {
   readonly sendBufferBytes?: number | undefined
   /** How long the end of the scope waits for a peer that does not read what was sent. */
   readonly flushWithin?: Duration.Input | undefined
+  /** How long it waits besides for a peer that has heard of the end to end its own side. Default: not at all. */
+  readonly answeredWithin?: Duration.Input | undefined
 }
 
 /** The end in good order of whoever sends nothing more. */
@@ -67,7 +69,9 @@ export const open = Effect.fnUntraced(function*(
     explain: (error) => Effect.succeed(error instanceof TransportError.TransportError ? error : brokenWriting(error))
   })
 
-  const finished = node === undefined ? writer.close : NodeEnding.finished(node, writer.close)
+  const finished = node === undefined
+    ? writer.close
+    : NodeEnding.finished(node, writer.close, settings.answeredWithin ?? 0)
   const breakOff = Effect.suspend(() => {
     if (node === undefined) return Effect.ignore(write(new Socket.CloseEvent(normalClosure)))
     node.destroy()

@@ -17,6 +17,9 @@ const firstWordWithin = "1 second"
 /** How long that word may be, in bytes. */
 const firstWordBytes = 64 * 1024
 
+/** How long a client may take to end its side when its session has ended: it may be saying something at that moment. */
+const answeredWithin = "500 millis"
+
 /** How long it may take to read why. */
 const lastWordsWithin = "2 seconds"
 
@@ -59,7 +62,7 @@ export class SocketSessions {
   constructor(host: SessionHost.Shape, kind: string, settings: SocketConnection.Settings) {
     this.#host = host
     this.#kind = kind
-    this.#settings = settings
+    this.#settings = { answeredWithin, ...settings }
   }
 
   /** Opens a session over a socket, or tells it why there is none. */
@@ -122,7 +125,11 @@ export class SocketSessions {
 
   /** Whoever knows why it was not let in can say so to a person, and try again later. */
   #refuse(socket: Socket, node: NetSocket | undefined, problem: string): Effect.Effect<void> {
-    const settings: SocketConnection.Settings = { messageLimitBytes: firstWordBytes, flushWithin: lastWordsWithin }
+    const settings: SocketConnection.Settings = {
+      messageLimitBytes: firstWordBytes,
+      flushWithin: lastWordsWithin,
+      answeredWithin
+    }
     return Effect.gen(function*() {
       const connection = yield* SocketConnection.open(socket, node, settings)
       const id = yield* firstId(connection.run)

@@ -1,0 +1,27 @@
+/** A store of sessions that knows how many it remembers. */
+import { SessionStore } from "@effect-mcp/session"
+import * as Effect from "effect/Effect"
+
+export interface CountingSessionStore {
+  readonly service: SessionStore.SessionStore["Service"]
+  readonly remembered: () => number
+}
+
+/** The store in memory. */
+export const make: Effect.Effect<CountingSessionStore> = Effect.map(SessionStore.makeMemory(), (store) => {
+  const remembered = new Set<string>()
+  return {
+    service: {
+      ...store,
+      save: (session) => {
+        remembered.add(session.id)
+        return store.save(session)
+      },
+      remove: (id) => {
+        remembered.delete(id)
+        return store.remove(id)
+      }
+    },
+    remembered: () => remembered.size
+  }
+})

@@ -1,0 +1,17 @@
+/** The name of an ending. */
+export type EndingName =
+  | "client-close"
+  | "server-close"
+  | "leave"
+  | "cancel-handshake"
+  | "cancel-call"
+  | "deadline"
+  | "kill"
+  | "crash"
+  | "destroy"
+  | "reset"
+  | "half-close"
+  | "idle"
+  | "age"
+  | "silence"
+  | "shutdown"

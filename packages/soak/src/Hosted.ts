@@ -1,0 +1,46 @@
+/** A server's host, as the subjects have it that keep their sessions in one. */
+import { CloseReason } from "@effect-mcp/protocol"
+import { type Limits, SessionHost } from "@effect-mcp/session"
+import { LawServer } from "@effect-mcp/testing"
+import * as Effect from "effect/Effect"
+import type { Counts, FarSide, Terms } from "./Subject.ts"
+import { type Unexpected, unexpected } from "./Unexpected.ts"
+
+/** Handlers that never answer are not waited for any longer. */
+export const limits: Limits.Options = { gracefulClose: "200 millis" }
+
+const hostLimits = {
+  patient: {},
+  idle: { idle: "5 seconds" },
+  ageing: { age: "5 seconds" }
+} as const satisfies Readonly<Record<Terms, SessionHost.Limits>>
+
+/** The options of a host under these terms. */
+export const options = (terms: Terms): SessionHost.Options => ({
+  ...LawServer.options,
+  limits: terms === "idle" ? { ...limits, opening: "5 seconds" } : limits,
+  host: hostLimits[terms]
+})
+
+/** A host that serves the tools of the laws. */
+export const layer = (terms: Terms) => SessionHost.layer(LawServer.make(), options(terms))
+
+/** One session of a host, as its server's side. */
+export const farSideOf = (hosted: SessionHost.Hosted): FarSide => ({
+  closed: Effect.map(hosted.session.closed, ({ _tag }) => _tag),
+  close: hosted.close(CloseReason.requested)
+})
+
+/** The session of the client of this name. */
+export const farSide = (host: SessionHost.Shape, client: string): Effect.Effect<FarSide, Unexpected> =>
+  Effect.flatMap(host.sessions, (sessions) => {
+    const listing = sessions.find((one) => one.client?.name === client)
+    const hosted = listing === undefined ? undefined : host.find(listing.id)
+    return hosted === undefined
+      ? Effect.fail(unexpected(`the host has no session of ${client}`))
+      : Effect.succeed(farSideOf(hosted))
+  })
+
+/** What a host has in its tables. */
+export const tables = (host: SessionHost.Shape): Effect.Effect<Counts> =>
+  Effect.map(host.health, ({ sessions }) => ({ sessions }))

@@ -1,0 +1,63 @@
+/**
+ * The client's end of stdio at its barest: a child whose input can be ended while its output is still read, which the real client does
+ * only when it leaves.
+ */
+import { type Transport, TransportError } from "@effect-mcp/session"
+import * as LineFraming from "@effect-mcp/transport/LineFraming"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { spawn } from "node:child_process"
+
+export interface PlainChild {
+  readonly transport: Transport.Transport["Service"]
+  readonly halfClose: Effect.Effect<void>
+}
+
+/** Starts this program. It is killed when the scope closes, if it has not ended before. */
+export const make = (
+  program: string,
+  onErrorLine: (line: string) => void
+): Effect.Effect<PlainChild, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const child = spawn(process.execPath, [program], { stdio: "pipe" })
+    const closed = new Promise<Transport.End>((resolve) => {
+      child.once("close", (exitCode, signal) =>
+        resolve({
+          exit: { exitCode: exitCode ?? undefined, signal: signal ?? undefined, stderr: [] },
+          writable: false
+        }))
+    })
+    yield* Effect.addFinalizer(() =>
+      Effect.promise(() => {
+        child.kill("SIGKILL")
+        return closed
+      })
+    )
+    child.stdin.on("error", () => {})
+    let said = ""
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      const lines = `${said}${text}`.split("\n")
+      said = lines.pop() ?? ""
+      lines.forEach(onErrorLine)
+    })
+    const connection: Transport.Connection = {
+      run: (deliver) =>
+        Effect.promise(() => {
+          const decoder = LineFraming.decoder((frame, bytes) => deliver({ frame, bytes }))
+          child.stdout.on("data", decoder.push)
+          return closed
+        }),
+      send: ({ message }) =>
+        Effect.suspend(() => {
+          if (!child.stdin.writable) return Effect.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
+          child.stdin.write(`${JSON.stringify(message)}\n`)
+          return Effect.void
+        })
+    }
+    return {
+      transport: { connect: Effect.succeed(connection) },
+      halfClose: Effect.sync(() => {
+        child.stdin.end()
+      })
+    }
+  })

@@ -1,0 +1,10 @@
+import * as Data from "effect/Data"
+
+/** Something came out differently. */
+export class Unexpected extends Data.TaggedError("Unexpected")<{ readonly what: string }> {
+  override get message(): string {
+    return this.what
+  }
+}
+
+export const unexpected = (what: string): Unexpected => new Unexpected({ what })

@@ -1,0 +1,99 @@
+/** What came of a soak, as one drawing: a row for each quantity. */
+import type { Sample } from "./Sample.ts"
+import type { Judged, Verdict } from "./verdict.ts"
+import * as Words from "./words.ts"
+
+const width = 960
+const left = 190
+const right = 230
+const top = 40
+const rowHeight = 84
+const plotHeight = 56
+const plotWidth = width - left - right
+
+const colours = { good: "#2a6f4e", bad: "#b3261e", shown: "#6b6b6b", fit: "#d98200", warmUp: "#eeeeee" }
+
+const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
+
+const round = (value: number): string => String(Math.round(value * 10) / 10)
+
+interface Text {
+  readonly x: number
+  readonly y: number
+  readonly anchor?: "start" | "end"
+  readonly size?: number
+}
+
+const text = (words: string, { anchor = "start", size = 11, x, y }: Text): string =>
+  `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}" font-size="${size}">${escaped(words)}</text>`
+
+/** One row: the curve, the warm-up behind it, the line that was fitted, and its slope beside it. */
+const row = (
+  { isGood, kind, quantity, trend, values }: Judged,
+  place: number,
+  warmUp: number,
+  sessions: ReadonlyArray<number>
+): string => {
+  const from = sessions[warmUp] ?? 0
+  const until = sessions.at(-1) ?? 0
+  const fitted = (at: number) => trend.intercept + trend.slope * at
+  // What a level climbs to in the warm-up would leave no room for what comes then.
+  const seen = kind === "count" ? values : values.slice(warmUp)
+  const all = [...seen, fitted(from), fitted(until)].filter(Number.isFinite)
+  const low = Math.min(...all)
+  const range = Math.max(...all) - low
+  const baseline = top + place * rowHeight + plotHeight
+  const x = (at: number) => left + (until === 0 ? 0 : at / until) * plotWidth
+  // What never changes runs along the middle.
+  const y = (value: number) =>
+    baseline - (range === 0 ? 0.5 : Math.min(Math.max((value - low) / range, 0), 1)) * plotHeight
+  const colour = kind === "shown" ? colours.shown : isGood ? colours.good : colours.bad
+  const points = values.map((value, index) => `${round(x(sessions[index] ?? 0))},${round(y(value))}`).join(" ")
+  return [
+    `<rect x="${left}" y="${baseline - plotHeight}" width="${
+      round(x(from) - left)
+    }" height="${plotHeight}" fill="${colours.warmUp}"/>`,
+    `<path d="M${left} ${baseline}H${left + plotWidth}" stroke="#cccccc" fill="none"/>`,
+    `<polyline points="${points}" stroke="${colour}" stroke-width="1.5" fill="none"/>`,
+    Number.isFinite(trend.slope)
+      ? `<path d="M${round(x(from))} ${round(y(fitted(from)))}L${round(x(until))} ${
+        round(y(fitted(until)))
+      }" stroke="${colours.fit}" stroke-dasharray="5 3" fill="none"/>`
+      : "",
+    text(quantity, { x: left - 12, y: baseline - plotHeight + 12, anchor: "end", size: 12 }),
+    text(Words.amount(quantity, low + range), { x: left - 12, y: baseline - plotHeight + 30, anchor: "end", size: 10 }),
+    text(Words.amount(quantity, low), { x: left - 12, y: baseline, anchor: "end", size: 10 }),
+    text(`${Words.slope(quantity, trend.slope)} per 1,000`, {
+      x: left + plotWidth + 12,
+      y: baseline - plotHeight + 12
+    }),
+    text(`between ${Words.slope(quantity, trend.low)}`, {
+      x: left + plotWidth + 12,
+      y: baseline - plotHeight + 28,
+      size: 10
+    }),
+    text(`and ${Words.slope(quantity, trend.high)}`, {
+      x: left + plotWidth + 12,
+      y: baseline - plotHeight + 42,
+      size: 10
+    })
+  ].join("\n")
+}
+
+/** An SVG document. */
+export const chart = (samples: ReadonlyArray<Sample>, { judged, warmUp }: Verdict): string => {
+  const sessions = samples.map((sample) => sample.sessions)
+  const height = top + judged.length * rowHeight
+  const seconds = samples.at(-1)?.seconds ?? 0
+  const title = `${sessions.at(-1) ?? 0} sessions in ${
+    Math.round(seconds)
+  } s; the warm-up is grey, the fitted line dashed`
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" fill="#222222">`,
+    `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
+    text(title, { x: left, y: 22, size: 13 }),
+    ...judged.map((one, place) => row(one, place, warmUp, sessions)),
+    "</svg>",
+    ""
+  ].join("\n")
+}

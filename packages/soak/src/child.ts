@@ -1,0 +1,28 @@
+/**
+ * The server of the soak over stdio: `node src/child.ts`. It says on standard error which process it is, and why its session has ended.
+ * Its tool `crash` ends the process with an error.
+ */
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as ServerSession from "@effect-mcp/session/ServerSession"
+import * as LawServer from "@effect-mcp/testing/LawServer"
+import * as StdioServer from "@effect-mcp/transport/StdioServer"
+import * as Effect from "effect/Effect"
+import { crashStatus } from "./crashStatus.ts"
+
+process.stderr.write(`pid ${process.pid}\n`)
+
+const handlers = LawServer.make()
+const callTool = handlers["tools/call"] ?? (() => Effect.fail(McpError.internalError))
+
+StdioServer.runMain(
+  ServerSession.serve({
+    ...handlers,
+    "tools/call": (params) => params.name === "crash" ? Effect.sync(() => process.exit(crashStatus)) : callTool(params)
+  }, {
+    ...LawServer.options,
+    limits: { gracefulClose: "200 millis" },
+    observe: (event) => {
+      if (event._tag === "Closed") process.stderr.write(`closed ${event.reason._tag}\n`)
+    }
+  }).pipe(Effect.provide(StdioServer.layerNode))
+)

@@ -1,0 +1,65 @@
+/**
+ * Opens and ends sessions over every transport in every way there is, many thousands of them, and looks again and again whether anything
+ * is left of them. Fails if anything is, or if the heap grows.
+ *
+ * `--sessions 20000` is how many there are, `--rounds 30` how often it is looked, `--seed 1` decides what becomes of each, `--only http`
+ * runs those over one transport and `--ending leave` those that end in one way (both may be said more than once), `--out folder` is where
+ * the drawing and the samples go. `--leak 1024` leaks that many bytes for each session on purpose, to see that this is found.
+ */
+import * as Effect from "effect/Effect"
+import { mkdirSync, writeFileSync } from "node:fs"
+import * as path from "node:path"
+import { chart } from "./chart.ts"
+import * as Plan from "./plan.ts"
+import type { Sample } from "./Sample.ts"
+import { parse } from "./settings.ts"
+import * as Soak from "./soak.ts"
+import { table } from "./table.ts"
+import { judge } from "./verdict.ts"
+import * as Words from "./words.ts"
+
+const { endings, leakBytes, out, rounds, seed, sessions, subjects } = parse(process.argv.slice(2))
+
+const progress = (sample: Sample, round: number): void => {
+  const heap = Words.amount("heap used", sample.levels["heap used"] ?? 0)
+  const counts = Object.entries(sample.counts).filter(([, count]) => count > 0).map(([name, count]) =>
+    `${name} ${count}`
+  )
+  console.log(
+    `${sample.seconds.toFixed(0).padStart(5)} s  round ${round}/${rounds}  ${sample.sessions} sessions  heap ${heap}  ${
+      counts.join(", ")
+    }`
+  )
+}
+
+const onFailure = ({ client, ending, problem, subject }: Soak.Failure): void => {
+  console.log(`${subject}, ${ending} (${client}): ${problem}`)
+}
+
+console.log(`about ${sessions} sessions over ${subjects.map(({ name }) => name).join(", ")}; seed ${seed}`)
+
+const plan = Plan.make({ subjects, sessions, rounds, seed, ...endings === undefined ? {} : { only: endings } })
+const outcome = await Effect.runPromise(Soak.run({ subjects, plan, leakBytes, onFailure, onSample: progress }))
+const verdict = judge(outcome)
+
+mkdirSync(out, { recursive: true })
+const samples = {
+  date: new Date().toISOString(),
+  node: process.version,
+  sessions,
+  rounds,
+  seed,
+  subjects: subjects.map(({ name }) => name),
+  leakBytes,
+  ...outcome,
+  verdict
+}
+// What is infinite has no word in JSON.
+const json = JSON.stringify(samples, (_, value) => value === Infinity || value === -Infinity ? String(value) : value, 2)
+writeFileSync(path.join(out, "soak.json"), `${json}\n`)
+writeFileSync(path.join(out, "soak.svg"), chart(outcome.samples, verdict))
+
+console.log(`\n${table(verdict)}\n`)
+for (const complaint of verdict.complaints) console.log(complaint)
+console.log(`${verdict.complaints.length === 0 ? "nothing is left" : "NOT as it should be"}; see ${out}`)
+if (verdict.complaints.length > 0) process.exitCode = 1

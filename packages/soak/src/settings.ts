@@ -1,0 +1,68 @@
+/** What is said on the command line. */
+import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
+import type { EndingName } from "./EndingName.ts"
+import { endings } from "./endings.ts"
+import type { Subject } from "./Subject.ts"
+import { subjects } from "./subjects.ts"
+
+export interface Settings {
+  readonly sessions: number
+  readonly rounds: number
+  readonly seed: number
+  readonly subjects: ReadonlyArray<Subject>
+  /** The endings that were asked for; `undefined` for all. */
+  readonly endings: ReadonlyArray<EndingName> | undefined
+  readonly out: string
+  readonly leakBytes: number
+}
+
+const defaults = {
+  sessions: "20000",
+  rounds: "30",
+  seed: "1",
+  out: fileURLToPath(new URL("../results", import.meta.url)),
+  leak: "0"
+}
+
+const wholeNumber = (name: string, text: string, least: number): number => {
+  const value = Number(text)
+  if (Number.isSafeInteger(value) && value >= least) return value
+  throw new Error(`--${name} takes a whole number from ${least} on, not "${text}"`)
+}
+
+const unknown = (option: string, names: ReadonlyArray<string>, name: string): Error =>
+  new Error(`--${option} takes ${names.join(", ")}, not "${name}"`)
+
+const isEnding = (name: string): name is EndingName => name in endings
+
+/** Reads the command line; throws where it says something that cannot be. */
+export const parse = (args: ReadonlyArray<string>): Settings => {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      sessions: { type: "string", default: defaults.sessions },
+      rounds: { type: "string", default: defaults.rounds },
+      seed: { type: "string", default: defaults.seed },
+      only: { type: "string", multiple: true, default: [] },
+      ending: { type: "string", multiple: true, default: [] },
+      out: { type: "string", default: defaults.out },
+      leak: { type: "string", default: defaults.leak }
+    }
+  })
+  const names = subjects.map(({ name }) => name)
+  for (const name of values.only) if (!names.includes(name)) throw unknown("only", names, name)
+  const wanted = values.ending.map((name) => {
+    if (isEnding(name)) return name
+    throw unknown("ending", Object.keys(endings), name)
+  })
+  return {
+    sessions: wholeNumber("sessions", values.sessions, 1),
+    rounds: wholeNumber("rounds", values.rounds, 1),
+    seed: wholeNumber("seed", values.seed, 0),
+    subjects: subjects.filter(({ name }) => values.only.length === 0 || values.only.includes(name)),
+    endings: wanted.length === 0 ? undefined : wanted,
+    out: values.out,
+    leakBytes: wholeNumber("leak", values.leak, 0)
+  }
+}

@@ -1,0 +1,22 @@
+/** All that is soaked. */
+import type { Subject } from "./Subject.ts"
+import { httpFallback, httpSse } from "./subjects/httpSse.ts"
+import { memory, memoryStreams } from "./subjects/memory.ts"
+import { sessionless } from "./subjects/sessionless.ts"
+import { stdio } from "./subjects/stdio.ts"
+import { streamableHttp, streamableHttpStored } from "./subjects/streamableHttp.ts"
+import { unixSocket } from "./subjects/unixSocket.ts"
+import { webSocket } from "./subjects/webSocket.ts"
+
+export const subjects: ReadonlyArray<Subject> = [
+  memory,
+  memoryStreams,
+  stdio,
+  streamableHttp,
+  streamableHttpStored,
+  sessionless,
+  httpSse,
+  httpFallback,
+  webSocket,
+  unixSocket
+]

@@ -1,0 +1,42 @@
+/** HTTP+SSE, and the client that falls back to it. */
+import { HttpFallbackClient, HttpSseClient, HttpSseServer } from "@effect-mcp/transport"
+import type { Subject } from "../Subject.ts"
+import * as HostedHttp from "./hostedHttp.ts"
+
+const server: HostedHttp.Halves["server"] = (port) => HttpSseServer.layerNode({ port })
+
+const urlOf = (port: number): string => `http://127.0.0.1:${port}/sse`
+
+const endings = {
+  "client-close": { client: "Requested", server: "PeerEnded" },
+  "server-close": { client: "PeerEnded", server: "Requested" },
+  leave: { client: "Requested", server: "PeerEnded" },
+  "cancel-handshake": { client: "Requested", server: "PeerEnded" },
+  "cancel-call": { client: "Requested", server: "PeerEnded" },
+  deadline: { client: "Requested", server: "PeerEnded" },
+  destroy: { client: "TransportFailed", server: "PeerEnded" },
+  reset: { client: "TransportFailed", server: "PeerEnded" },
+  "half-close": { client: "TransportFailed", server: "PeerEnded" },
+  age: { client: "PeerEnded", server: "Expired", terms: "ageing" },
+  silence: { client: "PeerEnded", server: "HandshakeTimeout", terms: "idle" },
+  shutdown: { client: "PeerEnded", server: "Requested" }
+} as const satisfies Subject["endings"]
+
+export const httpSse: Subject = {
+  name: "http-sse",
+  weight: 15,
+  concurrency: 6,
+  start: HostedHttp.start({ server, client: (port) => HttpSseClient.layerNode({ url: urlOf(port) }) }),
+  endings
+}
+
+const { silence: _, ...endingsOfFallback } = endings
+
+/** It connects with its first word, so it cannot be silent. */
+export const httpFallback: Subject = {
+  name: "http-fallback",
+  weight: 5,
+  concurrency: 6,
+  start: HostedHttp.start({ server, client: (port) => HttpFallbackClient.layerNode({ url: urlOf(port) }) }),
+  endings: endingsOfFallback
+}

@@ -1,0 +1,54 @@
+/** Memory, in both forms: a host in this process that is handed one end of a pair. */
+import { MemoryTransport, SessionHost } from "@effect-mcp/session"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Hosted from "../Hosted.ts"
+import type { Server, Subject, Terms } from "../Subject.ts"
+
+const start =
+  (pair: Effect.Effect<MemoryTransport.Pair>) => (terms: Terms): Effect.Effect<Server, unknown, Scope.Scope> =>
+    Effect.gen(function*() {
+      const context = yield* Layer.build(Layer.fresh(Hosted.layer(terms)))
+      const host = Context.get(context, SessionHost.SessionHost)
+      return {
+        dial: (client) =>
+          Effect.gen(function*() {
+            const { client: transport, server } = yield* pair
+            const hosted = yield* host.open(server, { kind: "memory", id: client })
+            return { transport, farSide: Effect.succeed(Hosted.farSideOf(hosted)) }
+          }),
+        tables: Hosted.tables(host),
+        again: start(pair)
+      }
+    })
+
+const endings = {
+  "client-close": { client: "Requested", server: "PeerEnded" },
+  "server-close": { client: "PeerEnded", server: "Requested" },
+  leave: { client: "Requested", server: "PeerEnded" },
+  "cancel-handshake": { client: "Requested", server: "PeerEnded" },
+  "cancel-call": { client: "Requested", server: "PeerEnded" },
+  deadline: { client: "Requested", server: "PeerEnded" },
+  idle: { client: "PeerEnded", server: "Expired", terms: "idle" },
+  age: { client: "PeerEnded", server: "Expired", terms: "ageing" },
+  silence: { client: "PeerEnded", server: "HandshakeTimeout", terms: "idle" },
+  shutdown: { client: "PeerEnded", server: "Requested" }
+} as const satisfies Subject["endings"]
+
+export const memory: Subject = {
+  name: "memory",
+  weight: 30,
+  concurrency: 6,
+  start: start(MemoryTransport.make()),
+  endings
+}
+
+export const memoryStreams: Subject = {
+  name: "memory-streams",
+  weight: 20,
+  concurrency: 6,
+  start: start(MemoryTransport.makeMultiStream({ standalone: true })),
+  endings
+}

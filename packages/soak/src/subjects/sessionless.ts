@@ -1,0 +1,63 @@
+/** Streamable HTTP without sessions: what the client takes for one is many requests to the server. */
+import { LawServer } from "@effect-mcp/testing"
+import { StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Hosted from "../Hosted.ts"
+import type { Server, Subject } from "../Subject.ts"
+import { unexpected } from "../Unexpected.ts"
+import * as Http from "./http.ts"
+import { transportOf } from "./transportOf.ts"
+
+const start = (port = 0) => (): Effect.Effect<Server, unknown, Scope.Scope> =>
+  Effect.gen(function*() {
+    const context = yield* Layer.build(Layer.fresh(
+      StreamableHttpServer.layerNodeSessionless(LawServer.make(), {
+        ...LawServer.options,
+        limits: Hosted.limits,
+        port,
+        unattended: "500 millis"
+      })
+    ))
+    const bound = yield* Http.portOf(context)
+    return {
+      dial: (_, way) =>
+        Effect.gen(function*() {
+          const { port, relay } = yield* Http.reach(bound, way)
+          const transport = yield* transportOf(
+            StreamableHttpClient.layerNode({
+              url: `http://127.0.0.1:${port}/mcp`,
+              reconnect: { initial: "20 millis", attempts: 3 }
+            })
+          )
+          return {
+            transport,
+            farSide: Effect.fail(unexpected("a server without sessions has no side of one")),
+            ...Http.faultsOf(relay)
+          }
+        }),
+      tables: Effect.succeed({}),
+      again: start(bound)
+    }
+  })
+
+export const sessionless: Subject = {
+  name: "http-sessionless",
+  weight: 10,
+  concurrency: 6,
+  start: start(),
+  asks: false,
+  survives: true,
+  endings: {
+    "client-close": { client: "Requested", server: undefined },
+    leave: { client: "Requested", server: undefined },
+    "cancel-handshake": { client: "Requested", server: undefined },
+    "cancel-call": { client: "Requested", server: undefined },
+    deadline: { client: "Requested", server: undefined },
+    destroy: { client: "Requested", server: undefined },
+    reset: { client: "Requested", server: undefined },
+    "half-close": { client: "Requested", server: undefined },
+    shutdown: { client: "Requested", server: undefined }
+  }
+}

@@ -1,0 +1,83 @@
+/** Stdio: a child process for each session. */
+import type { CloseReason } from "@effect-mcp/protocol"
+import { StdioClient } from "@effect-mcp/transport"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { fileURLToPath } from "node:url"
+import * as PlainChild from "../PlainChild.ts"
+import type { FarSide, Line, Reason, Server, Subject } from "../Subject.ts"
+import { transportOf } from "./transportOf.ts"
+
+const program = fileURLToPath(new URL("../child.ts", import.meta.url))
+
+/** Every reason there is, by its name. */
+const reasons: Readonly<Record<string, Reason>> = Object.fromEntries(
+  ([
+    "Requested",
+    "PeerEnded",
+    "PeerStalled",
+    "RepliesOverflow",
+    "TransportFailed",
+    "HandshakeFailed",
+    "HandshakeTimeout",
+    "Expired"
+  ] as const satisfies ReadonlyArray<CloseReason.CloseReason["_tag"]>).map((reason) => [reason, reason])
+)
+
+/** What a child says of itself on standard error. */
+const hearing = () => {
+  const pid = Deferred.makeUnsafe<number>()
+  const closed = Deferred.makeUnsafe<Reason>()
+  const onLine = (line: string) => {
+    const [word, value = ""] = line.split(" ")
+    const reason = reasons[value]
+    if (word === "pid") Deferred.doneUnsafe(pid, Exit.succeed(Number(value)))
+    if (word === "closed" && reason !== undefined) Deferred.doneUnsafe(closed, Exit.succeed(reason))
+  }
+  const kill = (signal: NodeJS.Signals) =>
+    Effect.flatMap(Deferred.await(pid), (pid) =>
+      Effect.sync(() => {
+        process.kill(pid, signal)
+      }))
+  const farSide: FarSide = { closed: Deferred.await(closed), close: kill("SIGTERM") }
+  return { onLine, kill, farSide: Effect.succeed(farSide) }
+}
+
+const server: Server = {
+  dial: (_, way) =>
+    Effect.gen(function*() {
+      const { farSide, kill, onLine } = hearing()
+      if (way === "relayed") {
+        const { halfClose, transport } = yield* PlainChild.make(program, onLine)
+        return { transport, farSide, halfClose } satisfies Line
+      }
+      const transport = yield* transportOf(
+        StdioClient.layerNode({ command: process.execPath, args: [program], stderr: onLine })
+      )
+      return { transport, farSide, kill: kill("SIGKILL") } satisfies Line
+    }),
+  tables: Effect.succeed({}),
+  again: () => Effect.succeed(server)
+}
+
+export const stdio: Subject = {
+  name: "stdio",
+  weight: 2,
+  concurrency: 3,
+  start: () => Effect.succeed(server),
+  handshakeMillis: 600,
+  answersHalfClosed: true,
+  endings: {
+    "client-close": { client: "Requested", server: "PeerEnded" },
+    "server-close": { client: "PeerEnded", server: "Requested" },
+    leave: { client: "Requested", server: "PeerEnded" },
+    "cancel-handshake": { client: "Requested", server: "PeerEnded" },
+    "cancel-call": { client: "Requested", server: "PeerEnded" },
+    deadline: { client: "Requested", server: "PeerEnded" },
+    // Whoever writes sees that nobody is there, and on a busy machine long before the system says what has become of the child.
+    kill: { client: ["PeerEnded", "TransportFailed"], server: undefined },
+    crash: { client: "PeerEnded", server: undefined },
+    "half-close": { client: "PeerEnded", server: "PeerEnded" }
+  }
+}

@@ -1,0 +1,73 @@
+/** Streamable HTTP with sessions: as they are, and with stores of events and sessions behind them. */
+import { EventStore, SessionStore } from "@effect-mcp/session"
+import { StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as CountingEventStore from "../CountingEventStore.ts"
+import * as CountingSessionStore from "../CountingSessionStore.ts"
+import type { Subject } from "../Subject.ts"
+import * as HostedHttp from "./hostedHttp.ts"
+
+const stores: Effect.Effect<HostedHttp.Stores, never, Scope.Scope> = Effect.gen(function*() {
+  const events = yield* CountingEventStore.make
+  const sessions = yield* CountingSessionStore.make
+  return {
+    layer: Layer.succeedContext(
+      Context.make(EventStore.EventStore, events.service).pipe(
+        Context.add(SessionStore.SessionStore, sessions.service)
+      )
+    ),
+    tables: () => ({ streams: events.open(), remembered: sessions.remembered() })
+  }
+})
+
+const halves: HostedHttp.Halves = {
+  // A request that its client has left behind is not served for much longer.
+  server: (port) => StreamableHttpServer.layerNode({ port, unattended: "500 millis", retry: "20 millis" }),
+  client: (port, ending) =>
+    StreamableHttpClient.layerNode({
+      url: `http://127.0.0.1:${port}/mcp`,
+      // A session whose stream is read is not idle.
+      standalone: ending !== "idle",
+      reconnect: { initial: "20 millis", attempts: 3 }
+    })
+}
+
+// A client hears of the end of its session when it asks for something next.
+const endings = {
+  "client-close": { client: "Requested", server: "PeerEnded" },
+  // Its stream tells the client, which may be about to open another session when it goes.
+  "server-close": { client: "Requested", server: "Requested", terms: "idle" },
+  leave: { client: "Requested", server: "PeerEnded" },
+  // Whoever never heard of its session cannot end it.
+  "cancel-handshake": { client: "Requested", server: "Expired", terms: "idle" },
+  "cancel-call": { client: "Requested", server: "PeerEnded" },
+  deadline: { client: "Requested", server: "PeerEnded" },
+  destroy: { client: "Requested", server: "Expired", terms: "idle" },
+  reset: { client: "Requested", server: "Expired", terms: "idle" },
+  // The connection may be closed right when the client says on it that it goes.
+  "half-close": { client: "Requested", server: ["PeerEnded", "Expired"], terms: "idle" },
+  idle: { client: "Requested", server: "Expired", terms: "idle" },
+  age: { client: "Requested", server: "Expired", terms: "ageing" },
+  shutdown: { client: "Requested", server: "Requested" }
+} as const satisfies Subject["endings"]
+
+export const streamableHttp: Subject = {
+  name: "http",
+  weight: 20,
+  concurrency: 6,
+  start: HostedHttp.start(halves),
+  endings,
+  survives: true
+}
+
+export const streamableHttpStored: Subject = {
+  name: "http-stored",
+  weight: 15,
+  concurrency: 6,
+  start: HostedHttp.start({ ...halves, stores }),
+  endings,
+  survives: true
+}

@@ -1,0 +1,71 @@
+/** Unix sockets. */
+import { SessionHost } from "@effect-mcp/session"
+import { UnixSocketClient, UnixSocketServer } from "@effect-mcp/transport"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import { mkdir, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as Hosted from "../Hosted.ts"
+import * as Relay from "../Relay.ts"
+import type { Server, Subject, Terms } from "../Subject.ts"
+import { faultsOf } from "./http.ts"
+import { transportOf } from "./transportOf.ts"
+
+let directories = 0
+
+/** A directory that nobody else has, and that is not there yet. */
+const freeDirectory = Effect.sync(() => join(tmpdir(), `soak-${process.pid}-${directories++}`))
+
+const directoryAt = (path: string) =>
+  Effect.acquireRelease(
+    Effect.promise(() => mkdir(path, { mode: 0o700 })),
+    () => Effect.promise(() => rm(path, { recursive: true, force: true }))
+  )
+
+const startIn = (directory: string) => (terms: Terms): Effect.Effect<Server, unknown, Scope.Scope> =>
+  Effect.gen(function*() {
+    yield* directoryAt(directory)
+    const path = join(directory, "server")
+    const context = yield* Layer.build(Layer.fresh(
+      UnixSocketServer.layerNode({ path }).pipe(Layer.provideMerge(Hosted.layer(terms)))
+    ))
+    const host = Context.get(context, SessionHost.SessionHost)
+    return {
+      dial: (client, way) =>
+        Effect.gen(function*() {
+          const relayed = join(directory, `${client}.relay`)
+          const relay = way === "direct" ? undefined : yield* Relay.make({ path }, { path: relayed })
+          const transport = yield* transportOf(
+            UnixSocketClient.layerNode({ path: relay === undefined ? path : relayed })
+          )
+          return { transport, farSide: Hosted.farSide(host, client), ...faultsOf(relay) }
+        }),
+      tables: Hosted.tables(host),
+      again: startIn(directory)
+    }
+  })
+
+export const unixSocket: Subject = {
+  name: "unix-socket",
+  weight: 20,
+  concurrency: 6,
+  start: (terms) => Effect.flatMap(freeDirectory, (directory) => startIn(directory)(terms)),
+  answersHalfClosed: true,
+  endings: {
+    "client-close": { client: "Requested", server: "PeerEnded" },
+    "server-close": { client: "PeerEnded", server: "Requested" },
+    leave: { client: "Requested", server: "PeerEnded" },
+    "cancel-handshake": { client: "Requested", server: "PeerEnded" },
+    "cancel-call": { client: "Requested", server: "PeerEnded" },
+    deadline: { client: "Requested", server: "PeerEnded" },
+    // Whoever reads sees an end, and whoever writes that nobody is there.
+    destroy: { client: ["PeerEnded", "TransportFailed"], server: ["PeerEnded", "TransportFailed"] },
+    "half-close": { client: "PeerEnded", server: "PeerEnded" },
+    age: { client: "PeerEnded", server: "Expired", terms: "ageing" },
+    silence: { client: "PeerEnded", server: "HandshakeTimeout", terms: "idle" },
+    shutdown: { client: "PeerEnded", server: "Requested" }
+  }
+}

@@ -1,0 +1,102 @@
+/** The soak itself, in processes of its own: what is left of it is to be seen there and nowhere else. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { execFile } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { subjects } from "../src/subjects.ts"
+
+const program = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+
+interface Report {
+  readonly samples: ReadonlyArray<{ readonly counts: Readonly<Record<string, number>> }>
+  readonly held: Readonly<Record<string, number>>
+  readonly verdict: { readonly complaints: ReadonlyArray<string> }
+}
+
+interface Run {
+  readonly exitCode: number
+  readonly report: Report
+  readonly drawing: string
+  readonly said: string
+}
+
+/** Runs it with these arguments, and reads what it has written. */
+const soak = (...args: ReadonlyArray<string>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "soak-"))),
+    (out) =>
+      Effect.callback<Run>((resume) => {
+        const child = execFile(
+          process.execPath,
+          [
+            "--expose-gc",
+            "--no-flush-bytecode",
+            "--disable-warning=ExperimentalWarning",
+            program,
+            "--out",
+            out,
+            ...args
+          ],
+          (error, said) => {
+            const report: Report = JSON.parse(readFileSync(join(out, "soak.json"), "utf8"))
+            const drawing = readFileSync(join(out, "soak.svg"), "utf8")
+            resume(Effect.succeed({ exitCode: error === null ? 0 : Number(error.code), report, drawing, said }))
+          }
+        )
+        return Effect.sync(() => child.kill())
+      }),
+    (out) => Effect.sync(() => rmSync(out, { recursive: true, force: true }))
+  )
+
+const patience = 60_000
+
+/** The same sessions, with a leak and without. */
+const usual = [
+  "--only",
+  "memory",
+  "--ending",
+  "client-close",
+  "--ending",
+  "leave",
+  "--sessions",
+  "2400",
+  "--rounds",
+  "12"
+]
+
+describe.concurrent("a soak", () => {
+  it.live(
+    "[law 2] leaves nothing of sessions over any transport, whatever their end; both sides see the end that they are to see",
+    () =>
+      Effect.gen(function*() {
+        const { drawing, exitCode, report, said } = yield* soak("--sessions", "200", "--rounds", "1", "--seed", "11")
+        assert.deepStrictEqual(report.verdict.complaints, [], said)
+        assert.strictEqual(exitCode, 0)
+        for (const { endings, name } of subjects) {
+          for (const ending of Object.keys(endings)) assert.isAtLeast(report.held[`${name}: ${ending}`] ?? 0, 1)
+        }
+        const [before, after] = report.samples
+        assert.deepStrictEqual(after?.counts, before?.counts)
+        assert.include(drawing, ">heap used</text>")
+      }),
+    patience
+  )
+
+  it.live("passes where there is no leak", () =>
+    Effect.gen(function*() {
+      const { exitCode, report, said } = yield* soak(...usual)
+      assert.deepStrictEqual(report.verdict.complaints, [], said)
+      assert.strictEqual(exitCode, 0)
+    }), patience)
+
+  it.live("finds a leak of 1 KiB for each session", () =>
+    Effect.gen(function*() {
+      const { exitCode, report } = yield* soak(...usual, "--leak", "1024")
+      assert.strictEqual(exitCode, 1)
+      assert.match(report.verdict.complaints.join("\n"), /^heap used grows by 1\d\d\d\.\d for each session/m)
+      assert.match(report.verdict.complaints.join("\n"), /^objects grows by 1\.\d for each session/m)
+    }), patience)
+})
