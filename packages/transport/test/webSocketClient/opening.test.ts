@@ -1,4 +1,5 @@
 import { Transport, type TransportError } from "@effect-mcp/session"
+import { Census } from "@effect-mcp/testing"
 import { WebSocketClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -11,14 +12,20 @@ import { execFileSync } from "node:child_process"
 import { inspect } from "node:util"
 import { beside, until } from "../fixtures/httpConnection.ts"
 import { fixture } from "../fixtures/process.ts"
+import { openings } from "../support/openings.ts"
+import { tools } from "../support/server.ts"
 import { clients, open, read } from "../support/webSocketClient.ts"
 import * as Frames from "../support/webSocketFrames.ts"
 import { listen, ping, type Reception } from "../support/webSocketPeer.ts"
+import { serve } from "../support/webSocketServer.ts"
 
 const node = WebSocketClient.layerNode
 
 const refusalOf = <A, R>(opening: Effect.Effect<A, TransportError.TransportError, R>) =>
   Effect.map(Effect.flip(opening), ({ reason }) => reason)
+
+/** Lets the event loop go round once. */
+const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
 
 const causeOf = (reason: { readonly _tag: string; readonly cause?: unknown }): string =>
   reason.cause instanceof Error ? reason.cause.message : String(reason.cause)
@@ -132,6 +139,27 @@ for (const [name, layer] of Object.entries(clients)) {
         yield* until(() => server.peers[0]?.head !== undefined && server.peers[0].head !== "")
         yield* Fiber.interrupt(opening)
         yield* until(() => server.peers[0]?.ended === true || server.peers[0]?.gone === true)
+      }))
+
+    it.live("[law 2] leaves nothing, whenever it is interrupted", () =>
+      Effect.gen(function*() {
+        const server = yield* serve(tools({}))
+        const url = `ws://127.0.0.1:${server.port}/mcp`
+        // What is loaded for the first of them would take all the steps.
+        yield* Effect.scoped(open(layer, { url }))
+        const opened = yield* openings
+        const census = Census.make()
+        yield* census.count(Effect.gen(function*() {
+          for (let steps = 0; steps < 60; steps++) {
+            const fiber = yield* beside(
+              Effect.scoped(Effect.andThen(open(layer, { url }), Effect.never))
+            )
+            for (let step = 0; step < steps; step++) yield* turn
+            yield* Fiber.interrupt(fiber)
+          }
+        }))
+        assert.strictEqual(census.living(), 0)
+        yield* until(() => opened.clients() + opened.accepted() === 0)
       }))
   })
 }
