@@ -40,7 +40,9 @@ export interface Options {
  * @since 0.1.0
  */
 export interface NodeOptions extends Options {
-  /** Where to listen. The directory has to be there; the path may have 107 bytes on Linux, 103 elsewhere. */
+  /**
+   * Where to listen. The directory has to be there, and may have 97 bytes on Linux, 93 elsewhere; the whole path may have 107, and 103.
+   */
   readonly path: string
   /** The mode of the socket's file: who may write to it may connect. The default is `0o600`, the user of this process. */
   readonly mode?: number | undefined
@@ -81,6 +83,8 @@ export class ListenFailed extends Data.TaggedError("ListenFailed")<{
  *
  * A connection that is open holds its session: `host.idle` is not for clients that are there, `host.age` is. One for which the host
  * has no room is answered with −32010 under the id of its first message, and closed.
+ *
+ * A client over TCP is asked by its keep-alive whether its machine is still there, since its silence would say nothing.
  *
  * A port of TCP is open to every program of the machine, and through a POST, whose body has lines like any other, to every page in a
  * browser on it. Nothing here asks who speaks, so let only those in who can prove it.

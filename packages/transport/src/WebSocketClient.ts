@@ -51,13 +51,13 @@ export interface NodeOptions extends Options {
     | ((challenge: string | undefined) => Effect.Effect<HeaderValues | undefined>)
     | undefined
   /**
-   * The longest message that is received at all, in bytes; a longer one closes the connection with 1009. The default is four times
-   * `messageLimitBytes`.
+   * The longest message that is received at all, in bytes; a longer one closes the connection with 1009. It is never more than a
+   * string of Node can have (512 MiB). The default is four times `messageLimitBytes`.
    */
   readonly payloadLimitBytes?: number | undefined
   /**
    * How often it is looked whether the server is still there. One that has said nothing since the look before is pinged; one that has
-   * not even answered that by the next is given up, which is so after two to three times as long. `"Infinity"` never looks. The
+   * not even answered that by the next is given up, which is so after two to three times as long. `"Infinity"` never looks; less than a second is taken for one. The
    * default is 15 seconds.
    */
   readonly ping?: Duration.Input | undefined

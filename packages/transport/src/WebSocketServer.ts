@@ -43,7 +43,9 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as HttpAdmission from "./internal/HttpAdmission.ts"
 import * as NodeListener from "./internal/NodeListener.ts"
+import { receivableBytes } from "./internal/receivableBytes.ts"
 import * as WebSocketEndpoint from "./internal/WebSocketEndpoint.ts"
+import * as WebSocketOffer from "./internal/WebSocketOffer.ts"
 
 /**
  * What may be said about a server; everything has a default.
@@ -71,11 +73,11 @@ export interface Options {
   readonly initializeLimitBytes?: number | undefined
   /**
    * How often it is looked whether a client is still there. One that has said nothing since the look before is pinged; one that has
-   * not even answered that by the next is given up, which is so after two to three times as long. `"Infinity"` never looks. Default
+   * not even answered that by the next is given up, which is so after two to three times as long. `"Infinity"` never looks; less than a second is taken for one. Default
    * 15 seconds.
    */
   readonly ping?: Duration.Input | undefined
-  /** How long a client may take to answer a close frame; then its connection is cut off. Default 2 seconds. */
+  /** How long a client may take to answer a close frame, or to take a refusal; then its connection is cut off. Default 2 seconds. */
   readonly closeWithin?: Duration.Input | undefined
 }
 
@@ -121,13 +123,17 @@ export const make = Effect.fnUntraced(function*(
     bodyLimitBytes: 0,
     batchLimit: 0
   })
+  const closeMillis = Duration.toMillis(options.closeWithin ?? "2 seconds")
   const methods = yield* WebSocketEndpoint.make({
     limitBytes: options.messageLimitBytes ?? defaultLimitBytes,
     initializeLimitBytes: options.initializeLimitBytes ?? 64 * 1024,
     pingMillis: Duration.toMillis(options.ping ?? "15 seconds"),
-    closeMillis: Duration.toMillis(options.closeWithin ?? "2 seconds")
+    closeMillis
   })
-  return (request) => admission.admit(methods, request)
+  return (request) => {
+    WebSocketOffer.letGoWithin(request, closeMillis)
+    return admission.admit(methods, request)
+  }
 })
 
 /**
@@ -192,8 +198,8 @@ export interface NodeOptions extends Options {
   /** The path of the endpoint. Default `/mcp`. */
   readonly path?: HttpRouter.PathInput | undefined
   /**
-   * The longest message that is received at all, in bytes; a longer one closes the connection with 1009. Default: four times
-   * `messageLimitBytes`.
+   * The longest message that is received at all, in bytes; a longer one closes the connection with 1009. It is never more than a
+   * string of Node can have (512 MiB). Default: four times `messageLimitBytes`.
    */
   readonly payloadLimitBytes?: number | undefined
 }
@@ -228,7 +234,7 @@ export const layerNode = (
       port: options.port,
       host: options.host,
       websocket: {
-        maxPayload: options.payloadLimitBytes ?? 4 * (options.messageLimitBytes ?? defaultLimitBytes)
+        maxPayload: receivableBytes(options.payloadLimitBytes ?? 4 * (options.messageLimitBytes ?? defaultLimitBytes))
       }
     },
     (cut) => NodeListener.serving(layer(options.path ?? "/mcp", options), cut, Layer.fresh(SessionHost.layerDrain))

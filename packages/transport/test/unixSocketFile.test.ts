@@ -157,6 +157,8 @@ describe.concurrent("the file of a Unix socket", () => {
       assert.match(yield* refusedAt(nowhere), /^could not listen at .*: ENOENT/)
       const long = path.join(directory, "x".repeat(200))
       assert.match(yield* refusedAt(long), /: the path of a socket may have 10[37] bytes$/)
+      const deep = path.join(directory, "x".repeat(98 - directory.length - 1), "s")
+      assert.match(yield* refusedAt(deep), /: the directory of a socket may have 9[37] bytes$/)
       assert.deepStrictEqual(fs.readdirSync(directory), [])
     }))
 

@@ -14,6 +14,7 @@ import { SocketServer } from "effect/socket/SocketServer"
 import * as TestClock from "effect/testing/TestClock"
 import { execFileSync, spawn } from "node:child_process"
 import { fixture, until } from "./fixtures/process.ts"
+import { openings } from "./support/openings.ts"
 import { hostOf, text, tools } from "./support/server.ts"
 import { call, connect, initialize, initialized, join, ping, serve } from "./support/unixServer.ts"
 
@@ -324,10 +325,7 @@ describe.concurrent("who is not let in", () => {
 
 it.live("[law 2] nothing is left of a server and its clients, however they came to their ends", () =>
   Effect.gen(function*() {
-    const handles = () => process.getActiveResourcesInfo().filter((name) => /Pipe|Server/.test(name)).length
-    // What the tests before have let go of takes a moment to go.
-    yield* Effect.sleep("50 millis")
-    const before = handles()
+    const opened = yield* openings
     const census = Census.make()
     yield* census.count(Effect.scoped(Effect.gen(function*() {
       const { handlers, seen } = waiting()
@@ -339,6 +337,8 @@ it.live("[law 2] nothing is left of a server and its clients, however they came 
       for (const client of clients) client.say(call(1, "wait"))
       yield* until(() => seen.begun === 8)
       const silent = yield* connect({ path: server.path })
+      yield* until(() => opened.accepted() === 9)
+      assert.deepStrictEqual([opened.clients(), opened.servers()], [9, 1])
       clients[0]?.socket.destroy()
       clients[1]?.socket.end()
       clients[2]?.socket.pause()
@@ -346,10 +346,9 @@ it.live("[law 2] nothing is left of a server and its clients, however they came 
       // Some come to their ends by the scope of their server.
       yield* server.stop
       yield* silent.over
-      assert.isAbove(handles(), before)
     })))
     yield* until(() => census.living() === 0)
-    yield* until(() => handles() <= before)
+    yield* until(() => opened.all() === 0)
   }))
 
 it.live("over the sockets of any server, such as one of TCP", () =>

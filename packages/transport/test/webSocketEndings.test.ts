@@ -6,6 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as HttpRouter from "effect/http/HttpRouter"
 import { HttpServer } from "effect/http/HttpServer"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -13,6 +14,7 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as http from "node:http"
 import { until } from "./fixtures/process.ts"
+import { openings } from "./support/openings.ts"
 import { hostOf, info, listening, text, tools } from "./support/server.ts"
 import { call, connect, dial, type Peer } from "./support/webSocketPeer.ts"
 
@@ -82,23 +84,11 @@ const start = Effect.fnUntraced(function*(serving: Serving) {
   }
 })
 
-/** How many sockets this process has open. */
-const open = () => process.getActiveResourcesInfo().filter((name) => /^TCP(Socket|Server)Wrap$/.test(name)).length
-
-/** The same, once what others have left is gone. */
-const settled = Effect.gen(function*() {
-  for (let before = -1; before !== open();) {
-    before = open()
-    yield* Effect.sleep("50 millis")
-  }
-  return open()
-})
-
 describe("when a server goes", () => {
   for (const [name, serving] of Object.entries(servers)) {
     it.live(`[law 2] its clients are told, and nothing is left, whatever they do (${name})`, () =>
       Effect.gen(function*() {
-        const before = yield* settled
+        const opened = yield* openings
         const server = yield* start(serving)
         const offer = { path: "/socket" }
         const polite = yield* connect(server, offer)
@@ -125,7 +115,7 @@ describe("when a server goes", () => {
         yield* until(() => peers.every(({ gone }) => gone))
         for (const peer of peers) assert.deepStrictEqual(peer.farewell?.code, 1001)
         yield* until(() => server.census.living() === 0)
-        yield* until(() => open() <= before)
+        yield* until(() => opened.all() === 0)
         assert.deepStrictEqual(server.logs, [])
       }))
 
@@ -133,7 +123,8 @@ describe("when a server goes", () => {
       Effect.gen(function*() {
         const server = yield* start(serving)
         yield* until(() => server.census.living() <= 2)
-        const before = [yield* settled, server.census.living()]
+        const before = server.census.living()
+        const opened = yield* openings
         for (let round = 0; round < 3; round++) {
           const peers = yield* Effect.forEach(Array.from({ length: 20 }), () => connect(server, { path: "/socket" }))
           for (const [index, peer] of peers.entries()) {
@@ -145,9 +136,9 @@ describe("when a server goes", () => {
           yield* until(() => peers.every(({ gone }) => gone))
           yield* Effect.repeat(server.host.health, { until: ({ sessions }) => sessions === 0 })
         }
-        yield* until(() => open() <= (before[0] ?? 0))
+        yield* until(() => opened.all() === 0)
         // What looks after silent clients has nobody to look after at its next look.
-        yield* until(() => server.census.living() <= (before[1] ?? 0) + 1)
+        yield* until(() => server.census.living() <= before + 1)
         yield* server.stop
         assert.strictEqual(server.census.living(), 0)
         assert.deepStrictEqual(server.logs, [])
@@ -238,13 +229,50 @@ describe("in a backend", () => {
       yield* server.stop
       assert.deepStrictEqual(server.logs, [])
     }))
+
+  it.live("[law 2] what goes ends whoever is just being let in", () =>
+    Effect.gen(function*() {
+      let letIn: (() => void) | undefined
+      const hesitating = NodeHttpServer.layerServer(() => http.createServer(), {
+        port: 0,
+        host: "127.0.0.1",
+        websocket: {
+          verifyClient: (_: unknown, done: (isLetIn: boolean) => void) => {
+            letIn = () => done(true)
+          }
+        }
+      })
+      const going = yield* Effect.acquireRelease(Scope.make(), Scope.close)
+      const logs: Array<string> = []
+      const server = yield* start(() =>
+        Layer.effectDiscard(Effect.gen(function*() {
+          const handle = yield* Scope.provide(WebSocketServer.make(), going)
+          const served = HttpRouter.use((all) => all.add("GET", "/socket", handle))
+          return yield* Layer.build(HttpRouter.serve(served, { disableLogger: true, disableListenLog: true }))
+        })).pipe(
+          Layer.provideMerge(hesitating),
+          Layer.provideMerge(hostOf(handlers, {})),
+          Layer.provideMerge(listening(logs))
+        )
+      )
+      const dialling = yield* Effect.forkChild(dial(server, { path: "/socket" }))
+      yield* until(() => letIn !== undefined)
+      yield* Scope.close(going, Exit.void)
+      letIn?.()
+      const peer = yield* Fiber.join(dialling)
+      yield* until(() => peer.farewell !== undefined)
+      assert.strictEqual(peer.farewell?.code, 1001)
+      yield* Effect.repeat(server.host.health, { until: ({ sessions }) => sessions === 0 })
+      yield* server.stop
+      assert.deepStrictEqual(logs, [])
+    }))
 })
 
 describe("a whole session", () => {
   it.live("[law 2] leaves nothing on the client's side", () =>
     Effect.gen(function*() {
       const server = yield* start(alone)
-      const before = yield* settled
+      const opened = yield* openings
       const census = Census.make()
       const url = `ws://127.0.0.1:${server.port}/socket`
       yield* census.count(Effect.scoped(Effect.gen(function*() {
@@ -255,7 +283,7 @@ describe("a whole session", () => {
         assert.deepStrictEqual((yield* client.callTool("add", { a: 1, b: 2 })).content, text("3").content)
       })))
       assert.strictEqual(census.living(), 0)
-      yield* until(() => open() <= before)
+      yield* until(() => opened.all() === 0)
       yield* Effect.repeat(server.host.health, { until: ({ sessions }) => sessions === 0 })
     }))
 })

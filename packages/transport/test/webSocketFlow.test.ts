@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import * as Socket from "effect/socket/Socket"
 import { beside, until } from "./fixtures/httpConnection.ts"
@@ -174,6 +175,20 @@ for (const [name, layer] of Object.entries(layers)) {
         server.peers[0]?.socket.resetAndDestroy()
         assert.strictEqual((yield* Effect.flip(Fiber.join(sending))).reason._tag, "WriteFailed")
         assert.strictEqual((yield* Effect.flip(Fiber.join(running))).reason._tag, "ReadFailed")
+      }))
+
+    it.live("hands over what was sent before it left, and nothing of what it says was not", () =>
+      Effect.gen(function*() {
+        const server = yield* listen()
+        const { leave, send } = yield* opened(server.url)
+        yield* send(JsonRpc.notification("notifications/message", { level: "info", data: "x".repeat(1024 * 1024) }))
+        const waiting = yield* beside(Effect.result(send(notification(2))))
+        assert.isUndefined(waiting.pollUnsafe())
+        yield* leave
+        const taken = yield* Fiber.join(waiting)
+        const [peer] = server.peers
+        yield* until(() => peer?.farewell !== undefined)
+        assert.strictEqual(peer?.messages.length, Result.isSuccess(taken) ? 2 : 1)
       }))
 
     it.live("hands over what was sent before it left", () =>

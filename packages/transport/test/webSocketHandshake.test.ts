@@ -5,6 +5,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import * as net from "node:net"
 import { until } from "./fixtures/process.ts"
 import { text, tools } from "./support/server.ts"
 import * as Frames from "./support/webSocketFrames.ts"
@@ -128,6 +129,50 @@ describe.concurrent("before the upgrade", () => {
       const peer = yield* dial(server)
       assert.strictEqual(peer.status, 503)
       assert.match(peer.problem, /about to go/)
+    }))
+})
+
+/** A client that is refused an upgrade, and keeps its own side of the connection. */
+const stay = Effect.fnUntraced(function*(port: number, path: string) {
+  const socket = yield* Effect.acquireRelease(
+    Effect.sync(() => net.connect({ port, host: "127.0.0.1", allowHalfOpen: true })),
+    (opened) => Effect.sync(() => opened.destroy())
+  )
+  const seen = { said: "", ended: false, gone: false }
+  socket.on("data", (chunk) => {
+    seen.said += chunk.toString("latin1")
+  }).on("end", () => {
+    seen.ended = true
+  }).on("error", () => {
+    seen.gone = true
+  })
+  const headers = [`Host: 127.0.0.1:${port}`, "Connection: Upgrade", "Upgrade: websocket"]
+  socket.write([`GET ${path} HTTP/1.1`, ...headers, "", ""].join("\r\n"))
+  yield* until(() => seen.ended)
+  return { seen, socket }
+})
+
+describe.concurrent("a client that was refused, and stays", () => {
+  for (const [path, status] of [["/mcp", 426], ["/elsewhere", 404]] as const) {
+    it.live(`[law 2] is let go of (${path})`, () =>
+      Effect.gen(function*() {
+        const server = yield* serve(whoami, { webSocket: { closeWithin: "20 millis" } })
+        const { seen, socket } = yield* stay(server.port, path)
+        assert.strictEqual(Number(seen.said.slice("HTTP/1.1 ".length, "HTTP/1.1 426".length)), status)
+        // What is written to a connection that is no more comes back as a reset.
+        while (!seen.gone) {
+          socket.write("still here")
+          yield* Effect.sleep("5 millis")
+        }
+      }))
+  }
+
+  it.live("[law 2] does not keep the server from going, wherever it was refused", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(whoami, { webSocket: { closeWithin: "Infinity" } })
+      assert.match((yield* stay(server.port, "/mcp")).seen.said, /^HTTP\/1\.1 426 /)
+      assert.match((yield* stay(server.port, "/elsewhere")).seen.said, /^HTTP\/1\.1 404 /)
+      yield* server.stop
     }))
 })
 

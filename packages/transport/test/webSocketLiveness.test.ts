@@ -97,6 +97,21 @@ describe("a server", () => {
       yield* until(() => peer.answer("slow") !== undefined)
     }), 30_000)
 
+  for (const ping of [0, Number.NaN, "-1 second"] as const) {
+    it.effect(`does not look all the time where it is told ${ping}`, () =>
+      Effect.gen(function*() {
+        const server = yield* serve(tools({}), { ...patient, webSocket: { ping } })
+        const peer = yield* TestClock.withLive(dial(server))
+        yield* TestClock.adjust("1 second")
+        yield* until(() => peer.of(pings).length === 1)
+        peer.pong()
+        yield* read(peer)
+        yield* TestClock.adjust("1 second")
+        assert.isFalse(peer.gone)
+        assert.deepStrictEqual(reasons(server), [])
+      }))
+  }
+
   it.effect("never looks where it is told so", () =>
     Effect.gen(function*() {
       const server = yield* serve(tools({}), { ...patient, webSocket: { ping: "Infinity" } })

@@ -1,6 +1,7 @@
 import { RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { constants } from "node:buffer"
 import { until } from "./fixtures/process.ts"
 import { text, tools } from "./support/server.ts"
 import * as Frames from "./support/webSocketFrames.ts"
@@ -281,6 +282,15 @@ describe.concurrent("the connection is closed", () => {
         assert.deepStrictEqual(server.logs, [])
       }))
   }
+
+  it.live("with 1009 by what would not fit into a string, though it be said that anything may come", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(echo, { webSocket: { messageLimitBytes: Number.POSITIVE_INFINITY } })
+      const peer = yield* dial(server)
+      peer.write(Frames.announcement(textFrame, constants.MAX_STRING_LENGTH + 1, true))
+      yield* until(() => peer.gone)
+      assert.strictEqual(peer.farewell?.code, 1009)
+    }))
 
   it.live("by none of this of another client's", () =>
     Effect.gen(function*() {

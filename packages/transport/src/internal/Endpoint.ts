@@ -2,10 +2,11 @@ import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import type { Redacted } from "effect/Redacted"
 import type * as Scope from "effect/Scope"
-import * as Semaphore from "effect/Semaphore"
 import * as AnswerBody from "./AnswerBody.ts"
 import { type Answer, type Call, type MakeCall, target } from "./HttpCall.ts"
 import { plainHeaders } from "./plainHeaders.ts"
+import { type Authorize, Proof } from "./Proof.ts"
+import { shownAddress } from "./shownAddress.ts"
 
 type HeaderValues = Readonly<Record<string, string | Redacted<string>>>
 
@@ -15,7 +16,7 @@ export interface Settings {
   /** Run for each call. */
   readonly headers: Effect.Effect<HeaderValues>
   /** Asked for headers that prove who asks. */
-  readonly authorize: ((challenge: string | undefined) => Effect.Effect<HeaderValues | undefined>) | undefined
+  readonly authorize: Authorize | undefined
 }
 
 /** What a call says of the session it belongs to. */
@@ -61,7 +62,12 @@ const unauthenticated = (answer: Answer): TransportError.TransportError =>
 export const make = (call: MakeCall, settings: Settings): Effect.Effect<Endpoint, TransportError.TransportError> =>
   Effect.try({
     try: () => new URL(settings.url),
-    catch: (cause) => TransportError.make({ _tag: "ConnectFailed", target: String(settings.url), cause })
+    catch: () =>
+      TransportError.make({
+        _tag: "ConnectFailed",
+        target: shownAddress(settings.url),
+        cause: new Error("Invalid URL")
+      })
   }).pipe(
     Effect.filterOrFail(
       ({ password, username }) => username === "" && password === "",
@@ -76,21 +82,7 @@ export const make = (call: MakeCall, settings: Settings): Effect.Effect<Endpoint
   )
 
 const known = (call: MakeCall, url: URL, { authorize, headers }: Settings): Endpoint => {
-  let proof: Record<string, string> = {}
-  let proofs = 0
-  const authorizing = Semaphore.makeUnsafe(1)
-
-  /** Gets a new proof, unless another call has got one in the meantime. Whether there is one. */
-  const prove = (ask: NonNullable<Settings["authorize"]>, challenge: string | undefined, since: number) =>
-    Effect.suspend((): Effect.Effect<boolean> => {
-      if (proofs !== since) return Effect.succeed(true)
-      return Effect.map(ask(challenge), (values) => {
-        if (values === undefined) return false
-        proof = plainHeaders(values)
-        proofs++
-        return true
-      })
-    }).pipe(authorizing.withPermits(1))
+  const proof = new Proof(authorize)
 
   const attempt = (
     url: URL,
@@ -104,18 +96,16 @@ const known = (call: MakeCall, url: URL, { authorize, headers }: Settings): Endp
       making(call({
         method,
         url,
-        headers: { ...plainHeaders(values), ...proof, ...memberHeaders(membership), ...own },
+        headers: { ...plainHeaders(values), ...proof.headers, ...memberHeaders(membership), ...own },
         body
       })))
 
   const authorized = Effect.fnUntraced(function*(attempted: Called) {
-    const since = proofs
+    const since = proof.count
     const answer = yield* attempted
     if (answer.status !== 401) return answer
     yield* AnswerBody.discard(answer)
-    if (authorize === undefined || !(yield* prove(authorize, challengeOf(answer), since))) {
-      return yield* unauthenticated(answer)
-    }
+    if (!(yield* proof.renew(challengeOf(answer), since))) return yield* unauthenticated(answer)
     const again = yield* attempted
     return again.status === 401 ? yield* unauthenticated(again) : again
   })

@@ -9,6 +9,9 @@ export interface Heartbeat {
   readonly watch: (pulse: Pulse, onSilence: () => void) => () => void
 }
 
+/** How long it goes without looking at least. Whoever looks all the time does nothing else, and leaves no peer the time to answer. */
+const shortestMillis = 1000
+
 /** What is known of a peer. */
 interface Care {
   readonly pulse: Pulse
@@ -24,8 +27,9 @@ interface Care {
  * look before is pinged, and whoever has not answered by the next one has gone silent. That is so after two to three intervals.
  */
 export const make = Effect.fnUntraced(function*(
-  intervalMillis: number
+  wantedMillis: number
 ): Effect.fn.Return<Heartbeat, never, Scope.Scope> {
+  const intervalMillis = Math.max(wantedMillis, shortestMillis)
   const scope = yield* Effect.scope
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const watched = new Set<Care>()

@@ -2,7 +2,7 @@
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { Socket } from "node:net"
-import { atMost } from "./nativeTime.ts"
+import { atMost, timerMillis } from "./nativeTime.ts"
 
 /** Ends the stream behind what was written, and waits until the system has it, or will not have it any more. */
 const written = (socket: Socket): Effect.Effect<void> =>
@@ -11,8 +11,8 @@ const written = (socket: Socket): Effect.Effect<void> =>
   })
 
 /**
- * Waits until the peer has ended its side, too, or the socket is no more. A socket that is let go while something comes in is reset by the system, and the peer
- * would see that instead of the end, and over TCP not even what was written before.
+ * Waits until the peer has ended its side, too, or the socket is no more. A socket that is let go while something comes in is reset
+ * by the system, and the peer would see that instead of the end, and over TCP not even what was written before.
  */
 const answered = (socket: Socket): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
@@ -49,3 +49,15 @@ export const finished = (
     socket,
     taken.pipe(Effect.andThen(written(socket)), Effect.andThen(atMost(answered(socket), answeredWithin)))
   )
+
+/**
+ * Lets go of a socket this long after its own side has ended. Where Node leaves the two sides to end apart, a peer could keep it for
+ * as long as it likes.
+ */
+export const letGoWithin = (socket: Socket, millis: number): void => {
+  socket.once("finish", () => {
+    if (socket.closed) return
+    const timer = setTimeout(() => socket.destroy(), timerMillis(millis))
+    socket.once("close", () => clearTimeout(timer))
+  })
+}

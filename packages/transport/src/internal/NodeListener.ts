@@ -3,6 +3,8 @@ import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
 import { createServer, type Server } from "node:http"
+import { Socket } from "node:net"
+import * as NodeEnding from "./NodeEnding.ts"
 
 /** How long clients have to take the last that is said to them. */
 const lastWordsMillis = 2000
@@ -33,6 +35,10 @@ export const listening = <A, R>(
 ) =>
   Layer.unwrap(Effect.sync(() => {
     const server = createServer()
+    // The server keeps no such connection in mind: who was refused the upgrade, and stays, would keep it from going.
+    server.on("upgrade", (_, socket) => {
+      if (socket instanceof Socket) NodeEnding.letGoWithin(socket, lastWordsMillis)
+    })
     return Layer.provideMerge(
       serving(layerCut(server)),
       NodeHttpServer.layerServer(() => server, { port, host: host ?? "127.0.0.1", websocket })

@@ -6,6 +6,8 @@ import * as Stream from "effect/Stream"
 import type { IncomingMessage } from "node:http"
 import type * as Net from "node:net"
 import type { Answer } from "./HttpCall.ts"
+import * as NodeEnding from "./NodeEnding.ts"
+import { receivableBytes } from "./receivableBytes.ts"
 import { subprotocol } from "./subprotocol.ts"
 import * as TcpWire from "./TcpWire.ts"
 import type { Dial } from "./WebSocketDial.ts"
@@ -56,12 +58,14 @@ export const make = (options: Options): Dial => (headers) =>
     const begin = (): WebSocket => {
       const webSocket = new WebSocket(url, [subprotocol], {
         headers,
-        maxPayload: payloadLimitBytes,
+        maxPayload: receivableBytes(payloadLimitBytes),
         perMessageDeflate: false
       })
       // Whoever opens it listens; one that is given up may still have something to say.
       webSocket.on("error", () => {})
       webSocket.once("upgrade", (response) => {
+        // Both close frames have been sent by then, or the server's side has ended. `ws` alone would wait for half a minute.
+        NodeEnding.letGoWithin(response.socket, closeMillis)
         opened = { webSocket, tcp: response.socket }
       })
       webSocket.once("unexpected-response", (_request, response) =>
@@ -93,7 +97,7 @@ export const make = (options: Options): Dial => (headers) =>
           return Effect.fail(TransportError.make({ _tag: "ConnectFailed", target, cause }))
         }
         const { tcp, webSocket } = opened
-        return Effect.succeed(TcpWire.make(tcp, { closeMillis, ping: () => webSocket.ping() }))
+        return Effect.succeed(TcpWire.make(tcp, () => webSocket.ping()))
       })
     }
   })

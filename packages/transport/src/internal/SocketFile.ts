@@ -131,6 +131,12 @@ export const make = <A, E, R>(
     if (Buffer.byteLength(resolved) > longestPath) {
       return yield* failed(`the path of a socket may have ${longestPath} bytes`)
     }
+    // It is made one directory deeper than it comes to.
+    const deeper = Buffer.byteLength(path.join(path.dirname(resolved), ".XXXXXX", "s"))
+    if (deeper > longestPath) {
+      const longestDirectory = longestPath - deeper + Buffer.byteLength(path.dirname(resolved))
+      return yield* failed(`the directory of a socket may have ${longestDirectory} bytes`)
+    }
     return yield* Effect.acquireUseRelease(
       Effect.tryPromise({ try: () => fs.mkdtemp(`${path.dirname(resolved)}${path.sep}.`), catch: failed }),
       (directory) =>

@@ -23,6 +23,9 @@ const answeredWithin = "500 millis"
 /** How long it may take to read why. */
 const lastWordsWithin = "2 seconds"
 
+/** How long a client of another machine says nothing before that is asked whether it is still there. */
+const keepAliveMillis = 15_000
+
 /** A session that has been opened, or is about to be. */
 interface Place {
   hosted: SessionHost.Hosted | undefined
@@ -68,6 +71,8 @@ export class SocketSessions {
     const letGo = node === undefined
       ? Effect.ignore(Effect.scoped(socket.reader))
       : Effect.sync(() => node.destroy())
+    // Whoever is connected is held, which one whose machine has gone without a word would be for ever.
+    if (this.#kind === "tcp") node?.setKeepAlive(true, keepAliveMillis)
     const place: Place = { hosted: undefined }
     return this.#host.open(this.#transport(socket, node, place), { kind: this.#kind }).pipe(
       Effect.flatMap((hosted) =>

@@ -8,7 +8,9 @@ import * as BareWebSocketDial from "./BareWebSocketDial.ts"
 import * as Heartbeat from "./Heartbeat.ts"
 import type { Answer } from "./HttpCall.ts"
 import { plainHeaders } from "./plainHeaders.ts"
+import { type Authorize, Proof } from "./Proof.ts"
 import * as Refusal from "./Refusal.ts"
+import { shownAddress } from "./shownAddress.ts"
 import * as WebSocketConnection from "./WebSocketConnection.ts"
 import type { Dial, Dialled } from "./WebSocketDial.ts"
 
@@ -27,7 +29,7 @@ export interface NodeSettings extends Settings {
   readonly payloadLimitBytes: number
   readonly pingMillis: number
   readonly headers: Effect.Effect<HeaderValues>
-  readonly authorize: ((challenge: string | undefined) => Effect.Effect<HeaderValues | undefined>) | undefined
+  readonly authorize: Authorize | undefined
 }
 
 interface Place {
@@ -43,7 +45,8 @@ const placeOf = (given: string | URL): Effect.Effect<Place, TransportError.Trans
       url.protocol = url.protocol.replace(/^http/, "ws")
       return { url, target: `${url.protocol}//${url.host}${url.pathname}` }
     },
-    catch: (cause) => TransportError.make({ _tag: "ConnectFailed", target: String(given), cause })
+    catch: () =>
+      TransportError.make({ _tag: "ConnectFailed", target: shownAddress(given), cause: new Error("Invalid URL") })
   })
 
 const unauthenticated = (answer: Answer): TransportError.TransportError =>
@@ -110,7 +113,7 @@ export const makeBare = (
 /** Over `ws`, which is loaded when the first connection is made. */
 export const makeNode = (settings: NodeSettings): Transport.Transport["Service"] => {
   const { authorize, closeMillis, connectMillis, headers, payloadLimitBytes, pingMillis } = settings
-  let proof: Record<string, string> = {}
+  const proof = new Proof(authorize)
 
   const connect = Effect.gen(function*() {
     const node = yield* Effect.promise(() => import("./NodeWebSocketDial.ts"))
@@ -118,22 +121,19 @@ export const makeNode = (settings: NodeSettings): Transport.Transport["Service"]
     const dial: Dial = node.make({ ...place, connectMillis, closeMillis, payloadLimitBytes })
 
     const attempt: Opening = Effect.gen(function*() {
-      const dialled = yield* dial({ ...plainHeaders(yield* headers), ...proof })
+      const dialled = yield* dial({ ...plainHeaders(yield* headers), ...proof.headers })
       return yield* opened(dialled, place.target, settings, pingMillis)
     })
 
-    const authorized = Effect.fnUntraced(function*(
-      refused: Refused
-    ): Effect.fn.Return<Transport.Connection, TransportError.TransportError | Refused, Scope.Scope> {
+    const since = proof.count
+    return yield* Effect.catchTag(attempt, "Refused", (refused): Opening => {
       const { answer } = refused
-      if (answer.status !== 401) return yield* Effect.fail(refused)
-      const values = authorize === undefined ? undefined : yield* authorize(answer.header("www-authenticate"))
-      if (values === undefined) return yield* unauthenticated(answer)
-      proof = plainHeaders(values)
-      return yield* attempt
+      if (answer.status !== 401) return Effect.fail(refused)
+      return Effect.flatMap(
+        proof.renew(answer.header("www-authenticate"), since),
+        (isNew) => isNew ? attempt : unauthenticated(answer)
+      )
     })
-
-    return yield* Effect.catchTag(attempt, "Refused", authorized)
   })
   return {
     connect: Effect.catchTag(

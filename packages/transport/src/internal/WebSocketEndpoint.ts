@@ -62,7 +62,7 @@ export const make = Effect.fnUntraced(function*(
     tcp: Net.Socket,
     options: Pick<WebSocketConnection.Options, "principal" | "onInbound" | "onClosed">
   ): Effect.fn.Return<Transport.Connection, Socket.SocketError, Scope.Scope> {
-    const wire = TcpWire.make(tcp, { closeMillis, ping: () => void tcp.write(ping) })
+    const wire = TcpWire.make(tcp, () => void tcp.write(ping))
     // However far it has come.
     yield* Effect.addFinalizer(() => Effect.andThen(atMost(wire.gone, closeMillis), Effect.sync(wire.cut)))
     return yield* WebSocketConnection.make(socket, Effect.succeed(wire), {
@@ -95,12 +95,13 @@ export const make = Effect.fnUntraced(function*(
       )
     )
     return host.open({ connect }, { kind: "websocket", principal }).pipe(
-      Effect.map((opened) => {
+      Effect.flatMap((opened) => {
         hosted = opened
         // Whoever is connected need not say anything; whoever is gone is found out by its silence.
         hosted.hold()
         if (!isClosed) sessions.add(hosted)
-        return HttpAnswer.empty(204)
+        // Who goes has closed all that were open, and this one was not yet.
+        return Effect.as(isLeaving ? hosted.close(CloseReason.requested) : Effect.void, HttpAnswer.empty(204))
       }),
       Effect.mapError((error) =>
         error._tag === "HostFull"

@@ -2,9 +2,11 @@ import { toIncomingMessage } from "@effect/platform-node/NodeHttpServerRequest"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import * as Predicate from "effect/Predicate"
 import { IncomingMessage } from "node:http"
 import type { Socket } from "node:net"
 import * as HttpAnswer from "./HttpAnswer.ts"
+import * as NodeEnding from "./NodeEnding.ts"
 import { subprotocol } from "./subprotocol.ts"
 
 const key = /^[+/0-9A-Za-z]{22}==$/
@@ -50,6 +52,17 @@ export const take = (request: HttpServerRequest): Effect.Effect<Socket, HttpServ
   message.headers["sec-websocket-protocol"] = subprotocol
   delete message.headers["sec-websocket-extensions"]
   return Effect.succeed(message.socket)
+}
+
+/**
+ * Lets go of the connection below a request for an upgrade, of any kind and whatever comes of it, this long after it was ended here. The
+ * HTTP server keeps no such connection in mind: a client that was refused could keep it, and the server from going.
+ */
+export const letGoWithin = (request: HttpServerRequest, millis: number): void => {
+  const message: unknown = toIncomingMessage(request)
+  if (message instanceof IncomingMessage && Predicate.hasProperty(message, "upgrade") && message.upgrade === true) {
+    NodeEnding.letGoWithin(message.socket, millis)
+  }
 }
 
 /** What is said where the HTTP server does not see an offer, such as for want of `Connection: upgrade`. */

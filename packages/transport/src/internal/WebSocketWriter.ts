@@ -55,7 +55,7 @@ export class WebSocketWriter {
 
   /** Hands over what was taken, and takes no more, which is what those are told who wait. */
   end(error: TransportError.TransportError): void {
-    this.#flush()
+    this.#write()
     this.#fail(error)
   }
 
@@ -75,6 +75,11 @@ export class WebSocketWriter {
   }
 
   #flush(): void {
+    this.#write()
+    this.#admit()
+  }
+
+  #write(): void {
     const ready = this.#ready
     if (!Arr.isArrayNonEmpty(ready)) return
     this.#ready = []
@@ -88,7 +93,6 @@ export class WebSocketWriter {
     }
     if (ready.length === 1) write()
     else this.#wire.together(write)
-    this.#admit()
   }
 
   /** Lets in who waits, as far as there is room, and has itself called when there is more. */

@@ -8,10 +8,13 @@ import * as Effect from "effect/Effect"
 /** The longest time a timer of Node can wait; beyond it, it would fire at once. */
 const longestMillis = 2_147_483_647
 
+/** This long for a timer of Node. What is infinite is 25 days. */
+export const timerMillis = (duration: Duration.Input): number => Math.min(Duration.toMillis(duration), longestMillis)
+
 /** Waits this long. An infinite duration waits for 25 days. */
 export const delay = (duration: Duration.Input): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
-    const timer = setTimeout(() => resume(Effect.void), Math.min(Duration.toMillis(duration), longestMillis))
+    const timer = setTimeout(() => resume(Effect.void), timerMillis(duration))
     return Effect.sync(() => clearTimeout(timer))
   })
 

@@ -153,6 +153,11 @@ it.live("a URL that is none is told when it is used", () =>
     const peer = yield* serve(() => {})
     const reason = yield* reasonOf(Effect.scoped(connect(peer, { url: "example.com/mcp" })))
     assert.isTrue(reason._tag === "ConnectFailed" && reason.target === "example.com/mcp")
+    const secret = yield* reasonOf(
+      Effect.scoped(connect(peer, { url: "https://user:secret@example.com:port/mcp?token=secret" }))
+    )
+    assert.isTrue(secret._tag === "ConnectFailed" && secret.target === "https://example.com:port/mcp")
+    assert.notInclude(inspect(secret), "secret")
   }))
 
 it.live("[SHS-23] what fails says nothing of the session id, nor of the program's secrets", () =>

@@ -41,6 +41,10 @@ export const encode = (
   ])
 }
 
+/** The beginning of a frame: the announcement of so many bytes, of which none comes. */
+export const announcement = (opcode: number, bytes: number, masked: boolean): Buffer =>
+  Buffer.concat([Buffer.from([0x80 | opcode]), lengthOf(bytes, masked ? 0x80 : 0), masked ? mask : Buffer.alloc(0)])
+
 /** What a close frame carries. */
 export const farewell = (code: number, reason = ""): Buffer => {
   const bytes = Buffer.alloc(2)

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
+import { constants } from "node:buffer"
 import { beside, until } from "../fixtures/httpConnection.ts"
 import { clients, open, read } from "../support/webSocketClient.ts"
 import * as Frames from "../support/webSocketFrames.ts"
@@ -202,6 +203,18 @@ describe("a client on Node", () => {
       assert.strictEqual(peer?.farewell?.code, 1009)
     }))
 
+  it.live("closes with 1009 where a message would not fit into a string, though it be said that anything may come", () =>
+    Effect.gen(function*() {
+      const server = yield* listen()
+      yield* read(
+        yield* open(WebSocketClient.layerNode, { url: server.url, messageLimitBytes: Number.POSITIVE_INFINITY })
+      )
+      const [peer] = server.peers
+      peer?.write(Frames.announcement(Frames.opcodes.text, constants.MAX_STRING_LENGTH + 1, false))
+      yield* until(() => peer?.farewell !== undefined)
+      assert.strictEqual(peer?.farewell?.code, 1009)
+    }))
+
   it.live("closes with 1007 where text is no UTF-8", () =>
     Effect.gen(function*() {
       const server = yield* listen()
@@ -223,3 +236,18 @@ describe("a client on Node", () => {
       assert.strictEqual(peer?.farewell?.code, 1000)
     }))
 })
+
+it.live("a client on Node waits as long as it was told to for a server that does not let go", () =>
+  Effect.gen(function*() {
+    const server = yield* listen()
+    const opened = yield* open(WebSocketClient.layerNode, { url: server.url, closeWithin: "Infinity" })
+    const leaving = yield* Effect.forkChild(opened.leave)
+    const [peer] = server.peers
+    yield* until(() => peer?.farewell !== undefined)
+    peer?.leave(1000)
+    yield* until(() => peer?.ended === true)
+    yield* Effect.sleep("50 millis")
+    assert.isUndefined(leaving.pollUnsafe())
+    peer?.socket.end()
+    yield* Fiber.join(leaving)
+  }))

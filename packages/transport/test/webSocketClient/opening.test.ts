@@ -1,22 +1,31 @@
-import type { TransportError } from "@effect-mcp/session"
+import { Transport, type TransportError } from "@effect-mcp/session"
+import { Census } from "@effect-mcp/testing"
 import { WebSocketClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Socket from "effect/socket/Socket"
 import { execFileSync } from "node:child_process"
+import { inspect } from "node:util"
 import { beside, until } from "../fixtures/httpConnection.ts"
 import { fixture } from "../fixtures/process.ts"
+import { openings } from "../support/openings.ts"
+import { tools } from "../support/server.ts"
 import { clients, open, read } from "../support/webSocketClient.ts"
 import * as Frames from "../support/webSocketFrames.ts"
 import { listen, ping, type Reception } from "../support/webSocketPeer.ts"
+import { serve } from "../support/webSocketServer.ts"
 
 const node = WebSocketClient.layerNode
 
 const refusalOf = <A, R>(opening: Effect.Effect<A, TransportError.TransportError, R>) =>
   Effect.map(Effect.flip(opening), ({ reason }) => reason)
+
+/** Lets the event loop go round once. */
+const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
 
 const causeOf = (reason: { readonly _tag: string; readonly cause?: unknown }): string =>
   reason.cause instanceof Error ? reason.cause.message : String(reason.cause)
@@ -101,6 +110,14 @@ for (const [name, layer] of Object.entries(clients)) {
         }))
     }
 
+    it.live("does not show secrets of an address that is none", () =>
+      Effect.gen(function*() {
+        const url = "wss://user:secret@example.com:port/mcp?token=secret#secret"
+        const reason = yield* refusalOf(open(layer, { url }))
+        assert.strictEqual(reason._tag === "ConnectFailed" ? reason.target : "", "wss://example.com:port/mcp")
+        assert.notInclude(inspect(reason), "secret")
+      }))
+
     it.live("keeps what comes before anybody reads, even with the upgrade", () =>
       Effect.gen(function*() {
         const early = Buffer.concat(
@@ -122,6 +139,27 @@ for (const [name, layer] of Object.entries(clients)) {
         yield* until(() => server.peers[0]?.head !== undefined && server.peers[0].head !== "")
         yield* Fiber.interrupt(opening)
         yield* until(() => server.peers[0]?.ended === true || server.peers[0]?.gone === true)
+      }))
+
+    it.live("[law 2] leaves nothing, whenever it is interrupted", () =>
+      Effect.gen(function*() {
+        const server = yield* serve(tools({}))
+        const url = `ws://127.0.0.1:${server.port}/mcp`
+        // What is loaded for the first of them would take all the steps.
+        yield* Effect.scoped(open(layer, { url }))
+        const opened = yield* openings
+        const census = Census.make()
+        yield* census.count(Effect.gen(function*() {
+          for (let steps = 0; steps < 60; steps++) {
+            const fiber = yield* beside(
+              Effect.scoped(Effect.andThen(open(layer, { url }), Effect.never))
+            )
+            for (let step = 0; step < steps; step++) yield* turn
+            yield* Fiber.interrupt(fiber)
+          }
+        }))
+        assert.strictEqual(census.living(), 0)
+        yield* until(() => opened.clients() + opened.accepted() === 0)
       }))
   })
 }
@@ -184,6 +222,28 @@ describe("a client on Node", () => {
       assert.deepStrictEqual(asked, [challenge])
       assert.strictEqual(server.peers.length, 2)
       yield* opened.leave
+    }))
+
+  it.live("asks for one proof where several connections learn at the same time that it is wanted", () =>
+    Effect.gen(function*() {
+      let asked = 0
+      const server = yield* listen(({ accept, refuse }, peer) => {
+        if (peer.header("authorization") === "Bearer good") accept()
+        else refuse(401, { "WWW-Authenticate": challenge })
+      })
+      const transport = yield* Layer.build(node({
+        url: server.url,
+        closeWithin: "50 millis",
+        authorize: () =>
+          Effect.sync(() => {
+            asked++
+            return { Authorization: "Bearer good" }
+          }).pipe(Effect.delay("50 millis"))
+      }))
+      const { connect } = Context.get(transport, Transport.Transport)
+      yield* Effect.all([connect, connect, connect], { concurrency: "unbounded" })
+      assert.strictEqual(asked, 1)
+      assert.strictEqual(server.peers.length, 6)
     }))
 
   for (

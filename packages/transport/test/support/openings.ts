@@ -1,0 +1,52 @@
+/** What a test opens of Node's sockets: known one by one, since others open and close theirs in the same process. */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { subscribe, unsubscribe } from "node:diagnostics_channel"
+import { Server, Socket } from "node:net"
+
+/** How many are open of those that came to be since. */
+export interface Openings {
+  /** Sockets of clients. */
+  readonly clients: () => number
+  /** Sockets that servers have accepted. */
+  readonly accepted: () => number
+  /** Servers that listen. */
+  readonly servers: () => number
+  /** All of them. */
+  readonly all: () => number
+}
+
+const member = (message: unknown, name: string): unknown =>
+  typeof message === "object" && message !== null ? Reflect.get(message, name) : undefined
+
+const socketsOf = (sockets: Set<Socket>) => (message: unknown) => {
+  const socket = member(message, "socket")
+  if (socket instanceof Socket) sockets.add(socket.once("close", () => sockets.delete(socket)))
+}
+
+const serversOf = (servers: Set<Server>) => (message: unknown) => {
+  const server = member(message, "server")
+  if (server instanceof Server) servers.add(server.once("close", () => servers.delete(server)))
+}
+
+/** Watches from now on until the scope closes. */
+export const openings: Effect.Effect<Openings, never, Scope.Scope> = Effect.gen(function*() {
+  const clients = new Set<Socket>()
+  const accepted = new Set<Socket>()
+  const servers = new Set<Server>()
+  const channels = [
+    ["net.client.socket", socketsOf(clients)],
+    ["net.server.socket", socketsOf(accepted)],
+    ["tracing:net.server.listen:asyncStart", serversOf(servers)]
+  ] as const
+  yield* Effect.acquireRelease(
+    Effect.sync(() => channels.forEach(([name, listener]) => subscribe(name, listener))),
+    () => Effect.sync(() => channels.forEach(([name, listener]) => unsubscribe(name, listener)))
+  )
+  return {
+    clients: () => clients.size,
+    accepted: () => accepted.size,
+    servers: () => servers.size,
+    all: () => clients.size + accepted.size + servers.size
+  }
+})
