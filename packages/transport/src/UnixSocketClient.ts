@@ -52,6 +52,8 @@ const open = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Transport.Connection, TransportError.TransportError, Scope.Scope> {
   const failed = (cause: unknown) =>
     TransportError.make({ _tag: "ConnectFailed", target: options.path, cause: causeBelow(cause) })
+  // Node would connect by TCP.
+  if (options.path === "") return yield* failed(new Error("the path is empty"))
   const node = yield* Effect.acquireRelease(
     Effect.sync(() => Net.connect({ path: options.path }).on("error", unheard)),
     (socket) => Effect.sync(() => socket.destroy())

@@ -77,6 +77,12 @@ describe("connecting", () => {
       }
     }))
 
+  it.live("does not go anywhere else for want of a path", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(Effect.scoped(UnixSocketClient.make({ path: "" }).connect))
+      assert.strictEqual(error.message, "could not connect to : the path is empty")
+    }))
+
   it.live("opens a socket for each session", () =>
     Effect.gen(function*() {
       const server = yield* serve(tools({ greet: Effect.succeed(text("hello")) }))

@@ -3,10 +3,10 @@ import * as Effect from "effect/Effect"
 import type { Redacted } from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as AnswerBody from "./AnswerBody.ts"
-import { type Answer, type Call, type MakeCall, target } from "./HttpCall.ts"
+import { type Answer, type Call, type MakeCall } from "./HttpCall.ts"
 import { plainHeaders } from "./plainHeaders.ts"
 import { type Authorize, Proof } from "./Proof.ts"
-import { shownAddress } from "./shownAddress.ts"
+import * as ServerAddress from "./serverAddress.ts"
 
 type HeaderValues = Readonly<Record<string, string | Redacted<string>>>
 
@@ -58,28 +58,9 @@ const challengeOf = (answer: Answer) => answer.header("www-authenticate")
 const unauthenticated = (answer: Answer): TransportError.TransportError =>
   TransportError.make({ _tag: "Unauthenticated", challenge: challengeOf(answer) })
 
-/** Fails only if the URL is none, or has credentials in it: some clients of HTTP would drop them, others refuse to go there. */
+/** Fails only if the URL is none, or has credentials in it. */
 export const make = (call: MakeCall, settings: Settings): Effect.Effect<Endpoint, TransportError.TransportError> =>
-  Effect.try({
-    try: () => new URL(settings.url),
-    catch: () =>
-      TransportError.make({
-        _tag: "ConnectFailed",
-        target: shownAddress(settings.url),
-        cause: new Error("Invalid URL")
-      })
-  }).pipe(
-    Effect.filterOrFail(
-      ({ password, username }) => username === "" && password === "",
-      (url) =>
-        TransportError.make({
-          _tag: "ConnectFailed",
-          target: target(url),
-          cause: new Error("the credentials in the URL would not be sent; say them in `headers`, as `authorization`")
-        })
-    ),
-    Effect.map((url) => known(call, url, settings))
-  )
+  Effect.map(ServerAddress.parse(settings.url), (url) => known(call, url, settings))
 
 const known = (call: MakeCall, url: URL, { authorize, headers }: Settings): Endpoint => {
   const proof = new Proof(authorize)

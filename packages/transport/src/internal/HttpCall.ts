@@ -10,6 +10,7 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { cameBeforeSending } from "./cameBeforeSending.ts"
+import * as ServerAddress from "./serverAddress.ts"
 
 /** What makes the calls in the end. */
 export type Client = HttpClient.HttpClient
@@ -48,14 +49,11 @@ export type MakeCall = (call: Call) => Effect.Effect<Answer, TransportError.Tran
 const causeOf = ({ reason }: HttpClientError.HttpClientError): unknown =>
   reason.cause ?? new Error(reason.description ?? reason._tag)
 
-/** Where it was sent, without what may be secret. */
-export const target = ({ host, pathname, protocol }: URL): string => `${protocol}//${host}${pathname}`
-
 const explain = (call: Call) => (error: HttpClientError.HttpClientError): TransportError.TransportError => {
   const cause = causeOf(error)
   const { _tag } = error.reason
   return _tag === "InvalidUrlError" || _tag === "EncodeError" || cameBeforeSending(cause)
-    ? TransportError.make({ _tag: "ConnectFailed", target: target(call.url), cause })
+    ? TransportError.make({ _tag: "ConnectFailed", target: ServerAddress.shown(call.url), cause })
     : TransportError.make({ _tag: "ExchangeEnded", cause })
 }
 

@@ -19,6 +19,7 @@ import { delay } from "./nativeTime.ts"
 import * as OutgoingFrame from "./OutgoingFrame.ts"
 import { ownedBy } from "./ownedBy.ts"
 import * as Refusal from "./Refusal.ts"
+import * as ServerAddress from "./serverAddress.ts"
 
 /** What a connection is made of. */
 export interface Settings extends Endpoint.Settings {
@@ -46,7 +47,7 @@ const earlyBytes = 1024 * 1024
 const failed = (url: URL, problem: string, cause?: unknown): TransportError.TransportError =>
   TransportError.make({
     _tag: "ConnectFailed",
-    target: HttpCall.target(url),
+    target: ServerAddress.shown(url),
     cause: new Error(problem, cause === undefined ? undefined : { cause })
   })
 

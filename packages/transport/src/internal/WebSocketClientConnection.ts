@@ -10,7 +10,7 @@ import type { Answer } from "./HttpCall.ts"
 import { plainHeaders } from "./plainHeaders.ts"
 import { type Authorize, Proof } from "./Proof.ts"
 import * as Refusal from "./Refusal.ts"
-import { shownAddress } from "./shownAddress.ts"
+import * as ServerAddress from "./serverAddress.ts"
 import * as WebSocketConnection from "./WebSocketConnection.ts"
 import type { Dial, Dialled } from "./WebSocketDial.ts"
 
@@ -39,14 +39,9 @@ interface Place {
 }
 
 const placeOf = (given: string | URL): Effect.Effect<Place, TransportError.TransportError> =>
-  Effect.try({
-    try: () => {
-      const url = new URL(given)
-      url.protocol = url.protocol.replace(/^http/, "ws")
-      return { url, target: `${url.protocol}//${url.host}${url.pathname}` }
-    },
-    catch: () =>
-      TransportError.make({ _tag: "ConnectFailed", target: shownAddress(given), cause: new Error("Invalid URL") })
+  Effect.map(ServerAddress.parse(given), (url) => {
+    url.protocol = url.protocol.replace(/^http/, "ws")
+    return { url, target: ServerAddress.shown(url) }
   })
 
 const unauthenticated = (answer: Answer): TransportError.TransportError =>

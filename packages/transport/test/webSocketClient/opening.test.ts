@@ -57,6 +57,15 @@ for (const [name, layer] of Object.entries(clients)) {
         assert.strictEqual(peer?.header("sec-websocket-version"), "13")
       }))
 
+    it.live("goes nowhere with credentials in its URL, which are to be said in a header", () =>
+      Effect.gen(function*() {
+        const server = yield* listen()
+        const reason = yield* refusalOf(open(layer, { url: server.url.replace("//", "//ada:secret@") }))
+        assert.deepStrictEqual([reason._tag, causeOf(reason).includes("headers")], ["ConnectFailed", true])
+        assert.notInclude(inspect(reason, { depth: 5 }), "secret")
+        assert.strictEqual(server.peers.length, 0)
+      }))
+
     it.live("takes an address of HTTP for one of WebSocket", () =>
       Effect.gen(function*() {
         const server = yield* listen()
