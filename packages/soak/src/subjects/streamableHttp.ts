@@ -31,6 +31,8 @@ const halves: HostedHttp.Halves = {
       url: `http://127.0.0.1:${port}/mcp`,
       // A session whose stream is read is not idle.
       standalone: ending !== "idle",
+      // However busy the machine is, no session is left because its end came too late.
+      closeWithin: "20 seconds",
       reconnect: { initial: "20 millis", attempts: 3 }
     })
 }
