@@ -105,12 +105,13 @@ const soak = Effect.fnUntraced(function*(
   const tally = Tally.make(leakBytes)
   const gauges: Rest.Gauges = { fibers, tables: tablesOf(servers), tally, startedAt: performance.now() }
   const base = yield* Rest.base(gauges)
-  const samples: Array<Sample> = []
+  // As text, or the samples would be among the objects that they count.
+  const samples: Array<string> = []
   const failures: Array<Failure> = []
   const held: Record<string, number> = {}
   const look = Effect.fnUntraced(function*(round: number) {
     const sample = yield* Rest.sample(gauges, base)
-    samples.push(sample)
+    samples.push(JSON.stringify(sample))
     onSample(sample, round)
   })
 
@@ -146,7 +147,7 @@ const soak = Effect.fnUntraced(function*(
     )
     yield* look(index + 1)
   }
-  return { samples, failures, held }
+  return { samples: samples.map((text): Sample => JSON.parse(text)), failures, held }
 })
 
 /** Runs it, in a census of its own. */
