@@ -6,7 +6,6 @@
  *     node --cpu-prof --cpu-prof-dir=results/profiles src/main.ts --only stdio --rounds 5
  */
 import { spawn } from "node:child_process"
-import { once } from "node:events"
 import * as load from "./load.ts"
 import { alternate, type Contender, type Samples } from "./measure.ts"
 import * as servers from "./servers.ts"
@@ -48,6 +47,9 @@ const start = ({ compiled, name, program }: Server) => {
   const child = spawn(process.execPath, [...options, servers.fromBuild(program)], {
     stdio: ["pipe", "pipe", "inherit"]
   })
+  const exited = new Promise<void>((resolve) => {
+    child.once("exit", () => resolve())
+  })
   const gone = new Promise<never>((_, reject) => {
     child.on("error", reject).on("exit", (code) => reject(new Error(`${name} exited with ${code}`)))
     child.stdin.on("error", reject)
@@ -67,9 +69,8 @@ const start = ({ compiled, name, program }: Server) => {
     gone
   }
   const stop = async (): Promise<void> => {
-    const exit = once(child, "exit")
     child.stdin.end()
-    await exit
+    await exited
   }
   return { wire, stop }
 }

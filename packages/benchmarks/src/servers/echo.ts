@@ -1,17 +1,15 @@
 /** What any server over stdio has to do: lines in, JSON parsed and written, lines out. It knows nothing of MCP. */
-const answer = (line: string): string => {
-  const { id, method, params } = JSON.parse(line)
-  if (id === undefined) return ""
-  const result = method === "tools/call"
-    ? { content: [{ type: "text", text: String(params.arguments.a + params.arguments.b) }] }
-    : { protocolVersion: "2025-11-25", capabilities: {}, serverInfo: { name: "benchmark", version: "1.0.0" } }
-  return `${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`
-}
-
 let rest = ""
-process.stdin.setEncoding("utf8").on("data", (chunk: string) => {
-  const lines = (rest + chunk).split("\n")
+process.stdin.setEncoding("utf8").on("data", (chunk) => {
+  const lines = `${rest}${chunk}`.split("\n")
   rest = lines.pop() ?? ""
-  const answers = lines.map(answer).join("")
+  const answers = lines.map((line) => {
+    const { id, method, params } = JSON.parse(line)
+    if (id === undefined) return ""
+    const result = method === "tools/call"
+      ? { content: [{ type: "text", text: String(params.arguments.a + params.arguments.b) }] }
+      : { protocolVersion: "2025-11-25", capabilities: {}, serverInfo: { name: "benchmark", version: "1.0.0" } }
+    return `${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`
+  }).join("")
   if (answers !== "") process.stdout.write(answers)
 })
