@@ -1,5 +1,6 @@
 /** A load of calls as bare text: what makes it shall cost next to nothing beside what serves it. */
 import { performance } from "node:perf_hooks"
+import { alternate, type Contender, type Samples } from "./measure.ts"
 
 /** What messages go over, both ways. One call of `write` may bring several, each ended by a line feed. */
 export interface Wire {
@@ -15,6 +16,34 @@ const initialize = {
   id: 0,
   method: "initialize",
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "benchmark", version: "1.0.0" } }
+}
+
+/** How many calls are under way at a time. */
+const widths: ReadonlyArray<number> = [1, 64]
+
+/** What the just-in-time compiler takes to come to rest. */
+const warmUpRounds = 5
+
+/** Microseconds per call: how many under way, server, one number per round. */
+export interface Results {
+  readonly [width: string]: { readonly [server: string]: Samples }
+}
+
+/** Calls of servers that run at the same time: what is idle takes nothing. */
+export const compare = async (
+  clients: ReadonlyArray<{ readonly name: string; readonly client: Client }>,
+  { calls, rounds }: { readonly calls: number; readonly rounds: number }
+): Promise<Results> => {
+  const results: { [width: string]: { readonly [server: string]: Samples } } = {}
+  for (const width of widths) {
+    const contenders = clients.map(({ client, name }): Contender => ({
+      name,
+      once: async () => await client.calls(calls, width) * 1000 / calls
+    }))
+    await alternate(contenders, warmUpRounds)
+    results[width] = Object.fromEntries(await alternate(contenders, rounds))
+  }
+  return results
 }
 
 /** A client that has shaken hands. */

@@ -1,3 +1,4 @@
+import type * as load from "./load.ts"
 import { ratio, type Samples, summarize } from "./measure.ts"
 import type * as memory from "./memory.ts"
 import * as startup from "./startup.ts"
@@ -78,7 +79,7 @@ export const ofObserved = (observed: memory.Comparison): string => {
 }
 
 /** A comparison of what serves, for each number of calls that are under way: what a call costs, and how that compares. */
-const widths = (results: stdio.Results, bases: ReadonlyArray<string>, isOurs: (name: string) => boolean): string => {
+const widths = (results: load.Results, bases: ReadonlyArray<string>, isOurs: (name: string) => boolean): string => {
   const columns = Object.keys(results)
   const names = Object.keys(Object.values(results)[0] ?? {})
   const samples = (width: string, name: string): Samples => results[width]?.[name] ?? []
@@ -100,14 +101,14 @@ const widths = (results: stdio.Results, bases: ReadonlyArray<string>, isOurs: (n
 }
 
 /** Calls of servers over stdio. */
-export const ofStdio = (results: stdio.Results): string =>
+export const ofStdio = (results: load.Results): string =>
   [
     "tools/call of stdio servers under a load of bare lines; median (middle half)",
     widths(results, stdio.bases, (name) => name.startsWith("Effect MCP"))
   ].join("\n\n")
 
 /** Calls of servers over WebSocket. */
-export const ofWebSocket = (results: webSocket.Results): string =>
+export const ofWebSocket = (results: load.Results): string =>
   [
     "tools/call of WebSocket servers under a load of bare messages; median (middle half)",
     widths(results, [webSocket.floor], (name) => name.startsWith("Effect MCP"))

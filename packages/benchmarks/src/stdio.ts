@@ -7,7 +7,6 @@
  */
 import { spawn } from "node:child_process"
 import * as load from "./load.ts"
-import { alternate, type Contender, type Samples } from "./measure.ts"
 import * as servers from "./servers.ts"
 
 const compiler = import.meta.resolve("effect/schema/SchemaJITCompiler/enable")
@@ -30,16 +29,8 @@ const all: ReadonlyArray<Server> = [
   { name: "Effect MCP, schemas compiled", program: "ours", compiled: true }
 ]
 
-/** How many calls are under way at a time. */
-export const widths: ReadonlyArray<number> = [1, 64]
-
 /** Which ratios are worth a line. */
 export const bases: ReadonlyArray<string> = ["raw lines of JSON", "official v1", "official v2", "effect/ai"]
-
-/** Microseconds per call: how many under way, server, one number per round. */
-export interface Results {
-  readonly [width: string]: { readonly [server: string]: Samples }
-}
 
 /** A child process whose standard streams carry the messages. */
 const start = ({ compiled, name, program }: Server) => {
@@ -75,14 +66,12 @@ const start = ({ compiled, name, program }: Server) => {
   return { wire, stop }
 }
 
-const warmUpRounds = 5
-
 /** `tools/call` of servers over stdio. All run throughout: what is idle takes nothing. */
 export const measure = async ({ calls, rounds, servers: part }: {
   readonly rounds: number
   readonly calls: number
   readonly servers: string
-}): Promise<Results> => {
+}): Promise<load.Results> => {
   servers.build()
   const taking = all.filter(({ name }) => name.includes(part))
   const running = taking.map((server) => ({ ...server, ...start(server) }))
@@ -90,16 +79,7 @@ export const measure = async ({ calls, rounds, servers: part }: {
     const clients = await Promise.all(
       running.map(async ({ name, wire }) => ({ name, client: await load.connect(wire) }))
     )
-    const results: { [width: string]: { readonly [server: string]: Samples } } = {}
-    for (const width of widths) {
-      const contenders = clients.map(({ client, name }): Contender => ({
-        name,
-        once: async () => await client.calls(calls, width) * 1000 / calls
-      }))
-      await alternate(contenders, warmUpRounds)
-      results[width] = Object.fromEntries(await alternate(contenders, rounds))
-    }
-    return results
+    return await load.compare(clients, { calls, rounds })
   } finally {
     await Promise.all(running.map(({ stop }) => stop()))
   }

@@ -25,6 +25,7 @@ import * as HttpAnswer from "./internal/HttpAnswer.ts"
 import * as HttpSseEndpoints from "./internal/HttpSseEndpoints.ts"
 import { messagesPath } from "./internal/messagesPath.ts"
 import * as NodeListener from "./internal/NodeListener.ts"
+import type * as StreamableHttpServer from "./StreamableHttpServer.ts"
 
 /**
  * Where the two endpoints are (SSE-01). Both may be at the same path.
@@ -45,36 +46,24 @@ export interface Paths {
  * @category options
  * @since 0.1.0
  */
-export interface Options {
+export interface Options extends
+  Pick<
+    StreamableHttpServer.Options,
+    | "allowedHosts"
+    | "allowedOrigins"
+    | "batchLimit"
+    | "bodyLimitBytes"
+    | "initializeLimitBytes"
+    | "keepAlive"
+    | "streamBuffer"
+  >
+{
   /**
    * Where a client shall POST to, as a reference that it resolves against the URL of the stream; the session is added to its query. Say
    * it where a proxy takes something away from the path: `"/notes/messages"`, or, relative to the stream, `"messages"`. Default: the
    * path of messages, behind the prefix of the router, if it has one.
    */
   readonly endpoint?: string | undefined
-  /**
-   * The names that this server may be asked for in `Host`, with or without a port; any other is answered with 403. Default: the
-   * names of this machine where the HTTP server listens on this machine only, any name where it does not.
-   */
-  readonly allowedHosts?: ReadonlyArray<string> | undefined
-  /**
-   * The origins of pages that may use this server, such as `https://app.example.com`, or `"*"` for all; any other is answered with
-   * 403 (SSE-05). Pages of this machine may use a server on it. Default: none besides.
-   */
-  readonly allowedOrigins?: ReadonlyArray<string> | undefined
-  /** How large the body of a POST may be, in bytes; one that is larger is answered with 413. Default 4 MiB. */
-  readonly bodyLimitBytes?: number | undefined
-  /**
-   * How large `initialize` may be, in bytes; one that is larger is answered with 413. What a client says of itself is kept as long as
-   * its session is. Default 64 KiB.
-   */
-  readonly initializeLimitBytes?: number | undefined
-  /** How many messages may come in one batch (2025-03-26); one with more is answered with 400. Default 100. */
-  readonly batchLimit?: number | undefined
-  /** How long a stream is silent at most; then a comment is sent. Default 15 seconds. */
-  readonly keepAlive?: Duration.Input | undefined
-  /** How much may wait for the reader of a stream before the sender waits, in characters. Default 1 Mi. */
-  readonly streamBuffer?: number | undefined
   /**
    * How long a reader may take nothing while something waits for it; then its stream is broken off, and its session ends. Default
    * 20 seconds.
@@ -226,11 +215,7 @@ const layerRedacting = Layer.effect(
  * @category options
  * @since 0.1.0
  */
-export interface NodeOptions extends Options {
-  /** The port to listen on; 0 for any that is free. */
-  readonly port: number
-  /** The address to listen on. Default: this machine only (SSE-06). */
-  readonly host?: string | undefined
+export interface NodeOptions extends Options, Pick<StreamableHttpServer.NodeOptions, "host" | "port"> {
   /** The paths of the endpoints. */
   readonly paths?: Paths | undefined
 }

@@ -46,6 +46,7 @@ import * as NodeListener from "./internal/NodeListener.ts"
 import { receivableBytes } from "./internal/receivableBytes.ts"
 import * as WebSocketEndpoint from "./internal/WebSocketEndpoint.ts"
 import * as WebSocketOffer from "./internal/WebSocketOffer.ts"
+import type * as StreamableHttpServer from "./StreamableHttpServer.ts"
 
 /**
  * What may be said about a server; everything has a default.
@@ -53,17 +54,7 @@ import * as WebSocketOffer from "./internal/WebSocketOffer.ts"
  * @category options
  * @since 0.1.0
  */
-export interface Options {
-  /**
-   * The names that this server may be asked for in `Host`, with or without a port; any other is answered with 403. Default: the
-   * names of this machine where the HTTP server listens on this machine only, any name where it does not.
-   */
-  readonly allowedHosts?: ReadonlyArray<string> | undefined
-  /**
-   * The origins of pages that may use this server, such as `https://app.example.com`, or `"*"` for all; any other is answered with
-   * 403 (HTTP-11, HTTP-12). Pages of this machine may use a server on it. Default: none besides.
-   */
-  readonly allowedOrigins?: ReadonlyArray<string> | undefined
+export interface Options extends Pick<StreamableHttpServer.Options, "allowedHosts" | "allowedOrigins"> {
   /** The longest message to read, in bytes; a longer one is reported, and nothing else happens. Default 4 MiB. */
   readonly messageLimitBytes?: number | undefined
   /**
@@ -190,13 +181,7 @@ export const layer = (
  * @category options
  * @since 0.1.0
  */
-export interface NodeOptions extends Options {
-  /** The port to listen on; 0 for any that is free. */
-  readonly port: number
-  /** The address to listen on. Default: this machine only (HTTP-13). */
-  readonly host?: string | undefined
-  /** The path of the endpoint. Default `/mcp`. */
-  readonly path?: HttpRouter.PathInput | undefined
+export interface NodeOptions extends Options, Pick<StreamableHttpServer.NodeOptions, "host" | "path" | "port"> {
   /**
    * The longest message that is received at all, in bytes; a longer one closes the connection with 1009. It is never more than a
    * string of Node can have (512 MiB). Default: four times `messageLimitBytes`.

@@ -10,8 +10,8 @@ import { createServer } from "node:http"
 import { messagesPath } from "../../src/internal/messagesPath.ts"
 import { until } from "../fixtures/process.ts"
 import { ask, connect } from "../support/client.ts"
-import { connectSse, openSse, serveSse, serveWith } from "../support/httpSse.ts"
-import { text, tools } from "../support/server.ts"
+import { connectSse, openSse, serveSse } from "../support/httpSse.ts"
+import { serveWith, text, tools } from "../support/server.ts"
 
 const handlers = tools({ now: Effect.succeed(text("now")) })
 

@@ -5,8 +5,8 @@ import * as Layer from "effect/Layer"
 import * as Tracer from "effect/Tracer"
 import { reasonOf, request } from "../fixtures/httpConnection.ts"
 import { connect, serveStream } from "../fixtures/ssePeer.ts"
-import { connectSse, serveWith } from "../support/httpSse.ts"
-import { text, tools } from "../support/server.ts"
+import { connectSse } from "../support/httpSse.ts"
+import { serveWith, text, tools } from "../support/server.ts"
 
 /** A tracer, and what its spans say of URLs. */
 const recording = () => {

@@ -1,47 +1,15 @@
 /** A server of HTTP+SSE on a real socket, and a client that speaks it by hand. */
 import type { Revision } from "@effect-mcp/protocol"
-import { type SessionEvent, SessionHost } from "@effect-mcp/session"
 import { HttpSseServer } from "@effect-mcp/transport"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import { HttpServer } from "effect/http/HttpServer"
-import type { ServeError } from "effect/http/HttpServerError"
-import * as Layer from "effect/Layer"
-import * as Scope from "effect/Scope"
+import type * as Scope from "effect/Scope"
 import { until } from "../fixtures/process.ts"
 import { type Answer, type Ask, ask, initialize, listen, type Message } from "./client.ts"
-import { hostOf, listening, type Served, type ServerHandlers, type Settings, surroundings } from "./server.ts"
+import { type ServerHandlers, serveWith, type Settings } from "./server.ts"
 
 export interface SseSettings extends Omit<Settings, "http"> {
   readonly sse?: Omit<HttpSseServer.NodeOptions, "port">
 }
-
-/** Serves with this listener until the scope closes, or until it is stopped. */
-export const serveWith = Effect.fnUntraced(function*(
-  listener: Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost>,
-  handlers: ServerHandlers,
-  settings: SseSettings = {}
-): Effect.fn.Return<Served, never, Scope.Scope> {
-  const events: Array<SessionEvent.SessionEvent> = []
-  const logs: Array<string> = []
-  const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
-  const layer = listener.pipe(
-    Layer.provideMerge(hostOf(handlers, settings, events)),
-    Layer.provideMerge(surroundings(settings)),
-    Layer.provideMerge(listening(logs))
-  )
-  const context = yield* Effect.orDie(Layer.buildWithScope(Layer.fresh(layer), scope))
-  const { address } = Context.get(context, HttpServer)
-  if (address._tag === "UnixPathAddress") return yield* Effect.die(new Error("no port"))
-  return {
-    port: address.port,
-    host: Context.get(context, SessionHost.SessionHost),
-    events,
-    logs,
-    stop: Scope.close(scope, Exit.void)
-  }
-})
 
 /** Serves at the usual paths, on this machine. */
 export const serveSse = (handlers: ServerHandlers, settings: SseSettings = {}) =>

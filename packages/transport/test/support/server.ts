@@ -16,6 +16,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { HttpServer } from "effect/http/HttpServer"
+import type { ServeError } from "effect/http/HttpServerError"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Scope from "effect/Scope"
@@ -93,15 +94,16 @@ export const listening = (logs: Array<string>): Layer.Layer<never> =>
     })
   ])
 
-/** Serves until the scope closes, or until it is stopped. */
-export const serve = Effect.fnUntraced(function*(
+/** Serves with this listener until the scope closes, or until it is stopped. */
+export const serveWith = Effect.fnUntraced(function*(
+  listener: Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost>,
   handlers: ServerHandlers,
-  settings: Settings = {}
+  settings: Omit<Settings, "http"> = {}
 ): Effect.fn.Return<Served, never, Scope.Scope> {
   const events: Array<SessionEvent.SessionEvent> = []
   const logs: Array<string> = []
   const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
-  const layer = StreamableHttpServer.layerNode({ port: 0, ...settings.http }).pipe(
+  const layer = listener.pipe(
     Layer.provideMerge(hostOf(handlers, settings, events)),
     Layer.provideMerge(surroundings(settings)),
     Layer.provideMerge(listening(logs))
@@ -117,3 +119,7 @@ export const serve = Effect.fnUntraced(function*(
     stop: Scope.close(scope, Exit.void)
   }
 })
+
+/** Serves over Streamable HTTP. */
+export const serve = (handlers: ServerHandlers, settings: Settings = {}) =>
+  serveWith(StreamableHttpServer.layerNode({ port: 0, ...settings.http }), handlers, settings)
