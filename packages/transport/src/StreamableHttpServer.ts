@@ -53,7 +53,8 @@ export interface Options {
   readonly allowedHosts?: ReadonlyArray<string> | undefined
   /**
    * The origins of pages that may use this server, such as `https://app.example.com`, or `"*"` for all; any other is answered with
-   * 403 (HTTP-11, HTTP-12). Pages of this machine may use a server on it. Default: none besides.
+   * 403 (HTTP-11, HTTP-12), and so is what a browser asks for without an origin on behalf of another page, such as a picture. Pages of
+   * this machine may use a server on it. Default: none besides.
    */
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
   /** How large the body of a request may be, in bytes; one that is larger is answered with 413. Default 4 MiB. */

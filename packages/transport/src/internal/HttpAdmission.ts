@@ -171,7 +171,7 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
     const { host, origin } = headers
     // Web standards and HTTP/2 know it by the URL alone.
     const name = host ?? HttpScreening.hostIn(request.originalUrl)
-    const problem = screening.problem(name, origin)
+    const problem = screening.problem(name, origin, headers["sec-fetch-site"])
     if (problem !== undefined) return Effect.succeed(HttpAnswer.refusal(403, problem))
     const allowed = () => Array.from(methods.keys()).join(", ")
     const serve: Serve = methods.get(method) ??

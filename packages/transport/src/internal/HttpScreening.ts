@@ -17,6 +17,9 @@ export interface Options {
 
 const loopbackNames: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"])
 
+/** What `Sec-Fetch-Site` says of a page of another origin. */
+const foreignSites: ReadonlySet<string> = new Set(["cross-site", "same-site"])
+
 /** The name in `name:port`; an address of IPv6 stands in brackets. */
 const nameOf = (host: string): string => host.replace(/:\d*$/, "").toLowerCase()
 
@@ -48,10 +51,16 @@ export const make = ({ allowedHosts, allowedOrigins, loopback }: Options) => {
   }
 
   return {
-    /** What is wrong with where a request comes from or goes to, if anything. */
-    problem: (host: string = "", origin: string | undefined): string | undefined => {
+    /**
+     * What is wrong with where a request comes from or goes to, if anything. Not each request of a page has an origin, a picture's has
+     * none; but browsers say of all whether they are of the same site.
+     */
+    problem: (host: string = "", origin: string | undefined, site: string | undefined): string | undefined => {
       if (!isHost(host)) {
         return host === "" ? "The header Host is missing" : `The host ${JSON.stringify(host)} is not served here`
+      }
+      if (origin === undefined && site !== undefined && foreignSites.has(site) && !origins.has("*")) {
+        return "A page of another origin is not allowed"
       }
       return origin === undefined || isOrigin(origin, host)
         ? undefined

@@ -32,6 +32,8 @@ describe.concurrent("who comes near a server of HTTP+SSE", () => {
   const foreign: ReadonlyArray<readonly [string, Ask["headers"]]> = [
     ["another page", { origin: "https://evil.example" }],
     ["a page without an origin", { origin: "null" }],
+    ["a picture in another page", { "sec-fetch-site": "cross-site", accept: "image/*,*/*" }],
+    ["a picture in a page of another port", { "sec-fetch-site": "same-site", accept: "image/*,*/*" }],
     ["a name that was made to point here", { host: "evil.example" }]
   ]
   for (const [name, headers] of foreign) {
@@ -46,6 +48,14 @@ describe.concurrent("who comes near a server of HTTP+SSE", () => {
         assert.lengthOf(client.messages, 0)
       }))
   }
+
+  it.live("[SSE-05] a browser by itself does, and a page of the same origin", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSse(handlers)
+      for (const site of ["none", "same-origin"]) {
+        assert.strictEqual((yield* openSse(server, { headers: { "sec-fetch-site": site } })).stream.status, 200)
+      }
+    }))
 
   it.live("[SSE-05] an allowed page does, and its browser is told so", () =>
     Effect.gen(function*() {
