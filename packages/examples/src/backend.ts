@@ -4,7 +4,7 @@
  * ```sh
  * node packages/examples/src/backend.ts 3000
  * curl http://127.0.0.1:3000/health
- * curl -H 'authorization: Bearer ada' http://127.0.0.1:3000/sessions
+ * curl http://127.0.0.1:3000/sessions
  * ```
  *
  * The endpoint is `/mcp`, for clients of 2024 `/sse`, and over WebSocket `/mcp/socket`; each wants a bearer token: the one of `ada`, or of
@@ -67,7 +67,7 @@ const health = HttpRouter.use((router) =>
   )
 )
 
-/** Whose sessions there are, and in which revision. */
+/** Whose sessions there are, and in which revision. Anybody may ask; a real backend would look at who does. */
 const sessions = HttpRouter.use((router) =>
   Effect.flatMap(SessionHost.SessionHost, (host) =>
     router.add(

@@ -25,6 +25,9 @@ const waitingBytes = 64 * 1024 * 1024
 /** What a message costs beside its own bytes, about. */
 const messageBytes = 256
 
+/** How long what was cancelled may still be on its way. Given up earlier, it might come after its own cancellation. */
+const letGoAfter = "1 second"
+
 /** How long there is for what is still to be said when one end has gone. */
 const finishWithin = "10 seconds"
 
@@ -91,6 +94,7 @@ export const join = Effect.fnUntraced(function*(
   const clientLost = yield* Deferred.make<never, TransportError.TransportError>()
   const serverLost = yield* Deferred.make<never, TransportError.TransportError>()
   let answered: (() => void) | undefined
+  let opened: (() => void) | undefined
 
   const unsent = (lost: typeof serverLost) => (error: TransportError.TransportError): Effect.Effect<void> =>
     error.reason._tag === "WriteFailed" || error.reason._tag === "PeerEnded"
@@ -126,6 +130,7 @@ export const join = Effect.fnUntraced(function*(
       }
     }
     say({ message: response, via: asked.origin, last: true }, bytes)
+    if (asked.method === "initialize") opened?.()
     if (under.size === 0) answered?.()
   }
 
@@ -160,16 +165,24 @@ export const join = Effect.fnUntraced(function*(
       const carrier = yield* Effect.forkScoped(carried, { startImmediately: true })
       const asked = under.get(id)
       if (asked !== undefined) asked.carrier = carrier
+      if (message.method === "initialize") yield* answeredTo(id)
       return
     }
     const cancelled = "method" in message && message.method === "notifications/cancelled"
       ? forget(message.params)
       : undefined
     yield* Effect.catch(back.send({ message, via: undefined, last: false }), unsent(serverLost))
-    if (cancelled !== undefined) yield* Fiber.interrupt(cancelled)
+    if (cancelled !== undefined) yield* Effect.forkScoped(Effect.delay(Fiber.interrupt(cancelled), letGoAfter))
   })
 
-  /** A request that was cancelled is answered by nobody. What carries it can be given up once the server knows. */
+  /** A client over one stream may go on behind `initialize` at once; over a stream per request, its answer names the session to go on in. */
+  const answeredTo = (id: JsonRpc.Request["id"]): Effect.Effect<void> =>
+    Effect.callback<void>((resume) => {
+      if (!under.has(id)) return resume(Effect.void)
+      opened = () => resume(Effect.void)
+    })
+
+  /** A request that was cancelled is answered by nobody, and not every server lets go of what carries it. */
   const forget = (params: unknown): Fiber.Fiber<void> | undefined => {
     const id = Option.getOrUndefined(cancelledIn(params))?.requestId
     const asked = id === undefined ? undefined : under.get(id)

@@ -8,6 +8,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
+import { pathToFileURL } from "node:url"
 import * as Tools from "./tools.ts"
 
 /** Where to listen, by transport: a port of this machine, of which 0 is any that is free, or a path. */
@@ -41,7 +42,7 @@ export const layer = ({ http, sse, unix, ws }: Places, announce: Announce) =>
       : announced(WebSocketServer.layerNode({ port: ws }), announce, (port) => `ws://127.0.0.1:${port}/mcp`),
     unix === undefined
       ? Layer.empty
-      : Layer.tap(UnixSocketServer.layerNode({ path: unix }), () => announce(`unix:${unix}`))
+      : Layer.tap(UnixSocketServer.layerNode({ path: unix }), () => announce(`unix:${pathToFileURL(unix).pathname}`))
   ).pipe(
     Layer.provide(SessionHost.layer(Tools.handlers, Tools.options)),
     // A client that loses its connection comes back for what it has missed, where its transport knows how.

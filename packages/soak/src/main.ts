@@ -36,7 +36,11 @@ const onFailure = ({ client, ending, problem, subject }: Soak.Failure): void => 
   console.log(`${subject}, ${ending} (${client}): ${problem}`)
 }
 
-console.log(`about ${sessions} sessions over ${subjects.map(({ name }) => name).join(", ")}; seed ${seed}`)
+console.log(
+  `about ${sessions} sessions, and one that comes to each end besides, over ${
+    subjects.map(({ name }) => name).join(", ")
+  }; seed ${seed}`
+)
 
 const plan = Plan.make({ subjects, sessions, rounds, seed, ...endings === undefined ? {} : { only: endings } })
 const outcome = await Effect.runPromise(Soak.run({ subjects, plan, leakBytes, onFailure, onSample: progress }))
@@ -61,5 +65,8 @@ writeFileSync(path.join(out, "soak.svg"), chart(outcome.samples, verdict))
 
 console.log(`\n${table(verdict)}\n`)
 for (const complaint of verdict.complaints) console.log(complaint)
+if (!verdict.isGrowthJudged) {
+  console.log("whether anything grows cannot be told from so few rounds: it takes 7, or more")
+}
 console.log(`${verdict.complaints.length === 0 ? "nothing is left" : "NOT as it should be"}; see ${out}`)
 if (verdict.complaints.length > 0) process.exitCode = 1

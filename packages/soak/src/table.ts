@@ -12,7 +12,13 @@ export const table = ({ judged, warmUp }: Verdict): string => {
     Words.amount(quantity, values.at(-1) ?? 0),
     Words.slope(quantity, trend.slope),
     `${Words.slope(quantity, trend.low)} and ${Words.slope(quantity, trend.high)}`,
-    kind === "shown" ? "not judged" : isGood ? "good" : kind === "count" ? "NOT AS BEFORE" : "GROWS"
+    kind === "shown" || (kind === "level" && !Number.isFinite(trend.low))
+      ? "not judged"
+      : isGood
+      ? "good"
+      : kind === "count"
+      ? "NOT AS BEFORE"
+      : "GROWS"
   ])
   const widths = heads.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)))
   const line = (cells: ReadonlyArray<string>) =>

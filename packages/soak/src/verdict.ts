@@ -20,6 +20,8 @@ export interface Verdict {
   /** How many samples belong to the warm-up. */
   readonly warmUp: number
   readonly judged: ReadonlyArray<Judged>
+  /** Whether there were samples enough to tell what grows from what only goes up and down. */
+  readonly isGrowthJudged: boolean
   /** What is wrong, in words; nothing where all is well. */
   readonly complaints: ReadonlyArray<string>
 }
@@ -92,5 +94,6 @@ export const judge = ({ failures, samples, warnings }: Pick<Outcome, "failures" 
     ),
     ...warnings.slice(0, toldFailures).map((warning) => `logged: ${warning}`)
   ]
-  return { warmUp, judged: [...levels, ...counts, ...shown], complaints }
+  const isGrowthJudged = levels.every(({ trend }) => Number.isFinite(trend.low))
+  return { warmUp, judged: [...levels, ...counts, ...shown], isGrowthJudged, complaints }
 }

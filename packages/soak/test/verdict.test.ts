@@ -46,6 +46,13 @@ describe("a verdict", () => {
     assert.match(verdictOn(samples).complaints.join(), /^objects grows by 1\.0 for each session/)
   })
 
+  it("does not judge growth by fewer samples than that takes", () => {
+    const few = verdictOn(samplesOf((sessions) => mebibyte * sessions).slice(0, 5))
+    assert.deepStrictEqual([few.isGrowthJudged, few.complaints], [false, []])
+    assert.match(table(few).split("\n")[2] ?? "", /not judged +\|$/)
+    assert.isTrue(verdictOn(samplesOf(quiet(Dice.make(1)))).isGrowthJudged)
+  })
+
   it("does not take a heap that falls, or rises once, for one that leaks", () => {
     const heap = quiet(Dice.make(1))
     assert.deepStrictEqual(verdictOn(samplesOf((sessions) => heap(sessions) - 300 * sessions)).complaints, [])

@@ -93,7 +93,7 @@ const quoted = (text: string): string => text.replaceAll(/[^\x20\x21\x23-\x5b\x5
  *
  * export const tokens = Authentication.layerBearer({
  *   realm: "notes",
- *   verify: (token) => Effect.succeed(Redacted.value(token) === "ada's secret" ? { id: "ada" } : undefined)
+ *   verify: (token) => Effect.succeed(Redacted.value(token) === "adas-secret" ? { id: "ada" } : undefined)
  * })
  * ```
  *

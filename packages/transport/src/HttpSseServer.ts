@@ -159,7 +159,7 @@ export const make = Effect.fnUntraced(function*(
  *
  * The URL that a client POSTs to names its session, in the query, as `sessionId`. Whoever knows it can act for the client, where no
  * `Authentication` says who asks. Where requests are traced or logged, keep it out: for the spans of Effect, provide
- * `UrlParams.CurrentRedactedNames` to the backend, as {@link layerNode} does.
+ * `UrlParams.CurrentRedactedNames` to the backend, as {@link layerNode} does, and as `backend.ts` of the examples shows.
  *
  * @example
  * ```ts

@@ -102,7 +102,7 @@ export class ListenFailed extends Data.TaggedError("ListenFailed")<{
  *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
  * }, { info: { name: "example", version: "1.0.0" } })
  *
- * // For clients whose certificates this authority has signed.
+ * // For clients whose certificates this authority has signed. What they connect with is a transport of their own.
  * export const overTls = (identity: { readonly key: string; readonly cert: string; readonly ca: string }) =>
  *   SessionHost.layerDrain.pipe(
  *     Layer.provideMerge(UnixSocketServer.layer()),

@@ -150,11 +150,12 @@ describe.concurrent("the file of a Unix socket", () => {
       assert.deepStrictEqual(fs.readdirSync(directory).toSorted(), ["elsewhere", "inner", "notes"])
     }))
 
-  it.live("says what the system says where it cannot be made", () =>
+  it.live("says what is wrong where it cannot be made", () =>
     Effect.gen(function*() {
       const directory = yield* temporaryDirectory
       const nowhere = path.join(directory, "nowhere", "s")
-      assert.match(yield* refusedAt(nowhere), /^could not listen at .*: ENOENT/)
+      assert.match(yield* refusedAt(nowhere), /^could not listen at .*: its directory is not there$/)
+      assert.match(yield* refusedAt(""), /: the path is empty$/)
       const long = path.join(directory, "x".repeat(200))
       assert.match(yield* refusedAt(long), /: the path of a socket may have 10[37] bytes$/)
       const deep = path.join(directory, "x".repeat(98 - directory.length - 1), "s")

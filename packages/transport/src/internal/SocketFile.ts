@@ -127,6 +127,7 @@ export const make = <A, E, R>(
   listen: (at: string) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | SocketFileError, R | Scope.Scope> =>
   Effect.gen(function*() {
+    if (file === "") return yield* failed("the path is empty")
     const resolved = path.resolve(file)
     if (Buffer.byteLength(resolved) > longestPath) {
       return yield* failed(`the path of a socket may have ${longestPath} bytes`)
@@ -138,7 +139,10 @@ export const make = <A, E, R>(
       return yield* failed(`the directory of a socket may have ${longestDirectory} bytes`)
     }
     return yield* Effect.acquireUseRelease(
-      Effect.tryPromise({ try: () => fs.mkdtemp(`${path.dirname(resolved)}${path.sep}.`), catch: failed }),
+      Effect.tryPromise({
+        try: () => fs.mkdtemp(`${path.dirname(resolved)}${path.sep}.`),
+        catch: (error) => failed(codeOf(error) === "ENOENT" ? "its directory is not there" : error)
+      }),
       (directory) =>
         Effect.gen(function*() {
           const made = path.join(directory, "s")
