@@ -25,7 +25,11 @@ const waitingBytes = 64 * 1024 * 1024
 /** What a message costs beside its own bytes, about. */
 const messageBytes = 256
 
-/** How long what was cancelled may still be on its way. Given up earlier, it might come after its own cancellation. */
+/**
+ * How long a request may be on its way that has a stream of its own. What cancels it waits so long, or it might come first, and be lost;
+ * and what carries it is not given up before.
+ */
+const overtakenWithin = "500 millis"
 const letGoAfter = "1 second"
 
 /** How long there is for what is still to be said when one end has gone. */
@@ -171,8 +175,11 @@ export const join = Effect.fnUntraced(function*(
     const cancelled = "method" in message && message.method === "notifications/cancelled"
       ? forget(message.params)
       : undefined
-    yield* Effect.catch(back.send({ message, via: undefined, last: false }), unsent(serverLost))
-    if (cancelled !== undefined) yield* Effect.forkScoped(Effect.delay(Fiber.interrupt(cancelled), letGoAfter))
+    const sent = Effect.catch(back.send({ message, via: undefined, last: false }), unsent(serverLost))
+    if (cancelled === undefined) return yield* sent
+    yield* Effect.forkScoped(
+      Effect.andThen(Effect.delay(sent, overtakenWithin), Effect.delay(Fiber.interrupt(cancelled), letGoAfter))
+    )
   })
 
   /** A client over one stream may go on behind `initialize` at once; over a stream per request, its answer names the session to go on in. */
