@@ -6,13 +6,12 @@ import { WebSocketServer as ListeningServer } from "@effect/platform-node/NodeWS
 import { assert, describe, it } from "@effect/vitest"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { WebSocketClientTransport } from "@modelcontextprotocol/sdk/client/websocket.js"
-import { Server } from "@modelcontextprotocol/sdk/server/index.js"
+import type { Server } from "@modelcontextprotocol/sdk/server/index.js"
 import {
   CallToolRequestSchema,
   CreateMessageRequestSchema,
   ElicitRequestSchema,
-  ListRootsRequestSchema,
-  ListToolsRequestSchema
+  ListRootsRequestSchema
 } from "@modelcontextprotocol/sdk/types.js"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -20,7 +19,7 @@ import * as Fiber from "effect/Fiber"
 import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Child from "./fixtures/child.ts"
-import * as Tools from "./fixtures/tools.ts"
+import * as Official from "./fixtures/officialServerV1.ts"
 import { WebSocketTransportV1 } from "./fixtures/webSocketTransportV1.ts"
 
 const info = { name: "ours", version: "1.0.0" }
@@ -179,13 +178,9 @@ const official = Effect.acquireRelease(
         resume(Effect.succeed({ url: `ws://127.0.0.1:${port}`, servers, listener }))
       })
       listener.on("connection", (socket) => {
-        const server = new Server(
-          { name: "official-v1", version: "1.0.0" },
-          { capabilities: { tools: {}, logging: {} }, instructions: "Be kind." }
-        )
-        server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: Tools.tools }))
-        server.setRequestHandler(CallToolRequestSchema, async ({ params }, { _meta, sendNotification, signal }) => {
-          if (params.name === "think") {
+        const server = Official.make()
+        server.setRequestHandler(CallToolRequestSchema, async (request, extra) => {
+          if (request.params.name === "think") {
             const { content } = await server.createMessage({
               messages: [{ role: "user", content: { type: "text", text: "6 × 7?" } }],
               maxTokens: 10
@@ -196,18 +191,7 @@ const official = Effect.acquireRelease(
             })
             return { content: [{ type: "text", text: JSON.stringify([content, action]) }] }
           }
-          return Tools.run({
-            name: params.name,
-            input: params.arguments ?? {},
-            signal,
-            progress: async (progress, total) => {
-              const progressToken = _meta?.progressToken
-              if (progressToken === undefined) return
-              await sendNotification({ method: "notifications/progress", params: { progressToken, progress, total } })
-            },
-            log: (data) => sendNotification({ method: "notifications/message", params: { level: "info", data } }),
-            refuse: (_code, message) => new Error(message)
-          })
+          return await Official.run(request, extra)
         })
         servers.push(server)
         void server.connect(new WebSocketTransportV1(socket))

@@ -1,6 +1,7 @@
 /** HTTP+SSE, and the client that falls back to it. */
 import { HttpFallbackClient, HttpSseClient, HttpSseServer } from "@effect-mcp/transport"
 import type { Subject } from "../Subject.ts"
+import { chosenEndings } from "./chosenEndings.ts"
 import * as HostedHttp from "./hostedHttp.ts"
 
 const server: HostedHttp.Halves["server"] = (port) => HttpSseServer.layerNode({ port })
@@ -8,12 +9,7 @@ const server: HostedHttp.Halves["server"] = (port) => HttpSseServer.layerNode({ 
 const urlOf = (port: number): string => `http://127.0.0.1:${port}/sse`
 
 const endings = {
-  "client-close": { client: "Requested", server: "PeerEnded" },
-  "server-close": { client: "PeerEnded", server: "Requested" },
-  leave: { client: "Requested", server: "PeerEnded" },
-  "cancel-handshake": { client: "Requested", server: "PeerEnded" },
-  "cancel-call": { client: "Requested", server: "PeerEnded" },
-  deadline: { client: "Requested", server: "PeerEnded" },
+  ...chosenEndings,
   destroy: { client: "TransportFailed", server: "PeerEnded" },
   reset: { client: "TransportFailed", server: "PeerEnded" },
   "half-close": { client: "TransportFailed", server: "PeerEnded" },

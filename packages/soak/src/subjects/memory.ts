@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Hosted from "../Hosted.ts"
 import type { Server, Subject, Terms } from "../Subject.ts"
+import { chosenEndings } from "./chosenEndings.ts"
 
 const start =
   (pair: Effect.Effect<MemoryTransport.Pair>) => (terms: Terms): Effect.Effect<Server, unknown, Scope.Scope> =>
@@ -25,12 +26,7 @@ const start =
     })
 
 const endings = {
-  "client-close": { client: "Requested", server: "PeerEnded" },
-  "server-close": { client: "PeerEnded", server: "Requested" },
-  leave: { client: "Requested", server: "PeerEnded" },
-  "cancel-handshake": { client: "Requested", server: "PeerEnded" },
-  "cancel-call": { client: "Requested", server: "PeerEnded" },
-  deadline: { client: "Requested", server: "PeerEnded" },
+  ...chosenEndings,
   idle: { client: "PeerEnded", server: "Expired", terms: "idle" },
   age: { client: "PeerEnded", server: "Expired", terms: "ageing" },
   silence: { client: "PeerEnded", server: "HandshakeTimeout", terms: "idle" },

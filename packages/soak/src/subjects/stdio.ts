@@ -7,6 +7,7 @@ import * as Exit from "effect/Exit"
 import { fileURLToPath } from "node:url"
 import * as PlainChild from "../PlainChild.ts"
 import type { FarSide, Line, Reason, Server, Subject } from "../Subject.ts"
+import { chosenEndings } from "./chosenEndings.ts"
 import { transportOf } from "./transportOf.ts"
 
 const program = fileURLToPath(new URL("../child.ts", import.meta.url))
@@ -69,12 +70,7 @@ export const stdio: Subject = {
   handshakeMillis: 600,
   answersHalfClosed: true,
   endings: {
-    "client-close": { client: "Requested", server: "PeerEnded" },
-    "server-close": { client: "PeerEnded", server: "Requested" },
-    leave: { client: "Requested", server: "PeerEnded" },
-    "cancel-handshake": { client: "Requested", server: "PeerEnded" },
-    "cancel-call": { client: "Requested", server: "PeerEnded" },
-    deadline: { client: "Requested", server: "PeerEnded" },
+    ...chosenEndings,
     // Whoever writes sees that nobody is there, and on a busy machine long before the system says what has become of the child.
     kill: { client: ["PeerEnded", "TransportFailed"], server: undefined },
     crash: { client: "PeerEnded", server: undefined },

@@ -11,6 +11,7 @@ import { join } from "node:path"
 import * as Hosted from "../Hosted.ts"
 import * as Relay from "../Relay.ts"
 import type { Server, Subject, Terms } from "../Subject.ts"
+import { chosenEndings } from "./chosenEndings.ts"
 import { faultsOf } from "./http.ts"
 import { transportOf } from "./transportOf.ts"
 
@@ -55,12 +56,7 @@ export const unixSocket: Subject = {
   start: (terms) => Effect.flatMap(freeDirectory, (directory) => startIn(directory)(terms)),
   answersHalfClosed: true,
   endings: {
-    "client-close": { client: "Requested", server: "PeerEnded" },
-    "server-close": { client: "PeerEnded", server: "Requested" },
-    leave: { client: "Requested", server: "PeerEnded" },
-    "cancel-handshake": { client: "Requested", server: "PeerEnded" },
-    "cancel-call": { client: "Requested", server: "PeerEnded" },
-    deadline: { client: "Requested", server: "PeerEnded" },
+    ...chosenEndings,
     // Whoever reads sees an end, and whoever writes that nobody is there.
     destroy: { client: ["PeerEnded", "TransportFailed"], server: ["PeerEnded", "TransportFailed"] },
     "half-close": { client: "PeerEnded", server: "PeerEnded" },

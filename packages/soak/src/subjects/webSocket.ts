@@ -1,6 +1,7 @@
 /** WebSocket. */
 import { WebSocketClient, WebSocketServer } from "@effect-mcp/transport"
 import type { Subject } from "../Subject.ts"
+import { chosenEndings } from "./chosenEndings.ts"
 import * as HostedHttp from "./hostedHttp.ts"
 
 export const webSocket: Subject = {
@@ -13,12 +14,7 @@ export const webSocket: Subject = {
     client: (port) => WebSocketClient.layerNode({ url: `ws://127.0.0.1:${port}/mcp` })
   }),
   endings: {
-    "client-close": { client: "Requested", server: "PeerEnded" },
-    "server-close": { client: "PeerEnded", server: "Requested" },
-    leave: { client: "Requested", server: "PeerEnded" },
-    "cancel-handshake": { client: "Requested", server: "PeerEnded" },
-    "cancel-call": { client: "Requested", server: "PeerEnded" },
-    deadline: { client: "Requested", server: "PeerEnded" },
+    ...chosenEndings,
     destroy: { client: "TransportFailed", server: "TransportFailed" },
     reset: { client: "TransportFailed", server: "TransportFailed" },
     "half-close": { client: "TransportFailed", server: "TransportFailed" },

@@ -34,7 +34,7 @@ export const make = (
 ): OpenedSessions => {
   const known = new Set<string>()
   // Calls that nobody waits for any more, but for the sessions that they may still open.
-  const givenUp: Array<Fiber.Fiber<void>> = []
+  const givenUp = new Set<Fiber.Fiber<void>>()
 
   const endOne = (session: string): Effect.Effect<void> => {
     const said = Effect.scoped(Effect.flatMap(remove(session), AnswerBody.discard))
@@ -52,7 +52,8 @@ export const make = (
       Effect.ensuring(Effect.andThen(Fiber.interrupt(calling), letGo)),
       Effect.forkDetach,
       Effect.map((fiber) => {
-        givenUp.push(fiber)
+        givenUp.add(fiber)
+        fiber.addObserver(() => givenUp.delete(fiber))
       })
     )
   }
@@ -79,7 +80,7 @@ export const make = (
       Effect.andThen(
         atMost(Effect.forEach(known, endOne, { concurrency: "unbounded", discard: true }), closeWithin),
         // These have been waited for as long as the others by now, and are for no longer.
-        Fiber.awaitAll(givenUp)
+        Effect.suspend(() => Fiber.awaitAll(Array.from(givenUp)))
       )
     )
   }
