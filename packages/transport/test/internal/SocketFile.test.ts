@@ -51,32 +51,3 @@ describe("a file that is made", () => {
       assert.deepStrictEqual(fs.readdirSync(directory), [])
     }))
 })
-
-describe("a file that is cleared away", () => {
-  it.live("gets its name back if somebody listens to it after all", () =>
-    Effect.gen(function*() {
-      const directory = yield* temporaryDirectory
-      const at = path.join(directory, "s")
-      yield* listen(at)
-      yield* Effect.promise(() => SocketFile.clear(at, path.join(directory, "aside")))
-      assert.isTrue(yield* isConnectable(at))
-      assert.deepStrictEqual(fs.readdirSync(directory), ["s"])
-    }))
-
-  it.live("gets its name back if it is no socket any more", () =>
-    Effect.gen(function*() {
-      const directory = yield* temporaryDirectory
-      const at = path.join(directory, "s")
-      fs.writeFileSync(at, "to keep")
-      yield* Effect.promise(() => SocketFile.clear(at, path.join(directory, "aside")))
-      assert.strictEqual(fs.readFileSync(at, "utf8"), "to keep")
-      assert.deepStrictEqual(fs.readdirSync(directory), ["s"])
-    }))
-
-  it.live("may have gone already", () =>
-    Effect.gen(function*() {
-      const directory = yield* temporaryDirectory
-      yield* Effect.promise(() => SocketFile.clear(path.join(directory, "s"), path.join(directory, "aside")))
-      assert.deepStrictEqual(fs.readdirSync(directory), [])
-    }))
-})
