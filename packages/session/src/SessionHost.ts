@@ -18,7 +18,9 @@ import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import type * as Handlers from "./Handlers.ts"
+import * as Expiry from "./internal/Expiry.ts"
 import { HostedSession, type Keeper } from "./internal/HostedSession.ts"
+import * as HostStore from "./internal/HostStore.ts"
 import * as ReplayedOpening from "./internal/ReplayedOpening.ts"
 import * as ServedSession from "./internal/ServedSession.ts"
 import * as SessionId from "./internal/SessionId.ts"
@@ -27,7 +29,7 @@ import * as Metrics from "./Metrics.ts"
 import * as Principal from "./Principal.ts"
 import type * as ServerSession from "./ServerSession.ts"
 import type { SessionEvent } from "./SessionEvent.ts"
-import { SessionStore, SessionStoreError, type StoredSession } from "./SessionStore.ts"
+import { SessionStore, type SessionStoreError, type StoredSession } from "./SessionStore.ts"
 import type { Transport } from "./Transport.ts"
 import type { TransportError } from "./TransportError.ts"
 import * as TransportErrors from "./TransportError.ts"
@@ -276,18 +278,6 @@ export interface Shape {
  */
 export class SessionHost extends Context.Service<SessionHost, Shape>()("@effect-mcp/session/SessionHost") {}
 
-/** How much later than asked for the host may look at its sessions, so that it need not look at them all the time. */
-const coarseness = 1000
-
-/** How often the store is told that sessions are in use, at most. */
-const tellingMillis = 60_000
-
-/** How long a store may take that is told something, or asked. */
-const storeMillis = 5000
-
-/** How many sessions the store is told of at a time. */
-const tellingConcurrency = 16
-
 /** What the store is to know: the revision is the one that was agreed on, and not only the one that was asked for. */
 const agreed = (
   opening: StoredSession["opening"],
@@ -335,9 +325,11 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
 ): Effect.fn.Return<Shape, never, Scope.Scope | Handlers.ServicesOf<H, "client"> | R> {
   const limit = options.host?.sessions ?? 10_000
   const limitPerPrincipal = options.host?.sessionsPerPrincipal ?? Number.POSITIVE_INFINITY
-  const idle = Duration.toMillis(options.host?.idle ?? "30 minutes")
-  const age = Duration.toMillis(options.host?.age ?? Duration.infinity)
-  const openingMillis = Duration.toMillis(options.limits?.opening ?? "30 seconds")
+  const lifetimes: Expiry.Lifetimes = {
+    opening: Duration.toMillis(options.limits?.opening ?? "30 seconds"),
+    idle: Duration.toMillis(options.host?.idle ?? "30 minutes"),
+    age: Duration.toMillis(options.host?.age ?? Duration.infinity)
+  }
   const { host: _, observe, ...common } = options
   // The host closes what does not open, so that no session needs a timer for that.
   const server = ServedSession.prepare(handlers, {
@@ -347,11 +339,17 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
 
   const context = yield* Effect.context<never>()
   const clock = yield* Clock.Clock
-  const store = Option.getOrUndefined(yield* Effect.serviceOption(SessionStore))
   const fork = Effect.runForkWith(context)
   const all = Scope.makeUnsafe("parallel")
 
   const sessions = new Map<string, HostedSession>()
+  const expiry = new Expiry.Expiry({ clock, sessions, lifetimes, fork })
+  const store = Option.getOrUndefined(
+    Option.map(
+      yield* Effect.serviceOption(SessionStore),
+      (service) => new HostStore.HostStore(service, { sessions, fork })
+    )
+  )
   // Those that are being connected: they have their places already.
   const arriving = new Map<string, HostedSession>()
   const perPrincipal = new Map<string, number>()
@@ -361,12 +359,6 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   let draining = false
 
   const now = () => clock.currentTimeMillisUnsafe()
-
-  /** What the store has to be told, whether it listens or not. */
-  const told = (what: string, effect: Effect.Effect<void, SessionStoreError>): Effect.Effect<void> =>
-    Effect.timeout(effect, storeMillis).pipe(
-      Effect.catchCause((cause) => Effect.logWarning(`the session store failed to ${what} a session`, cause))
-    )
 
   // ===================================================================================================================
   // Coming and going
@@ -403,7 +395,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     if (sessions.get(hosted.id) !== hosted) return
     const forgotten = store === undefined || hosted.kept || hosted.toldAt === undefined
       ? Effect.void
-      : told("remove", store.remove(hosted.id))
+      : store.remove(hosted.id)
     hosted.leaving = fork(
       forgotten.pipe(
         Effect.andThen(Effect.sync(() => leave(hosted))),
@@ -509,90 +501,19 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   // ===================================================================================================================
 
   /** When there may be something to do about a new session, or to tell the store. */
-  const soonest = Math.min(openingMillis, idle, age, store === undefined ? Number.POSITIVE_INFINITY : tellingMillis)
-
-  const expire = (hosted: HostedSession, by: "idle" | "age" | "opening") => {
-    const { core } = hosted.session
-    if (by === "opening") {
-      core.end({ _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis: openingMillis } }, "None")
-    } else {
-      core.end({ _tag: "Close", reason: { _tag: "Expired", afterMillis: by === "idle" ? idle : age, of: by } })
-    }
-    fork(Metric.update(
-      Metric.withAttributes(Metrics.serverSessionsExpired, {
-        "mcp.session.kind": hosted.kind,
-        "mcp.session.expiry": by
-      }),
-      1
-    ))
-  }
-
-  /** Ends a session that is due, or says how long it has at least. */
-  const look = (hosted: HostedSession, at: number): number => {
-    const { core } = hosted.session
-    const opensFor = core.state()._tag === "Opening" ? hosted.openedAt + openingMillis - at : Number.POSITIVE_INFINITY
-    if (opensFor <= 0) return expire(hosted, "opening"), Number.POSITIVE_INFINITY
-    const ages = hosted.openedAt + age - at
-    if (ages <= 0) return expire(hosted, "age"), Number.POSITIVE_INFINITY
-    // What is held is idle at the earliest when it has been let go for so long.
-    let idles = hosted.held > 0 ? idle : hosted.usedAt + idle - at
-    if (hosted.busy || (idles <= 0 && hosted.inFlight > 0)) {
-      hosted.usedAt = at
-      hosted.busy = hosted.inFlight > 0
-      idles = hosted.busy ? coarseness : idle
-    }
-    if (idles <= 0) return expire(hosted, "idle"), Number.POSITIVE_INFINITY
-    return Math.min(opensFor, ages, idles)
-  }
-
-  let tellAt = Number.NEGATIVE_INFINITY
-  let telling: Fiber.Fiber<void> | undefined
-
-  /** Tells the store which sessions have been used since it was told last. */
-  const tell = (store: SessionStore["Service"]): Effect.Effect<void> =>
-    Effect.suspend(() =>
-      Effect.forEach(
-        Array.from(sessions.values()).filter(({ phase, toldAt, usedAt }) =>
-          phase === "Live" && toldAt !== undefined && usedAt > toldAt
-        ),
-        (hosted) => {
-          hosted.toldAt = hosted.usedAt
-          return told("touch", store.touch(hosted.id, hosted.usedAt))
-        },
-        { concurrency: tellingConcurrency, discard: true }
-      )
-    )
-
-  let lookedAt = { wall: now(), steady: Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000 }
-
-  /** The clock on the wall may be set; nobody has been idle for longer because of that. */
-  const makeGood = (wall: number, steady: number) => {
-    const gained = wall - lookedAt.wall - (steady - lookedAt.steady)
-    lookedAt = { wall, steady }
-    if (Math.abs(gained) <= coarseness) return
-    for (const hosted of sessions.values()) {
-      hosted.usedAt = Math.min(hosted.usedAt + Math.max(gained, 0), wall)
-    }
-  }
+  const soonest = Math.min(
+    ...Object.values(lifetimes),
+    store === undefined ? Number.POSITIVE_INFINITY : HostStore.tellingMillis
+  )
 
   const timer: Timer = new Timer({
     clock,
     fork,
     expire: (time) => {
-      const at = now()
-      makeGood(at, time)
-      let next = Number.POSITIVE_INFINITY
-      for (const hosted of sessions.values()) {
-        if (hosted.phase === "Live") next = Math.min(next, look(hosted, at))
-      }
-      if (store !== undefined && sessions.size > 0) {
-        if (time >= tellAt && (telling === undefined || telling.pollUnsafe() !== undefined)) {
-          tellAt = time + tellingMillis
-          telling = fork(tell(store))
-        }
-        next = Math.min(next, tellAt - time)
-      }
-      return sessions.size === 0 ? Number.POSITIVE_INFINITY : time + Math.max(next, coarseness)
+      const ends = expiry.endDue(time)
+      if (sessions.size === 0) return Number.POSITIVE_INFINITY
+      const tells = store === undefined ? Number.POSITIVE_INFINITY : store.tellWhenDue(time)
+      return Math.max(Math.min(ends, tells), time + Expiry.coarseness)
     }
   })
 
@@ -601,21 +522,16 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   // ===================================================================================================================
 
   const load = Effect.fnUntraced(function*(
-    store: SessionStore["Service"],
+    store: HostStore.HostStore,
     id: string,
     transport: Transport["Service"],
     { kind, principal: asking }: RestoreOptions
   ): Effect.fn.Return<Hosted | undefined, HostFull | TransportError | SessionStoreError> {
-    const stored = yield* Effect.timeoutOrElse(store.load(id), {
-      duration: storeMillis,
-      // Everybody who asks for this session waits for the same.
-      orElse: () =>
-        Effect.fail(new SessionStoreError({ cause: new Error(`the store has not answered within ${storeMillis} ms`) }))
-    })
+    const stored = yield* store.load(id)
     if (stored === undefined || stored.principal !== asking?.id) return undefined
     // When it was used last, the store may know a little late.
-    if (stored.usedAt + idle + tellingMillis <= now() || stored.openedAt + age <= now()) {
-      yield* told("remove", store.remove(id))
+    if (stored.usedAt + lifetimes.idle + HostStore.tellingMillis <= now() || stored.openedAt + lifetimes.age <= now()) {
+      yield* store.remove(id)
       return undefined
     }
     const { opening } = stored
@@ -656,19 +572,10 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     Effect.suspend(() => {
       const hosted = sessions.get(id)
       if (store === undefined || hosted?.phase !== "Live") return Effect.void
-      const { openedAt, principal, session, usedAt } = hosted
-      hosted.toldAt = usedAt
-      const stored: StoredSession = {
-        id,
-        principal: principal?.id,
-        opening: agreed(opening, session.client?.revision),
-        openedAt,
-        usedAt
-      }
-      return told("save", store.save(stored)).pipe(
+      return store.save(hosted, agreed(opening, hosted.session.client?.revision)).pipe(
         // It may have ended meanwhile, and been forgotten before it was remembered.
         Effect.andThen(
-          Effect.suspend(() => hosted.phase === "Live" || hosted.kept ? Effect.void : told("remove", store.remove(id)))
+          Effect.suspend(() => hosted.phase === "Live" || hosted.kept ? Effect.void : store.remove(id))
         )
       )
     })
@@ -682,11 +589,8 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
 
   const drain = Effect.suspend(() => {
     draining = true
-    const told = store === undefined
-      ? Effect.void
-      : Effect.andThen(telling === undefined ? Effect.void : Fiber.await(telling), tell(store))
     return Effect.andThen(
-      Effect.timeoutOption(told, storeMillis),
+      store === undefined ? Effect.void : store.finish(),
       Effect.suspend(() => {
         for (const hosted of sessions.values()) {
           if (hosted.phase !== "Live") continue
@@ -700,7 +604,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
 
   yield* Effect.addFinalizer(() =>
     drain.pipe(
-      Effect.andThen(Effect.suspend(() => Fiber.interruptAll(telling === undefined ? [] : [telling]))),
+      Effect.andThen(Effect.suspend(() => store === undefined ? Effect.void : store.abandon())),
       Effect.andThen(Effect.suspend(() => Fiber.interruptAll(restoring.values()))),
       Effect.andThen(Scope.close(all, Exit.void))
     )
