@@ -23,8 +23,10 @@ import * as Attendant from "./internal/Attendant.ts"
 import * as HttpAdmission from "./internal/HttpAdmission.ts"
 import * as HttpAnswer from "./internal/HttpAnswer.ts"
 import * as HttpSseEndpoints from "./internal/HttpSseEndpoints.ts"
+import * as Initialize from "./internal/Initialize.ts"
 import { messagesPath } from "./internal/messagesPath.ts"
 import * as NodeListener from "./internal/NodeListener.ts"
+import * as StreamReader from "./internal/StreamReader.ts"
 import type * as StreamableHttpServer from "./StreamableHttpServer.ts"
 
 /**
@@ -70,8 +72,6 @@ export interface Options extends
    */
   readonly stalledAfter?: Duration.Input | undefined
 }
-
-const megabyte = 1024 * 1024
 
 /**
  * What serves the two endpoints.
@@ -125,12 +125,7 @@ export const make = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Endpoints, never, SessionHost.SessionHost | Scope.Scope> {
   const { endpoint } = options
   const messagesOf = messagesPath(paths.stream ?? "/sse", paths.messages ?? "/messages")
-  const admission = yield* HttpAdmission.make({
-    allowedHosts: options.allowedHosts,
-    allowedOrigins: options.allowedOrigins ?? [],
-    bodyLimitBytes: options.bodyLimitBytes ?? 4 * megabyte,
-    batchLimit: options.batchLimit ?? 100
-  })
+  const admission = yield* HttpAdmission.make(options)
   const attendant = yield* Attendant.make({
     keepAliveMillis: Duration.toMillis(options.keepAlive ?? "15 seconds"),
     stallMillis: Duration.toMillis(options.stalledAfter ?? "20 seconds"),
@@ -139,9 +134,9 @@ export const make = Effect.fnUntraced(function*(
   })
   const { messages, stream } = yield* HttpSseEndpoints.make(admission, {
     attendant,
-    capacity: options.streamBuffer ?? megabyte,
+    capacity: options.streamBuffer ?? StreamReader.defaultCapacity,
     endpoint: ({ originalUrl }) => endpoint ?? messagesOf(originalUrl),
-    initializeLimitBytes: options.initializeLimitBytes ?? 64 * 1024
+    initializeLimitBytes: options.initializeLimitBytes ?? Initialize.defaultLimitBytes
   })
   const admitting = (methods: typeof stream) => (request: HttpServerRequest) =>
     admission.admit(methods, request, (problem, headers) => HttpAnswer.plain(405, problem, headers))

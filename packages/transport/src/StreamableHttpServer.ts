@@ -26,10 +26,12 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Attendant from "./internal/Attendant.ts"
 import * as HttpAdmission from "./internal/HttpAdmission.ts"
+import * as Initialize from "./internal/Initialize.ts"
 import * as NodeListener from "./internal/NodeListener.ts"
 import * as PostResponse from "./internal/PostResponse.ts"
 import * as SessionfulEndpoint from "./internal/SessionfulEndpoint.ts"
 import * as SessionlessEndpoint from "./internal/SessionlessEndpoint.ts"
+import * as StreamReader from "./internal/StreamReader.ts"
 
 /**
  * What may be said about a server; everything has a default.
@@ -85,17 +87,10 @@ export interface Options {
   readonly retry?: Duration.Input | undefined
 }
 
-const megabyte = 1024 * 1024
-
 /** What a server needs, with sessions or without. */
 const parts = Effect.fnUntraced(function*(options: Options) {
   const mode = options.answer ?? "adaptive"
-  const admission = yield* HttpAdmission.make({
-    allowedHosts: options.allowedHosts,
-    allowedOrigins: options.allowedOrigins ?? [],
-    bodyLimitBytes: options.bodyLimitBytes ?? 4 * megabyte,
-    batchLimit: options.batchLimit ?? 100
-  })
+  const admission = yield* HttpAdmission.make(options)
   const unattendedMillis = Duration.toMillis(options.unattended ?? "5 minutes")
   const attendant = yield* Attendant.make({
     keepAliveMillis: Duration.toMillis(options.keepAlive ?? "15 seconds"),
@@ -109,7 +104,7 @@ const parts = Effect.fnUntraced(function*(options: Options) {
   const exchanges = {
     mode,
     attendant,
-    capacity: options.streamBuffer ?? megabyte,
+    capacity: options.streamBuffer ?? StreamReader.defaultCapacity,
     unattendedMillis
   }
   return { admission, responses, exchanges }
@@ -153,7 +148,7 @@ export const make = Effect.fnUntraced(function*(
   const methods = yield* SessionfulEndpoint.make(admission, responses, {
     ...exchanges,
     store: Option.getOrUndefined(yield* Effect.serviceOption(EventStore)),
-    initializeLimitBytes: options.initializeLimitBytes ?? 64 * 1024,
+    initializeLimitBytes: options.initializeLimitBytes ?? Initialize.defaultLimitBytes,
     retryMillis: Duration.toMillis(options.retry ?? "1 second")
   })
   return (request) => admission.admit(methods, request)

@@ -15,7 +15,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SocketServer } from "effect/socket/SocketServer"
-import { SocketSessions } from "./internal/SocketSessions.ts"
+import { ConnectedSessions } from "./internal/ConnectedSessions.ts"
+import * as Initialize from "./internal/Initialize.ts"
+import * as SocketEndpoint from "./internal/SocketEndpoint.ts"
 import * as UnixListener from "./internal/UnixListener.ts"
 
 /**
@@ -27,6 +29,11 @@ import * as UnixListener from "./internal/UnixListener.ts"
 export interface Options {
   /** The longest message to read, in bytes. The default is 4 MiB. */
   readonly messageLimitBytes?: number | undefined
+  /**
+   * How long `initialize` may be, in bytes; a longer one is taken for a message that is too long. What a client says of itself is kept
+   * as long as its session is. The default is 64 KiB.
+   */
+  readonly initializeLimitBytes?: number | undefined
   /** How many bytes may wait for a client that does not read before `send` does. The default is 1 MiB. */
   readonly sendBufferBytes?: number | undefined
   /** How long the end of a session waits for a client that does not read what was sent. The default is 3 seconds. */
@@ -119,11 +126,12 @@ export const layer = (options: Options = {}): Layer.Layer<never, never, SocketSe
     const server = yield* SocketServer
     const host = yield* SessionHost.SessionHost
     const kind = server.address._tag === "UnixPathAddress" ? "unix-socket" : "tcp"
-    const sessions = new SocketSessions(host, kind, options)
+    const sessions = new ConnectedSessions(host, options.initializeLimitBytes ?? Initialize.defaultLimitBytes)
+    const serve = SocketEndpoint.make(sessions, kind, options)
     const serving = server.run((socket) =>
       Effect.flatMap(
         Effect.serviceOption(NodeSocket.NetSocket),
-        (node) => sessions.serve(socket, Option.getOrUndefined(node))
+        (node) => serve(socket, Option.getOrUndefined(node))
       )
     )
     yield* Effect.forkScoped(Effect.orDie(serving), { startImmediately: true })

@@ -42,6 +42,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as HttpAdmission from "./internal/HttpAdmission.ts"
+import * as Initialize from "./internal/Initialize.ts"
 import * as NodeListener from "./internal/NodeListener.ts"
 import { receivableBytes } from "./internal/receivableBytes.ts"
 import * as WebSocketEndpoint from "./internal/WebSocketEndpoint.ts"
@@ -64,8 +65,8 @@ export interface Options extends Pick<StreamableHttpServer.Options, "allowedHost
   readonly initializeLimitBytes?: number | undefined
   /**
    * How often it is looked whether a client is still there. One that has said nothing since the look before is pinged; one that has
-   * not even answered that by the next is given up, which is so after two to three times as long. `"Infinity"` never looks; less than a second is taken for one. Default
-   * 15 seconds.
+   * not even answered that by the next is given up, which is so after two to three times as long. `"Infinity"` never looks; less than a
+   * second is taken for one. Default 15 seconds.
    */
   readonly ping?: Duration.Input | undefined
   /** How long a client may take to answer a close frame, or to take a refusal; then its connection is cut off. Default 2 seconds. */
@@ -108,16 +109,11 @@ export const make = Effect.fnUntraced(function*(
   never,
   SessionHost.SessionHost | Scope.Scope
 > {
-  const admission = yield* HttpAdmission.make({
-    allowedHosts: options.allowedHosts,
-    allowedOrigins: options.allowedOrigins ?? [],
-    bodyLimitBytes: 0,
-    batchLimit: 0
-  })
+  const admission = yield* HttpAdmission.make(options)
   const closeMillis = Duration.toMillis(options.closeWithin ?? "2 seconds")
   const methods = yield* WebSocketEndpoint.make({
     limitBytes: options.messageLimitBytes ?? defaultLimitBytes,
-    initializeLimitBytes: options.initializeLimitBytes ?? 64 * 1024,
+    initializeLimitBytes: options.initializeLimitBytes ?? Initialize.defaultLimitBytes,
     pingMillis: Duration.toMillis(options.ping ?? "15 seconds"),
     closeMillis
   })

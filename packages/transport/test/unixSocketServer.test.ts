@@ -83,6 +83,49 @@ describe.concurrent("what clients say", () => {
     }))
 })
 
+describe.concurrent("initialize", () => {
+  it.live("that is too long is not taken, and the next one is", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(greeting)
+      const client = yield* connect({ path: server.path })
+      const clientInfo = { name: "x".repeat(70_000), version: "1.0.0" }
+      client.say({ ...initialize, id: "long", params: { ...initialize.params, clientInfo } })
+      client.say(initialize, initialized)
+      yield* client.answer(initialize.id)
+      assert.isFalse(client.messages.some(({ id }) => id === "long"))
+      assert.strictEqual(client.messages.filter((message) => codeOf(message) === -32_700).length, 1)
+      // Nothing else is bounded like that.
+      client.say(call(1, "greet", { long: "x".repeat(70_000) }))
+      assert.deepStrictEqual(yield* client.answer(1), greeted(1))
+    }))
+
+  it.live("may be as long as the server says", () =>
+    Effect.gen(function*() {
+      const length = JSON.stringify(initialize).length
+      for (const [initializeLimitBytes, isTaken] of [[length, true], [length - 1, false]] as const) {
+        const server = yield* serve(greeting, { socket: { initializeLimitBytes } })
+        const client = yield* connect({ path: server.path })
+        client.say(initialize, ping(1))
+        yield* until(() => client.messages.length === 2)
+        assert.strictEqual(client.messages.some(({ id }) => id === initialize.id), isTaken)
+      }
+    }))
+})
+
+describe.concurrent("a session", () => {
+  it.live("is used whenever something comes", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(greeting)
+      const client = yield* join({ path: server.path })
+      const usedAt = Effect.map(server.host.sessions, ([session]) => session?.usedAt ?? 0)
+      const before = yield* usedAt
+      yield* Effect.sleep("20 millis")
+      client.say(ping(1))
+      yield* client.answer(1)
+      assert.isAbove(yield* usedAt, before)
+    }))
+})
+
 describe.concurrent("the end of a client", () => {
   it.live("[law 5] one that stops sending gets its replies", () =>
     Effect.gen(function*() {

@@ -24,13 +24,12 @@ export type Serve = (
 /** How a method is refused that is not served, for this reason and with these headers. */
 export type Unserved = (problem: string, headers: HttpAnswer.Headers) => Response
 
-/** Who and what is let in. */
+/** Who and what is let in; `StreamableHttpServer.Options` says what is where nothing is said. */
 export interface Options {
-  /** Names that the server is known by; `undefined` where its address says what they may be. */
-  readonly allowedHosts: ReadonlyArray<string> | undefined
-  readonly allowedOrigins: ReadonlyArray<string>
-  readonly bodyLimitBytes: number
-  readonly batchLimit: number
+  readonly allowedHosts?: ReadonlyArray<string> | undefined
+  readonly allowedOrigins?: ReadonlyArray<string> | undefined
+  readonly bodyLimitBytes?: number | undefined
+  readonly batchLimit?: number | undefined
 }
 
 /** What a POST has brought. */
@@ -107,7 +106,7 @@ const listening: Admission["listening"] = (request) =>
 export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<Admission> {
   const authentication = Option.getOrUndefined(yield* Effect.serviceOption(Authentication))
   const server = Option.getOrUndefined(yield* Effect.serviceOption(HttpServer))
-  const { allowedHosts, allowedOrigins, batchLimit, bodyLimitBytes } = options
+  const { allowedHosts, allowedOrigins = [], batchLimit = 100, bodyLimitBytes = 4 * 1024 * 1024 } = options
   const screening = HttpScreening.make({
     allowedHosts,
     allowedOrigins,

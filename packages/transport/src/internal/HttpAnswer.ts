@@ -1,4 +1,6 @@
 import { ErrorCode, JsonRpc, McpError, type RequestId } from "@effect-mcp/protocol"
+import type { HostFull } from "@effect-mcp/session/SessionHost"
+import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { StreamReader } from "./StreamReader.ts"
 
@@ -31,6 +33,24 @@ export const overloaded = (
   id: RequestId.RequestId | undefined
 ): HttpServerResponse.HttpServerResponse =>
   refusal(503, problem, { id, code: ErrorCode.Overloaded, headers: { "retry-after": "5" } })
+
+/** There is no room for anything any more. */
+export const leaving = overloaded("The server is about to go", undefined)
+
+/** The session that was asked for could not be opened. */
+export const notOpened = (
+  error: HostFull | TransportError,
+  id: RequestId.RequestId | undefined
+): HttpServerResponse.HttpServerResponse =>
+  error._tag === "HostFull"
+    ? overloaded(error.message, id)
+    : refusal(500, error.message, { id, code: ErrorCode.InternalError })
+
+/** What is kept as long as a session is may not be as long as any other message. */
+export const longInitialize = (
+  id: RequestId.RequestId,
+  limitBytes: number
+): HttpServerResponse.HttpServerResponse => refusal(413, `initialize may have ${limitBytes} bytes`, { id })
 
 /** Nothing to be said. */
 export const empty = (status: number, headers: Headers = {}): HttpServerResponse.HttpServerResponse =>

@@ -52,7 +52,7 @@ class Choice {
   }
 }
 
-/** A request that waits for its response on a connection that has one stream for everything. */
+/** The requests that wait for their responses on a connection that has one stream for everything. */
 class Waiting {
   readonly #responses = new Map<unknown, Deferred.Deferred<void, TransportError.TransportError>>()
   #over = false

@@ -1,7 +1,7 @@
 import { type Profile, Revision } from "@effect-mcp/protocol"
 import type { EventStore } from "@effect-mcp/session/EventStore"
 import type { Principal } from "@effect-mcp/session/Principal"
-import type { Connection, End, Hooks, Inbound, Origin, Outbound } from "@effect-mcp/session/Transport"
+import type { Connection, End, Hooks, Inbound, Origin, Outbound, Transport } from "@effect-mcp/session/Transport"
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -23,7 +23,7 @@ const ended: End = { exit: undefined, writable: false }
 
 /**
  * A session's connection over HTTP: what its requests bring in, and the streams that lead out. It is idle as long as nobody asks,
- * and has nothing then but itself.
+ * and has nothing then but itself. It is the transport of the session as well, by which it is recognized again in what a host keeps.
  */
 export class HttpServerConnection implements Host {
   readonly #options: Options
@@ -53,14 +53,19 @@ export class HttpServerConnection implements Host {
   }
 
   /** What the session gets to see of it. */
-  get port(): Connection {
-    return {
+  get connect(): Transport["Service"]["connect"] {
+    const connection: Connection = {
       run: (deliver, hooks) => this.run(deliver, hooks),
       send: (outbound) => this.send(outbound),
       settle: (origin) => this.settle(origin),
       established: (profile) => this.established(profile),
       release: (origin) => origin instanceof PostExchange ? origin.release() : Effect.succeed(false)
     }
+    return Effect.acquireRelease(Effect.succeed(connection), () =>
+      Effect.suspend(() => {
+        this.close()
+        return this.settled()
+      }))
   }
 
   /** What the two sides have agreed on, once they have. */

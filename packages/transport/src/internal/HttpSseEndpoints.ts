@@ -1,34 +1,18 @@
-import { ErrorCode } from "@effect-mcp/protocol"
 import * as Principal from "@effect-mcp/session/Principal"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
-import type { Transport } from "@effect-mcp/session/Transport"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { Admission, Serve } from "./HttpAdmission.ts"
 import * as HttpAnswer from "./HttpAnswer.ts"
 import { HttpSseServerConnection, type Options as ConnectionOptions } from "./HttpSseServerConnection.ts"
-import { isInitialize } from "./isInitialize.ts"
+import * as Initialize from "./Initialize.ts"
 import * as MediaTypes from "./MediaTypes.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
-/** A transport that can be recognized again in what a host keeps. */
-class HttpSseTransport {
-  readonly connection: HttpSseServerConnection
-  readonly connect: Transport["Service"]["connect"]
-
-  constructor(connection: HttpSseServerConnection) {
-    this.connection = connection
-    this.connect = Effect.acquireRelease(
-      Effect.sync(() => connection.port),
-      () => Effect.sync(() => connection.close())
-    )
-  }
-}
-
 const connectionOf = (hosted: SessionHost.Hosted): HttpSseServerConnection | undefined =>
-  hosted.transport instanceof HttpSseTransport ? hosted.transport.connection : undefined
+  hosted.transport instanceof HttpSseServerConnection ? hosted.transport : undefined
 
 /** A session, and its connection. */
 interface Found {
@@ -47,8 +31,6 @@ const sessionIn = (url: string): string | null => {
 /** The reference with which a client comes back to its session. */
 const naming = (endpoint: string, id: string): string =>
   `${endpoint}${endpoint.includes("?") ? "&" : "?"}${parameter}=${id}`
-
-const leaving = HttpAnswer.overloaded("The server is about to go", undefined)
 
 const unknownSession = HttpAnswer.refusal(404, "There is no session with this id")
 
@@ -81,17 +63,13 @@ export const make = Effect.fnUntraced(function*(
       const id = globalThis.crypto.randomUUID()
       const connection = new HttpSseServerConnection(naming(endpoint(request), id), options)
       return Effect.map(
-        host.open(new HttpSseTransport(connection), { kind: "http-sse", id, principal }),
+        host.open(connection, { kind: "http-sse", id, principal }),
         // In one step, so that a session has a reader, which is seen to leave.
         (hosted) => HttpAnswer.events(connection.listen(hosted.hold()), {})
       )
     }).pipe(
       Effect.uninterruptible,
-      Effect.catchTags({
-        HostFull: (error) => Effect.succeed(HttpAnswer.overloaded(error.message, undefined)),
-        TransportError: (error) =>
-          Effect.succeed(HttpAnswer.refusal(500, error.message, { code: ErrorCode.InternalError }))
-      })
+      Effect.catch((error) => Effect.succeed(HttpAnswer.notOpened(error, undefined)))
     )
 
   const get: Serve = (request, principal) => {
@@ -114,7 +92,7 @@ export const make = Effect.fnUntraced(function*(
 
   const missing = Effect.flatMap(
     host.health,
-    ({ draining }) => Effect.fail(draining ? leaving : unknownSession)
+    ({ draining }) => Effect.fail(draining ? HttpAnswer.leaving : unknownSession)
   )
 
   const post: Serve = Effect.fnUntraced(function*(request, principal) {
@@ -123,10 +101,8 @@ export const make = Effect.fnUntraced(function*(
     // Nothing is read for a session that is not there.
     if (sessionOf(id, principal) === undefined) return yield* missing
     const { bytes, frame } = yield* admission.brought(request)
-    if (bytes > initializeLimitBytes && isInitialize(frame)) {
-      return yield* Effect.fail(
-        HttpAnswer.refusal(413, `initialize may have ${initializeLimitBytes} bytes`, { id: frame.id })
-      )
+    if (bytes > initializeLimitBytes && Initialize.is(frame)) {
+      return yield* Effect.fail(HttpAnswer.longInitialize(frame.id, initializeLimitBytes))
     }
     // It may have ended meanwhile.
     const found = sessionOf(id, principal)

@@ -1,5 +1,5 @@
 import type { Principal } from "@effect-mcp/session/Principal"
-import type { Connection, End, Inbound, Outbound } from "@effect-mcp/session/Transport"
+import type { Connection, End, Inbound, Outbound, Transport } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -28,7 +28,8 @@ const peerEnded = Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undef
 
 /**
  * A session's connection over HTTP+SSE: what POSTs bring in, and the one stream that leads out, which is there from the beginning. When
- * the stream is lost so is the connection: nobody can come back to it.
+ * the stream is lost so is the connection: nobody can come back to it. It is the transport of the session as well, by which it is
+ * recognized again in what a host keeps.
  */
 export class HttpSseServerConnection {
   readonly #attendant: Attendant
@@ -58,11 +59,12 @@ export class HttpSseServerConnection {
   }
 
   /** What the session gets to see of it. */
-  get port(): Connection {
-    return {
+  get connect(): Transport["Service"]["connect"] {
+    const connection: Connection = {
       run: (deliver) => this.run(deliver),
       send: (outbound) => this.send(outbound)
     }
+    return Effect.acquireRelease(Effect.succeed(connection), () => Effect.sync(() => this.close()))
   }
 
   run(deliver: (inbound: Inbound) => void): Effect.Effect<End, TransportError.TransportError> {

@@ -1,46 +1,25 @@
-import { ErrorCode, JsonRpc } from "@effect-mcp/protocol"
+import { JsonRpc } from "@effect-mcp/protocol"
 import type { EventStore } from "@effect-mcp/session/EventStore"
 import * as Principal from "@effect-mcp/session/Principal"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
-import type { Transport } from "@effect-mcp/session/Transport"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { Admission, Posted, Serve } from "./HttpAdmission.ts"
 import * as HttpAnswer from "./HttpAnswer.ts"
 import { HttpServerConnection, type Options as ConnectionOptions } from "./HttpServerConnection.ts"
-import { isInitialize } from "./isInitialize.ts"
+import * as Initialize from "./Initialize.ts"
 import type { PostResponse } from "./PostResponse.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
-/** A transport that can be recognized again in what a host keeps. */
-class HttpTransport {
-  readonly connection: HttpServerConnection
-  readonly connect: Transport["Service"]["connect"]
-
-  constructor(connection: HttpServerConnection) {
-    this.connection = connection
-    this.connect = Effect.acquireRelease(
-      Effect.sync(() => connection.port),
-      () =>
-        Effect.suspend(() => {
-          connection.close()
-          return connection.settled()
-        })
-    )
-  }
-}
-
 const connectionOf = (hosted: SessionHost.Hosted): HttpServerConnection | undefined =>
-  hosted.transport instanceof HttpTransport ? hosted.transport.connection : undefined
+  hosted.transport instanceof HttpServerConnection ? hosted.transport : undefined
 
 const idOf = (frame: unknown): JsonRpc.Request["id"] | undefined => {
   const classified = JsonRpc.classify(frame)
   return classified._tag === "Request" ? classified.message.id : undefined
 }
-
-const leaving = HttpAnswer.overloaded("The server is about to go", undefined)
 
 const unknownSession = HttpAnswer.refusal(404, "There is no session with this id")
 
@@ -73,8 +52,6 @@ export const make = Effect.fnUntraced(function*(
   const host = yield* SessionHost.SessionHost
   const { initializeLimitBytes, store } = options
 
-  const transport = (id: string) => new HttpTransport(new HttpServerConnection(id, options))
-
   /** The session that a request names, if it is there and belongs to whoever asks; or the answer that says why not. */
   const sessionOf = (
     { headers }: HttpServerRequest,
@@ -85,7 +62,10 @@ export const make = Effect.fnUntraced(function*(
     const check = (hosted: SessionHost.Hosted | undefined): Effect.Effect<SessionHost.Hosted, Response> => {
       // It may go on elsewhere.
       if (hosted === undefined) {
-        return Effect.flatMap(host.health, ({ draining }) => Effect.fail(draining ? leaving : unknownSession))
+        return Effect.flatMap(
+          host.health,
+          ({ draining }) => Effect.fail(draining ? HttpAnswer.leaving : unknownSession)
+        )
       }
       // To anybody else it does not exist.
       return Principal.isSame(hosted.principal, principal) && connectionOf(hosted) !== undefined
@@ -94,7 +74,7 @@ export const make = Effect.fnUntraced(function*(
     }
     const found = host.find(id)
     if (found !== undefined) return check(found)
-    return host.restore(id, transport(id), { kind: "streamable-http", principal }).pipe(
+    return host.restore(id, new HttpServerConnection(id, options), { kind: "streamable-http", principal }).pipe(
       Effect.catchTags({
         HostFull: (error) => Effect.fail(HttpAnswer.overloaded(error.message, undefined)),
         TransportError: () => Effect.undefined,
@@ -117,12 +97,12 @@ export const make = Effect.fnUntraced(function*(
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
         const id = globalThis.crypto.randomUUID()
-        const opened = transport(id)
-        const hosted = yield* host.open(opened, { kind: "streamable-http", id, principal })
+        const connection = new HttpServerConnection(id, options)
+        const hosted = yield* host.open(connection, { kind: "streamable-http", id, principal })
         // Whoever does not hear of its session cannot come back to it.
         const orLeave = <A>(effect: Effect.Effect<A>) =>
           Effect.onInterrupt(restore(effect), () => hosted.close({ _tag: "PeerEnded", exit: undefined }))
-        const exchange = opened.connection.post(initialize, bytes, principal)
+        const exchange = connection.post(initialize, bytes, principal)
         const response = yield* orLeave(responses.replied(exchange, { "mcp-session-id": id }))
         if (exchange.isRefused) {
           // Nor is there anything to come back to without a handshake.
@@ -133,11 +113,7 @@ export const make = Effect.fnUntraced(function*(
         return response
       })
     ).pipe(
-      Effect.catchTags({
-        HostFull: (error) => Effect.succeed(HttpAnswer.overloaded(error.message, initialize.id)),
-        TransportError: (error) =>
-          Effect.succeed(HttpAnswer.refusal(500, error.message, { id: initialize.id, code: ErrorCode.InternalError }))
-      })
+      Effect.catch((error) => Effect.succeed(HttpAnswer.notOpened(error, initialize.id)))
     )
 
   const deliver = (
@@ -145,10 +121,10 @@ export const make = Effect.fnUntraced(function*(
     principal: Principal.Principal | undefined,
     { bytes, frame, said }: Posted
   ): Effect.Effect<Response, Response> => {
-    if (request.headers["mcp-session-id"] === undefined && isInitialize(frame)) {
+    if (request.headers["mcp-session-id"] === undefined && Initialize.is(frame)) {
       return bytes <= initializeLimitBytes
         ? open(frame, bytes, principal)
-        : Effect.fail(HttpAnswer.refusal(413, `initialize may have ${initializeLimitBytes} bytes`, { id: frame.id }))
+        : Effect.fail(HttpAnswer.longInitialize(frame.id, initializeLimitBytes))
     }
     return Effect.flatMapEager(
       Effect.mapErrorEager(sessionOf(request, principal), (refusal) => withId(refusal, frame)),

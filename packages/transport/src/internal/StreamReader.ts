@@ -16,6 +16,9 @@ export interface Past {
 
 const encoder = new TextEncoder()
 
+/** How many characters may wait for one reader, unless told otherwise. */
+export const defaultCapacity = 1024 * 1024
+
 /** How much of what was missed is given at a time, in characters. */
 const piece = 65_536
 

@@ -18,17 +18,11 @@ export interface Options {
   /** Which side this is, when it closes. */
   readonly side: Effect.Effect<CloseCode.Side>
   readonly limitBytes: number
-  /** How long `initialize` may be, where it is kept as long as the session is. */
-  readonly initializeLimitBytes?: number
   /** How long the peer may take to answer a close frame. */
   readonly closeMillis: number
   readonly heartbeat: Heartbeat
   /** Who sends what comes in, where somebody has found out. */
   readonly principal?: Principal | undefined
-  /** Something came in. */
-  readonly onInbound?: () => void
-  /** Nothing is left of the connection. */
-  readonly onClosed?: () => void
 }
 
 /** Events of a WebSocket carry what went wrong, where they know it. */
@@ -58,7 +52,7 @@ export const make = Effect.fnUntraced(function*<E>(
   wireOf: Effect.Effect<Wire, E>,
   options: Options
 ): Effect.fn.Return<Transport.Connection, Socket.SocketError | E, Scope.Scope> {
-  const { closeMillis, heartbeat, initializeLimitBytes = options.limitBytes, limitBytes, principal, side } = options
+  const { closeMillis, heartbeat, limitBytes, principal, side } = options
   return yield* Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
       const { pull } = yield* restore(socket.reader)
@@ -87,17 +81,13 @@ export const make = Effect.fnUntraced(function*<E>(
           })
           return atMost(Effect.andThen(closed, Effect.andThen(answered, wire.gone)), closeMillis)
         }).pipe(
-          Effect.andThen(Effect.sync(() => {
-            wire.cut()
-            options.onClosed?.()
-          }))
+          Effect.andThen(Effect.sync(wire.cut))
         )
       )
 
       const run: Transport.Connection["run"] = (deliver) => {
         const take = (data: string | Uint8Array) => {
-          const inbound = WebSocketFraming.bounded(WebSocketFraming.inbound(data, limitBytes), initializeLimitBytes)
-          options.onInbound?.()
+          const inbound = WebSocketFraming.inbound(data, limitBytes)
           deliver(principal === undefined ? inbound : { ...inbound, principal })
         }
         return Effect.map(pull, (batch) => batch.forEach(take)).pipe(

@@ -1,4 +1,3 @@
-import { CloseReason, ErrorCode } from "@effect-mcp/protocol"
 import type { Principal } from "@effect-mcp/session/Principal"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import type * as Transport from "@effect-mcp/session/Transport"
@@ -9,6 +8,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type * as Scope from "effect/Scope"
 import type * as Socket from "effect/socket/Socket"
 import type * as Net from "node:net"
+import { ConnectedSessions } from "./ConnectedSessions.ts"
 import * as Heartbeat from "./Heartbeat.ts"
 import type { Serve } from "./HttpAdmission.ts"
 import * as HttpAnswer from "./HttpAnswer.ts"
@@ -28,8 +28,6 @@ export interface Options {
 /** A whole frame that says nothing else. The HTTP server writes frames whole, so that it may stand between any two of them. */
 const ping = Uint8Array.of(0x89, 0)
 
-const leaving = HttpAnswer.overloaded("The server is about to go", undefined)
-
 /**
  * What serves the requests that were let in, by their methods: a GET becomes a WebSocket, and that a session of the host. The session
  * does not end with the request, but at the latest with the scope.
@@ -39,28 +37,19 @@ export const make = Effect.fnUntraced(function*(
 ): Effect.fn.Return<ReadonlyMap<string, Serve>, never, SessionHost.SessionHost | Scope.Scope> {
   const host = yield* SessionHost.SessionHost
   const heartbeat = yield* Heartbeat.make(pingMillis)
-  const sessions = new Set<SessionHost.Hosted>()
-  let isLeaving = false
-  yield* Effect.addFinalizer(() =>
-    Effect.suspend(() => {
-      isLeaving = true
-      return Effect.forEach(sessions, (hosted) => hosted.close(CloseReason.requested), {
-        concurrency: "unbounded",
-        discard: true
-      })
-    })
-  )
+  const sessions = new ConnectedSessions(host, initializeLimitBytes)
+  yield* Effect.addFinalizer(() => sessions.close)
 
   const side: WebSocketConnection.Options["side"] = Effect.map(
     host.health,
-    ({ draining }) => isLeaving || draining ? "leaving server" : "server"
+    ({ draining }) => sessions.isLeaving || draining ? "leaving server" : "server"
   )
 
   /** Accepts the offer. Its HTTP response is the beginning of the connection. */
   const accept = Effect.fnUntraced(function*(
     socket: Socket.Socket,
     tcp: Net.Socket,
-    options: Pick<WebSocketConnection.Options, "principal" | "onInbound" | "onClosed">
+    principal: Principal | undefined
   ): Effect.fn.Return<Transport.Connection, Socket.SocketError, Scope.Scope> {
     const wire = TcpWire.make(tcp, () => void tcp.write(ping))
     // However far it has come.
@@ -68,10 +57,9 @@ export const make = Effect.fnUntraced(function*(
     return yield* WebSocketConnection.make(socket, Effect.succeed(wire), {
       side,
       limitBytes,
-      initializeLimitBytes,
       closeMillis,
       heartbeat,
-      ...options
+      principal
     })
   })
 
@@ -80,35 +68,13 @@ export const make = Effect.fnUntraced(function*(
     tcp: Net.Socket,
     principal: Principal | undefined
   ): Effect.Effect<HttpServerResponse, HttpServerResponse> => {
-    let hosted: SessionHost.Hosted | undefined
-    let isClosed = false
-    const connect = accept(socket, tcp, {
-      principal,
-      onInbound: () => hosted?.touch(),
-      onClosed: () => {
-        isClosed = true
-        if (hosted !== undefined) sessions.delete(hosted)
-      }
-    }).pipe(
-      Effect.mapError((cause) =>
-        TransportError.make({ _tag: "ConnectFailed", target: "the client", cause: cause.reason })
-      )
+    const connect = Effect.mapError(
+      accept(socket, tcp, principal),
+      (cause) => TransportError.make({ _tag: "ConnectFailed", target: "the client", cause: cause.reason })
     )
-    return host.open({ connect }, { kind: "websocket", principal }).pipe(
-      Effect.flatMap((opened) => {
-        hosted = opened
-        // Whoever is connected need not say anything; whoever is gone is found out by its silence.
-        hosted.hold()
-        if (!isClosed) sessions.add(hosted)
-        // Who goes has closed all that were open, and this one was not yet.
-        return Effect.as(isLeaving ? hosted.close(CloseReason.requested) : Effect.void, HttpAnswer.empty(204))
-      }),
-      Effect.mapError((error) =>
-        error._tag === "HostFull"
-          ? HttpAnswer.overloaded(error.message, undefined)
-          : HttpAnswer.refusal(500, error.message, { code: ErrorCode.InternalError })
-      ),
-      Effect.uninterruptible
+    return sessions.open(connect, { kind: "websocket", principal }).pipe(
+      Effect.as(HttpAnswer.empty(204)),
+      Effect.mapError((error) => HttpAnswer.notOpened(error, undefined))
     )
   }
 
@@ -117,7 +83,7 @@ export const make = Effect.fnUntraced(function*(
     principal: Principal | undefined
   ): Effect.Effect<HttpServerResponse, HttpServerResponse> =>
     Effect.gen(function*() {
-      if (isLeaving) return yield* Effect.fail(leaving)
+      if (sessions.isLeaving) return yield* Effect.fail(HttpAnswer.leaving)
       const tcp = yield* WebSocketOffer.take(request)
       const socket = yield* Effect.mapError(request.upgrade, () => WebSocketOffer.notSeen)
       return yield* open(socket, tcp, principal)

@@ -1,6 +1,5 @@
 import type { Inbound } from "@effect-mcp/session/Transport"
 import * as Result from "effect/Result"
-import { isInitialize } from "./isInitialize.ts"
 import * as utf8 from "./utf8.ts"
 
 const encoder = new TextEncoder()
@@ -21,12 +20,4 @@ export const inbound = (data: string | Uint8Array, limitBytes: number): Inbound 
   } catch {
     return { frame: Result.fail({ _tag: "NotJson", text: shown(data) }), bytes }
   }
-}
-
-/** The same, unless it is an `initialize` that is longer than this. */
-export const bounded = (inbound: Inbound, initializeLimitBytes: number): Inbound => {
-  const { bytes = 0, frame } = inbound
-  return bytes > initializeLimitBytes && Result.isSuccess(frame) && isInitialize(frame.success)
-    ? { frame: Result.fail({ _tag: "TooLarge", limitBytes: initializeLimitBytes }), bytes }
-    : inbound
 }

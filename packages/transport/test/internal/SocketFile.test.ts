@@ -4,17 +4,8 @@ import * as fs from "node:fs"
 import * as Net from "node:net"
 import * as path from "node:path"
 import * as SocketFile from "../../src/internal/SocketFile.ts"
+import { listen } from "../support/deafSocket.ts"
 import { temporaryDirectory } from "../support/directory.ts"
-
-const listen = (at: string) =>
-  Effect.acquireRelease(
-    Effect.callback<Net.Server, Error>((resume) => {
-      const server = Net.createServer((socket) => socket.on("error", () => {}).resume().end())
-      server.once("error", (error) => resume(Effect.fail(error)))
-      server.listen(at, () => resume(Effect.succeed(server)))
-    }),
-    (server) => Effect.callback<void>((resume) => void server.close(() => resume(Effect.void)))
-  )
 
 const isConnectable = (at: string) =>
   Effect.callback<boolean>((resume) => {

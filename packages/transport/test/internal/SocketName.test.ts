@@ -2,24 +2,14 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { execFile, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
-import * as Net from "node:net"
 import * as path from "node:path"
 import { promisify } from "node:util"
 import * as SocketName from "../../src/internal/SocketName.ts"
 import { fixture } from "../fixtures/process.ts"
+import { listen } from "../support/deafSocket.ts"
 import { temporaryDirectory } from "../support/directory.ts"
 
 const execFilePromise = promisify(execFile)
-
-const listen = (at: string) =>
-  Effect.acquireRelease(
-    Effect.callback<Net.Server, Error>((resume) => {
-      const server = Net.createServer((socket) => socket.on("error", () => {}).resume().end())
-      server.once("error", (error) => resume(Effect.fail(error)))
-      server.listen(at, () => resume(Effect.succeed(server)))
-    }),
-    (server) => Effect.callback<void>((resume) => void server.close(() => resume(Effect.void)))
-  )
 
 /** A socket whose process is no more. */
 const die = (at: string) =>
