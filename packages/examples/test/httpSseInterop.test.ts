@@ -4,7 +4,6 @@ import { ClientSession, SessionHost, type Transport } from "@effect-mcp/session"
 import { HttpFallbackClient, HttpSseClient, HttpSseServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as V2 from "@modelcontextprotocol/client"
-import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -15,6 +14,7 @@ import { handlers, options } from "../src/tools.ts"
 import * as Child from "./fixtures/child.ts"
 import { freePort } from "./fixtures/httpListener.ts"
 import { isAboutProgress } from "./fixtures/officialClients.ts"
+import { plainClients } from "./fixtures/plainClients.ts"
 import * as SseServerV1 from "./fixtures/sseServerV1.ts"
 
 const info = { name: "effect-mcp", version: "0.1.0" }
@@ -97,69 +97,10 @@ describe.concurrent("our client, over HTTP+SSE", () => {
     }))
 })
 
-/** As much of an official client as these tests use; both have it. */
-interface Official {
-  readonly revision: () => string | undefined
-  readonly complaints: ReadonlyArray<string>
-  readonly tools: () => Promise<ReadonlyArray<string>>
-  readonly call: (
-    name: string,
-    input: { readonly [name: string]: unknown },
-    progress: Array<number>
-  ) => Promise<unknown>
-  readonly ping: () => Promise<unknown>
-  readonly close: () => Promise<void>
-}
-
-const v1 = async (url: URL): Promise<Official> => {
-  const client = new Client(info)
-  const complaints: Array<string> = []
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- The SDK knows no other way.
-  client.onerror = (error) => complaints.push(error.message)
-  let revision: string | undefined
-  const transport = new SSEClientTransport(url)
-  const { setProtocolVersion } = transport
-  transport.setProtocolVersion = (version) => {
-    revision = version
-    setProtocolVersion.call(transport, version)
-  }
-  await client.connect(transport)
-  return {
-    revision: () => revision,
-    complaints,
-    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: async (name, input, progress) =>
-      (await client.callTool({ name, arguments: input }, undefined, {
-        onprogress: (step) => void progress.push(step.progress)
-      }))["content"],
-    ping: () => client.ping(),
-    close: () => client.close()
-  }
-}
-
-const v2 = (revision: Revision.Revision) => async (url: URL): Promise<Official> => {
-  const client = new V2.Client(info, { supportedProtocolVersions: [revision] })
-  const complaints: Array<string> = []
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- The SDK knows no other way.
-  client.onerror = (error) => complaints.push(error.message)
-  await client.connect(new V2.SSEClientTransport(url))
-  return {
-    revision: () => client.getNegotiatedProtocolVersion(),
-    complaints,
-    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: async (name, input, progress) =>
-      (await client.callTool({ name, arguments: input }, {
-        onprogress: (step) => void progress.push(step.progress)
-      })).content,
-    ping: () => client.ping(),
-    close: () => client.close()
-  }
-}
-
-const clients = [
-  { name: "official v1", revision: Revision.latest, connect: v1 },
-  ...Revision.supported.map((revision) => ({ name: `official v2 at ${revision}`, revision, connect: v2(revision) }))
-]
+const clients = plainClients({
+  v1: (url) => new SSEClientTransport(url),
+  v2: (url) => new V2.SSEClientTransport(url)
+})
 
 describe.concurrent("our server, over HTTP+SSE", () => {
   for (const { connect, name, revision } of clients) {

@@ -1,95 +1,17 @@
 /** The calculator's tools over HTTP without sessions, under the official clients. */
-import { Revision } from "@effect-mcp/protocol"
 import { StreamableHttpServer } from "@effect-mcp/transport"
 import { assert, describe, layer } from "@effect/vitest"
 import * as V2 from "@modelcontextprotocol/client"
-import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
 import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"
 import { handlers, options } from "../src/tools.ts"
+import { plainClients } from "./fixtures/plainClients.ts"
 
-const info = { name: "official", version: "1.0.0" }
-
-/** As much of an official client as these tests use; both have it. */
-interface Official {
-  readonly session: () => string | undefined
-  readonly revision: () => string | undefined
-  readonly complaints: ReadonlyArray<string>
-  readonly tools: () => Promise<ReadonlyArray<string>>
-  readonly call: (
-    name: string,
-    input: { readonly [name: string]: unknown },
-    progress?: Array<number>
-  ) => Promise<unknown>
-  readonly ping: () => Promise<unknown>
-  readonly close: () => Promise<void>
-}
-
-const v1 = async (url: URL): Promise<Official> => {
-  const client = new Client(info)
-  const transport = new StreamableHTTPClientTransport(url)
-  const complaints: Array<string> = []
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- The SDK knows no other way.
-  client.onerror = (error) => complaints.push(error.message)
-  // Its transport says of the session's id that it may be undefined, its port that it may be absent: so they are put together.
-  const port: Transport = {
-    start: () => {
-      const heard: Pick<Transport, "onmessage" | "onerror" | "onclose"> = {
-        onmessage: (message) => port.onmessage?.(message),
-        onerror: (error) => port.onerror?.(error),
-        onclose: () => port.onclose?.()
-      }
-      return Object.assign(transport, heard).start()
-    },
-    send: (message) => transport.send(message),
-    close: () => transport.close(),
-    setProtocolVersion: (version) => transport.setProtocolVersion(version)
-  }
-  await client.connect(port)
-  return {
-    session: () => transport.sessionId,
-    revision: () => transport.protocolVersion,
-    complaints,
-    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: async (name, input, progress) =>
-      (await client.callTool(
-        { name, arguments: input },
-        undefined,
-        progress === undefined ? {} : { onprogress: (step) => void progress.push(step.progress) }
-      ))["content"],
-    ping: () => client.ping(),
-    close: () => client.close()
-  }
-}
-
-const v2 = (revision: Revision.Revision) => async (url: URL): Promise<Official> => {
-  const client = new V2.Client(info, { supportedProtocolVersions: [revision] })
-  const transport = new V2.StreamableHTTPClientTransport(url)
-  const complaints: Array<string> = []
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- The SDK knows no other way.
-  client.onerror = (error) => complaints.push(error.message)
-  await client.connect(transport)
-  return {
-    session: () => transport.sessionId,
-    revision: () => client.getNegotiatedProtocolVersion(),
-    complaints,
-    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: async (name, input, progress) =>
-      (await client.callTool(
-        { name, arguments: input },
-        progress === undefined ? {} : { onprogress: (step) => void progress.push(step.progress) }
-      )).content,
-    ping: () => client.ping(),
-    close: () => client.close()
-  }
-}
-
-const clients = [
-  { name: "official v1", revision: Revision.latest, connect: v1 },
-  ...Revision.supported.map((revision) => ({ name: `official v2 at ${revision}`, revision, connect: v2(revision) }))
-]
+const clients = plainClients({
+  v1: (url) => new StreamableHTTPClientTransport(url),
+  v2: (url) => new V2.StreamableHTTPClientTransport(url)
+})
 
 const text = (words: string) => [{ type: "text", text: words }]
 

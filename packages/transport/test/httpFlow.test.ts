@@ -6,6 +6,7 @@ import { until } from "./fixtures/process.ts"
 import { connect } from "./support/client.ts"
 import { MapEventStore } from "./support/eventStore.ts"
 import { serve, type Settings, text, tools } from "./support/server.ts"
+import { still } from "./support/still.ts"
 
 const message = "x".repeat(10_000)
 
@@ -25,16 +26,6 @@ const flooding = (steps: number) => {
   ))
   return { state, handlers: tools({ flood, now: Effect.succeed(text("now")), never: Effect.never }) }
 }
-
-/** Waits until a number grows no more. */
-const steady = Effect.fnUntraced(function*(number: () => number) {
-  let last = -1
-  for (let same = 0; same < 20; same++) {
-    if (number() !== last) same = 0
-    last = number()
-    yield* Effect.sleep("10 millis")
-  }
-})
 
 const stores = [
   ["without a store", () => undefined],
@@ -58,7 +49,7 @@ describe("a reader that takes nothing", () => {
         const call = yield* client.call("f", "flood")
         yield* call.begun
         call.stall()
-        yield* steady(() => state.said)
+        yield* still(() => state.said)
         assert.isBelow(state.said, 2000)
         for (const one of [client, other]) {
           for (const answer of [yield* one.ping(), yield* one.call(2, "now")]) {
@@ -101,7 +92,7 @@ describe("a reader that takes nothing", () => {
           Effect.sync(() => said++)
         ))
       )
-      yield* steady(() => said)
+      yield* still(() => said)
       assert.isBelow(said, 2000)
       const call = yield* client.call(1, "now")
       yield* call.done

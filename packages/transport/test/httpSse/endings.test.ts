@@ -12,6 +12,7 @@ import { until } from "../fixtures/process.ts"
 import { ask, listen } from "../support/client.ts"
 import { connectSse, openSse, serveSse, type SseClient } from "../support/httpSse.ts"
 import { hostOf, listening, type Served, text, tools } from "../support/server.ts"
+import { still } from "../support/still.ts"
 
 /** A tool that waits, and one that says more than anybody takes. */
 const busy = () => {
@@ -44,16 +45,6 @@ const busy = () => {
 const reasonsOf = ({ events }: Served) => events.flatMap((event) => event._tag === "Closed" ? [event.reason] : [])
 
 const empty = (server: Served) => Effect.repeat(server.host.health, { until: ({ sessions }) => sessions === 0 })
-
-/** Waits until a number grows no more. */
-const steady = Effect.fnUntraced(function*(number: () => number) {
-  let last = -1
-  for (let same = 0; same < 20; same++) {
-    if (number() !== last) same = 0
-    last = number()
-    yield* Effect.sleep("10 millis")
-  }
-})
 
 describe.concurrent("a session of HTTP+SSE ends", () => {
   it.live("with its stream: its handlers are interrupted, and nobody can come back", () =>
@@ -140,7 +131,7 @@ describe.concurrent("a reader of HTTP+SSE that takes nothing", () => {
       const other = yield* connectSse(server, {}, "2025-11-25")
       client.stream.stall()
       yield* client.call(1, "flood", { steps: 3000 })
-      yield* steady(() => state.said)
+      yield* still(() => state.said)
       assert.isBelow(state.said, 2000)
       assert.property(yield* other.ask("ping"), "result")
       client.stream.response?.resume()
@@ -177,7 +168,7 @@ describe.concurrent("a reader of HTTP+SSE that takes nothing", () => {
       const client = yield* connectSse(server, {}, "2025-11-25")
       client.stream.stall()
       yield* client.call(1, "flood")
-      yield* steady(() => state.said)
+      yield* still(() => state.said)
       yield* server.stop
       assert.deepStrictEqual(server.logs, [])
     }))
