@@ -14,6 +14,7 @@ import * as Layer from "effect/Layer"
 import type { WebSocketConstructor } from "effect/socket/Socket"
 import { headersOf } from "./internal/headersOf.ts"
 import type { NodeSettings, Settings } from "./internal/WebSocketClientConnection.ts"
+import * as WebSocketLimits from "./internal/webSocketLimits.ts"
 import type { HeaderValues } from "./StreamableHttpClient.ts"
 
 /**
@@ -57,26 +58,24 @@ export interface NodeOptions extends Options {
   readonly payloadLimitBytes?: number | undefined
   /**
    * How often it is looked whether the server is still there. One that has said nothing since the look before is pinged; one that has
-   * not even answered that by the next is given up, which is so after two to three times as long. `"Infinity"` never looks; less than a second is taken for one. The
-   * default is 15 seconds.
+   * not even answered that by the next is given up, which is so after two to three times as long. `"Infinity"` never looks; less than a
+   * second is taken for one. The default is 15 seconds.
    */
   readonly ping?: Duration.Input | undefined
 }
 
-const defaultLimitBytes = 4 * 1024 * 1024
-
-const settings = ({ closeWithin, connectWithin, messageLimitBytes, url }: Options): Settings => ({
-  url,
-  limitBytes: messageLimitBytes ?? defaultLimitBytes,
-  connectMillis: Duration.toMillis(connectWithin ?? "10 seconds"),
-  closeMillis: Duration.toMillis(closeWithin ?? "2 seconds")
+const settings = (options: Options): Settings => ({
+  url: options.url,
+  limitBytes: WebSocketLimits.messageBytes(options),
+  connectMillis: Duration.toMillis(options.connectWithin ?? "10 seconds"),
+  closeMillis: Duration.toMillis(options.closeWithin ?? "2 seconds")
 })
 
 const nodeSettings = (options: NodeOptions): NodeSettings => {
-  const { authorize, headers, messageLimitBytes, payloadLimitBytes, ping } = options
+  const { authorize, headers, ping } = options
   return {
     ...settings(options),
-    payloadLimitBytes: payloadLimitBytes ?? 4 * (messageLimitBytes ?? defaultLimitBytes),
+    payloadLimitBytes: WebSocketLimits.payloadBytes(options),
     pingMillis: Duration.toMillis(ping ?? "15 seconds"),
     headers: headersOf(headers),
     authorize

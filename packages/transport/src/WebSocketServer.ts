@@ -46,6 +46,7 @@ import * as Initialize from "./internal/Initialize.ts"
 import * as NodeListener from "./internal/NodeListener.ts"
 import { receivableBytes } from "./internal/receivableBytes.ts"
 import * as WebSocketEndpoint from "./internal/WebSocketEndpoint.ts"
+import * as WebSocketLimits from "./internal/webSocketLimits.ts"
 import * as WebSocketOffer from "./internal/WebSocketOffer.ts"
 import type * as StreamableHttpServer from "./StreamableHttpServer.ts"
 
@@ -72,8 +73,6 @@ export interface Options extends Pick<StreamableHttpServer.Options, "allowedHost
   /** How long a client may take to answer a close frame, or to take a refusal; then its connection is cut off. Default 2 seconds. */
   readonly closeWithin?: Duration.Input | undefined
 }
-
-const defaultLimitBytes = 4 * 1024 * 1024
 
 /**
  * The server as a handler of requests, whatever path they came to. An `Authentication` in the context decides who is let in. What is
@@ -112,7 +111,7 @@ export const make = Effect.fnUntraced(function*(
   const admission = yield* HttpAdmission.make(options)
   const closeMillis = Duration.toMillis(options.closeWithin ?? "2 seconds")
   const methods = yield* WebSocketEndpoint.make({
-    limitBytes: options.messageLimitBytes ?? defaultLimitBytes,
+    limitBytes: WebSocketLimits.messageBytes(options),
     initializeLimitBytes: options.initializeLimitBytes ?? Initialize.defaultLimitBytes,
     pingMillis: Duration.toMillis(options.ping ?? "15 seconds"),
     closeMillis
@@ -215,7 +214,7 @@ export const layerNode = (
       port: options.port,
       host: options.host,
       websocket: {
-        maxPayload: receivableBytes(options.payloadLimitBytes ?? 4 * (options.messageLimitBytes ?? defaultLimitBytes))
+        maxPayload: receivableBytes(WebSocketLimits.payloadBytes(options))
       }
     },
     (cut) => NodeListener.serving(layer(options.path ?? "/mcp", options), cut, Layer.fresh(SessionHost.layerDrain))
