@@ -86,7 +86,7 @@ const sessions = HttpRouter.use((router) =>
 
 /** The backend on this port. When it goes, the sessions end before it stops to listen. */
 export const layer = (port: number) =>
-  Layer.fresh(SessionHost.layerDrain).pipe(
+  SessionHost.layerDrain.pipe(
     Layer.provideMerge(HttpRouter.serve(Layer.mergeAll(mcp, health, sessions, signed), { disableLogger: true })),
     Layer.provideMerge(host),
     // Who knows the id of a session over HTTP+SSE could post to it, so nothing that traces requests may show it.

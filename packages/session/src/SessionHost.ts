@@ -668,7 +668,7 @@ export const layer = <const H extends Handlers.Handlers<"client", unknown>, R = 
 
 /**
  * Drains the host when it is closed. Build it behind what serves the host's sessions, so that it closes first: requests are then
- * still taken while their sessions come to their ends.
+ * still taken while their sessions come to their ends. Wherever it is provided it is another one, for the host that is there.
  *
  * @example
  * ```ts
@@ -682,6 +682,6 @@ export const layer = <const H extends Handlers.Handlers<"client", unknown>, R = 
  * @category layers
  * @since 0.1.0
  */
-export const layerDrain: Layer.Layer<never, never, SessionHost> = Layer.effectDiscard(
-  Effect.flatMap(SessionHost, (host) => Effect.addFinalizer(() => host.drain))
+export const layerDrain: Layer.Layer<never, never, SessionHost> = Layer.fresh(
+  Layer.effectDiscard(Effect.flatMap(SessionHost, (host) => Effect.addFinalizer(() => host.drain)))
 )

@@ -120,6 +120,37 @@ describe("a host that drains", () => {
       assert.deepStrictEqual(seen, ["serves", "session closed", "serves no more"])
     }))
 
+  it.effect("is drained for itself, also where one program has several", () =>
+    Effect.gen(function*() {
+      const seen: Array<string> = []
+      const hosts: Array<SessionHost.Shape> = []
+      const part = (name: string) => {
+        const hosted = SessionHost.layer(tools({}), {
+          info,
+          observe: ({ _tag }) => {
+            if (_tag === "Closed") seen.push(`a session of ${name} closed`)
+          }
+        })
+        const known = Layer.effectDiscard(Effect.map(SessionHost.SessionHost, (host) => hosts.push(host)))
+        const server = Layer.effectDiscard(Effect.addFinalizer(() => Effect.sync(() => seen.push(`${name} went`))))
+        return SessionHost.layerDrain.pipe(
+          Layer.provideMerge(known),
+          Layer.provideMerge(server),
+          Layer.provide(hosted)
+        )
+      }
+      const scope = yield* Scope.make()
+      yield* Layer.buildWithScope(Layer.merge(part("one"), part("other")), scope)
+      yield* Effect.forEach(hosts, (host) => settle(host))
+      yield* Scope.close(scope, Exit.void)
+      for (const name of ["one", "other"]) {
+        assert.deepStrictEqual(seen.filter((words) => words.includes(name)), [
+          `a session of ${name} closed`,
+          `${name} went`
+        ])
+      }
+    }))
+
   it.effect("leaves its sessions in the store, with when they were used; others are forgotten when they end", () =>
     Effect.gen(function*() {
       const { calls, kept, service } = store()

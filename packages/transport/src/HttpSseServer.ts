@@ -263,5 +263,5 @@ export const layerNode = (
 ): Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost> =>
   NodeListener.listening(
     options,
-    (cut) => NodeListener.serving(layer(options.paths, options), cut, Layer.fresh(SessionHost.layerDrain))
+    (cut) => NodeListener.serving(layer(options.paths, options), cut, SessionHost.layerDrain)
   ).pipe(Layer.provide(layerRedacted))

@@ -281,7 +281,7 @@ export const layerNode = (
 ): Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost> =>
   NodeListener.listening(
     options,
-    (cut) => NodeListener.serving(layer(options.path ?? "/mcp", options), cut, Layer.fresh(SessionHost.layerDrain))
+    (cut) => NodeListener.serving(layer(options.path ?? "/mcp", options), cut, SessionHost.layerDrain)
   )
 
 /**

@@ -175,7 +175,7 @@ export const layerNode = (options: NodeOptions): Layer.Layer<never, ListenFailed
     )
   )
   // What is built last goes first: the sessions have ended before the listener goes.
-  return Layer.fresh(SessionHost.layerDrain).pipe(
+  return SessionHost.layerDrain.pipe(
     Layer.provideMerge(layer(options)),
     Layer.provide(listening)
   )

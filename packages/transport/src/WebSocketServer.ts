@@ -217,5 +217,5 @@ export const layerNode = (
         maxPayload: receivableBytes(WebSocketLimits.payloadBytes(options))
       }
     },
-    (cut) => NodeListener.serving(layer(options.path ?? "/mcp", options), cut, Layer.fresh(SessionHost.layerDrain))
+    (cut) => NodeListener.serving(layer(options.path ?? "/mcp", options), cut, SessionHost.layerDrain)
   )
