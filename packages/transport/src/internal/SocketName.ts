@@ -25,7 +25,8 @@ export type Identity = Pick<BigIntStats, "dev" | "ino" | "birthtimeNs">
 /** What has come of asking for a name. */
 export type Answer = "Taken" | "Server" | "NoSocket" | "Busy"
 
-const codeOf = (error: unknown): unknown => error instanceof Error && "code" in error ? error.code : undefined
+/** What the system calls the reason of its refusal. */
+export const codeOf = (error: unknown): unknown => error instanceof Error && "code" in error ? error.code : undefined
 
 /** What a call comes to, or another value where the system refuses it for this reason. */
 const unless = async <A, B>(code: string, instead: B, call: Promise<A>): Promise<A | B> => {
