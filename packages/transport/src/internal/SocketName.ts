@@ -16,8 +16,8 @@ import { setTimeout } from "node:timers/promises"
 const tries = 10
 const pause = 20
 
-/** How many claimants may have died on their way to one name. */
-const deepest = 3
+/** How many claimants may have died on their way to one name: more than ever will have, unless their claims lead in a circle. */
+const deepest = 32
 
 /** What tells a file from every other: the number of one may be given again once it has gone. */
 export type Identity = Pick<BigIntStats, "dev" | "ino" | "birthtimeNs">
