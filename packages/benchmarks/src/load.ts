@@ -11,7 +11,8 @@ export interface Wire {
   readonly gone: Promise<never>
 }
 
-const initialize = {
+/** What a client begins with. */
+export const initialize = {
   jsonrpc: "2.0",
   id: 0,
   method: "initialize",

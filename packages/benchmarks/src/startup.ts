@@ -1,13 +1,7 @@
 import { spawn } from "node:child_process"
+import { initialize } from "./load.ts"
 import { alternate, type Contender, millisOf, type Samples } from "./measure.ts"
 import * as servers from "./servers.ts"
-
-const initialize = {
-  jsonrpc: "2.0",
-  id: 0,
-  method: "initialize",
-  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "benchmark", version: "1.0.0" } }
-}
 
 /** From the start of the process to its first line. That it then ends by itself is checked, but not counted. */
 const firstLine = (file: string): Promise<{ readonly line: string; readonly millis: number }> =>

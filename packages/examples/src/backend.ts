@@ -17,7 +17,6 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import * as UrlParams from "effect/http/UrlParams"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { createServer } from "node:http"
@@ -85,18 +84,13 @@ const sessions = HttpRouter.use((router) =>
 // All of it
 // =====================================================================================================================
 
-/** Who knows the id of a session over HTTP+SSE could post to it, so nothing that traces requests may show it. */
-const discreet = Layer.effect(
-  UrlParams.CurrentRedactedNames,
-  Effect.map(UrlParams.CurrentRedactedNames, (names) => [...names, "sessionId"])
-)
-
 /** The backend on this port. When it goes, the sessions end before it stops to listen. */
 export const layer = (port: number) =>
   Layer.fresh(SessionHost.layerDrain).pipe(
     Layer.provideMerge(HttpRouter.serve(Layer.mergeAll(mcp, health, sessions, signed), { disableLogger: true })),
     Layer.provideMerge(host),
-    Layer.provide(discreet),
+    // Who knows the id of a session over HTTP+SSE could post to it, so nothing that traces requests may show it.
+    Layer.provide(HttpSseServer.layerRedacted),
     Layer.provideMerge(NodeHttpServer.layerServer(() => createServer(), {
       port,
       host: "127.0.0.1",

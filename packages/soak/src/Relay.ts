@@ -20,6 +20,13 @@ interface Pair {
   isHalf: boolean
 }
 
+interface Listening {
+  readonly port: number
+  /** Does this to every socket there is, and takes no other. */
+  readonly broken: (how: (socket: Net.Socket) => void) => void
+  readonly half: () => void
+}
+
 /** A relay to this server. It listens on a port of this machine, or at a path. */
 export const make = (
   target: Net.NetConnectOpts,
@@ -27,10 +34,7 @@ export const make = (
 ): Effect.Effect<Relay, Error, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
-      Effect.callback<
-        { readonly port: number; readonly broken: (how: (socket: Net.Socket) => void) => void } & Halves,
-        Error
-      >(
+      Effect.callback<Listening, Error>(
         (resume) => {
           const pairs = new Set<Pair>()
           let isBroken = false
@@ -86,7 +90,3 @@ export const make = (
       halfClose: Effect.sync(half)
     })
   )
-
-interface Halves {
-  readonly half: () => void
-}

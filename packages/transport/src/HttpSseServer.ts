@@ -153,8 +153,7 @@ export const make = Effect.fnUntraced(function*(
  * goes before them waits for their streams in vain.
  *
  * The URL that a client POSTs to names its session, in the query, as `sessionId`. Whoever knows it can act for the client, where no
- * `Authentication` says who asks. Where requests are traced or logged, keep it out: for the spans of Effect, provide
- * `UrlParams.CurrentRedactedNames` to the backend, as {@link layerNode} does, and as `backend.ts` of the examples shows.
+ * `Authentication` says who asks. Where requests are traced or logged, keep it out: for the spans of Effect, {@link layerRedacted} does.
  *
  * @example
  * ```ts
@@ -198,8 +197,30 @@ export const layer = (
     })
   )
 
-/** Keeps the sessions that URLs name out of spans. */
-const layerRedacting = Layer.effect(
+/**
+ * Keeps the ids of sessions, which stand in the URLs that clients POST to, out of the spans of a backend that {@link layer} is mounted
+ * in. It goes below what serves; {@link layerNode} has it already.
+ *
+ * @example
+ * ```ts
+ * import { SessionHost } from "@effect-mcp/session"
+ * import { HttpSseServer } from "@effect-mcp/transport"
+ * import type { HttpServer } from "effect/http/HttpServer"
+ * import * as HttpRouter from "effect/http/HttpRouter"
+ * import * as Layer from "effect/Layer"
+ *
+ * export const traced = <E, R>(server: Layer.Layer<HttpServer, E, R>) =>
+ *   SessionHost.layerDrain.pipe(
+ *     Layer.provide(HttpRouter.serve(HttpSseServer.layer())),
+ *     Layer.provide(HttpSseServer.layerRedacted),
+ *     Layer.provide(server)
+ *   )
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layerRedacted: Layer.Layer<never> = Layer.effect(
   UrlParams.CurrentRedactedNames,
   Effect.map(UrlParams.CurrentRedactedNames, (names) => [...names, HttpSseEndpoints.parameter])
 )
@@ -243,4 +264,4 @@ export const layerNode = (
   NodeListener.listening(
     options,
     (cut) => NodeListener.serving(layer(options.paths, options), cut, Layer.fresh(SessionHost.layerDrain))
-  ).pipe(Layer.provide(layerRedacting))
+  ).pipe(Layer.provide(layerRedacted))

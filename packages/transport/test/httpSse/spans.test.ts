@@ -1,8 +1,12 @@
+import { SessionHost } from "@effect-mcp/session"
 import { HttpSseServer } from "@effect-mcp/transport"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
 import * as Tracer from "effect/Tracer"
+import { createServer } from "node:http"
 import { reasonOf, request } from "../fixtures/httpConnection.ts"
 import { connect, serveStream } from "../fixtures/ssePeer.ts"
 import { connectSse } from "../support/httpSse.ts"
@@ -57,5 +61,21 @@ describe.concurrent("[SHS-23] a span shows no session", () => {
       const client = yield* connectSse(server)
       assert.deepStrictEqual(queries(), ["sessionId=REDACTED", "sessionId=REDACTED"])
       assert.notInclude(everything(), client.id)
+    }))
+
+  it.live("of a backend that it is mounted in, below which `layerRedacted` is", () =>
+    Effect.gen(function*() {
+      for (const [redacted, isShown] of [[HttpSseServer.layerRedacted, false], [Layer.empty, true]] as const) {
+        const { everything, tracer } = recording()
+        const backend = SessionHost.layerDrain.pipe(
+          Layer.provideMerge(HttpRouter.serve(HttpSseServer.layer(), { disableLogger: true, disableListenLog: true })),
+          Layer.provide(redacted),
+          Layer.provideMerge(NodeHttpServer.layerServer(() => createServer(), { port: 0, host: "127.0.0.1" })),
+          Layer.provide(Layer.succeed(Tracer.Tracer, tracer))
+        )
+        const server = yield* serveWith(backend, tools({ now: Effect.succeed(text("now")) }))
+        const client = yield* connectSse(server)
+        assert.strictEqual(everything().includes(client.id), isShown)
+      }
     }))
 })
