@@ -604,7 +604,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
 
   yield* Effect.addFinalizer(() =>
     drain.pipe(
-      Effect.andThen(Effect.suspend(() => store === undefined ? Effect.void : store.abandon())),
+      Effect.andThen(store === undefined ? Effect.void : store.abandon()),
       Effect.andThen(Effect.suspend(() => Fiber.interruptAll(restoring.values()))),
       Effect.andThen(Scope.close(all, Exit.void))
     )

@@ -50,9 +50,11 @@ export class HostStore {
   }
 
   save(hosted: HostedSession, opening: StoredSession["opening"]): Effect.Effect<void> {
-    const { id, openedAt, principal, usedAt } = hosted
-    hosted.toldAt = usedAt
-    return told("save", this.#store.save({ id, principal: principal?.id, opening, openedAt, usedAt }))
+    return Effect.suspend(() => {
+      const { id, openedAt, principal, usedAt } = hosted
+      hosted.toldAt = usedAt
+      return told("save", this.#store.save({ id, principal: principal?.id, opening, openedAt, usedAt }))
+    })
   }
 
   remove(id: string): Effect.Effect<void> {
@@ -70,13 +72,13 @@ export class HostStore {
 
   /** Tells it once more, after all else. */
   finish(): Effect.Effect<void> {
-    const before = this.#telling === undefined ? Effect.void : Fiber.await(this.#telling)
+    const before = Effect.suspend(() => this.#telling === undefined ? Effect.void : Fiber.await(this.#telling))
     return Effect.asVoid(Effect.timeoutOption(Effect.andThen(before, this.#tell()), patienceMillis))
   }
 
   /** Says no more, whatever it was about to say. */
   abandon(): Effect.Effect<void> {
-    return this.#telling === undefined ? Effect.void : Fiber.interrupt(this.#telling)
+    return Effect.suspend(() => this.#telling === undefined ? Effect.void : Fiber.interrupt(this.#telling))
   }
 
   /** Tells which sessions have been used since it was told last. */

@@ -1,7 +1,7 @@
 import { CloseReason } from "@effect-mcp/protocol"
 import type { Hosted, HostFull, OpenOptions, Shape } from "@effect-mcp/session/SessionHost"
 import type { Connection, Inbound, Transport } from "@effect-mcp/session/Transport"
-import type { TransportError } from "@effect-mcp/session/TransportError"
+import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Initialize from "./Initialize.ts"
@@ -35,7 +35,10 @@ export class ConnectedSessions {
   }
 
   /** Opens a session that is as long as its connection, and ends at the latest when the server goes. */
-  open(connect: Transport["Service"]["connect"], options: OpenOptions): Effect.Effect<void, HostFull | TransportError> {
+  open(
+    connect: Transport["Service"]["connect"],
+    options: OpenOptions
+  ): Effect.Effect<void, HostFull | TransportError.TransportError> {
     return Effect.suspend(() => {
       let hosted: Hosted | undefined
       let isOver = false
@@ -51,8 +54,13 @@ export class ConnectedSessions {
             deliver(bounded(inbound, this.#initializeLimitBytes))
           }, hooks)
       }))
-      const transport = { connect: Effect.andThen(Effect.addFinalizer(() => end), connected) }
-      return Effect.flatMap(this.#host.open(transport, options), (opened) => {
+      let used = false
+      const once: Transport["Service"]["connect"] = Effect.suspend(() => {
+        if (used) return Effect.fail(TransportError.make({ _tag: "InUse" }))
+        used = true
+        return Effect.andThen(Effect.addFinalizer(() => end), connected)
+      })
+      return Effect.flatMap(this.#host.open({ connect: once }, options), (opened) => {
         hosted = opened
         opened.hold()
         if (!isOver) this.#sessions.add(opened)

@@ -2,7 +2,7 @@ import { type Profile, Revision } from "@effect-mcp/protocol"
 import type { EventStore } from "@effect-mcp/session/EventStore"
 import type { Principal } from "@effect-mcp/session/Principal"
 import type { Connection, End, Hooks, Inbound, Origin, Outbound, Transport } from "@effect-mcp/session/Transport"
-import type * as TransportError from "@effect-mcp/session/TransportError"
+import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Attendant } from "./Attendant.ts"
@@ -33,6 +33,7 @@ export class HttpServerConnection implements Host {
   #hooks: Hooks | undefined
   #early: Array<Inbound> | undefined
   #finish: ((end: End) => void) | undefined
+  #used = false
   #closed = false
   #left = false
   #revision: Revision.Revision | undefined
@@ -61,11 +62,15 @@ export class HttpServerConnection implements Host {
       established: (profile) => this.established(profile),
       release: (origin) => origin instanceof PostExchange ? origin.release() : Effect.succeed(false)
     }
-    return Effect.acquireRelease(Effect.succeed(connection), () =>
-      Effect.suspend(() => {
-        this.close()
-        return this.settled()
-      }))
+    const left = Effect.suspend(() => {
+      this.close()
+      return this.settled()
+    })
+    return Effect.suspend(() => {
+      if (this.#used) return Effect.fail(TransportError.make({ _tag: "InUse" }))
+      this.#used = true
+      return Effect.acquireRelease(Effect.succeed(connection), () => left)
+    })
   }
 
   /** What the two sides have agreed on, once they have. */

@@ -39,6 +39,7 @@ export class HttpSseServerConnection {
   #early: Array<Inbound> = []
   #resume: ((outcome: Outcome) => void) | undefined
   #outcome: Outcome | undefined
+  #used = false
   #closed = false
 
   /** `endpoint` says where to POST to. Nothing is said before it (SSE-02). */
@@ -64,7 +65,11 @@ export class HttpSseServerConnection {
       run: (deliver) => this.run(deliver),
       send: (outbound) => this.send(outbound)
     }
-    return Effect.acquireRelease(Effect.succeed(connection), () => Effect.sync(() => this.close()))
+    return Effect.suspend(() => {
+      if (this.#used) return Effect.fail(TransportError.make({ _tag: "InUse" }))
+      this.#used = true
+      return Effect.acquireRelease(Effect.succeed(connection), () => Effect.sync(() => this.close()))
+    })
   }
 
   run(deliver: (inbound: Inbound) => void): Effect.Effect<End, TransportError.TransportError> {

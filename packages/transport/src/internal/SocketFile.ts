@@ -24,8 +24,6 @@ const refusals = {
   Busy: "other servers come and go there"
 } as const
 
-const codeOf = (error: unknown): unknown => error instanceof Error && "code" in error ? error.code : undefined
-
 /**
  * Has a socket made that is listened to, and gives it this path and this mode for as long as the scope is open. It is made in a
  * directory that nobody else may look into, so that nobody may connect before the mode says who may.
@@ -50,7 +48,7 @@ export const make = <A, E, R>(
     return yield* Effect.acquireUseRelease(
       Effect.tryPromise({
         try: () => fs.mkdtemp(`${path.dirname(resolved)}${path.sep}.`),
-        catch: (error) => failed(codeOf(error) === "ENOENT" ? "its directory is not there" : error)
+        catch: (error) => failed(SocketName.codeOf(error) === "ENOENT" ? "its directory is not there" : error)
       }),
       (directory) =>
         Effect.gen(function*() {

@@ -16,8 +16,8 @@ import { setTimeout } from "node:timers/promises"
 const tries = 10
 const pause = 20
 
-/** How many claimants may have died on their way to one name. */
-const deepest = 3
+/** How many claimants may have died on their way to one name: more than ever will have, unless their claims lead in a circle. */
+const deepest = 32
 
 /** What tells a file from every other: the number of one may be given again once it has gone. */
 export type Identity = Pick<BigIntStats, "dev" | "ino" | "birthtimeNs">
@@ -25,7 +25,8 @@ export type Identity = Pick<BigIntStats, "dev" | "ino" | "birthtimeNs">
 /** What has come of asking for a name. */
 export type Answer = "Taken" | "Server" | "NoSocket" | "Busy"
 
-const codeOf = (error: unknown): unknown => error instanceof Error && "code" in error ? error.code : undefined
+/** What the system calls the reason of its refusal. */
+export const codeOf = (error: unknown): unknown => error instanceof Error && "code" in error ? error.code : undefined
 
 /** What a call comes to, or another value where the system refuses it for this reason. */
 const unless = async <A, B>(code: string, instead: B, call: Promise<A>): Promise<A | B> => {
