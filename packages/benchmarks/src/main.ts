@@ -37,6 +37,11 @@ if (only !== undefined && only !== "http" && !parts.includes(only)) {
   throw new Error(`--only takes ${parts.join(", ")}, or http for all that start with it`)
 }
 
+const chosen = ["stdio", "http", "http-calls", "http-handshakes", "http-idle", "http-stalled"]
+if (servers !== "" && only !== undefined && !chosen.includes(only)) {
+  throw new Error(`--servers chooses among those of ${chosen.join(", ")}, not of ${only}`)
+}
+
 /** One part of it all, unless another was asked for. */
 const part = async <Results>(name: string, measure: () => Promise<Results>): Promise<Results | undefined> =>
   only === undefined || only === name || name.startsWith(`${only}-`) ? await measure() : undefined

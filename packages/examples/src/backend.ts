@@ -5,10 +5,11 @@
  * node packages/examples/src/backend.ts 3000
  * curl http://127.0.0.1:3000/health
  * curl http://127.0.0.1:3000/sessions
+ * curl -H 'Authorization: Bearer ada' -N http://127.0.0.1:3000/sse
  * ```
  *
- * The endpoint is `/mcp`, for clients of 2024 `/sse`, and over WebSocket `/mcp/socket`; each wants a bearer token: the one of `ada`, or of
- * `bob`. Their sessions are nobody else's.
+ * The endpoint is `/mcp`, for clients of 2024 `/sse`, and over WebSocket `/mcp/socket`; each wants a bearer token, which is the name
+ * `ada`, or `bob`. Their sessions are nobody else's.
  */
 import { EventStore, SessionHost } from "@effect-mcp/session"
 import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"

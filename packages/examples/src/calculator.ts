@@ -23,9 +23,20 @@ import * as Effect from "effect/Effect"
 import { parseArgs } from "node:util"
 import * as Tools from "./tools.ts"
 
-const { values: places } = parseArgs({
-  options: { http: { type: "string" }, sse: { type: "string" }, ws: { type: "string" }, unix: { type: "string" } }
-})
+/** What the options say; what they cannot say is told in a line. */
+const said = () => {
+  try {
+    return parseArgs({
+      options: { http: { type: "string" }, sse: { type: "string" }, ws: { type: "string" }, unix: { type: "string" } }
+    }).values
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    console.error(error.message)
+    process.exit(2)
+  }
+}
+
+const places = said()
 
 if (Object.keys(places).length === 0) {
   ServerSession.serve(Tools.handlers, Tools.options).pipe(

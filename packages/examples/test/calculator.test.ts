@@ -186,3 +186,24 @@ describe("calculator.ts", () => {
       assert.deepInclude(yield* program.exited, { exitCode: 0, signal: null })
     }))
 })
+
+describe.concurrent("options that cannot be", () => {
+  for (
+    const [args, problem] of [
+      [["--http", "x"], /^--http takes a port, not "x"\n$/],
+      [["--ws", "65536"], /^--ws takes a port, not "65536"\n$/],
+      [["--unix"], /^.*--unix.*\n$/],
+      [["--bogus"], /^.*--bogus.*\n$/],
+      [["3000"], /^.*3000.*\n$/]
+    ] satisfies ReadonlyArray<[Array<string>, RegExp]>
+  ) {
+    it.live(`are told in a line, and end it with 2: ${args.join(" ")}`, () =>
+      Effect.gen(function*() {
+        const program = yield* Child.program(process.execPath, [Child.calculator, ...args])
+        const run = yield* program.exited
+        assert.strictEqual(run.exitCode, 2)
+        assert.match(run.stderr, problem)
+        assert.strictEqual(run.stdout, "")
+      }))
+  }
+})

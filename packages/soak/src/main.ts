@@ -37,7 +37,7 @@ const onFailure = ({ client, ending, problem, subject }: Soak.Failure): void => 
 }
 
 console.log(
-  `about ${sessions} sessions, and one that comes to each end besides, over ${
+  `about ${sessions} sessions, and at least one for each way to end, over ${
     subjects.map(({ name }) => name).join(", ")
   }; seed ${seed}`
 )
@@ -68,5 +68,5 @@ for (const complaint of verdict.complaints) console.log(complaint)
 if (!verdict.isGrowthJudged) {
   console.log("whether anything grows cannot be told from so few rounds: it takes 7, or more")
 }
-console.log(`${verdict.complaints.length === 0 ? "nothing is left" : "NOT as it should be"}; see ${out}`)
+console.log(`${verdict.complaints.length === 0 ? "nothing is left open" : "NOT as it should be"}; see ${out}`)
 if (verdict.complaints.length > 0) process.exitCode = 1

@@ -153,7 +153,7 @@ export const make = Effect.fnUntraced(function*(
  * goes before them waits for their streams in vain.
  *
  * The URL that a client POSTs to names its session, in the query, as `sessionId`. Whoever knows it can act for the client, where no
- * `Authentication` says who asks. Where requests are traced or logged, keep it out: for the spans of Effect, {@link layerRedacted} does.
+ * `Authentication` says who asks; that has to be provided to this Layer: one that stands beside it is not seen. Where requests are traced or logged, keep it out: for the spans of Effect, {@link layerRedacted} does.
  *
  * @example
  * ```ts

@@ -202,6 +202,8 @@ export const toWebHandler = <E>(
  * business. It needs a host, which keeps the sessions. Build `SessionHost.layerDrain` behind the backend: it ends the sessions first,
  * and a backend that goes before them waits for their streams in vain.
  *
+ * An `Authentication` has to be provided to this Layer: one that stands beside it is not seen, and everybody is let in.
+ *
  * @example
  * ```ts
  * import { Content } from "@effect-mcp/protocol"

@@ -27,7 +27,10 @@ import * as UnixListener from "./internal/UnixListener.ts"
  * @since 0.1.0
  */
 export interface Options {
-  /** The longest message to read, in bytes. The default is 4 MiB. */
+  /**
+   * The longest message to read, in bytes. The default is 4 MiB. A longer one is answered with −32700, without an id, since it was not
+   * read: whoever has sent a request as long as that waits for it until its deadline.
+   */
   readonly messageLimitBytes?: number | undefined
   /**
    * How long `initialize` may be, in bytes; a longer one is taken for a message that is too long. What a client says of itself is kept

@@ -26,7 +26,10 @@ import type { HeaderValues } from "./StreamableHttpClient.ts"
 export interface Options {
   /** The server's path for WebSockets, such as `wss://example.com/mcp`; `https:` says the same as `wss:`. */
   readonly url: string | URL
-  /** The longest message to read, in bytes; a longer one is reported, and nothing else happens. The default is 4 MiB. */
+  /**
+   * The longest message to read, in bytes. The default is 4 MiB. A longer one is not read, which an event says: a request that it would
+   * have answered waits until its deadline.
+   */
   readonly messageLimitBytes?: number | undefined
   /** How long the server may take until the connection is open. The default is 10 seconds. */
   readonly connectWithin?: Duration.Input | undefined

@@ -39,7 +39,7 @@ import type { HttpServer } from "effect/http/HttpServer"
 import type { ServeError } from "effect/http/HttpServerError"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as HttpAdmission from "./internal/HttpAdmission.ts"
 import * as Initialize from "./internal/Initialize.ts"
@@ -57,7 +57,10 @@ import type * as StreamableHttpServer from "./StreamableHttpServer.ts"
  * @since 0.1.0
  */
 export interface Options extends Pick<StreamableHttpServer.Options, "allowedHosts" | "allowedOrigins"> {
-  /** The longest message to read, in bytes; a longer one is reported, and nothing else happens. Default 4 MiB. */
+  /**
+   * The longest message to read, in bytes. Default 4 MiB. A longer one is answered with −32700, without an id, since it was not read:
+   * whoever has sent a request as long as that waits for it until its deadline.
+   */
   readonly messageLimitBytes?: number | undefined
   /**
    * How long `initialize` may be, in bytes; a longer one is taken for a message that is too long. What a client says of itself is kept
@@ -129,6 +132,8 @@ export const make = Effect.fnUntraced(function*(
  *
  * Build `SessionHost.layerDrain` behind the backend: it ends the sessions first, and a backend that goes before them waits for their
  * connections in vain, for as long as its `gracefulShutdownTimeout` says.
+ *
+ * An `Authentication` has to be provided to this Layer: one that stands beside it is not seen, and everybody is let in.
  *
  * @example
  * ```ts
