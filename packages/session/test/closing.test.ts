@@ -1,7 +1,8 @@
 import { type CloseReason, JsonRpc } from "@effect-mcp/protocol"
-import type { ClientSession, ServerSession } from "@effect-mcp/session"
+import { type ClientSession, type ServerSession, Shutdown } from "@effect-mcp/session"
 import { Census } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -169,6 +170,24 @@ describe("an end on purpose", () => {
       assert.deepStrictEqual(yield* Fiber.join(close), requested)
       assert.deepStrictEqual(seen, ["cleaned up"])
       assert.deepStrictEqual(closedEvents(record).map(({ unfinished }) => unfinished), [[]])
+      assert.deepStrictEqual(yield* raw.pending, [])
+    }))
+
+  it.effect("handlers are interrupted when the process cuts them off, although their 5 seconds have not passed", () =>
+    Effect.gen(function*() {
+      const cutoff = yield* Deferred.make<void>()
+      const { effect, seen } = traced(Effect.never)
+      const { raw, session } = yield* Effect.provideService(
+        serving(effect),
+        Shutdown.HandlerCutoff,
+        Deferred.await(cutoff)
+      )
+      const close = yield* start(session.close)
+      yield* TestClock.adjust(1000)
+      assert.deepStrictEqual(seen, ["began"])
+      yield* Deferred.succeed(cutoff, undefined)
+      assert.deepStrictEqual(yield* Fiber.join(close), requested)
+      assert.deepStrictEqual(seen, ["began", "interrupted"])
       assert.deepStrictEqual(yield* raw.pending, [])
     }))
 

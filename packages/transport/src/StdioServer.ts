@@ -4,11 +4,13 @@
  *
  * @since 0.1.0
  */
+import { HandlerCutoff } from "@effect-mcp/session/Shutdown"
 import * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeStdio from "@effect/platform-node/NodeStdio"
 import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -45,9 +47,18 @@ export interface Options {
  * @since 0.1.0
  */
 export interface RunOptions {
+  /**
+   * How long handlers may continue after the first signal, if the limit `gracefulClose` of their session is not shorter. The
+   * default is 1.5 seconds, because clients commonly kill a server 2 seconds after `SIGTERM`. A second signal interrupts the
+   * handlers at once.
+   */
+  readonly handlersWithin?: Duration.Input | undefined
   /** How long the program may take to end after the first signal. The default is 10 seconds. */
   readonly endWithin?: Duration.Input | undefined
 }
+
+/** How long a program may take to end after a second signal. */
+const hurriedEndWithin = "2 seconds"
 
 /** How long the end of the process waits for what others wrote to the standard streams. */
 const lastFlushWithin = "1 second"
@@ -243,13 +254,36 @@ const exitAfter = (duration: Duration.Input): void => {
   Effect.runFork(Effect.andThen(delay(duration), giveUp))
 }
 
+/** Bounds the end of the process from the first signal on. Returns the effect that completes when handlers are cut off. */
+const boundEnd = ({ endWithin, handlersWithin }: RunOptions): Effect.Effect<void> => {
+  const cutoff = Deferred.makeUnsafe<void>()
+  const cutOff = Effect.asVoid(Deferred.succeed(cutoff, undefined))
+  let signals = 0
+  const onSignal = () => {
+    signals++
+    if (signals === 1) {
+      exitAfter(endWithin ?? "10 seconds")
+      Effect.runFork(Effect.andThen(delay(handlersWithin ?? "1500 millis"), cutOff))
+    } else if (signals === 2) {
+      exitAfter(hurriedEndWithin)
+      Effect.runFork(cutOff)
+    }
+  }
+  process.on("SIGTERM", onSignal)
+  process.on("SIGINT", onSignal)
+  return Deferred.await(cutoff)
+}
+
 /**
  * Runs a server as the whole program of this process.
  *
  * - `SIGTERM` and `SIGINT` interrupt it. Success and interruption exit with 0; a failure is logged, and exits with 1 or
  *   with the error's own `Runtime.errorExitCode`.
  * - When it has ended the process exits, though standard input may still be open or something else keep it alive.
- * - 10 seconds after the first signal the process exits with 1, though a finalizer may hang. `endWithin` is that bound.
+ * - After the first signal, handlers have 1.5 seconds to finish (`handlersWithin`); then they are interrupted. A second signal
+ *   interrupts them at once.
+ * - 10 seconds after the first signal the process exits with 1, although a finalizer may hang. `endWithin` is that bound. After a
+ *   second signal the bound is 2 seconds.
  * - From its start on, what is written to `console`, and so by Effect's loggers, goes to standard error.
  *
  * @example
@@ -272,8 +306,6 @@ const exitAfter = (duration: Duration.Input): void => {
  */
 export const runMain = <A, E>(program: Effect.Effect<A, E>, options?: RunOptions): void => {
   consoleToStderr.forGood()
-  const onSignal = () => exitAfter(options?.endWithin ?? "10 seconds")
-  process.once("SIGTERM", onSignal)
-  process.once("SIGINT", onSignal)
-  NodeRuntime.runMain(program, { teardown: (exit) => flushAndExit(exitCode(exit)) })
+  const bounded = Effect.provideService(program, HandlerCutoff, boundEnd(options ?? {}))
+  NodeRuntime.runMain(bounded, { teardown: (exit) => flushAndExit(exitCode(exit)) })
 }

@@ -1,3 +1,4 @@
+import { JsonRpc } from "@effect-mcp/protocol"
 import { Transport } from "@effect-mcp/session"
 import { StdioServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
@@ -18,9 +19,11 @@ const message = (data: unknown) => ({ jsonrpc: "2.0", method: "notifications/mes
 const outbound = (data: unknown): Transport.Outbound => ({ message: message(data), via: undefined, last: false })
 
 /** The fixture as a child process, with what it has said so far. */
-const start = Effect.fnUntraced(function*(...words: ReadonlyArray<string>) {
+const start = (...words: ReadonlyArray<string>) => startFixture("server.ts", ...words)
+
+const startFixture = Effect.fnUntraced(function*(name: string, ...words: ReadonlyArray<string>) {
   const child = yield* Effect.acquireRelease(
-    Effect.sync(() => spawn(process.execPath, [fixture("server.ts"), ...words])),
+    Effect.sync(() => spawn(process.execPath, [fixture(name), ...words])),
     (running) => Effect.sync(() => running.kill("SIGKILL"))
   )
   return yield* Effect.sync(() => new Server(child))
@@ -170,6 +173,43 @@ describe.concurrent("a server process", () => {
       yield* server.closed
       assert.include(server.stderr, "still running long after the signal")
       assert.deepStrictEqual(server.exit, { code: 1, signal: null })
+    }))
+})
+
+/** A server whose one tool never ends, in the middle of a call. */
+const startStubborn = Effect.fnUntraced(function*(handlersWithin: number) {
+  const server = yield* startFixture("stubbornServer.ts", String(handlersWithin))
+  const initialize = JsonRpc.request(0, "initialize", {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1.0.0" }
+  })
+  for (const request of [initialize, JsonRpc.request(1, "tools/call", { name: "x" })]) {
+    server.child.stdin.write(`${JSON.stringify(request)}\n`)
+  }
+  yield* until(() => server.stderr.includes("began"))
+  return server
+})
+
+describe.concurrent("a server process with a call in flight", () => {
+  it.live("the first signal interrupts its handler after `handlersWithin`, although its session allows more", () =>
+    Effect.gen(function*() {
+      const server = yield* startStubborn(50)
+      server.child.kill("SIGTERM")
+      yield* server.closed
+      assert.strictEqual(server.stderr, "began\nsignal\ninterrupted\n")
+      assert.deepStrictEqual(server.exit, { code: 0, signal: null })
+    }))
+
+  it.live("a second signal interrupts its handler at once", () =>
+    Effect.gen(function*() {
+      const server = yield* startStubborn(600_000)
+      server.child.kill("SIGTERM")
+      yield* until(() => server.stderr.includes("signal"))
+      server.child.kill("SIGTERM")
+      yield* server.closed
+      assert.strictEqual(server.stderr, "began\nsignal\nsignal\ninterrupted\n")
+      assert.deepStrictEqual(server.exit, { code: 0, signal: null })
     }))
 })
 

@@ -1,7 +1,7 @@
 import { CloseReason, type Handshake, type JsonRpc, type Method, type Revision } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -13,6 +13,7 @@ import type * as Stream from "effect/Stream"
 import type { Limits } from "../Limits.ts"
 import type { InFlight, Session } from "../Session.ts"
 import type { SessionEvent } from "../SessionEvent.ts"
+import { HandlerCutoff } from "../Shutdown.ts"
 import { type Connection, type Hooks, type Inbound, type Origin, Transport } from "../Transport.ts"
 import { TransportError } from "../TransportError.ts"
 import type * as Backlog from "./Backlog.ts"
@@ -316,13 +317,14 @@ export class Core<S extends State> {
   }
 
   #teardown(reason: CloseReason.CloseReason, revision: Revision.Revision | undefined): Effect.Effect<void> {
-    const { inflight, limits, notifications, outbox, timer } = this
+    const { context, inflight, limits, notifications, outbox, timer } = this
     const handled = Effect.andThen(inflight.drained, notifications.drained)
+    const handledOrCutOff = Effect.raceFirst(handled, Context.get(context, HandlerCutoff))
     // Nearly all sessions end with nothing to wait for, and need no clock for that.
     const isBusy = () => inflight.size > 0 || !notifications.isIdle
     return Effect.gen({ self: this }, function*() {
       const began = timer.now()
-      if (isBusy()) yield* within(handled, limits.gracefulClose)
+      if (isBusy()) yield* within(handledOrCutOff, limits.gracefulClose)
       this.#interruptAll()
       notifications.stop()
       if (isBusy()) yield* within(handled, cleanupMillis)

@@ -1,0 +1,37 @@
+/**
+ * The end of a process that has sessions.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+
+/**
+ * An effect that completes when the process can wait no longer for handlers. A session that is closing then interrupts its
+ * handlers at once, although `Limits.gracefulClose` has not passed. A session takes it from the context in which it is made.
+ * Default: never.
+ *
+ * `StdioServer.runMain` provides one that completes shortly after the first signal, or with the second one.
+ *
+ * @example
+ * ```ts
+ * import { ServerSession, Shutdown } from "@effect-mcp/session"
+ * import * as Deferred from "effect/Deferred"
+ * import * as Effect from "effect/Effect"
+ *
+ * const info = { name: "example", version: "1.0.0" }
+ *
+ * // Completing `cutoff` interrupts the handlers of a session that is closing.
+ * export const server = (cutoff: Deferred.Deferred<void>) =>
+ *   ServerSession.serve({ "tools/call": () => Effect.never }, { info }).pipe(
+ *     Effect.provideService(Shutdown.HandlerCutoff, Deferred.await(cutoff))
+ *   )
+ * ```
+ *
+ * @category references
+ * @since 0.1.0
+ */
+export const HandlerCutoff: Context.Reference<Effect.Effect<void>> = Context.Reference<Effect.Effect<void>>(
+  "@effect-mcp/session/Shutdown/HandlerCutoff",
+  { defaultValue: () => Effect.never }
+)
