@@ -10,6 +10,7 @@ import * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
@@ -23,6 +24,7 @@ import { causeBelow } from "./internal/causeBelow.ts"
 import * as LastLines from "./internal/LastLines.ts"
 import * as LineWriter from "./internal/LineWriter.ts"
 import { atMost, delay } from "./internal/nativeTime.ts"
+import * as ProcessGroup from "./internal/ProcessGroup.ts"
 import * as LineFraming from "./LineFraming.ts"
 
 /**
@@ -168,7 +170,27 @@ export const make = Effect.fnUntraced(function*(
   return { connect }
 })
 
-const spawn = (options: Options) =>
+/**
+ * Starts the child, and stops its whole group when the scope closes. The spawner waits until the system has forgotten every
+ * process of the group, for 3 seconds where nothing collects the exit status of those that the child has left. The scope closes
+ * as soon as all of them have ended; the spawner may still be waiting then, in a fiber that holds nothing.
+ */
+const spawn = Effect.fnUntraced(function*(options: Options) {
+  const group = yield* Scope.make()
+  const handle = yield* Scope.provide(started(options), group).pipe(
+    Effect.onError((cause) => Scope.close(group, Exit.failCause(cause)))
+  )
+  yield* Effect.addFinalizer((exit) =>
+    Effect.gen(function*() {
+      const closing = yield* Effect.forkDetach(Scope.close(group, exit), { startImmediately: true })
+      const ended = Effect.andThen(exitStatus(handle), ProcessGroup.ended(handle.pid))
+      yield* Effect.raceFirst(Fiber.await(closing), ended)
+    })
+  )
+  return handle
+}, Effect.uninterruptible)
+
+const started = (options: Options) =>
   ChildProcess.make(options.command, options.args ?? [], {
     cwd: options.cwd,
     env: environment(options),

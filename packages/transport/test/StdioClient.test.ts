@@ -474,6 +474,21 @@ describe.concurrent("[STD-07] closing the scope", () => {
       assert.strictEqual(left.stdout, "0")
     }))
 
+  it.live.runIf(process.platform === "linux")(
+    "does not wait until zombies of the group are collected",
+    () =>
+      Effect.gen(function*() {
+        // The fixture adopts the processes that its child leaves, as the first process of a container does, and never collects
+        // their exit status. 36 is PR_SET_CHILD_SUBREAPER; the other number is that of the system call `prctl`.
+        const prctl = process.arch === "arm64" ? 167 : 157
+        const adopt = `syscall(${prctl}, 36, 1, 0, 0, 0) == 0 or die; exec @ARGV`
+        const { stdout } = yield* Effect.promise(() =>
+          promisify(execFile)("perl", ["-e", adopt, process.execPath, fixture("adoptingParent.ts")])
+        )
+        assert.strictEqual(stdout, "1 zombie\n")
+      })
+  )
+
   it.effect("does not wait for a clock that stands still", () =>
     Effect.gen(function*() {
       const scope = yield* Scope.make()
