@@ -5,7 +5,7 @@
  *
  * Everything is checked before the upgrade, and answered as plain HTTP: 403 for a `Host` or `Origin` that may not come, 401 for nobody
  * in particular, 405 for another method than GET, 426 for a request that does not ask for a WebSocket of version 13, 400 for one that
- * does not offer `mcp`, and 503 where the host is full or about to go.
+ * does not offer `mcp` (unless `subprotocol` is `"optional"`), and 503 where the host is full or about to go.
  *
  * A message that is longer than allowed costs only itself, up to what the HTTP server takes at all; what is longer still closes the
  * connection with 1009, as invalid UTF-8 does with 1007. A binary message is read as if it were text. Nothing is compressed.
@@ -75,6 +75,11 @@ export interface Options extends Pick<StreamableHttpServer.Options, "allowedHost
   readonly ping?: Duration.Input | undefined
   /** How long a client may take to answer a close frame, or to take a refusal; then its connection is cut off. Default 2 seconds. */
   readonly closeWithin?: Duration.Input | undefined
+  /**
+   * Whether a client has to offer the subprotocol `mcp`. With `"optional"`, a client that does not offer it is accepted without a
+   * subprotocol. Default `"required"`, because it keeps out clients of other protocols.
+   */
+  readonly subprotocol?: "required" | "optional" | undefined
 }
 
 /**
@@ -117,7 +122,8 @@ export const make = Effect.fnUntraced(function*(
     limitBytes: WebSocketLimits.messageBytes(options),
     initializeLimitBytes: options.initializeLimitBytes ?? Initialize.defaultLimitBytes,
     pingMillis: Duration.toMillis(options.ping ?? "15 seconds"),
-    closeMillis
+    closeMillis,
+    subprotocol: options.subprotocol ?? "required"
   })
   return (request) => {
     WebSocketOffer.letGoWithin(request, closeMillis)

@@ -68,6 +68,20 @@ describe.concurrent("before the upgrade", () => {
       }))
   }
 
+  for (
+    const [offered, selected] of [[undefined, undefined], ["other", undefined], ["other, mcp", "mcp"]] as const
+  ) {
+    it.live(`an optional subprotocol: offered ${offered}, selected ${selected}, and the session is served`, () =>
+      Effect.gen(function*() {
+        const server = yield* serve(whoami, { webSocket: { subprotocol: "optional" } })
+        const peer = yield* connect(server, { headers: { "Sec-WebSocket-Protocol": offered } })
+        assert.strictEqual(peer.header("sec-websocket-protocol"), selected)
+        peer.say(call(1, "whoami"))
+        yield* until(() => peer.answer(1) !== undefined)
+        assert.deepStrictEqual(peer.answer(1)?.result?.["content"], text("null").content)
+      }))
+  }
+
   it.live("an old WebSocket is told which version would do", () =>
     Effect.gen(function*() {
       const server = yield* serve(whoami)

@@ -23,6 +23,7 @@ export interface Options {
   readonly initializeLimitBytes: number
   readonly pingMillis: number
   readonly closeMillis: number
+  readonly subprotocol: WebSocketOffer.Requirement
 }
 
 /** A whole frame that says nothing else. The HTTP server writes frames whole, so that it may stand between any two of them. */
@@ -33,7 +34,7 @@ const ping = Uint8Array.of(0x89, 0)
  * does not end with the request, but at the latest with the scope.
  */
 export const make = Effect.fnUntraced(function*(
-  { closeMillis, initializeLimitBytes, limitBytes, pingMillis }: Options
+  { closeMillis, initializeLimitBytes, limitBytes, pingMillis, subprotocol }: Options
 ): Effect.fn.Return<ReadonlyMap<string, Serve>, never, SessionHost.SessionHost | Scope.Scope> {
   const host = yield* SessionHost.SessionHost
   const heartbeat = yield* Heartbeat.make(pingMillis)
@@ -84,7 +85,7 @@ export const make = Effect.fnUntraced(function*(
   ): Effect.Effect<HttpServerResponse, HttpServerResponse> =>
     Effect.gen(function*() {
       if (sessions.isLeaving) return yield* Effect.fail(HttpAnswer.leaving)
-      const tcp = yield* WebSocketOffer.take(request)
+      const tcp = yield* WebSocketOffer.take(request, subprotocol)
       const socket = yield* Effect.mapError(request.upgrade, () => WebSocketOffer.notSeen)
       return yield* open(socket, tcp, principal)
     })

@@ -26,13 +26,20 @@ const otherVersion = HttpAnswer.refusal(426, "Sec-WebSocket-Version must be 13",
   headers: { upgrade: "websocket", connection: "upgrade", "sec-websocket-version": "13" }
 })
 
-const problemOf = ({ headers }: HttpServerRequest): HttpServerResponse | undefined => {
+/** Whether a client has to offer the subprotocol. */
+export type Requirement = "required" | "optional"
+
+const offersSubprotocol = ({ headers }: HttpServerRequest): boolean =>
+  items(headers["sec-websocket-protocol"]).includes(subprotocol)
+
+const problemOf = (request: HttpServerRequest, requirement: Requirement): HttpServerResponse | undefined => {
+  const { headers } = request
   if (headers["upgrade"]?.toLowerCase() !== "websocket") return upgradeRequired
   if (headers["sec-websocket-version"] !== "13") return otherVersion
   if (!key.test(headers["sec-websocket-key"] ?? "")) {
     return HttpAnswer.refusal(400, "Sec-WebSocket-Key is missing, or not 16 bytes in base64")
   }
-  return items(headers["sec-websocket-protocol"]).includes(subprotocol)
+  return requirement === "optional" || offersSubprotocol(request)
     ? undefined
     : HttpAnswer.refusal(400, `Sec-WebSocket-Protocol must offer ${subprotocol}`)
 }
@@ -42,14 +49,18 @@ const problemOf = ({ headers }: HttpServerRequest): HttpServerResponse | undefin
  * server selects from what is offered, and by itself takes the first, so that nothing but this protocol is left of the offer. Nor is
  * compression, if the server has it: what waits to be compressed waits unseen, so that nobody would wait for a client that does not read.
  */
-export const take = (request: HttpServerRequest): Effect.Effect<Socket, HttpServerResponse> => {
-  const problem = problemOf(request)
+export const take = (
+  request: HttpServerRequest,
+  requirement: Requirement
+): Effect.Effect<Socket, HttpServerResponse> => {
+  const problem = problemOf(request, requirement)
   if (problem !== undefined) return Effect.fail(problem)
   const message: unknown = toIncomingMessage(request)
   if (!(message instanceof IncomingMessage)) {
     return Effect.fail(HttpAnswer.refusal(501, "WebSockets are served on Node's HTTP server only"))
   }
-  message.headers["sec-websocket-protocol"] = subprotocol
+  if (offersSubprotocol(request)) message.headers["sec-websocket-protocol"] = subprotocol
+  else delete message.headers["sec-websocket-protocol"]
   delete message.headers["sec-websocket-extensions"]
   return Effect.succeed(message.socket)
 }
