@@ -5,6 +5,7 @@
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as EventStore from "@effect-mcp/session/EventStore"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
+import * as Authentication from "@effect-mcp/transport/Authentication"
 import * as StreamableHttpServer from "@effect-mcp/transport/StreamableHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
@@ -30,6 +31,7 @@ const announce = HttpServer.addressFormattedWith((address) =>
 
 const server = Layer.effectDiscard(announce).pipe(
   Layer.provide(StreamableHttpServer.layerNode({ port: Number(values.port) })),
+  Layer.provide(Authentication.anonymous),
   // With a store of events a client can come back to a stream that was closed.
   Layer.provide(EventStore.layerMemory()),
   Layer.provide(SessionHost.layer(handlers, { ...options, revisions: Revisions.upTo(newest) }))

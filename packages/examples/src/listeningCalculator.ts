@@ -2,7 +2,13 @@
  * The calculator where any number of clients can come: one host keeps a session for each, whatever it has come by.
  */
 import { EventStore, SessionHost } from "@effect-mcp/session"
-import { HttpSseServer, StreamableHttpServer, UnixSocketServer, WebSocketServer } from "@effect-mcp/transport"
+import {
+  Authentication,
+  HttpSseServer,
+  StreamableHttpServer,
+  UnixSocketServer,
+  WebSocketServer
+} from "@effect-mcp/transport"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
@@ -45,6 +51,8 @@ export const layer = ({ http, sse, unix, ws }: Places, announce: Announce) =>
       : Layer.tap(UnixSocketServer.layerNode({ path: unix }), () => announce(`unix:${pathToFileURL(unix).pathname}`))
   ).pipe(
     Layer.provide(SessionHost.layer(Tools.handlers, Tools.options)),
+    // Only programs of this machine can connect, and every one of them is accepted.
+    Layer.provide(Authentication.anonymous),
     // A client that loses its connection comes back for what it has missed, where its transport knows how.
     Layer.provide(EventStore.layerMemory())
   )

@@ -1,7 +1,7 @@
 /** HTTP+SSE with software that nobody here wrote: the official clients, the official server, and `server-everything`. */
 import { Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession, SessionHost, type Transport } from "@effect-mcp/session"
-import { HttpFallbackClient, HttpSseClient, HttpSseServer } from "@effect-mcp/transport"
+import { Authentication, HttpFallbackClient, HttpSseClient, HttpSseServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as V2 from "@modelcontextprotocol/client"
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js"
@@ -107,7 +107,10 @@ describe.concurrent("our server, over HTTP+SSE", () => {
     it.live(`[SSE-01] [SSE-02] [SSE-04] serves ${name}`, () =>
       Effect.gen(function*() {
         const context = yield* Layer.build(Layer.fresh(
-          Layer.provideMerge(HttpSseServer.layerNode({ port: 0 }), SessionHost.layer(handlers, options))
+          HttpSseServer.layerNode({ port: 0 }).pipe(
+            Layer.provideMerge(SessionHost.layer(handlers, options)),
+            Layer.provide(Authentication.anonymous)
+          )
         ))
         const { address } = Context.get(context, HttpServer)
         const host = Context.get(context, SessionHost.SessionHost)

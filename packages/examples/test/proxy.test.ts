@@ -1,7 +1,7 @@
 /** The proxy as a child process: stdio in front, a real HTTP server behind. */
 import { ClientSession, EventStore, SessionHost, Transport } from "@effect-mcp/session"
 import { LawServer, TransportLaws } from "@effect-mcp/testing"
-import { StdioClient, StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, StdioClient, StreamableHttpServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -34,6 +34,7 @@ const lawServer = Effect.gen(function*() {
         SessionHost.layer(LawServer.make(), { ...LawServer.options, limits: { gracefulClose: "2 seconds" } })
       ),
       Layer.provideMerge(EventStore.layerMemory()),
+      Layer.provide(Authentication.anonymous),
       Layer.provideMerge(Logger.layer([]))
     )
   )

@@ -1,10 +1,11 @@
 /** The calculator's tools over HTTP without sessions, under the official clients. */
-import { StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
 import { assert, describe, layer } from "@effect/vitest"
 import * as V2 from "@modelcontextprotocol/client"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"
+import * as Layer from "effect/Layer"
 import { handlers, options } from "../src/tools.ts"
 import { plainClients } from "./fixtures/plainClients.ts"
 
@@ -16,7 +17,12 @@ const clients = plainClients({
 const text = (words: string) => [{ type: "text", text: words }]
 
 describe("HTTP without sessions", () => {
-  layer(StreamableHttpServer.layerNodeSessionless(handlers, { ...options, port: 0 }), { excludeTestServices: true })(
+  const server = Layer.provide(
+    StreamableHttpServer.layerNodeSessionless(handlers, { ...options, port: 0 }),
+    Authentication.anonymous
+  )
+
+  layer(server, { excludeTestServices: true })(
     (it) => {
       for (const { connect, name, revision } of clients) {
         it.effect(`[HTTP-09] [SHS-13] [INIT-04] serves ${name}`, () =>

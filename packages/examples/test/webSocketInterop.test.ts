@@ -1,7 +1,7 @@
 /** WebSocket with the official SDK, version 1: its client with our server, and our client with a server made with it. */
 import { Content } from "@effect-mcp/protocol"
 import { ClientSession, RequestContext, type SessionEvent, SessionHost } from "@effect-mcp/session"
-import { WebSocketClient, WebSocketServer } from "@effect-mcp/transport"
+import { Authentication, WebSocketClient, WebSocketServer } from "@effect-mcp/transport"
 import { WebSocketServer as ListeningServer } from "@effect/platform-node/NodeWS"
 import { assert, describe, it } from "@effect/vitest"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
@@ -65,7 +65,9 @@ const ours = Effect.gen(function*() {
       }
     })
   }, { info, observe: (event) => void events.push(event) })
-  const context = yield* Layer.build(Layer.provideMerge(WebSocketServer.layerNode({ port: 0 }), host))
+  const context = yield* Layer.build(
+    WebSocketServer.layerNode({ port: 0 }).pipe(Layer.provideMerge(host), Layer.provide(Authentication.anonymous))
+  )
   const { address } = Context.get(context, HttpServer)
   return {
     url: new URL(`ws://127.0.0.1:${"port" in address ? address.port : 0}/mcp`),

@@ -2,7 +2,13 @@
 import { SessionHost, Transport } from "@effect-mcp/session"
 import { LawServer } from "@effect-mcp/testing"
 import { TransportLaws } from "@effect-mcp/testing/vitest"
-import { HttpFallbackClient, HttpSseClient, HttpSseServer, StreamableHttpServer } from "@effect-mcp/transport"
+import {
+  Authentication,
+  HttpFallbackClient,
+  HttpSseClient,
+  HttpSseServer,
+  StreamableHttpServer
+} from "@effect-mcp/transport"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"
@@ -19,7 +25,7 @@ type Served = TransportLaws.ClientEnd & {
 }
 
 const serving = (
-  listening: Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost>,
+  listening: Layer.Layer<HttpServer, ServeError, Authentication.Authentication | SessionHost.SessionHost>,
   client: (url: string) => Layer.Layer<Transport.Transport>
 ) =>
   Effect.gen(function*() {
@@ -27,6 +33,7 @@ const serving = (
     const server = yield* Layer.build(
       listening.pipe(
         Layer.provideMerge(host),
+        Layer.provide(Authentication.anonymous),
         // Some laws are about handlers that die; what is logged of them is no news here.
         Layer.provideMerge(Logger.layer([]))
       )

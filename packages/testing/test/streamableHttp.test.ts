@@ -2,7 +2,7 @@
 import { EventStore, SessionHost, Transport } from "@effect-mcp/session"
 import { LawServer } from "@effect-mcp/testing"
 import { TransportLaws } from "@effect-mcp/testing/vitest"
-import { StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"
@@ -27,6 +27,7 @@ const subject = (
       StreamableHttpServer.layerNode({ ...options, port: 0 }).pipe(
         Layer.provideMerge(host),
         Layer.provideMerge(store),
+        Layer.provide(Authentication.anonymous),
         // Some laws are about handlers that die; what is logged of them is no news here.
         Layer.provideMerge(Logger.layer([]))
       )

@@ -2,7 +2,7 @@
 import { SessionHost, Transport } from "@effect-mcp/session"
 import { LawServer } from "@effect-mcp/testing"
 import { TransportLaws } from "@effect-mcp/testing/vitest"
-import { WebSocketClient, WebSocketServer } from "@effect-mcp/transport"
+import { Authentication, WebSocketClient, WebSocketServer } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"
@@ -26,6 +26,7 @@ const subject = (
     const server = yield* Layer.build(
       WebSocketServer.layerNode({ port: 0 }).pipe(
         Layer.provideMerge(host),
+        Layer.provide(Authentication.anonymous),
         // Some laws are about handlers that die; what is logged of them is no news here.
         Layer.provideMerge(Logger.layer([]))
       )

@@ -1,5 +1,5 @@
 /**
- * Who asks: what stands between an HTTP request and the session that it is for (HTTP-14, HTTP-16).
+ * Authentication: the step between an HTTP request and the session that it is for (HTTP-14, HTTP-16).
  *
  * @since 0.1.0
  */
@@ -35,10 +35,21 @@ export class Unauthenticated extends Data.TaggedError("Unauthenticated")<{
 }
 
 /**
- * The port: every request of a server that has it in its context goes through it, before its session or its body is looked at. Only
- * what comes to a wrong host or from a wrong page is refused before; and the question of a page whether it may ask at all (`OPTIONS`)
- * is answered without it, since browsers do not say then who asks. A session belongs to the principal that opened it, and for every
- * other it does not exist. Where it is absent everybody is let in as nobody.
+ * The identity of the sender of a request: a principal, or `"anonymous"` for a sender that is accepted without one.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Identity = Principal | "anonymous"
+
+/**
+ * The port that decides which requests a network server accepts, and from which principal each comes. Every server over HTTP and
+ * WebSocket requires it; {@link anonymous} accepts everything. A session belongs to the principal that opened it: for any other principal
+ * it does not exist.
+ *
+ * The server calls `identify` before it looks at the session or the body of a request. Only two checks come before: a wrong `Host` or
+ * `Origin` is rejected with 403, and a browser's preflight request (`OPTIONS`), which carries no credentials, is answered. A call that
+ * takes longer than `identifyWithin` (default 10 seconds) is answered with 503, and one that dies with 500. Neither is accepted.
  *
  * @example
  * ```ts
@@ -46,7 +57,7 @@ export class Unauthenticated extends Data.TaggedError("Unauthenticated")<{
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  *
- * // Behind a gateway that has found out who asks.
+ * // Behind a gateway that authenticates the users.
  * export const behindGateway = Layer.succeed(Authentication.Authentication, {
  *   identify: ({ headers }) => {
  *     const user = headers["x-user"]
@@ -61,8 +72,35 @@ export class Unauthenticated extends Data.TaggedError("Unauthenticated")<{
  * @since 0.1.0
  */
 export class Authentication extends Context.Service<Authentication, {
-  readonly identify: (request: HttpServerRequest) => Effect.Effect<Principal, Unauthenticated>
+  /** Returns the identity of the sender, or fails for a sender that is not accepted. */
+  readonly identify: (request: HttpServerRequest) => Effect.Effect<Identity, Unauthenticated>
 }>()("@effect-mcp/transport/Authentication") {}
+
+const accepted: Effect.Effect<Identity> = Effect.succeed("anonymous")
+
+/**
+ * Accepts every request, without a principal. For servers that only their own machine reaches, and for tests; a server on a network
+ * that needs no authentication says so with this Layer.
+ *
+ * @example
+ * ```ts
+ * import { SessionHost } from "@effect-mcp/session"
+ * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
+ * import * as Layer from "effect/Layer"
+ *
+ * const host = SessionHost.layer({}, { info: { name: "example", version: "1.0.0" } })
+ *
+ * export const main = StreamableHttpServer.layerNode({ port: 3000 }).pipe(
+ *   Layer.provide(host),
+ *   Layer.provide(Authentication.anonymous),
+ *   Layer.launch
+ * )
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const anonymous: Layer.Layer<Authentication> = Layer.succeed(Authentication, { identify: () => accepted })
 
 /**
  * How bearer tokens are asked for.

@@ -19,6 +19,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as UrlParams from "effect/http/UrlParams"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import type { Authentication } from "./Authentication.ts"
 import * as Attendant from "./internal/Attendant.ts"
 import * as HttpAdmission from "./internal/HttpAdmission.ts"
 import * as HttpAnswer from "./internal/HttpAnswer.ts"
@@ -55,6 +56,7 @@ export interface Options extends
     | "allowedOrigins"
     | "batchLimit"
     | "bodyLimitBytes"
+    | "identifyWithin"
     | "initializeLimitBytes"
     | "keepAlive"
     | "streamBuffer"
@@ -89,16 +91,17 @@ export interface Endpoints {
 }
 
 /**
- * The server as handlers of requests, for whoever routes them by himself: the paths say only what the client is told. An
- * `Authentication` in the context decides who is let in (SSE-06). What is open ends with its session.
+ * The server as handlers of requests, for whoever routes them by himself: the paths say only what the client is told. The
+ * `Authentication` decides which requests are accepted (SSE-06). What is open ends with its session.
  *
  * @example
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
  * import { SessionHost } from "@effect-mcp/session"
- * import { HttpSseServer } from "@effect-mcp/transport"
+ * import { Authentication, HttpSseServer } from "@effect-mcp/transport"
  * import * as Effect from "effect/Effect"
  * import * as HttpServerRequest from "effect/http/HttpServerRequest"
+ * import * as Layer from "effect/Layer"
  *
  * const host = SessionHost.layer({
  *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
@@ -113,7 +116,7 @@ export interface Endpoints {
  *   })
  *   const response = yield* messages(HttpServerRequest.fromWeb(request))
  *   return response.status
- * }).pipe(Effect.scoped, Effect.provide(host)) // => 404
+ * }).pipe(Effect.scoped, Effect.provide(Layer.merge(host, Authentication.anonymous))) // => 404
  * ```
  *
  * @category constructors
@@ -122,7 +125,7 @@ export interface Endpoints {
 export const make = Effect.fnUntraced(function*(
   paths: Paths = {},
   options: Options = {}
-): Effect.fn.Return<Endpoints, never, SessionHost.SessionHost | Scope.Scope> {
+): Effect.fn.Return<Endpoints, never, Authentication | SessionHost.SessionHost | Scope.Scope> {
   const { endpoint } = options
   const messagesOf = messagesPath(paths.stream ?? "/sse", paths.messages ?? "/messages")
   const admission = yield* HttpAdmission.make(options)
@@ -152,14 +155,17 @@ export const make = Effect.fnUntraced(function*(
  * which keeps the sessions of both. Build `SessionHost.layerDrain` behind the backend: it ends the sessions first, and a backend that
  * goes before them waits for their streams in vain.
  *
- * The URL that a client POSTs to names its session, in the query, as `sessionId`. Whoever knows it can act for the client, where no
- * `Authentication` says who asks; that has to be provided to this Layer: one that stands beside it is not seen. Where requests are traced or logged, keep it out: for the spans of Effect, {@link layerRedacted} does.
+ * The URL that a client POSTs to names its session, in the query, as `sessionId`. With `Authentication.anonymous`, any sender that knows
+ * the URL can act for the client. Keep it out of traces and logs: for the spans of Effect, {@link layerRedacted} does.
+ *
+ * The `Authentication` is provided to this Layer. One that is merged beside it leaves the requirement open, so that the program does not
+ * compile.
  *
  * @example
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
  * import { SessionHost } from "@effect-mcp/session"
- * import { HttpSseServer, StreamableHttpServer } from "@effect-mcp/transport"
+ * import { Authentication, HttpSseServer, StreamableHttpServer } from "@effect-mcp/transport"
  * import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
  * import * as Effect from "effect/Effect"
  * import * as HttpRouter from "effect/http/HttpRouter"
@@ -176,7 +182,8 @@ export const make = Effect.fnUntraced(function*(
  * export const backend = SessionHost.layerDrain.pipe(
  *   Layer.provide(HttpRouter.serve(routes)),
  *   Layer.provide(NodeHttpServer.layerServer(() => createServer(), { port: 3000, host: "127.0.0.1" })),
- *   Layer.provide(host)
+ *   Layer.provide(host),
+ *   Layer.provide(Authentication.anonymous)
  * )
  * ```
  *
@@ -186,7 +193,7 @@ export const make = Effect.fnUntraced(function*(
 export const layer = (
   paths: Paths = {},
   options: Options = {}
-): Layer.Layer<never, never, HttpRouter.HttpRouter | SessionHost.SessionHost> =>
+): Layer.Layer<never, never, Authentication | HttpRouter.HttpRouter | SessionHost.SessionHost> =>
   HttpRouter.use((router) =>
     Effect.gen(function*() {
       const { both, messages, stream } = yield* make(paths, options)
@@ -244,7 +251,7 @@ export interface NodeOptions extends Options, Pick<StreamableHttpServer.NodeOpti
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
  * import { SessionHost } from "@effect-mcp/session"
- * import { HttpSseServer } from "@effect-mcp/transport"
+ * import { Authentication, HttpSseServer } from "@effect-mcp/transport"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  *
@@ -252,7 +259,11 @@ export interface NodeOptions extends Options, Pick<StreamableHttpServer.NodeOpti
  *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
  * }, { info: { name: "example", version: "1.0.0" } })
  *
- * export const main = Layer.launch(Layer.provide(HttpSseServer.layerNode({ port: 3000 }), host))
+ * export const main = HttpSseServer.layerNode({ port: 3000 }).pipe(
+ *   Layer.provide(host),
+ *   Layer.provide(Authentication.anonymous),
+ *   Layer.launch
+ * )
  * ```
  *
  * @category layers
@@ -260,7 +271,7 @@ export interface NodeOptions extends Options, Pick<StreamableHttpServer.NodeOpti
  */
 export const layerNode = (
   options: NodeOptions
-): Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost> =>
+): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> =>
   NodeListener.listening(
     options,
     (cut) => NodeListener.serving(layer(options.paths, options), cut, SessionHost.layerDrain)

@@ -24,6 +24,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import type { Authentication } from "./Authentication.ts"
 import * as Attendant from "./internal/Attendant.ts"
 import * as HttpAdmission from "./internal/HttpAdmission.ts"
 import * as Initialize from "./internal/Initialize.ts"
@@ -59,6 +60,10 @@ export interface Options {
    * this machine may use a server on it. Default: none besides.
    */
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
+  /**
+   * How long `Authentication.identify` may take for one request, which is then answered with 503. Default 10 seconds.
+   */
+  readonly identifyWithin?: Duration.Input | undefined
   /** How large the body of a request may be, in bytes; one that is larger is answered with 413. Default 4 MiB. */
   readonly bodyLimitBytes?: number | undefined
   /**
@@ -111,16 +116,17 @@ const parts = Effect.fnUntraced(function*(options: Options) {
 })
 
 /**
- * The server as a handler of requests, whatever path they came to. An `EventStore` in the context makes streams resumable, and an
- * `Authentication` in it decides who is let in. What is open ends with its session.
+ * The server as a handler of requests, whatever path they came to. An `EventStore` in the context makes streams resumable, and
+ * the `Authentication` decides which requests are accepted. What is open ends with its session.
  *
  * @example
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
  * import { SessionHost } from "@effect-mcp/session"
- * import { StreamableHttpServer } from "@effect-mcp/transport"
+ * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
  * import * as Effect from "effect/Effect"
  * import * as HttpServerRequest from "effect/http/HttpServerRequest"
+ * import * as Layer from "effect/Layer"
  *
  * const host = SessionHost.layer({
  *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
@@ -131,7 +137,7 @@ const parts = Effect.fnUntraced(function*(options: Options) {
  *   const request = new Request("http://localhost/mcp", { method: "PUT" })
  *   const response = yield* handle(HttpServerRequest.fromWeb(request))
  *   return response.status
- * }).pipe(Effect.scoped, Effect.provide(host)) // => 405
+ * }).pipe(Effect.scoped, Effect.provide(Layer.merge(host, Authentication.anonymous))) // => 405
  * ```
  *
  * @category constructors
@@ -142,7 +148,7 @@ export const make = Effect.fnUntraced(function*(
 ): Effect.fn.Return<
   (request: HttpServerRequest) => Effect.Effect<HttpServerResponse>,
   never,
-  SessionHost.SessionHost | Scope.Scope
+  Authentication | SessionHost.SessionHost | Scope.Scope
 > {
   const { admission, exchanges, responses } = yield* parts(options)
   const methods = yield* SessionfulEndpoint.make(admission, responses, {
@@ -161,21 +167,24 @@ class Handler extends Context.Service<Handler, Effect.Success<ReturnType<typeof 
 
 /**
  * The server as a function of web standards, for backends that are not written with Effect: any path, whatever runs it. `dispose`
- * ends all sessions and waits until they have ended. What the layer of the host brings besides, such as an `EventStore` or an
- * `Authentication`, is taken for the server's.
+ * ends all sessions and waits until they have ended. The Layer provides the host and the `Authentication`; an `EventStore` that it
+ * provides besides is the server's.
  *
  * @example
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
  * import { SessionHost } from "@effect-mcp/session"
- * import { StreamableHttpServer } from "@effect-mcp/transport"
+ * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
  * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
  *
  * const host = SessionHost.layer({
  *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
  * }, { info: { name: "example", version: "1.0.0" } })
  *
- * const { dispose, handler } = StreamableHttpServer.toWebHandler(host)
+ * const { dispose, handler } = StreamableHttpServer.toWebHandler(
+ *   Layer.merge(host, Authentication.anonymous)
+ * )
  *
  * export const status = Effect.promise(async () => {
  *   const { status } = await handler(new Request("https://example.com/mcp", { method: "PUT" }))
@@ -188,7 +197,7 @@ class Handler extends Context.Service<Handler, Effect.Success<ReturnType<typeof 
  * @since 0.1.0
  */
 export const toWebHandler = <E>(
-  host: Layer.Layer<SessionHost.SessionHost, E>,
+  host: Layer.Layer<Authentication | SessionHost.SessionHost, E>,
   options?: Options
 ): { readonly handler: (request: Request) => Promise<globalThis.Response>; readonly dispose: () => Promise<void> } =>
   HttpEffect.toWebHandlerLayerWith(Layer.provide(Layer.effect(Handler, make(options)), host), {
@@ -202,13 +211,14 @@ export const toWebHandler = <E>(
  * business. It needs a host, which keeps the sessions. Build `SessionHost.layerDrain` behind the backend: it ends the sessions first,
  * and a backend that goes before them waits for their streams in vain.
  *
- * An `Authentication` has to be provided to this Layer: one that stands beside it is not seen, and everybody is let in.
+ * The `Authentication` is provided to this Layer. One that is merged beside it leaves the requirement open, so that the program does not
+ * compile; `Authentication.anonymous` accepts every request.
  *
  * @example
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
  * import { SessionHost } from "@effect-mcp/session"
- * import { StreamableHttpServer } from "@effect-mcp/transport"
+ * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
  * import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
  * import * as Effect from "effect/Effect"
  * import * as HttpRouter from "effect/http/HttpRouter"
@@ -228,7 +238,8 @@ export const toWebHandler = <E>(
  * export const backend = SessionHost.layerDrain.pipe(
  *   Layer.provide(HttpRouter.serve(routes)),
  *   Layer.provide(NodeHttpServer.layerServer(() => createServer(), { port: 3000, host: "127.0.0.1" })),
- *   Layer.provide(host)
+ *   Layer.provide(host),
+ *   Layer.provide(Authentication.anonymous)
  * )
  * ```
  *
@@ -238,7 +249,7 @@ export const toWebHandler = <E>(
 export const layer = (
   path: HttpRouter.PathInput,
   options?: Options
-): Layer.Layer<never, never, HttpRouter.HttpRouter | SessionHost.SessionHost> =>
+): Layer.Layer<never, never, Authentication | HttpRouter.HttpRouter | SessionHost.SessionHost> =>
   HttpRouter.use((router) => Effect.flatMap(make(options), (handle) => router.add("*", path, handle)))
 
 /**
@@ -264,7 +275,7 @@ export interface NodeOptions extends Options {
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
  * import { SessionHost } from "@effect-mcp/session"
- * import { StreamableHttpServer } from "@effect-mcp/transport"
+ * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  *
@@ -272,7 +283,11 @@ export interface NodeOptions extends Options {
  *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
  * }, { info: { name: "example", version: "1.0.0" } })
  *
- * export const main = Layer.launch(Layer.provide(StreamableHttpServer.layerNode({ port: 3000 }), host))
+ * export const main = StreamableHttpServer.layerNode({ port: 3000 }).pipe(
+ *   Layer.provide(host),
+ *   Layer.provide(Authentication.anonymous),
+ *   Layer.launch
+ * )
  * ```
  *
  * @category layers
@@ -280,7 +295,7 @@ export interface NodeOptions extends Options {
  */
 export const layerNode = (
   options: NodeOptions
-): Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost> =>
+): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> =>
   NodeListener.listening(
     options,
     (cut) => NodeListener.serving(layer(options.path ?? "/mcp", options), cut, SessionHost.layerDrain)
@@ -313,12 +328,12 @@ const sessionless = Effect.fnUntraced(function*<const H extends Handlers.Handler
  * A server without sessions as a handler of requests, whatever path they came to. Each POST is served for itself: no session id is
  * given, and none that comes is looked at; there is no stream to listen to and nothing to end, so that GET and DELETE are answered with
  * 405 (SHS-13, SHS-28). A request is in the revision that `MCP-Protocol-Version` says, and where nothing is said in 2025-03-26 (SHS-29).
- * An `Authentication` in the context decides who is let in. What is open when the scope closes is ended.
+ * The `Authentication` decides which requests are accepted. What is open when the scope closes is ended.
  *
  * @example
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
- * import { StreamableHttpServer } from "@effect-mcp/transport"
+ * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
  * import * as Effect from "effect/Effect"
  * import * as HttpEffect from "effect/http/HttpEffect"
  * import { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -331,7 +346,7 @@ const sessionless = Effect.fnUntraced(function*<const H extends Handlers.Handler
  *   const handler = HttpEffect.toWebHandler(Effect.flatMap(HttpServerRequest, handle))
  *   const response = yield* Effect.promise(() => handler(new Request("https://example.com/mcp")))
  *   return response.status
- * }).pipe(Effect.scoped) // => 405
+ * }).pipe(Effect.scoped, Effect.provide(Authentication.anonymous)) // => 405
  * ```
  *
  * @category constructors
@@ -343,7 +358,7 @@ export const makeSessionless = <const H extends Handlers.Handlers<"client", unkn
 ): Effect.Effect<
   (request: HttpServerRequest) => Effect.Effect<HttpServerResponse>,
   never,
-  ServicesOf<H, R> | Scope.Scope
+  Authentication | ServicesOf<H, R> | Scope.Scope
 > => Effect.map(sessionless<H, R>(handlers, options), ({ handle }) => handle)
 
 /**
@@ -354,7 +369,7 @@ export const makeSessionless = <const H extends Handlers.Handlers<"client", unkn
  * @example
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
- * import { StreamableHttpServer } from "@effect-mcp/transport"
+ * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
  * import * as Effect from "effect/Effect"
  * import * as HttpRouter from "effect/http/HttpRouter"
  * import * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -365,7 +380,7 @@ export const makeSessionless = <const H extends Handlers.Handlers<"client", unkn
  *   StreamableHttpServer.layerSessionless("/mcp", {
  *     "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
  *   }, { info: { name: "example", version: "1.0.0" } })
- * )
+ * ).pipe(Layer.provide(Authentication.anonymous))
  * ```
  *
  * @category layers
@@ -375,7 +390,7 @@ export const layerSessionless = <const H extends Handlers.Handlers<"client", unk
   path: HttpRouter.PathInput,
   handlers: H & Handlers.Only<H, "client">,
   options: SessionlessOptions<R>
-): Layer.Layer<never, never, HttpRouter.HttpRouter | ServicesOf<H, R>> =>
+): Layer.Layer<never, never, Authentication | HttpRouter.HttpRouter | ServicesOf<H, R>> =>
   HttpRouter.use((router) =>
     Effect.flatMap(makeSessionless<H, R>(handlers, options), (handle) => router.add("*", path, handle))
   )
@@ -388,13 +403,16 @@ export const layerSessionless = <const H extends Handlers.Handlers<"client", unk
  * @example
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
- * import { StreamableHttpServer } from "@effect-mcp/transport"
+ * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  *
- * export const main = Layer.launch(StreamableHttpServer.layerNodeSessionless({
+ * export const main = StreamableHttpServer.layerNodeSessionless({
  *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
- * }, { info: { name: "example", version: "1.0.0" }, port: 3000 }))
+ * }, { info: { name: "example", version: "1.0.0" }, port: 3000 }).pipe(
+ *   Layer.provide(Authentication.anonymous),
+ *   Layer.launch
+ * )
  * ```
  *
  * @category layers
@@ -403,7 +421,7 @@ export const layerSessionless = <const H extends Handlers.Handlers<"client", unk
 export const layerNodeSessionless = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
   options: SessionlessOptions<R> & Omit<NodeOptions, keyof Options>
-): Layer.Layer<HttpServer, ServeError, ServicesOf<H, R>> =>
+): Layer.Layer<HttpServer, ServeError, Authentication | ServicesOf<H, R>> =>
   NodeListener.listening(
     options,
     (cut) =>

@@ -41,6 +41,7 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import type { Authentication } from "./Authentication.ts"
 import * as HttpAdmission from "./internal/HttpAdmission.ts"
 import * as Initialize from "./internal/Initialize.ts"
 import * as NodeListener from "./internal/NodeListener.ts"
@@ -56,7 +57,9 @@ import type * as StreamableHttpServer from "./StreamableHttpServer.ts"
  * @category options
  * @since 0.1.0
  */
-export interface Options extends Pick<StreamableHttpServer.Options, "allowedHosts" | "allowedOrigins"> {
+export interface Options
+  extends Pick<StreamableHttpServer.Options, "allowedHosts" | "allowedOrigins" | "identifyWithin">
+{
   /**
    * The longest message to read, in bytes. Default 4 MiB. A longer one is answered with −32700, without an id, since it was not read:
    * whoever has sent a request as long as that waits for it until its deadline.
@@ -83,16 +86,17 @@ export interface Options extends Pick<StreamableHttpServer.Options, "allowedHost
 }
 
 /**
- * The server as a handler of requests, whatever path they came to. An `Authentication` in the context decides who is let in. What is
+ * The server as a handler of requests, whatever path they came to. The `Authentication` decides which requests are accepted. What is
  * open ends with its session, and at the latest with the scope.
  *
  * @example
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
  * import { SessionHost } from "@effect-mcp/session"
- * import { WebSocketServer } from "@effect-mcp/transport"
+ * import { Authentication, WebSocketServer } from "@effect-mcp/transport"
  * import * as Effect from "effect/Effect"
  * import * as HttpServerRequest from "effect/http/HttpServerRequest"
+ * import * as Layer from "effect/Layer"
  *
  * const host = SessionHost.layer({
  *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
@@ -103,7 +107,7 @@ export interface Options extends Pick<StreamableHttpServer.Options, "allowedHost
  *   const request = new Request("http://localhost/mcp")
  *   const response = yield* handle(HttpServerRequest.fromWeb(request))
  *   return response.status
- * }).pipe(Effect.scoped, Effect.provide(host)) // => 426
+ * }).pipe(Effect.scoped, Effect.provide(Layer.merge(host, Authentication.anonymous))) // => 426
  * ```
  *
  * @category constructors
@@ -114,7 +118,7 @@ export const make = Effect.fnUntraced(function*(
 ): Effect.fn.Return<
   (request: HttpServerRequest) => Effect.Effect<HttpServerResponse>,
   never,
-  SessionHost.SessionHost | Scope.Scope
+  Authentication | SessionHost.SessionHost | Scope.Scope
 > {
   const admission = yield* HttpAdmission.make(options)
   const closeMillis = Duration.toMillis(options.closeWithin ?? "2 seconds")
@@ -139,13 +143,14 @@ export const make = Effect.fnUntraced(function*(
  * Build `SessionHost.layerDrain` behind the backend: it ends the sessions first, and a backend that goes before them waits for their
  * connections in vain, for as long as its `gracefulShutdownTimeout` says.
  *
- * An `Authentication` has to be provided to this Layer: one that stands beside it is not seen, and everybody is let in.
+ * The `Authentication` is provided to this Layer. One that is merged beside it leaves the requirement open, so that the program does not
+ * compile; `Authentication.anonymous` accepts every request.
  *
  * @example
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
  * import { SessionHost } from "@effect-mcp/session"
- * import { StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
+ * import { Authentication, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
  * import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
  * import * as Effect from "effect/Effect"
  * import * as HttpRouter from "effect/http/HttpRouter"
@@ -168,7 +173,8 @@ export const make = Effect.fnUntraced(function*(
  *     host: "127.0.0.1",
  *     websocket: { maxPayload: 16 * 1024 * 1024 }
  *   })),
- *   Layer.provide(host)
+ *   Layer.provide(host),
+ *   Layer.provide(Authentication.anonymous)
  * )
  * ```
  *
@@ -178,7 +184,7 @@ export const make = Effect.fnUntraced(function*(
 export const layer = (
   path: HttpRouter.PathInput,
   options?: Options
-): Layer.Layer<never, never, HttpRouter.HttpRouter | SessionHost.SessionHost> =>
+): Layer.Layer<never, never, Authentication | HttpRouter.HttpRouter | SessionHost.SessionHost> =>
   HttpRouter.use((router) => Effect.flatMap(make(options), (handle) => router.add("*", path, handle)))
 
 /**
@@ -203,7 +209,7 @@ export interface NodeOptions extends Options, Pick<StreamableHttpServer.NodeOpti
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
  * import { SessionHost } from "@effect-mcp/session"
- * import { WebSocketServer } from "@effect-mcp/transport"
+ * import { Authentication, WebSocketServer } from "@effect-mcp/transport"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  *
@@ -211,7 +217,11 @@ export interface NodeOptions extends Options, Pick<StreamableHttpServer.NodeOpti
  *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
  * }, { info: { name: "example", version: "1.0.0" } })
  *
- * export const main = Layer.launch(Layer.provide(WebSocketServer.layerNode({ port: 3000 }), host))
+ * export const main = WebSocketServer.layerNode({ port: 3000 }).pipe(
+ *   Layer.provide(host),
+ *   Layer.provide(Authentication.anonymous),
+ *   Layer.launch
+ * )
  * ```
  *
  * @category layers
@@ -219,7 +229,7 @@ export interface NodeOptions extends Options, Pick<StreamableHttpServer.NodeOpti
  */
 export const layerNode = (
   options: NodeOptions
-): Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost> =>
+): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> =>
   NodeListener.listening(
     {
       port: options.port,

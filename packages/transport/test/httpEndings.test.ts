@@ -1,7 +1,7 @@
 import { McpError } from "@effect-mcp/protocol"
 import { RequestContext, SessionHost, SessionStore } from "@effect-mcp/session"
 import { Census } from "@effect-mcp/testing"
-import { StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -223,6 +223,7 @@ describe.concurrent("when a server goes", () => {
     "by itself": (logs: Array<string>, go: Deferred.Deferred<Ending>) =>
       StreamableHttpServer.layerNode({ port: 0 }).pipe(
         Layer.provideMerge(hostOf(waiting(go), {})),
+        Layer.provide(Authentication.anonymous),
         Layer.provideMerge(listening(logs))
       ),
     "in a backend": (logs: Array<string>, go: Deferred.Deferred<Ending>) =>
@@ -236,6 +237,7 @@ describe.concurrent("when a server goes", () => {
         )),
         Layer.provideMerge(NodeHttpServer.layerServer(backend, { port: 0, host: "127.0.0.1" })),
         Layer.provideMerge(hostOf(waiting(go), {})),
+        Layer.provide(Authentication.anonymous),
         Layer.provideMerge(listening(logs))
       )
   }

@@ -1,5 +1,5 @@
 import { EventStore, RequestContext, type SessionEvent, SessionHost } from "@effect-mcp/session"
-import { StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -34,7 +34,12 @@ const make = Effect.fnUntraced(function*(options?: StreamableHttpServer.Options)
   const { dispose, handler } = yield* Effect.acquireRelease(
     Effect.sync(() =>
       StreamableHttpServer.toWebHandler(
-        Layer.mergeAll(hostOf(handlers, {}, events), EventStore.layerMemory(), listening(logs)),
+        Layer.mergeAll(
+          hostOf(handlers, {}, events),
+          Authentication.anonymous,
+          EventStore.layerMemory(),
+          listening(logs)
+        ),
         options
       )
     ),
@@ -94,9 +99,12 @@ describe("the server as a function of web standards", () => {
 
   it.live("[HTTP-11] [HTTP-12] knows by the URL what it is asked for, where no header says it", () =>
     Effect.gen(function*() {
-      const { dispose, handler } = StreamableHttpServer.toWebHandler(hostOf(handlers, {}), {
-        allowedHosts: ["example.com", "localhost"]
-      })
+      const { dispose, handler } = StreamableHttpServer.toWebHandler(
+        Layer.merge(hostOf(handlers, {}), Authentication.anonymous),
+        {
+          allowedHosts: ["example.com", "localhost"]
+        }
+      )
       const statusOf = (url: string, headers: Readonly<Record<string, string>> = {}) =>
         Effect.promise(async () => (await handler(new Request(url, { method: "PUT", headers }))).status)
       assert.strictEqual(yield* statusOf("https://example.com/mcp"), 405)
@@ -141,7 +149,9 @@ describe("the server as a function of web standards", () => {
             for (let turn = 0; turn < count; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
           })
         for (let steps = 3; steps < 20; steps++) {
-          const context = yield* Layer.build(hostOf(tools({ forever: Effect.never }), {}))
+          const context = yield* Layer.build(
+            Layer.merge(hostOf(tools({ forever: Effect.never }), {}), Authentication.anonymous)
+          )
           const host = Context.get(context, SessionHost.SessionHost)
           const handle = yield* Effect.provideContext(
             StreamableHttpServer.make({ unattended: "40 millis", stalledAfter: "40 millis" }),

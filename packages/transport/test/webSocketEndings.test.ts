@@ -1,6 +1,12 @@
 import { ClientSession, RequestContext, SessionHost, type Transport } from "@effect-mcp/session"
 import { Census } from "@effect-mcp/testing"
-import { StreamableHttpClient, StreamableHttpServer, WebSocketClient, WebSocketServer } from "@effect-mcp/transport"
+import {
+  Authentication,
+  StreamableHttpClient,
+  StreamableHttpServer,
+  WebSocketClient,
+  WebSocketServer
+} from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -44,6 +50,7 @@ type Serving = (logs: Array<string>) => Layer.Layer<HttpServer | SessionHost.Ses
 const alone: Serving = (logs) =>
   WebSocketServer.layerNode({ port: 0, path: "/socket", closeWithin: "100 millis" }).pipe(
     Layer.provideMerge(hostOf(handlers, {})),
+    Layer.provide(Authentication.anonymous),
     Layer.provideMerge(listening(logs))
   )
 
@@ -52,6 +59,7 @@ const draining: Serving = (logs) =>
     Layer.provideMerge(router),
     Layer.provideMerge(backend),
     Layer.provideMerge(hostOf(handlers, {})),
+    Layer.provide(Authentication.anonymous),
     Layer.provideMerge(listening(logs))
   )
 
@@ -59,6 +67,7 @@ const careless: Serving = (logs) =>
   router.pipe(
     Layer.provideMerge(backend),
     Layer.provideMerge(hostOf(handlers, {})),
+    Layer.provide(Authentication.anonymous),
     Layer.provideMerge(listening(logs))
   )
 
@@ -197,6 +206,7 @@ describe("in a backend", () => {
           Layer.provideMerge(router),
           Layer.provideMerge(compressing),
           Layer.provideMerge(hostOf(handlers, {})),
+          Layer.provide(Authentication.anonymous),
           Layer.provideMerge(listening(logs))
         )
       )
@@ -217,6 +227,7 @@ describe("in a backend", () => {
           Layer.provideMerge(router),
           Layer.provideMerge(refusing),
           Layer.provideMerge(hostOf(handlers, {})),
+          Layer.provide(Authentication.anonymous),
           Layer.provideMerge(listening(logs))
         )
       )
@@ -252,6 +263,7 @@ describe("in a backend", () => {
         })).pipe(
           Layer.provideMerge(hesitating),
           Layer.provideMerge(hostOf(handlers, {})),
+          Layer.provide(Authentication.anonymous),
           Layer.provideMerge(listening(logs))
         )
       )

@@ -1,5 +1,5 @@
 import { SessionHost } from "@effect-mcp/session"
-import { WebSocketClient, WebSocketServer } from "@effect-mcp/transport"
+import { Authentication, WebSocketClient, WebSocketServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -48,6 +48,7 @@ const serve = Effect.gen(function*() {
       NodeHttpServer.layerServer(() => https.createServer({ key, cert }), { port: 0, host: "127.0.0.1" })
     ),
     Layer.provideMerge(hostOf(handlers, {})),
+    Layer.provide(Authentication.anonymous),
     Layer.provideMerge(listening(logs))
   )
   const context = yield* Layer.buildWithScope(Layer.fresh(layer), scope)

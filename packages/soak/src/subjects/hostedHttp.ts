@@ -1,5 +1,6 @@
 /** What subjects have in common that serve a host on a port of HTTP. */
 import { SessionHost, type Transport } from "@effect-mcp/session"
+import { Authentication } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { HttpServer } from "effect/http/HttpServer"
@@ -23,7 +24,9 @@ const noStores: Effect.Effect<Stores> = Effect.succeed({ layer: Layer.empty, tab
 /** Both halves of a transport. */
 export interface Halves {
   /** The server, on this port. */
-  readonly server: (port: number) => Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost>
+  readonly server: (
+    port: number
+  ) => Layer.Layer<HttpServer, ServeError, Authentication.Authentication | SessionHost.SessionHost>
   /** The client of a server on this port, whose session is to come to this end. */
   readonly client: (port: number, ending: EndingName) => Layer.Layer<Transport.Transport>
   readonly stores?: Effect.Effect<Stores, never, Scope.Scope>
@@ -34,7 +37,11 @@ export const start = (halves: Halves, port = 0) => (terms: Terms): Effect.Effect
   Effect.gen(function*() {
     const { layer, tables } = yield* halves.stores ?? noStores
     const context = yield* Layer.build(Layer.fresh(
-      halves.server(port).pipe(Layer.provideMerge(Hosted.layer(terms)), Layer.provideMerge(layer))
+      halves.server(port).pipe(
+        Layer.provideMerge(Hosted.layer(terms)),
+        Layer.provide(Authentication.anonymous),
+        Layer.provideMerge(layer)
+      )
     ))
     const host = Context.get(context, SessionHost.SessionHost)
     const bound = yield* Http.portOf(context)

@@ -1,6 +1,6 @@
 /** Streamable HTTP without sessions: what the client takes for one is many requests to the server. */
 import { LawServer } from "@effect-mcp/testing"
-import { StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -18,7 +18,7 @@ const start = (port = 0) => (): Effect.Effect<Server, unknown, Scope.Scope> =>
         limits: Hosted.limits,
         port,
         unattended: "500 millis"
-      })
+      }).pipe(Layer.provide(Authentication.anonymous))
     ))
     const bound = yield* Http.portOf(context)
     return {

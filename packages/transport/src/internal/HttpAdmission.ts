@@ -1,6 +1,8 @@
 import { ErrorCode, Revision } from "@effect-mcp/protocol"
 import type { Principal } from "@effect-mcp/session/Principal"
 import * as ByteSize from "effect/ByteSize"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { MaxBodySize } from "effect/http/HttpIncomingMessage"
 import { HttpServer } from "effect/http/HttpServer"
@@ -9,6 +11,7 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import { Authentication } from "../Authentication.ts"
+import * as Authenticating from "./Authenticating.ts"
 import * as HttpAnswer from "./HttpAnswer.ts"
 import * as HttpScreening from "./HttpScreening.ts"
 import * as MediaTypes from "./MediaTypes.ts"
@@ -30,6 +33,7 @@ export interface Options {
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
   readonly bodyLimitBytes?: number | undefined
   readonly batchLimit?: number | undefined
+  readonly identifyWithin?: Duration.Input | undefined
 }
 
 /** What a POST has brought. */
@@ -102,9 +106,13 @@ const listening: Admission["listening"] = (request) =>
     ? revision(request)
     : Effect.fail(HttpAnswer.refusal(406, "Accept must list text/event-stream"))
 
-/** An `Authentication` in the context decides who is let in, and the address of an `HttpServer` by which names. */
-export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<Admission> {
-  const authentication = Option.getOrUndefined(yield* Effect.serviceOption(Authentication))
+/** The address of an `HttpServer` in the context decides which names of hosts are accepted. */
+export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<Admission, never, Authentication> {
+  const identified = Authenticating.make(
+    yield* Authentication,
+    Duration.toMillis(options.identifyWithin ?? "10 seconds"),
+    yield* Clock.Clock
+  )
   const server = Option.getOrUndefined(yield* Effect.serviceOption(HttpServer))
   const { allowedHosts, allowedOrigins = [], batchLimit = 100, bodyLimitBytes = 4 * 1024 * 1024 } = options
   const screening = HttpScreening.make({
@@ -153,18 +161,6 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
     )
   }
 
-  const identified = (serve: Serve, request: HttpServerRequest): Effect.Effect<Response, Response> =>
-    authentication === undefined
-      ? serve(request, undefined)
-      : Effect.flatMap(
-        Effect.mapError(
-          authentication.identify(request),
-          ({ challenge }) =>
-            HttpAnswer.refusal(401, "Authentication is required", { headers: { "www-authenticate": challenge } })
-        ),
-        (principal) => serve(request, principal)
-      )
-
   const admit: Admission["admit"] = (methods, request, unserved = unservedInJson) => {
     const { headers, method } = request
     const { host, origin } = headers
@@ -175,7 +171,11 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
     const allowed = () => Array.from(methods.keys()).join(", ")
     const serve: Serve = methods.get(method) ??
       (() => Effect.fail(unserved(`${method} is not served here`, { allow: allowed() })))
-    const served = () => Effect.catch(identified(serve, request), Effect.succeed)
+    const served = () =>
+      Effect.catch(
+        Effect.flatMapEager(identified(request), (principal) => serve(request, principal)),
+        Effect.succeed
+      )
     if (origin === undefined) return served()
     // A page: its browser wants to be told that it may.
     const cors = { "access-control-allow-origin": origin, vary: "origin", "access-control-expose-headers": exposed }

@@ -1,6 +1,6 @@
 import { RequestContext } from "@effect-mcp/session"
 import { Census } from "@effect-mcp/testing"
-import { HttpSseServer } from "@effect-mcp/transport"
+import { Authentication, HttpSseServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -183,6 +183,7 @@ describe("when a server of HTTP+SSE goes", () => {
       const scope = yield* Scope.make()
       const layer = HttpSseServer.layerNode({ port: 0 }).pipe(
         Layer.provideMerge(hostOf(handlers, {})),
+        Layer.provide(Authentication.anonymous),
         Layer.provideMerge(listening(logs))
       )
       const context = yield* census.count(Layer.buildWithScope(Layer.fresh(layer), scope))

@@ -1,5 +1,5 @@
 import { SessionHost } from "@effect-mcp/session"
-import { HttpSseServer, StreamableHttpServer } from "@effect-mcp/transport"
+import { type Authentication, HttpSseServer, StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -16,7 +16,9 @@ import { serveWith, text, tools } from "../support/server.ts"
 const handlers = tools({ now: Effect.succeed(text("now")) })
 
 /** A backend with these routes. */
-const backend = (routes: Layer.Layer<never, never, HttpRouter.HttpRouter | SessionHost.SessionHost>) =>
+const backend = (
+  routes: Layer.Layer<never, never, Authentication.Authentication | HttpRouter.HttpRouter | SessionHost.SessionHost>
+) =>
   SessionHost.layerDrain.pipe(
     Layer.provideMerge(HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true })),
     Layer.provideMerge(NodeHttpServer.layerServer(() => createServer(), { port: 0, host: "127.0.0.1" }))

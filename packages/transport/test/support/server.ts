@@ -11,7 +11,7 @@ import {
 import { EventStore as EventStoreTag } from "@effect-mcp/session/EventStore"
 import { SessionStore as SessionStoreTag } from "@effect-mcp/session/SessionStore"
 import { StreamableHttpServer } from "@effect-mcp/transport"
-import { Authentication } from "@effect-mcp/transport/Authentication"
+import { anonymous, Authentication } from "@effect-mcp/transport/Authentication"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -63,12 +63,14 @@ export interface Served {
 }
 
 /** What the layers of a server stand on. */
-export const surroundings = ({ authentication, sessionStore, store }: Settings): Layer.Layer<never> => {
+export const surroundings = ({ authentication, sessionStore, store }: Settings): Layer.Layer<Authentication> => {
   let context: Context.Context<never> = Context.empty()
   if (store !== undefined) context = Context.add(context, EventStoreTag, store)
   if (sessionStore !== undefined) context = Context.add(context, SessionStoreTag, sessionStore)
-  if (authentication !== undefined) context = Context.add(context, Authentication, authentication)
-  return Layer.succeedContext(context)
+  return Layer.merge(
+    Layer.succeedContext(context),
+    authentication === undefined ? anonymous : Layer.succeed(Authentication, authentication)
+  )
 }
 
 /** Handlers get no time to finish at the end, unless a test says so. */
@@ -96,7 +98,7 @@ export const listening = (logs: Array<string>): Layer.Layer<never> =>
 
 /** Serves with this listener until the scope closes, or until it is stopped. */
 export const serveWith = Effect.fnUntraced(function*(
-  listener: Layer.Layer<HttpServer, ServeError, SessionHost.SessionHost>,
+  listener: Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost>,
   handlers: ServerHandlers,
   settings: Omit<Settings, "http"> = {}
 ): Effect.fn.Return<Served, never, Scope.Scope> {

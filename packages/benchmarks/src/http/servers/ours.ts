@@ -1,6 +1,6 @@
 import { Content } from "@effect-mcp/protocol"
 import { RequestContext, SessionHost } from "@effect-mcp/session"
-import { StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
 import { HttpRouter } from "effect/http"
@@ -30,6 +30,9 @@ const host = SessionHost.layer({
 
 const answer = mode === "json" || mode === "stream" ? mode : "adaptive"
 
-const application = StreamableHttpServer.layer("/mcp", { answer }).pipe(Layer.provide(host))
+const application = StreamableHttpServer.layer("/mcp", { answer }).pipe(
+  Layer.provide(host),
+  Layer.provide(Authentication.anonymous)
+)
 
 NodeRuntime.runMain(Layer.launch(HttpRouter.serve(application, quiet).pipe(Layer.provide(layerHttpServer))))

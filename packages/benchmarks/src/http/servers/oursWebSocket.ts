@@ -1,6 +1,6 @@
 import { Content } from "@effect-mcp/protocol"
 import { SessionHost } from "@effect-mcp/session"
-import { WebSocketServer } from "@effect-mcp/transport"
+import { Authentication, WebSocketServer } from "@effect-mcp/transport"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
 import { HttpRouter } from "effect/http"
@@ -13,6 +13,6 @@ const host = SessionHost.layer({
   "tools/call": ({ arguments: input }) => Effect.succeed({ content: [Content.text(sum(input))] })
 }, { info })
 
-const application = WebSocketServer.layer("/mcp").pipe(Layer.provide(host))
+const application = WebSocketServer.layer("/mcp").pipe(Layer.provide(host), Layer.provide(Authentication.anonymous))
 
 NodeRuntime.runMain(Layer.launch(HttpRouter.serve(application, quiet).pipe(Layer.provide(layerHttpServer))))

@@ -1,0 +1,31 @@
+import type * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { monotonicMillis } from "./monotonicMillis.ts"
+
+/** How long the next warning waits at least. */
+const intervalMillis = 10_000
+
+/** Logs a warning at most every ten seconds, since what it warns of may happen with each request. It counts those it leaves out. */
+export class LimitedLog {
+  readonly #clock: Clock.Clock
+  #loggedAt = Number.NEGATIVE_INFINITY
+  #leftOut = 0
+
+  constructor(clock: Clock.Clock) {
+    this.#clock = clock
+  }
+
+  warn(message: string, cause: unknown): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const now = monotonicMillis(this.#clock)
+      if (now - this.#loggedAt < intervalMillis) {
+        this.#leftOut++
+        return Effect.void
+      }
+      const leftOut = this.#leftOut
+      this.#loggedAt = now
+      this.#leftOut = 0
+      return Effect.logWarning(leftOut === 0 ? message : `${message} (${leftOut} more were not logged)`, cause)
+    })
+  }
+}
