@@ -3,16 +3,43 @@
  *
  * `node scripts/requirements.ts` prints every rule of `requirements.tsv` with the tests that carry its id in their names, and
  * writes `REQUIREMENTS.md` anew. With `--check` it writes nothing and prints only what is wrong. It fails on an id of no rule,
- * on a rule without a test that has no reason, and on a reason for a rule with one.
+ * on a rule without a test that has no reason, on a reason for a rule with one, and on a mutant whose line or test has gone.
+ *
+ * With `--mutants` it runs the mutants of `requirements/mutants` instead: each breaks one rule in a copy of the library, and
+ * the test of its row has to fail because of it. `--only CAN-04` and `--chapter CAN` select some and can be repeated;
+ * `--sample 12 --seed 1` selects so many of them, the same ones for the same seed.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { parseArgs } from "node:util"
 import { chapterOf, chapters, list, readList, type Requirement, scopeOf, scopes } from "./requirement.ts"
+import { faultsOf, lackingFile, readLacking, readMutants } from "./requirements/Mutant.ts"
+import { runMutants } from "./requirements/run.ts"
 import { type NamedTest, testNames } from "./testNames.ts"
 import { read, root } from "./workspace.ts"
 
+const { values } = parseArgs({
+  options: {
+    check: { type: "boolean", default: false },
+    mutants: { type: "boolean", default: false },
+    only: { type: "string", multiple: true, default: [] },
+    chapter: { type: "string", multiple: true, default: [] },
+    sample: { type: "string" },
+    seed: { type: "string", default: "1" }
+  }
+})
+
+if (values.mutants) {
+  const sample = values.sample === undefined ? undefined : Number(values.sample)
+  if (sample !== undefined && !(Number.isInteger(sample) && sample > 0)) {
+    throw new Error(`--sample takes a positive integer, not ${values.sample}`)
+  }
+  const faults = await runMutants({ only: values.only, chapters: values.chapter, sample, seed: values.seed })
+  process.exit(faults > 0 ? 1 : 0)
+}
+
 const page = "REQUIREMENTS.md"
-const isChecking = process.argv.includes("--check")
+const isChecking = values.check
 
 const { faults: faultsOfList, requirements } = readList()
 const tests = await testNames()
@@ -44,17 +71,45 @@ for (const test of tests) {
 }
 
 const testsOf = ({ id }: Requirement): ReadonlyArray<NamedTest> => testsById.get(id) ?? []
-const isTested = (requirement: Requirement): boolean => testsOf(requirement).length > 0
+const isNamed = (requirement: Requirement): boolean => testsOf(requirement).length > 0
 
 const faultsOfReasons = requirements.flatMap((requirement) => {
   const { id, line, untested } = requirement
-  if (isTested(requirement) === (untested === "")) {
+  if (isNamed(requirement) === (untested === "")) {
     return []
   }
   return untested === ""
     ? [`${list}:${line} ${id}: no test carries this id, and no reason is given`]
     : [`${list}:${line} ${id}: is tested by ${testsOf(requirement)[0]?.file}, so the reason goes: "${untested}"`]
 })
+
+// =====================================================================================================================
+// Which rule has a mutant
+// =====================================================================================================================
+
+const mutants = await readMutants()
+const lacking = new Set(readLacking())
+const mutated = new Set(mutants.map(({ id }) => id))
+
+/** A rule is tested when its test is known to fail once the rule is broken. */
+const isTested = (requirement: Requirement): boolean => isNamed(requirement) && mutated.has(requirement.id)
+
+const stateOf = (requirement: Requirement): string =>
+  isTested(requirement) ? "tested" : isNamed(requirement) ? "named by a test without a mutant" : requirement.untested
+
+const faultsOfMutants = [
+  ...mutants.flatMap((mutant) => faultsOf(mutant, tests)),
+  ...requirements.filter((requirement) =>
+    isNamed(requirement) && !isTested(requirement) && !lacking.has(requirement.id)
+  )
+    .map(({ id, line }) => `${list}:${line} ${id}: a test carries this id, but no mutant shows that it would fail`),
+  ...Array.from(lacking).flatMap((id) => {
+    const requirement = requirements.find((one) => one.id === id)
+    return requirement === undefined || !isNamed(requirement) || isTested(requirement)
+      ? [`${lackingFile} ${id}: lacks no mutant, so its line goes`]
+      : []
+  })
+]
 
 // =====================================================================================================================
 // Counting
@@ -65,10 +120,11 @@ const inChapter = (chapter: string): ReadonlyArray<Requirement> =>
 
 /** How many there are, and how each of them stands. */
 const count = (some: ReadonlyArray<Requirement>) => {
-  const untested = some.filter((requirement) => !isTested(requirement))
+  const untested = some.filter((requirement) => !isNamed(requirement))
   return {
     all: some.length,
-    tested: some.length - untested.length,
+    tested: some.filter(isTested).length,
+    named: some.filter((requirement) => isNamed(requirement) && !isTested(requirement)).length,
     application: untested.filter(({ untested }) => untested.startsWith("for the application")).length,
     notYet: untested.filter(({ untested }) => untested.startsWith("not yet")).length
   }
@@ -93,12 +149,15 @@ The rules of the Model Context Protocol's specification in our own words, and ho
 carry the id of which rule in their names, and \`pnpm test -t CAN-04\` runs those of one rule.
 
 A rule says what is so where it is kept, the level how firmly the specification words it (_prose_: without one of its
-capitals). _Not yet_: there is no such thing here so far. _For the application_: only the program that has the session can do it.
+capitals). _Tested_: a recorded change of the library that breaks the rule makes a test fail that carries its id; the changes
+are in [\`scripts/requirements/mutants\`](scripts/requirements/mutants), and \`pnpm requirements --mutants --only CAN-04\` runs
+those of one rule. _Not yet_: there is no such thing here so far. _For the application_: only the program that has the session
+can do it.
 
 ${
   table(
-    ["", "Rules", "Tested", "For the application", "Not yet"],
-    summary.map(({ all, application, notYet, tested, title }) => [title, all, tested, application, notYet])
+    ["", "Rules", "Tested", "Without a mutant", "For the application", "Not yet"],
+    summary.map((part) => [part.title, part.all, part.tested, part.named, part.application, part.notYet])
   )
 }
 
@@ -108,8 +167,8 @@ ${
       table(
         ["Id", "Revisions", "Level", "Who", "Rule", "State"],
         inChapter(chapter).map((requirement) => {
-          const { id, level, revisions, rule, untested, who } = requirement
-          return [id, revisions, level, who, rule, isTested(requirement) ? "tested" : untested]
+          const { id, level, revisions, rule, who } = requirement
+          return [id, revisions, level, who, rule, stateOf(requirement)]
         })
       )
     }`
@@ -148,8 +207,9 @@ if (!isChecking) {
     }
   }
   console.log("")
-  for (const { all, application, notYet, tested, title } of summary) {
-    console.log(`${title}: ${tested} of ${all} tested, ${application} for the application, ${notYet} not yet`)
+  for (const { all, application, named, notYet, tested, title } of summary) {
+    const rest = `${named} without a mutant, ${application} for the application, ${notYet} not yet`
+    console.log(`${title}: ${tested} of ${all} tested, ${rest}`)
   }
 }
 
@@ -157,6 +217,7 @@ const faults = [
   ...faultsOfList,
   ...faultsOfTests,
   ...faultsOfReasons,
+  ...faultsOfMutants,
   ...(isChecking && !isCurrent ? [`${page} is out of date: run pnpm requirements`] : [])
 ]
 for (const fault of faults) {
@@ -166,6 +227,7 @@ if (faults.length > 0) {
   process.exitCode = 1
 } else if (isChecking) {
   console.log(
-    `${requirements.filter(isTested).length} of ${requirements.length} rules are named by ${tests.length} tests`
+    `${requirements.filter(isTested).length} of ${requirements.length} rules have a test that fails for one of ` +
+      `${mutants.length} mutants`
   )
 }

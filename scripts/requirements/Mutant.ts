@@ -1,0 +1,75 @@
+/**
+ * Mutants of the library: for each tested rule of the specification, one change of the sources that breaks the rule, and the
+ * test that fails because of it.
+ */
+import * as path from "node:path"
+import type { NamedTest } from "../testNames.ts"
+import { files, read, root } from "../workspace.ts"
+
+/** One change of the library that breaks one rule. */
+export interface Mutant {
+  /** The rule that the change breaks. A rule of both sides may have a mutant for each side. */
+  readonly id: string
+  /** The file of a public package that is changed. */
+  readonly file: string
+  /** A text that occurs exactly once in the file. */
+  readonly original: string
+  /** The text that replaces it. */
+  readonly broken: string
+  /** The file of the test that fails. */
+  readonly test: string
+  /** A part of the test's name. Every test of the file whose name contains it carries the id of the rule. */
+  readonly name: string
+  /** The test fails by running out of time, because what it waits for never happens. */
+  readonly hangs?: true
+}
+
+const folder = "scripts/requirements/mutants"
+
+/** The rules that a test names, and that have no mutant yet: one id a line. */
+export const lackingFile = "scripts/requirements/lacking.txt"
+
+const library = "packages/{protocol,session,transport,testing}"
+
+/** All mutants, in the order of the chapters' files. */
+export const readMutants = async (): Promise<ReadonlyArray<Mutant>> => {
+  const chapters = files(`${folder}/*.ts`).map(async (file) => {
+    // Our own files, which the compiler checks: the annotation is trusted.
+    const { mutants }: { readonly mutants: ReadonlyArray<Mutant> } = await import(path.join(root, file))
+    const chapter = path.basename(file, ".ts")
+    const strays = mutants.filter(({ id }) => !id.startsWith(`${chapter}-`))
+    if (strays.length > 0) throw new Error(`${file} holds mutants of ${strays.map(({ id }) => id).join(", ")}`)
+    return mutants
+  })
+  return (await Promise.all(chapters)).flat()
+}
+
+/** The ids in the list of rules without a mutant. */
+export const readLacking = (): ReadonlyArray<string> => read(lackingFile).split("\n").filter((line) => line !== "")
+
+/** The source with the change in it, or the reason why there is none. */
+export const change = (
+  { broken, file, original }: Mutant
+): { readonly text: string } | { readonly fault: string } => {
+  if (!path.matchesGlob(file, `${library}/src/**/*.ts`)) return { fault: `${file} is no source of a public package` }
+  if (!files(file).includes(file)) return { fault: `there is no ${file}` }
+  if (broken === original) return { fault: "the change changes nothing" }
+  const source = read(file)
+  const count = source.split(original).length - 1
+  if (count !== 1) return { fault: `its original text occurs ${count} times in ${file}: ${original.trim()}` }
+  return { text: source.replace(original, () => broken) }
+}
+
+/** What is wrong with a mutant, as far as can be seen without running it. */
+export const faultsOf = (mutant: Mutant, tests: ReadonlyArray<NamedTest>): ReadonlyArray<string> => {
+  const { id, name, test } = mutant
+  const changed = change(mutant)
+  const named = tests.filter((one) => one.file === test && one.name.includes(name))
+  const others = named.filter((one) => !one.name.includes(`[${id}]`))
+  return [
+    ...("fault" in changed ? [changed.fault] : []),
+    ...(path.matchesGlob(test, `${library}/test/**/*.test.ts`) ? [] : [`${test} is no test of the library`]),
+    ...(named.length === 0 ? [`no test of ${test} is called "${name}"`] : []),
+    ...others.map((other) => `"${other.name}" in ${test} does not carry the id, or "${name}" is not exact enough`)
+  ].map((fault) => `${folder} ${id}: ${fault}`)
+}

@@ -1,0 +1,124 @@
+/**
+ * Copies of the workspace in which the library may be broken: tests in one of them run its sources, and so do the child
+ * processes that they start.
+ */
+import { spawn } from "node:child_process"
+import * as fs from "node:fs"
+import { tmpdir } from "node:os"
+import * as path from "node:path"
+import { setTimeout } from "node:timers/promises"
+import { root } from "../workspace.ts"
+import { type Outcome, outcomeVariable, timeoutVariable } from "./Outcome.ts"
+
+const left = new Set(["node_modules", ".git", "dist", "coverage", "results"])
+
+/**
+ * Copies the sources. What the workspace depends on is linked, and the links among its packages lead into the copy, because
+ * they are relative.
+ */
+const copy = (to: string): void => {
+  fs.cpSync(root, to, { recursive: true, filter: (file) => !left.has(path.basename(file)) })
+  const links = fs.globSync("packages/*/node_modules", { cwd: root })
+  for (const folder of links) {
+    fs.cpSync(path.join(root, folder), path.join(to, folder), { recursive: true, verbatimSymlinks: true })
+  }
+  const ours = "@effect-mcp"
+  fs.mkdirSync(path.join(to, "node_modules"))
+  for (const name of fs.readdirSync(path.join(root, "node_modules"))) {
+    const [from, link] = [path.join(root, "node_modules", name), path.join(to, "node_modules", name)]
+    if (name === ours) fs.cpSync(from, link, { recursive: true, verbatimSymlinks: true })
+    else if (!name.startsWith(".vite")) fs.symlinkSync(from, link)
+  }
+}
+
+/** Kills the processes that tests have left: a broken library may end none of those that it starts. Works on Linux only. */
+const sweep = (folder: string): void => {
+  for (const file of fs.globSync("/proc/[0-9]*/environ")) {
+    try {
+      if (fs.readFileSync(file, "utf8").includes(folder)) process.kill(Number(file.split("/")[2]), "SIGKILL")
+    } catch {
+      // It has ended meanwhile, or belongs to another user.
+    }
+  }
+}
+
+/** Settings of a run. */
+export interface RunOptions {
+  /** The files of tests that are loaded. */
+  readonly files: ReadonlyArray<string>
+  /** The names of the tests that run, as a regular expression. */
+  readonly pattern: string
+  /** The time limit of one test, in milliseconds. */
+  readonly testTimeout: number
+  /** The time limit of the run, in milliseconds. */
+  readonly timeout: number
+}
+
+/** A copy of the workspace. */
+export interface Scratch extends Disposable {
+  readonly write: (file: string, text: string) => void
+  /** Restores a file from the workspace. */
+  readonly restore: (file: string) => void
+  /** Runs tests in the copy; `undefined` if they did not end in time. */
+  readonly run: (options: RunOptions) => Promise<Outcome | undefined>
+}
+
+/** Makes a copy, which is removed when it is disposed of. */
+export const makeScratch = (): Scratch => {
+  const folder = fs.mkdtempSync(path.join(fs.realpathSync(tmpdir()), "requirements-"))
+  const outcomeFile = path.join(folder, "outcome.json")
+  copy(path.join(folder, "workspace"))
+  const within = (file: string): string => path.join(folder, "workspace", file)
+
+  const run = async ({ files, pattern, testTimeout, timeout }: RunOptions): Promise<Outcome | undefined> => {
+    fs.rmSync(outcomeFile, { force: true })
+    const child = spawn(process.execPath, [
+      within("node_modules/vitest/vitest.mjs"),
+      "run",
+      `--root=${within(".")}`,
+      "--config=scripts/requirements/vitest.config.ts",
+      `--reporter=${within("scripts/requirements/Outcome.ts")}`,
+      "--maxWorkers=1",
+      `--testNamePattern=${pattern}`,
+      ...files.map(within)
+    ], {
+      cwd: within("."),
+      detached: true,
+      env: {
+        ...process.env,
+        [outcomeVariable]: outcomeFile,
+        [timeoutVariable]: String(testTimeout),
+        CI: "true",
+        NO_COLOR: "1"
+      },
+      stdio: "ignore"
+    })
+    const exited = new Promise<void>((resolve) => void child.once("close", () => resolve()))
+    const lapsed = new AbortController()
+    // A broken library may leave something running that keeps the process alive after its last test.
+    const written = async () => {
+      for await (const { filename } of fs.promises.watch(folder, { signal: lapsed.signal })) {
+        if (filename === "outcome.json") return
+      }
+    }
+    await Promise.race([exited, written().catch(() => {}), setTimeout(timeout, undefined, { signal: lapsed.signal })])
+    lapsed.abort()
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL")
+    } catch {
+      // The whole group has ended.
+    }
+    await exited
+    sweep(folder)
+    if (!fs.existsSync(outcomeFile)) return undefined
+    const outcome: Outcome = JSON.parse(fs.readFileSync(outcomeFile, "utf8"))
+    return outcome
+  }
+
+  return {
+    write: (file, text) => fs.writeFileSync(within(file), text),
+    restore: (file) => fs.copyFileSync(path.join(root, file), within(file)),
+    run,
+    [Symbol.dispose]: () => fs.rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * Runs the tests of mutants: each has to pass without its mutant, and to fail with it.
+ */
+import { createHash } from "node:crypto"
+import { availableParallelism } from "node:os"
+import * as path from "node:path"
+import { chapterOf } from "../requirement.ts"
+import { change, type Mutant, readMutants } from "./Mutant.ts"
+import type { Outcome } from "./Outcome.ts"
+import { makeScratch, type Scratch } from "./Scratch.ts"
+
+/** Which mutants run. */
+export interface Selection {
+  /** Those of these rules. */
+  readonly only: ReadonlyArray<string>
+  /** Those of these chapters. */
+  readonly chapters: ReadonlyArray<string>
+  /** So many of them, chosen by the seed. */
+  readonly sample: number | undefined
+  readonly seed: string
+}
+
+/** What became of a mutant. */
+interface Verdict {
+  readonly word: "found" | "FAULT"
+  readonly detail: string
+}
+
+/** The time limit of one test, in milliseconds: as in every run, and where the mutant is known to make it wait for ever. */
+const testTimeout = 20_000
+const testTimeoutOfHanging = 3000
+
+/** The time limit of a run, in milliseconds: of one mutant's tests, and of all tests without mutants. */
+const runTimeout = 60_000
+const allTimeout = 600_000
+
+const isTimeout = (message: string): boolean => /^(?:Error: )?Test timed out in /.test(message)
+
+const patternOf = ({ name }: Mutant): string => name.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
+
+/** The tests of a mutant among those that ran. */
+const testsOf = ({ name, test }: Mutant, outcome: Outcome) =>
+  outcome.tests.filter((one) => one.file.endsWith(`/${test}`) && one.name.includes(name))
+
+const select = (mutants: ReadonlyArray<Mutant>, { chapters, only, sample, seed }: Selection): ReadonlyArray<Mutant> => {
+  const chosen = mutants.filter(({ id }) =>
+    (only.length === 0 || only.includes(id)) && (chapters.length === 0 || chapters.includes(chapterOf(id)))
+  )
+  const rank = ({ broken, id }: Mutant): string => createHash("sha256").update(`${seed} ${id} ${broken}`).digest("hex")
+  return sample === undefined
+    ? chosen
+    : chosen.toSorted((one, other) => rank(one) < rank(other) ? -1 : 1).slice(0, sample)
+}
+
+/** Why the tests do not pass without mutants, by mutant. */
+const faultsWithout = async (
+  mutants: ReadonlyArray<Mutant>,
+  scratch: Scratch
+): Promise<ReadonlyMap<Mutant, string>> => {
+  const outcome = await scratch.run({
+    files: Array.from(new Set(mutants.map(({ test }) => test))),
+    pattern: Array.from(new Set(mutants.map(patternOf))).join("|"),
+    testTimeout,
+    timeout: allTimeout
+  })
+  const faultOf = (mutant: Mutant): string | undefined => {
+    if (outcome === undefined) return "the tests do not end without mutants"
+    const tests = testsOf(mutant, outcome)
+    if (tests.length === 0) {
+      return `no test ran without the mutant: ${outcome.errors.join("; ") || "none has this name"}`
+    }
+    const failed = tests.find(({ passed }) => !passed)
+    return failed === undefined ? undefined : `its test fails without the mutant: ${failed.message}`
+  }
+  const faults = new Map<Mutant, string>()
+  for (const mutant of mutants) {
+    const fault = faultOf(mutant)
+    if (fault !== undefined) faults.set(mutant, fault)
+  }
+  return faults
+}
+
+const judge = (mutant: Mutant, outcome: Outcome | undefined): Verdict => {
+  const fault = (detail: string): Verdict => ({ word: "FAULT", detail })
+  const hung = (detail: string): Verdict =>
+    mutant.hangs === true ? { word: "found", detail } : fault(`${detail}, and the row does not say that it hangs`)
+  if (outcome === undefined) return hung("the run did not end")
+  const tests = testsOf(mutant, outcome)
+  if (tests.length === 0) return fault(`no test ran: ${outcome.errors.join("; ")}`)
+  const failed = tests.filter(({ passed }) => !passed)
+  const honest = failed.find(({ message }) => !isTimeout(message))
+  if (honest !== undefined) return { word: "found", detail: honest.message }
+  return failed.length > 0 ? hung("the test timed out") : fault("the test passes with the mutant")
+}
+
+const runMutant = async (mutant: Mutant, scratch: Scratch): Promise<Verdict> => {
+  const changed = change(mutant)
+  if ("fault" in changed) return { word: "FAULT", detail: changed.fault }
+  scratch.write(mutant.file, changed.text)
+  try {
+    return judge(
+      mutant,
+      await scratch.run({
+        files: [mutant.test],
+        pattern: patternOf(mutant),
+        testTimeout: mutant.hangs === true ? testTimeoutOfHanging : testTimeout,
+        timeout: runTimeout
+      })
+    )
+  } finally {
+    scratch.restore(mutant.file)
+  }
+}
+
+const short = (text: string): string => text.length > 110 ? `${text.slice(0, 109)}…` : text
+
+/** Runs the selected mutants, prints a line for each, and returns the number of faults. */
+export const runMutants = async (selection: Selection): Promise<number> => {
+  const began = performance.now()
+  const all = await readMutants()
+  const mutants = select(all, selection)
+  if (mutants.length === 0) {
+    console.log("no mutant is selected")
+    return 1
+  }
+  const sampled = selection.sample === undefined ? "" : `, a sample by --seed ${selection.seed}`
+  console.log(`${mutants.length} of ${all.length} mutants${sampled}`)
+
+  using scratches = new DisposableStack()
+  const workers = Array.from(
+    { length: Math.min(availableParallelism(), mutants.length) },
+    () => scratches.use(makeScratch())
+  )
+  const [first] = workers
+  const without = first === undefined ? new Map<Mutant, string>() : await faultsWithout(mutants, first)
+
+  const counts = { found: 0, FAULT: 0 }
+  const waiting = mutants.values()
+  await Promise.all(workers.map(async (scratch) => {
+    for (const mutant of waiting) {
+      const start = performance.now()
+      const fault = without.get(mutant)
+      const { detail, word } = fault === undefined
+        ? await runMutant(mutant, scratch)
+        : { word: "FAULT", detail: fault } as const
+      counts[word]++
+      const seconds = ((performance.now() - start) / 1000).toFixed(1)
+      const { file, id, name, test } = mutant
+      const where = `${path.posix.basename(file)}  ${path.posix.basename(test)} "${name}"`
+      console.log(`${word}  ${id.padEnd(8)}${seconds.padStart(5)} s  ${where}\n${" ".repeat(7)}${short(detail)}`)
+    }
+  }))
+
+  const seconds = Math.round((performance.now() - began) / 1000)
+  console.log(`${counts.found} mutants found, ${counts.FAULT} faults, ${seconds} s`)
+  return counts.FAULT
+}

@@ -1,0 +1,11 @@
+/**
+ * The configuration of all tests with a time limit for tests, and half of it for their hooks: Vitest's command line has no such option for
+ * the hooks of projects, and a test that hangs is awaited by a hook.
+ */
+import { mergeConfig } from "vitest/config"
+import all from "../../vitest.workspace.ts"
+import { timeoutVariable } from "./Outcome.ts"
+
+const timeout = Number(process.env[timeoutVariable])
+
+export default mergeConfig(all, { test: { testTimeout: timeout, hookTimeout: timeout / 2 } })
