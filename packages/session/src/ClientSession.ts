@@ -443,6 +443,7 @@ const shape = (
     listTools,
     tools: Paging.stream(
       "tools/list",
+      core.limits,
       (cursor) => Effect.map(listTools(at(cursor)), ({ nextCursor, tools }) => ({ items: tools, nextCursor }))
     ),
     callTool: (name, input, options) =>
@@ -450,12 +451,14 @@ const shape = (
     listResources,
     resources: Paging.stream(
       "resources/list",
+      core.limits,
       (cursor) =>
         Effect.map(listResources(at(cursor)), ({ nextCursor, resources }) => ({ items: resources, nextCursor }))
     ),
     listResourceTemplates,
     resourceTemplates: Paging.stream(
       "resources/templates/list",
+      core.limits,
       (cursor) =>
         Effect.map(listResourceTemplates(at(cursor)), ({ nextCursor, resourceTemplates }) => ({
           items: resourceTemplates,
@@ -470,6 +473,7 @@ const shape = (
     listPrompts,
     prompts: Paging.stream(
       "prompts/list",
+      core.limits,
       (cursor) => Effect.map(listPrompts(at(cursor)), ({ nextCursor, prompts }) => ({ items: prompts, nextCursor }))
     ),
     getPrompt: (name, input, options) =>

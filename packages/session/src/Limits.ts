@@ -56,6 +56,11 @@ export interface Options {
   readonly notificationBytes?: number
   /** How many tools' output schemas a client with a validator remembers; the one not used for longest makes room. Default 1,024. */
   readonly outputSchemas?: number
+  /**
+   * How many pages of one list a client reads as a stream; one more fails the stream with `InvalidResult`. Default 10,000. A single
+   * request for a page is not counted.
+   */
+  readonly pages?: number
   /** How many unreadable or malformed frames are answered per second. Default 10. */
   readonly malformedReplies?: number
 }
@@ -82,6 +87,7 @@ export interface Limits {
   readonly notifications: number
   readonly notificationBytes: number
   readonly outputSchemas: number
+  readonly pages: number
   readonly malformedReplies: number
 }
 
@@ -114,5 +120,6 @@ export const make = (options: Options = {}): Limits => ({
   notifications: options.notifications ?? 1024,
   notificationBytes: options.notificationBytes ?? 32 * 1024 * 1024,
   outputSchemas: options.outputSchemas ?? 1024,
+  pages: options.pages ?? 10_000,
   malformedReplies: options.malformedReplies ?? 10
 })

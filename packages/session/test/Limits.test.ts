@@ -19,6 +19,7 @@ describe("limits", () => {
       notifications: 1024,
       notificationBytes: 33_554_432,
       outputSchemas: 1024,
+      pages: 10_000,
       malformedReplies: 10
     })
   })

@@ -1,7 +1,9 @@
 import { JsonRpc } from "@effect-mcp/protocol"
+import type { Limits } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import { SeenCursors } from "../src/internal/Paging.ts"
 import * as RawServer from "./support/RawServer.ts"
 import { settled, withRawServer } from "./support/sessions.ts"
 
@@ -13,10 +15,11 @@ interface Page {
 }
 
 /** A server that has these pages, one for each request in turn, and remembers which cursors it was sent. */
-const withPages = Effect.fnUntraced(function*(pages: ReadonlyArray<Page>) {
+const withPages = Effect.fnUntraced(function*(pages: ReadonlyArray<Page>, limits: Limits.Options = {}) {
   const cursors: Array<unknown> = []
   const { session } = yield* withRawServer({
     result: RawServer.initializeResult({ capabilities: { tools: {} } }),
+    client: { limits },
     script: (message) => {
       if (!("method" in message) || !("id" in message)) return []
       const page = pages[cursors.length]
@@ -88,4 +91,59 @@ describe("lists in pages", () => {
       assert.deepStrictEqual(some.map(({ name }) => name), ["a", "b", "c"])
       assert.deepStrictEqual(cursors, [undefined, "1"])
     }))
+
+  it.effect("a cursor of more than 65,536 characters is not sent back, and is cut where the error shows it", () =>
+    Effect.gen(function*() {
+      const longest = "x".repeat(65_536)
+      const { all, cursors } = yield* withPages([
+        { names: ["a"], nextCursor: longest },
+        { names: ["b"], nextCursor: `${longest}x` }
+      ])
+      const { reason } = yield* Effect.flip(all)
+      assert.deepStrictEqual(reason, {
+        _tag: "InvalidResult",
+        problem: `the cursor "${"x".repeat(100)}…" has 65537 characters; at most 65536 are sent back`
+      })
+      assert.deepStrictEqual(cursors, [undefined, longest])
+    }))
+
+  it.effect("a list of more pages than the limit fails after the last page that is allowed", () =>
+    Effect.gen(function*() {
+      const pages = ["1", "2", "3"].map((nextCursor) => ({ names: ["a"], nextCursor }))
+      const { all } = yield* withPages([...pages.slice(0, 2), { names: ["b"] }], { pages: 3 })
+      assert.lengthOf(yield* all, 3)
+      const endless = yield* withPages(pages, { pages: 3 })
+      const { reason } = yield* Effect.flip(endless.all)
+      assert.isTrue(reason._tag === "InvalidResult" && reason.problem.includes("more than 3 pages"))
+      assert.lengthOf(endless.cursors, 3)
+    }))
+})
+
+describe("the cursors of a list that came before", () => {
+  it("keep at most 262,144 characters, however many there were and however long they are", () => {
+    for (const [characters, pages] of [[100, 5_000], [65_536, 60]] as const) {
+      const seen = new SeenCursors()
+      let most = 0
+      for (let page = 0; page < pages; page++) {
+        if (!seen.add(String(page).padEnd(characters, "x"))) assert.fail(`page ${page} is said to have come before`)
+        most = Math.max(most, seen.characters)
+      }
+      assert.isAtMost(most, 262_144)
+      assert.isAtLeast(most, 262_144 - characters)
+    }
+  })
+
+  it("find a loop of any length and beginning, and a short one as soon as it closes", () => {
+    for (const before of [0, 3, 1_000]) {
+      for (const length of [1, 2, 7, 1_000, 3_000]) {
+        const seen = new SeenCursors()
+        const cursorOf = (page: number) =>
+          String(page < before ? page : before + (page - before) % length).padStart(200, "x")
+        let page = 0
+        while (seen.add(cursorOf(page))) page++
+        if (length <= 1_000) assert.strictEqual(page, before + length)
+        assert.isAtMost(page, 4 * (before + length))
+      }
+    }
+  })
 })

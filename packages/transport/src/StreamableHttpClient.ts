@@ -40,13 +40,22 @@ export interface Reconnect {
   readonly initial?: Duration.Input | undefined
   /** How many times longer to wait before the next. The default is 1.5. */
   readonly factor?: number | undefined
-  /** The longest that is waited for, unless the server asks for more. The default is 30 seconds. */
+  /**
+   * The longest that is waited for, unless the server asks for more. The default is 30 seconds. A server can ask for 100 ms at least,
+   * or {@link Reconnect.initial} if that is less, and for an hour at most.
+   */
   readonly max?: Duration.Input | undefined
   /**
    * How often the stream of a request is tried for in a row without an event, before the request fails with `ExchangeEnded`. The
    * default is 5. The standalone stream is tried for as long as the session lasts.
    */
   readonly attempts?: number | undefined
+  /**
+   * The number of sessions in a row that may be opened in place of a lost one and are lost again before a request is answered in them,
+   * or before {@link Reconnect.max} has passed. Then the connection fails with `SessionLost`. Each waits longer than the one before.
+   * The default is 8.
+   */
+  readonly renewals?: number | undefined
 }
 
 /**
@@ -94,7 +103,8 @@ const settings = (
     initialMillis: Duration.toMillis(reconnect?.initial ?? "1 second"),
     factor: reconnect?.factor ?? 1.5,
     maxMillis: Duration.toMillis(reconnect?.max ?? "30 seconds"),
-    attempts: reconnect?.attempts ?? 5
+    attempts: reconnect?.attempts ?? 5,
+    renewals: reconnect?.renewals ?? 8
   }),
   closeWithin: closeWithin ?? "2 seconds"
 })

@@ -16,6 +16,8 @@ export interface EventStream {
   readonly retryMillis: () => number | undefined
   /** How many events have come, those that came again not counted. */
   readonly events: () => number
+  /** The number of messages delivered so far. */
+  readonly messages: () => number
   /** An event could not be read, so that what the stream was for may have been in it. */
   readonly isDamaged: () => boolean
 }
@@ -50,6 +52,7 @@ export const make = (options: {
   let lastEventId = ""
   let retryMillis: number | undefined
   let events = 0
+  let messages = 0
   let damaged = false
   // A server that resumes a stream may begin too early. Within one answer nothing is taken for a repetition.
   let earlier: ReadonlySet<string> = new Set()
@@ -78,6 +81,7 @@ export const make = (options: {
     if (data === "" || type !== "message") return
     const frame = parse(data)
     if (Result.isFailure(frame)) damaged = true
+    else messages++
     options.deliver({ frame, bytes })
   }
 
@@ -98,6 +102,7 @@ export const make = (options: {
     lastEventId: () => headerValue(lastEventId),
     retryMillis: () => retryMillis,
     events: () => events,
+    messages: () => messages,
     isDamaged: () => damaged
   }
 }

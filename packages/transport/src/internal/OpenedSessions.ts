@@ -17,6 +17,8 @@ export interface OpenedSessions {
   readonly heardOut: Endpoint.Making
   /** The server knows nothing of this one any more. */
   readonly forget: (session: string) => void
+  /** Ends a session with a DELETE while the connection goes on, and does not wait for it. */
+  readonly abandon: (session: string) => Effect.Effect<void>
   /** Has the server end them all, those that may still come included. */
   readonly end: Effect.Effect<void>
 }
@@ -33,7 +35,7 @@ export const make = (
   closeWithin: Duration.Input
 ): OpenedSessions => {
   const known = new Set<string>()
-  // Calls that nobody waits for any more, but for the sessions that they may still open.
+  // Calls that no caller waits for any more: for the sessions that they may still open, and to end those that were opened in vain.
   const givenUp = new Set<Fiber.Fiber<void>>()
 
   const endOne = (session: string): Effect.Effect<void> => {
@@ -42,19 +44,23 @@ export const make = (
     return Effect.ignore(Effect.catchIf(said, ({ reason }) => reason._tag === "ExchangeEnded", () => said))
   }
 
+  const beside = (work: Effect.Effect<void>): Effect.Effect<void> =>
+    Effect.map(Effect.forkDetach(work), (fiber) => {
+      givenUp.add(fiber)
+      fiber.addObserver(() => givenUp.delete(fiber))
+    })
+
   const giveUp = (calling: Fiber.Fiber<HttpCall.Answer, unknown>, whileCalled: Scope.Closeable) => {
     const letGo = Scope.close(whileCalled, Exit.void)
     const ended = Effect.flatMap(Fiber.join(calling), (answer) => {
       const session = sessionOf(answer)
       return Effect.andThen(letGo, session === undefined ? Effect.void : endOne(session))
     })
-    return atMost(Effect.ignore(ended), closeWithin).pipe(
-      Effect.ensuring(Effect.andThen(Fiber.interrupt(calling), letGo)),
-      Effect.forkDetach,
-      Effect.map((fiber) => {
-        givenUp.add(fiber)
-        fiber.addObserver(() => givenUp.delete(fiber))
-      })
+    return beside(
+      Effect.ensuring(
+        atMost(Effect.ignore(ended), closeWithin),
+        Effect.andThen(Fiber.interrupt(calling), letGo)
+      )
     )
   }
 
@@ -75,6 +81,10 @@ export const make = (
       ),
     forget: (session) => {
       known.delete(session)
+    },
+    abandon: (session) => {
+      known.delete(session)
+      return beside(atMost(endOne(session), closeWithin))
     },
     end: Effect.suspend(() =>
       Effect.andThen(

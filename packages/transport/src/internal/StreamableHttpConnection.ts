@@ -1,7 +1,6 @@
 import { JsonRpc, type Profile } from "@effect-mcp/protocol"
 import type * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
-import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -21,6 +20,7 @@ import { ownedBy } from "./ownedBy.ts"
 import { isReading } from "./readingMethods.ts"
 import type { ReconnectDelay } from "./ReconnectDelay.ts"
 import * as Refusal from "./Refusal.ts"
+import * as Renewals from "./Renewals.ts"
 import { responseIn } from "./responseIn.ts"
 
 /** What a connection is made of. */
@@ -41,14 +41,9 @@ export const make = (
     connect: Effect.flatMap(Endpoint.make(call, settings), (endpoint) => open(settings, endpoint))
   }))
 
-/** One session as the server knows it. A new one is another, though it may go by the same id. */
-interface Identity {
-  readonly session: string | undefined
-}
-
 /** Somebody is opening a session in place of the lost one; whoever needs it waits for the same. */
 interface Renewal {
-  readonly lost: Identity
+  readonly lost: Renewals.Identity
   readonly done: Deferred.Deferred<void, TransportError.TransportError>
 }
 
@@ -63,9 +58,6 @@ const peerEnded = TransportError.make({ _tag: "PeerEnded", exit: undefined })
 
 const endedBecause = (cause: unknown): TransportError.TransportError =>
   TransportError.make(cause === undefined ? { _tag: "ExchangeEnded" } : { _tag: "ExchangeEnded", cause })
-
-const sessionLost = (problem: string): TransportError.TransportError =>
-  TransportError.make({ _tag: "SessionLost", problem })
 
 const isNotification = (frame: JsonRpc.Frame): frame is JsonRpc.Notification => "method" in frame && !("id" in frame)
 
@@ -92,20 +84,21 @@ const open = Effect.fnUntraced(function*(
   // The session: how it was opened, what was agreed on, and by which id the server knows it.
   let opening: JsonRpc.Request | undefined
   let revision: string | undefined
-  let identity: Identity = { session: undefined }
+  let identity = yield* Renewals.identity(undefined, false)
   let renewal: Renewal | undefined
   let renewals = 0
   const sessions = OpenedSessions.make((session) => endpoint.remove({ session, revision }), closeWithin)
+  const retire = Renewals.make(sessions, reconnect)
   let standalone: Fiber.Fiber<void> | undefined
   let standaloneOffered = false
 
-  const membership = ({ session }: Identity): Endpoint.Membership => ({ session, revision })
+  const membership = ({ session }: Renewals.Identity): Endpoint.Membership => ({ session, revision })
 
   /** A session that is being opened anew is waited for. */
   const ready = Effect.suspend(() => renewal === undefined ? Effect.void : Deferred.await(renewal.done))
 
   /** Whether this refusal says that the server knows nothing of the session (SHS-26). */
-  const saysLost = (answer: HttpCall.Answer, under: Identity): boolean =>
+  const saysLost = (answer: HttpCall.Answer, under: Renewals.Identity): boolean =>
     answer.status === 404 && under.session !== undefined
 
   // ---------------------------------------------------------------------------------------------------------------------
@@ -190,17 +183,23 @@ const open = Effect.fnUntraced(function*(
       if (!HttpCall.isAccepted(answer)) {
         return deliver(yield* Refusal.answerTo(message.id, answer))
       }
-      if (isOpening) identity = { session: OpenedSessions.sessionOf(answer) }
+      if (isOpening) identity = yield* Renewals.identity(OpenedSessions.sessionOf(answer), false)
       const type = HttpCall.mediaType(answer)
-      if (type === "application/json") return yield* readJson(answer, (inbound) => deliver(inbound))
+      if (type === "application/json") {
+        yield* readJson(answer, (inbound) => deliver(inbound))
+        under.answered = true
+        return
+      }
       if (type !== "text/event-stream") return yield* unexpected(answer)
 
       const reading = readingOf(message.id, (inbound) => deliver(inbound))
       const cause = yield* follow(reading, answer)
-      if (reading.isAnswered()) return
       const current = isOpening ? identity : under
-      const failure = yield* resume(message.method, reading, current, cause)
-      if (failure === undefined) return
+      const failure = reading.isAnswered() ? undefined : yield* resume(message.method, reading, current, cause)
+      if (failure === undefined) {
+        under.answered = true
+        return
+      }
       // Nothing of what may have been carried out is asked for again, but what only reads changes nothing.
       if (identity === current || isRepeated || !isReading(message.method)) return yield* failure
       yield* ready
@@ -213,7 +212,7 @@ const open = Effect.fnUntraced(function*(
 
   /** Opens a stream and reads it, up to its end or up to the response. */
   const readStream = (
-    under: Identity,
+    under: Renewals.Identity,
     lastEventId: string | undefined,
     read: (answer: HttpCall.Answer) => Effect.Effect<unknown>
   ): Effect.Effect<StreamOutcome> =>
@@ -242,12 +241,13 @@ const open = Effect.fnUntraced(function*(
   const resume = Effect.fnUntraced(function*(
     method: string,
     reading: Reading,
-    under: Identity,
+    under: Renewals.Identity,
     brokenOffBy: unknown
   ): Effect.fn.Return<TransportError.TransportError | undefined> {
     const { stream } = reading
     let cause = brokenOffBy
     let fruitless = 0
+    let idle = 0
     let retryAfterMillis: number | undefined
     while (true) {
       const lastEventId = stream.lastEventId()
@@ -255,16 +255,17 @@ const open = Effect.fnUntraced(function*(
         report({ _tag: "StreamLost", method, cause, retryAfterMillis: undefined })
         return endedBecause(cause)
       }
-      const delayMillis = Math.max(reconnect.millis(fruitless, stream.retryMillis()), retryAfterMillis ?? 0)
+      const delayMillis = reconnect.millis({ fruitless, idle, retryMillis: stream.retryMillis(), retryAfterMillis })
       report({ _tag: "StreamLost", method, cause, retryAfterMillis: delayMillis })
       yield* Effect.sleep(delayMillis)
-      const before = stream.events()
+      const [events, messages] = [stream.events(), stream.messages()]
       const outcome = yield* readStream(under, lastEventId, (answer) => {
         report({ _tag: "StreamResumed", method })
         return follow(reading, answer)
       })
       if (reading.isAnswered()) return undefined
-      fruitless = stream.events() > before ? 0 : fruitless + 1
+      fruitless = stream.events() > events ? 0 : fruitless + 1
+      idle = stream.messages() > messages ? 0 : idle + 1
       retryAfterMillis = undefined
       switch (outcome._tag) {
         case "Ended":
@@ -288,15 +289,16 @@ const open = Effect.fnUntraced(function*(
   })
 
   /** The stream for what belongs to no request, for as long as this session lasts. */
-  const keepStandalone = Effect.fnUntraced(function*(under: Identity): Effect.fn.Return<void> {
+  const keepStandalone = Effect.fnUntraced(function*(under: Renewals.Identity): Effect.fn.Return<void> {
     const begin = () => EventStream.make({ limitBytes, deliver: (inbound) => deliver(inbound) })
     let stream = begin()
     const method = undefined
     let isOpened = false
     let fruitless = 0
+    let idle = 0
     while (true) {
-      const before = stream.events()
-      const begun = yield* Clock.currentTimeMillis
+      const [events, messages] = [stream.events(), stream.messages()]
+      const begun = yield* Renewals.millisNow
       const lastEventId = stream.lastEventId()
       const outcome = yield* readStream(under, lastEventId, (answer) => {
         if (isOpened) report({ _tag: "StreamResumed", method })
@@ -321,12 +323,15 @@ const open = Effect.fnUntraced(function*(
         }
       }
       // A stream on which nothing has to be said is not fruitless, but one that always ends at once is.
-      const lasted = outcome._tag === "Ended" && (yield* Clock.currentTimeMillis) - begun >= reconnect.maxMillis
-      fruitless = lasted || stream.events() > before ? 0 : fruitless + 1
-      const retryAfterMillis = Math.max(
-        reconnect.millis(Math.max(0, fruitless - 1), stream.retryMillis()),
-        outcome._tag === "Unavailable" ? outcome.retryAfterMillis ?? 0 : 0
-      )
+      const lasted = outcome._tag === "Ended" && (yield* Renewals.millisNow) - begun >= reconnect.maxMillis
+      fruitless = lasted || stream.events() > events ? 0 : fruitless + 1
+      idle = lasted || stream.messages() > messages ? 0 : idle + 1
+      const retryAfterMillis = reconnect.millis({
+        fruitless: Math.max(0, fruitless - 1),
+        idle: Math.max(0, idle - 1),
+        retryMillis: stream.retryMillis(),
+        retryAfterMillis: outcome._tag === "Unavailable" ? outcome.retryAfterMillis : undefined
+      })
       const cause = outcome._tag === "Refused" ? outcome.error : outcome.cause
       report({ _tag: "StreamLost", method, cause, retryAfterMillis })
       if (outcome._tag === "Refused") stream = begin()
@@ -349,19 +354,14 @@ const open = Effect.fnUntraced(function*(
   // ---------------------------------------------------------------------------------------------------------------------
 
   /** Opens a session in place of the lost one, once for each, whoever finds out first (SHS-27). */
-  const renew = (under: Identity): Effect.Effect<void, TransportError.TransportError> =>
+  const renew = (under: Renewals.Identity): Effect.Effect<void, TransportError.TransportError> =>
     // Whoever has begun it has also begun to do it, though it may not wait for it.
     Effect.uninterruptibleMask((restore) => {
       if (renewal?.lost === under) return restore(Deferred.await(renewal.done))
       if (identity !== under) return restore(ready)
       const begun: Renewal = { lost: under, done: Deferred.makeUnsafe() }
       renewal = begun
-      if (under.session !== undefined) sessions.forget(under.session)
-      const reopened = Effect.scoped(reopen).pipe(
-        Effect.timeoutOrElse({
-          duration: renewWithin,
-          orElse: () => Effect.fail(sessionLost("a new one could not be opened in time"))
-        }),
+      const reopened = Effect.andThen(retire(under), reopenInTime).pipe(
         Effect.onExit((exit) =>
           Effect.sync(() => {
             if (Exit.isSuccess(exit)) {
@@ -383,10 +383,17 @@ const open = Effect.fnUntraced(function*(
       )
     })
 
+  const reopenInTime = Effect.suspend(() => Effect.scoped(reopen)).pipe(
+    Effect.timeoutOrElse({
+      duration: renewWithin,
+      orElse: () => Effect.fail(Renewals.lost("a new one could not be opened in time"))
+    })
+  )
+
   const reopen = Effect.gen(function*() {
-    if (opening === undefined || revision === undefined) return yield* sessionLost("it was lost in the handshake")
+    if (opening === undefined || revision === undefined) return yield* Renewals.lost("it was lost in the handshake")
     const because = (error: TransportError.TransportError) =>
-      error.reason._tag === "SessionLost" ? error : sessionLost(`a new one could not be opened: ${error.message}`)
+      error.reason._tag === "SessionLost" ? error : Renewals.lost(`a new one could not be opened: ${error.message}`)
     const id = `renew-${++renewals}`
     const agreed = revision
     const anew: JsonRpc.Request = { ...opening, id }
@@ -394,7 +401,7 @@ const open = Effect.fnUntraced(function*(
       const json = yield* OutgoingFrame.encoded(anew)
       const answer = yield* endpoint.post(json, { session: undefined, revision: undefined }, sessions.heardOut)
       if (!HttpCall.isAccepted(answer)) return yield* Refusal.fail(answer)
-      const renewed: Identity = { session: OpenedSessions.sessionOf(answer) }
+      const renewed = yield* Renewals.identity(OpenedSessions.sessionOf(answer), true)
       let response: object | undefined
       const take = (inbound: Transport.Inbound) => {
         const found = Result.isSuccess(inbound.frame) ? responseIn(inbound.frame.success, id) : undefined
@@ -413,7 +420,7 @@ const open = Effect.fnUntraced(function*(
           ? response.result.protocolVersion
           : undefined
       if (said !== agreed) {
-        return yield* sessionLost(
+        return yield* Renewals.lost(
           said === undefined ? "a new one was refused" : `a new one would be of revision ${String(said)}, not ${agreed}`
         )
       }

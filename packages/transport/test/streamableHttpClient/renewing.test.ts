@@ -9,6 +9,7 @@ import {
   nothingLeft,
   notification,
   outcomeOf,
+  quick,
   reasonOf,
   request,
   until
@@ -420,5 +421,83 @@ it.effect("[SHS-28] a new session that comes when it has been given up is ended"
     held[0]?.()
     yield* leave
     assert.deepStrictEqual(sessionsEnded(peer), ["s2"])
+    yield* nothingLeft(peer)
+  }))
+
+/** A server that knows a session only until its standalone stream is opened for the second time. */
+const forgettingAtOnce = (): Handler => {
+  let sessions = 0
+  const opened = new Set<unknown>()
+  return (received, reply) => {
+    if (received.what === "initialize") {
+      return reply.json(response(received, initializeResult()), { "mcp-session-id": `s${++sessions}` })
+    }
+    if (received.what === "notifications/initialized") return reply.status(202)
+    if (received.what === "DELETE") return reply.status(204)
+    const session = received.headers["mcp-session-id"]
+    if (opened.has(session)) return reply.status(404)
+    opened.add(session)
+    reply.stream().raw("retry: 0\n\n").event(notification(session), "e").end()
+  }
+}
+
+it.effect("an idle client whose sessions are forgotten at once waits longer each time, ends them, and gives up", () =>
+  Effect.gen(function*() {
+    const peer = yield* serve(forgettingAtOnce())
+    const { leave, running, shake } = yield* connect(peer, {
+      reconnect: { initial: "10 seconds", factor: 2, max: "1 hour", renewals: 4 }
+    })
+    const count = (what: string) => peer.asked().filter((asked) => asked === what).length
+    yield* shake
+    yield* until(() => count("GET") === 1)
+    // The delay that `retry: 0` asks for comes to 100 ms, and the first session is renewed at once.
+    yield* TestClock.adjust("100 millis")
+    yield* until(() => count("GET") === 3)
+    yield* TestClock.adjust("100 millis")
+    for (const [index, seconds] of [10, 20, 40].entries()) {
+      yield* until(() => count("DELETE") === index + 1)
+      yield* TestClock.adjust(`${seconds * 0.8 - 1} seconds`)
+      assert.strictEqual(count("initialize"), 2 + index)
+      yield* TestClock.adjust(`${seconds * 0.4 + 1} seconds`)
+      yield* until(() => count("GET") === 5 + 2 * index)
+      yield* TestClock.adjust("100 millis")
+    }
+    yield* until(() => outcomeOf(running) !== undefined)
+    const reason = yield* reasonOf(Fiber.join(running))
+    assert.isTrue(
+      reason._tag === "SessionLost" &&
+        reason.problem === "4 new ones in a row were lost before a request was answered in them"
+    )
+    yield* leave
+    assert.deepStrictEqual(sessionsEnded(peer), ["s2", "s3", "s4", "s5"])
+    assert.strictEqual(count("initialize"), 5)
+    yield* nothingLeft(peer)
+  }))
+
+it.live("a session in which a request was answered does not count as opened in vain", () =>
+  Effect.gen(function*() {
+    const server = forgetful()
+    const { count, messages, request: ask } = yield* connected(server, { reconnect: { ...quick, renewals: 1 } })
+    for (const id of [1, 2, 3, 4]) {
+      server.forget()
+      yield* ask(request(id))
+    }
+    assert.lengthOf(messages(), 4)
+    assert.strictEqual(count("initialize"), 5)
+    // Nothing but handshakes were there to be ended.
+    assert.strictEqual(count("DELETE"), 0)
+  }))
+
+it.live("leaving while the client waits to open a session anew leaves nothing", () =>
+  Effect.gen(function*() {
+    const server = forgetful({ rest: (_, reply) => reply.status(404) })
+    const { count, leave, peer, request: ask } = yield* connected(server, { reconnect: { initial: "1 hour" } })
+    // It is lost, and so is the one opened in its place.
+    yield* reasonOf(ask(request(1)))
+    const asking = yield* beside(reasonOf(ask(request(2))))
+    yield* until(() => count("DELETE") === 1)
+    yield* leave
+    assert.strictEqual((yield* Fiber.join(asking))._tag, "PeerEnded")
+    assert.strictEqual(count("initialize"), 2)
     yield* nothingLeft(peer)
   }))

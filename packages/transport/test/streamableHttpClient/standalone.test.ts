@@ -173,6 +173,25 @@ it.effect("[SHS-06] it is opened again when the server said, and not before", ()
     yield* until(() => openings().length === 2)
   }))
 
+it.effect("a server that asks for no delay is sent no more than ten requests a second, and fewer while nothing comes", () =>
+  Effect.gen(function*() {
+    let primed = 0
+    const { delays, openings, request: ask } = yield* connected(
+      offering((_, reply) => reply.stream().raw("retry: 0\n\n").event("", `priming ${++primed}`).end()),
+      { reconnect: { initial: "1 second", factor: 2 } }
+    )
+    const expected = [100, 200, 400, 800, 1_000, 1_000]
+    for (const [index, millis] of expected.entries()) {
+      yield* until(() => delays().length > index)
+      yield* TestClock.adjust(millis - 1)
+      // Had it been opened again already, that would have come before this.
+      yield* ask(request(index + 1))
+      assert.lengthOf(openings(), index + 1)
+      yield* TestClock.adjust(1)
+    }
+    assert.deepStrictEqual(delays().slice(0, expected.length), expected)
+  }))
+
 it.live("a server that cannot open it now is tried again, also for the first time", () =>
   Effect.gen(function*() {
     const failing = [500, 503, 429, 409, 408].map((status): Handler => (_, reply) => reply.status(status))
