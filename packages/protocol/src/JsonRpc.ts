@@ -4,7 +4,6 @@
  * @since 0.1.0
  */
 import { trust } from "./internal/trust.ts"
-import type { McpError } from "./McpError.ts"
 import { isRequestId, type RequestId } from "./RequestId.ts"
 
 /**
@@ -304,8 +303,8 @@ export const notification = (method: string, params?: Params): Notification =>
 export const success = (id: RequestId, result: unknown): Success => ({ jsonrpc: "2.0", id, result })
 
 /**
- * A response with an error. Pass `undefined` where the request's id could not be read and the revision wants it absent,
- * `null` where the revision wants it `null` (MSG-09).
+ * A response with an error: a plain object, or an `McpError`. Pass `undefined` where the request's id could not be read and the
+ * revision wants it absent, `null` where the revision wants it `null` (MSG-09).
  *
  * @example
  * ```ts
@@ -318,7 +317,7 @@ export const success = (id: RequestId, result: unknown): Success => ({ jsonrpc: 
  * @category constructors
  * @since 0.1.0
  */
-export const failure = (id: RequestId | null | undefined, error: McpError): Failure => {
+export const failure = (id: RequestId | null | undefined, error: ErrorObject): Failure => {
   const object: ErrorObject = error.data === undefined
     ? { code: error.code, message: error.message }
     : { code: error.code, message: error.message, data: error.data }

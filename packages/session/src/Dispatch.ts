@@ -21,6 +21,7 @@ import * as Result from "effect/Result"
 import type { Extension } from "./Extension.ts"
 import type { ContextOf, Handlers } from "./Handlers.ts"
 import * as Answer from "./internal/Answer.ts"
+import * as Refusal from "./internal/Refusal.ts"
 import * as Rules from "./internal/Rules.ts"
 import { trust } from "./internal/trust.ts"
 import { type Validate, validate } from "./internal/validation.ts"
@@ -37,12 +38,12 @@ export interface Dispatch<R> {
    * What there is to do about a request: looks up its method and the peer's revision, and checks the params and what else must be
    * true of them (SMP-03, ELI-05). Fails with −32601 for a method that is not served and −32602 for params that do not fit,
    * before any middleware or handler has run. What is to be done ends with the result in the words of the peer's revision, and
-   * dies of one that no receiver would understand.
+   * dies of one that no receiver would understand. The failure is a plain object, without a stack: peers decide how many there are.
    */
   readonly prepare: (
     request: JsonRpc.Request,
     profile: Profile.Profile
-  ) => Result.Result<Effect.Effect<unknown, McpError.McpError, R>, McpError.McpError>
+  ) => Result.Result<Effect.Effect<unknown, McpError.McpError, R>, JsonRpc.ErrorObject>
   /** Serves one request: prepares it and does what there is to do. Fails as `prepare` does, or as the handler does. */
   readonly handle: (
     request: JsonRpc.Request,
@@ -154,15 +155,15 @@ export const make = <From extends Method.Role, const H extends Handlers<From, un
 
   const prepare: Dispatch<R>["prepare"] = (request, profile) => {
     const served = requests.get(request.method)
-    if (served === undefined || !isIn(served, profile)) return Result.fail(McpError.methodNotFound(request.method))
+    if (served === undefined || !isIn(served, profile)) return Result.fail(Refusal.methodNotFound(request.method))
     const { handler, name: method } = served
     const checked = served.check(paramsOf(request))
     if (Result.isFailure(checked)) {
-      return Result.fail(McpError.invalidParams(`Invalid params for ${method}: ${checked.failure}`))
+      return Result.fail(Refusal.invalidParams(`Invalid params for ${method}: ${checked.failure}`))
     }
     const params = checked.success
     const refusal = Rules.refusalOf(method, params, declared)
-    if (refusal !== undefined) return Result.fail(McpError.invalidParams(refusal))
+    if (refusal !== undefined) return Result.fail(Refusal.invalidParams(refusal))
     return Result.succeed(Effect.flatMap(
       Effect.suspend(() =>
         middleware === undefined
@@ -177,7 +178,7 @@ export const make = <From extends Method.Role, const H extends Handlers<From, un
     prepare,
     handle: (request, profile) => {
       const prepared = prepare(request, profile)
-      return Result.isSuccess(prepared) ? prepared.success : Effect.fail(prepared.failure)
+      return Result.isSuccess(prepared) ? prepared.success : Effect.fail(McpError.received(prepared.failure))
     },
     notify: (notification, profile) => {
       const heard = notifications.get(notification.method)

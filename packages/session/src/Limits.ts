@@ -61,6 +61,8 @@ export interface Options {
    * request for a page is not counted.
    */
   readonly pages?: number
+  /** How many messages a batch may hold (2025-03-26); one with more is answered with one error. Default 100. */
+  readonly batch?: number
   /** How many unreadable or malformed frames are answered per second. Default 10. */
   readonly malformedReplies?: number
 }
@@ -88,6 +90,7 @@ export interface Limits {
   readonly notificationBytes: number
   readonly outputSchemas: number
   readonly pages: number
+  readonly batch: number
   readonly malformedReplies: number
 }
 
@@ -121,5 +124,6 @@ export const make = (options: Options = {}): Limits => ({
   notificationBytes: options.notificationBytes ?? 32 * 1024 * 1024,
   outputSchemas: options.outputSchemas ?? 1024,
   pages: options.pages ?? 10_000,
+  batch: options.batch ?? 100,
   malformedReplies: options.malformedReplies ?? 10
 })

@@ -20,6 +20,7 @@ describe("limits", () => {
       notificationBytes: 33_554_432,
       outputSchemas: 1024,
       pages: 10_000,
+      batch: 100,
       malformedReplies: 10
     })
   })

@@ -43,12 +43,12 @@ const framesOf = (pair: MemoryTransport.Pair, frames: Array<JsonRpc.Frame>): Mem
 
 const serverWith = Effect.fnUntraced(function*(
   handlers: Parameters<typeof tools>[0],
-  options: { readonly revision?: string } = {}
+  options: { readonly revision?: string; readonly batch?: number | undefined } = {}
 ) {
   const frames: Array<JsonRpc.Frame> = []
   const parts = yield* withRawClient({
     handlers: tools(handlers),
-    server: { capabilities: { logging: {} } },
+    server: { capabilities: { logging: {} }, limits: options.batch === undefined ? {} : { batch: options.batch } },
     pair: Effect.map(MemoryTransport.make(), (pair) => framesOf(pair, frames))
   })
   yield* introduce(parts.raw, options.revision ?? batched)
@@ -234,7 +234,7 @@ describe("a batch that a server receives", () => {
         server: { limits: { replies: 100 }, sessionless: { revision: batched } }
       })
       yield* settled
-      link.deliver([call("a", "never"), ...upTo(100).map(ping)])
+      link.deliver([call("a", "never"), ...upTo(99).map(ping)])
       yield* settled
       assert.strictEqual((yield* session.state)._tag, "Sessionless")
       link.deliver([call("b", "never"), ping(101), ping(102)])
@@ -273,7 +273,7 @@ describe("a batch that a server receives", () => {
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
         handlers: tools({ wait: Effect.sleep("1 second").pipe(Effect.as(text("x"))) }),
-        server: { limits: { replies: 10_000 }, sessionless: { revision: batched } }
+        server: { limits: { replies: 10_000, batch: 10_000 }, sessionless: { revision: batched } }
       })
       yield* settled
       for (let count = 0; count < 3; count++) {
@@ -310,6 +310,30 @@ describe("a batch that a server receives", () => {
         -32010
       ]])
     }))
+
+  for (const limit of [undefined, 3]) {
+    const most = limit ?? 100
+    const settings = limit === undefined ? "by default" : "as the limits say"
+    it.effect(`law 12: a batch of more than ${most} messages, ${settings}, is rejected with one error, and none is served`, () =>
+      Effect.gen(function*() {
+        const { frames, link, record, session } = yield* serverWith({ never: Effect.never }, { batch: limit })
+        link.deliver([call(0, "never"), 1, ...upTo(most - 1).map(ping)])
+        yield* settled
+        assert.deepStrictEqual<unknown>(frames, [{
+          jsonrpc: "2.0",
+          id: null,
+          error: {
+            code: -32600,
+            message: `Invalid request: the batch holds ${most + 1} messages; the limit is ${most}`
+          }
+        }])
+        assert.strictEqual(record.of("Malformed").length, 1)
+        assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+        link.deliver(upTo(most).map(ping))
+        yield* settled
+        assert.deepStrictEqual(frames.slice(1).map(idsOf), [upTo(most)])
+      }))
+  }
 
   it.effect("[MSG-15] [MSG-17] a batch within a batch is no message, and the ones beside it are answered", () =>
     Effect.gen(function*() {
@@ -405,6 +429,21 @@ describe("a batch that a client receives", () => {
       yield* raw.say([ping(1), ping(2)])
       yield* settled
       assert.deepStrictEqual(link.handed.slice(before), [JsonRpc.success(1, {}), JsonRpc.success(2, {})])
+    }))
+
+  it.effect("law 12: of more than 100 messages none is looked at", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawServer(shaken)
+      const calling = yield* start(session.ping())
+      yield* raw.say([...upTo(100).map((id) => JsonRpc.success(`unknown ${id}`, {})), JsonRpc.success(1, {})])
+      yield* settled
+      assert.isUndefined(calling.pollUnsafe())
+      assert.deepStrictEqual(record.of("Malformed"), [
+        { _tag: "Malformed", problem: "the batch holds 101 messages; the limit is 100" }
+      ])
+      assert.deepStrictEqual(record.of("UnmatchedResponse"), [])
+      yield* raw.say([JsonRpc.success(1, {})])
+      yield* Fiber.join(calling)
     }))
 
   it.effect("[MSG-17] in another revision it changes nothing", () =>

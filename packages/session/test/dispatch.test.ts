@@ -375,6 +375,14 @@ describe("a request that is prepared", () => {
     assert.deepStrictEqual(codes, [ErrorCode.MethodNotFound, ErrorCode.InvalidParams, "ready"])
     assert.strictEqual(ran, 0)
   })
+
+  it("is refused with a plain object, since peers decide how many there are and a stack costs more than a request", () => {
+    const dispatch = served({ "tools/call": () => Effect.succeed(text("x")) })
+    for (const one of [request("acme/unknown"), request("tools/call")]) {
+      const prepared = dispatch.prepare(one, profile)
+      assert.isTrue(Result.isFailure(prepared) && !(prepared.failure instanceof Error))
+    }
+  })
 })
 
 describe("notifications without a session", () => {

@@ -224,6 +224,16 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
       assert.strictEqual(events.filter(({ _tag }) => _tag === "Malformed").length, 2)
     }))
 
+  it.effect("rejects a batch of more than 100 messages with one error, and serves none of them", () =>
+    Effect.gen(function*() {
+      const work = traced(Effect.void)
+      const { events, say } = yield* make(tools({ now: work.effect }), batched, {})
+      const one = (id: number) => call(id, "now")
+      assert.deepStrictEqual((yield* say(Array.from({ length: 101 }, (_, id) => one(id)))).map(codeOf), [-32600])
+      assert.deepStrictEqual([work.seen, events.map(({ _tag }) => _tag)], [[], ["Malformed"]])
+      assert.lengthOf(yield* say(Array.from({ length: 100 }, (_, id) => one(id))), 100)
+    }))
+
   it.effect("[MSG-05] serves no two requests with one id in one batch, and lets one of it be cancelled", () =>
     Effect.gen(function*() {
       const work = traced(Effect.never)

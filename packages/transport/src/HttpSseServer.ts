@@ -54,7 +54,6 @@ export interface Options extends
     StreamableHttpServer.Options,
     | "allowedHosts"
     | "allowedOrigins"
-    | "batchLimit"
     | "bodyLimitBytes"
     | "identifyWithin"
     | "initializeLimitBytes"

@@ -71,8 +71,6 @@ export interface Options {
    * its session is. Default 64 KiB.
    */
   readonly initializeLimitBytes?: number | undefined
-  /** How many messages may come in one batch (2025-03-26); one with more is answered with 400. Default 100. */
-  readonly batchLimit?: number | undefined
   /** How long a stream is silent at most; then a comment is sent. Default 15 seconds. */
   readonly keepAlive?: Duration.Input | undefined
   /** How much may wait for one reader of a stream before the sender waits, in characters. Default 1 Mi. */

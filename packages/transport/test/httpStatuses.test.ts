@@ -360,7 +360,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
   it.live("[SHS-01] batches are answered together at 2025-03-26", () =>
     Effect.gen(function*() {
       for (const answer of ["adaptive", "json", "stream"] as const) {
-        const server = yield* serve(handlers, { http: { answer, batchLimit: 3 } })
+        const server = yield* serve(handlers, { http: { answer }, session: { limits: { batch: 3 } } })
         const client = yield* connect(server, { revision: "2025-03-26" })
         const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "now" } }
         const both = yield* client.ask({ body: [ping(1), call] })

@@ -1,4 +1,6 @@
-import type { JsonRpc } from "@effect-mcp/protocol"
+import { type JsonRpc, Revision } from "@effect-mcp/protocol"
+import * as Result from "effect/Result"
+import type { Limits } from "../Limits.ts"
 import type { Origin } from "../Transport.ts"
 
 /** A reply, and what to do when it has been handed over. */
@@ -26,4 +28,27 @@ export class Batch {
     if (reply !== undefined) this.#replies.push(reply)
     return --this.#unended === 0 ? this.#replies : undefined
   }
+}
+
+const malformed = (problem: string): JsonRpc.Malformed => ({ id: undefined, answerable: true, problem })
+
+const noBatch = malformed("no batch is expected here")
+
+/**
+ * A batch of so many messages, or why there may be none: only one revision has batches, a batch holds no other (MSG-15), and it holds
+ * no more messages than the limit. Decided before anything is made for any of the messages, since each costs more than its bytes.
+ */
+export const open = (
+  size: number,
+  origin: Origin | undefined,
+  revision: Revision.Revision | undefined,
+  { batch: limit }: Limits
+): Result.Result<Batch, JsonRpc.Malformed> => {
+  // A session has no handshake in a batch, since without one there is no revision that has batches (MSG-16).
+  if (origin instanceof Batch || revision === undefined || !Revision.envelopes[revision].batches) {
+    return Result.fail(noBatch)
+  }
+  return size > limit
+    ? Result.fail(malformed(`the batch holds ${size} messages; the limit is ${limit}`))
+    : Result.succeed(new Batch(size, origin))
 }

@@ -4,12 +4,12 @@ import {
   type Implementation,
   type Initialize,
   JsonRpc,
-  McpError,
   Methods,
   type Profile,
   Revision
 } from "@effect-mcp/protocol"
 import * as Result from "effect/Result"
+import * as Refusal from "./Refusal.ts"
 import { validate } from "./validation.ts"
 
 /** What a server says of itself to whoever introduces itself, the same to all. */
@@ -39,14 +39,14 @@ export const make = (options: {
 }
 
 /** What a client says of itself; or what is wrong with it. */
-export const params = (request: JsonRpc.Request): Result.Result<Initialize.InitializeParams, McpError.McpError> =>
+export const params = (request: JsonRpc.Request): Result.Result<Initialize.InitializeParams, JsonRpc.ErrorObject> =>
   Result.mapError(
     validate(Methods.requests.initialize.params)(request.params ?? {}),
-    (problem) => McpError.invalidParams(`Invalid params for initialize: ${problem}`)
+    (problem) => Refusal.invalidParams(`Invalid params for initialize: ${problem}`)
   )
 
 /** Without a handshake there is no revision that has batches (MSG-16); where there is none, the revision is known before it. */
-export const notInBatch: McpError.McpError = McpError.invalidRequest("initialize is no part of a batch")
+export const notInBatch: JsonRpc.ErrorObject = Refusal.invalidRequest("initialize is no part of a batch")
 
 /** The revision that a client is answered with: its own, if that is spoken here (INIT-04, INIT-05). */
 export const agreed = ({ fallback, revisions }: Introduction, offered: string): Revision.Revision =>

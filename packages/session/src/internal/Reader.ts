@@ -1,4 +1,4 @@
-import { ErrorCode, JsonRpc, McpError, type Method, Methods, type Profile, Revision } from "@effect-mcp/protocol"
+import { JsonRpc, type Method, Methods, type Profile } from "@effect-mcp/protocol"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -6,7 +6,7 @@ import type * as Scope from "effect/Scope"
 import type { Dispatch } from "../Dispatch.ts"
 import type { Principal } from "../Principal.ts"
 import type { FrameError, Inbound, Origin } from "../Transport.ts"
-import { Batch } from "./Batch.ts"
+import * as Batch from "./Batch.ts"
 import type { Core, Reader as CoreReader, State } from "./Core.ts"
 import * as Exchanges from "./Exchanges.ts"
 import * as Handling from "./Handling.ts"
@@ -56,7 +56,7 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
     else this.#receive(frame.success, origin, bytes, principal)
   }
 
-  #refuse(request: JsonRpc.Request, error: McpError.McpError, origin: Origin | undefined): void {
+  #refuse(request: JsonRpc.Request, error: JsonRpc.ErrorObject, origin: Origin | undefined): void {
     this.#core.emit({ _tag: "Refused", method: request.method, id: request.id, code: error.code })
     this.#core.replies.reply(JsonRpc.failure(request.id, error), origin)
   }
@@ -66,27 +66,28 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
   // ===================================================================================================================
 
   /** Answers what cannot be read, but never so often that two peers could keep each other busy with it. */
-  #complain(error: McpError.McpError, id: JsonRpc.Request["id"] | undefined, origin: Origin | undefined): void {
+  #complain(
+    error: () => JsonRpc.ErrorObject,
+    id: JsonRpc.Request["id"] | undefined,
+    origin: Origin | undefined
+  ): void {
     this.#complaints ??= new RateLimit(this.#core.limits.malformedReplies)
     if (!this.#complaints.take(this.#core.timer.now())) return this.#core.replies.settle(origin)
-    this.#core.replies.reply(Refusal.response(error, id, this.#parts.peer()?.revision), origin)
+    this.#core.replies.reply(Refusal.response(error(), id, this.#parts.peer()?.revision), origin)
   }
 
   #badFrame(error: FrameError, origin: Origin | undefined): void {
     this.#core.emit({ _tag: "BadFrame", error })
     // A child's stray line on stdout is not for us to answer; a client's is.
     if (this.#core.role === "client") return this.#core.replies.settle(origin)
-    const problem = error._tag === "TooLarge"
-      ? `Message larger than ${error.limitBytes} bytes`
-      : "Parse error"
-    this.#complain(new McpError.McpError({ code: ErrorCode.ParseError, message: problem }), undefined, origin)
+    this.#complain(() => Refusal.unreadable(problemOf(error)), undefined, origin)
   }
 
   #malformed(found: JsonRpc.Malformed, origin: Origin | undefined): void {
     this.#core.emit({ _tag: "Malformed", problem: found.problem })
     const answer = found.answerable && (this.#core.role === "server" || found.id !== undefined)
     if (!answer) return this.#core.replies.settle(origin)
-    this.#complain(Refusal.malformed(found.problem), found.id, origin)
+    this.#complain(() => Refusal.malformed(found.problem), found.id, origin)
   }
 
   // ===================================================================================================================
@@ -126,7 +127,7 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
     if (message.method === "ping") {
       if (this.#core.inflight.isTaken(message.id)) return this.#refuse(message, Refusal.duplicate, origin)
       const params = validate(Methods.requests.ping.params)(message.params ?? {})
-      if (Result.isFailure(params)) return this.#refuse(message, McpError.invalidParams(params.failure), origin)
+      if (Result.isFailure(params)) return this.#refuse(message, Refusal.invalidParams(params.failure), origin)
       const outcome = this.#core.happen({ _tag: "ReceivePing" })
       return outcome._tag === "Moved" && outcome.does === "Answer"
         ? this.#core.replies.reply(JsonRpc.success(message.id, {}), origin)
@@ -269,13 +270,9 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
     bytes: number,
     principal: Principal | undefined
   ): void {
-    const revision = this.#parts.peer()?.revision
-    // A session has no handshake in a batch, since without one there is no revision that has batches (MSG-16).
-    if (origin instanceof Batch || revision === undefined || !Revision.envelopes[revision].batches) {
-      return this.#malformed(Refusal.noBatch, origin)
-    }
-    const together = new Batch(frames.length, origin)
-    for (const frame of frames) this.#receive(frame, together, bytes / frames.length, principal)
+    const opened = Batch.open(frames.length, origin, this.#parts.peer()?.revision, this.#core.limits)
+    if (Result.isFailure(opened)) return this.#malformed(opened.failure, origin)
+    for (const frame of frames) this.#receive(frame, opened.success, bytes / frames.length, principal)
   }
 
   #receive(
@@ -309,7 +306,7 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
 
   abandon(origin: Origin): void {
     for (const served of this.#core.inflight.all()) {
-      const from = served.origin instanceof Batch ? served.origin.origin : served.origin
+      const from = served.origin instanceof Batch.Batch ? served.origin.origin : served.origin
       if (from !== origin || !this.#core.inflight.claim(served)) continue
       this.#core.emit({ _tag: "Abandoned", method: served.method, id: served.id })
       Inflight.interrupt(served)
@@ -319,10 +316,13 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
 }
 
 const notReady = (role: Method.Role, state: string) =>
-  McpError.invalidRequest(
+  Refusal.invalidRequest(
     state === "Closing"
       ? "The session is closing"
       : role === "server"
       ? "Server not initialized"
       : "Client not initialized"
   )
+
+const problemOf = (error: FrameError): string =>
+  error._tag === "TooLarge" ? `Message larger than ${error.limitBytes} bytes` : "Parse error"

@@ -1,27 +1,42 @@
-/** What a peer is told about something that is not served. */
+/**
+ * Errors with which the runtime itself rejects what a peer sent. They are plain objects: a peer decides how many there are, and an
+ * `Error` with a stack costs as much as serving a request.
+ */
 
-import { ErrorCode, JsonRpc, McpError, Revision } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc, Revision } from "@effect-mcp/protocol"
+
+const refusal = (code: number) => (message: string): JsonRpc.ErrorObject => ({ code, message })
+
+/** The message may not be sent now, or is no message. */
+export const invalidRequest: (message: string) => JsonRpc.ErrorObject = refusal(ErrorCode.InvalidRequest)
+
+/** The params do not fit. */
+export const invalidParams: (message: string) => JsonRpc.ErrorObject = refusal(ErrorCode.InvalidParams)
+
+/** The frame could not be read. */
+export const unreadable: (message: string) => JsonRpc.ErrorObject = refusal(ErrorCode.ParseError)
+
+/** The method is not served. */
+export const methodNotFound = (method: string): JsonRpc.ErrorObject => ({
+  code: ErrorCode.MethodNotFound,
+  message: `Method not found: ${method}`
+})
 
 /** There is no room for another request. */
-export const overloaded = (why: string): McpError.McpError =>
-  new McpError.McpError({ code: ErrorCode.Overloaded, message: `Overloaded: ${why}` })
+export const overloaded = (why: string): JsonRpc.ErrorObject => ({
+  code: ErrorCode.Overloaded,
+  message: `Overloaded: ${why}`
+})
 
 /** Its id is that of another. */
-export const duplicate: McpError.McpError = McpError.invalidRequest("A request with this id is in flight")
+export const duplicate: JsonRpc.ErrorObject = invalidRequest("A request with this id is in flight")
 
 /** It is no message. */
-export const malformed = (problem: string): McpError.McpError => McpError.invalidRequest(`Invalid request: ${problem}`)
-
-/** There is a batch where none may be. */
-export const noBatch: JsonRpc.Malformed = {
-  id: undefined,
-  answerable: true,
-  problem: "no batch is expected here"
-}
+export const malformed = (problem: string): JsonRpc.ErrorObject => invalidRequest(`Invalid request: ${problem}`)
 
 /** The answer to something whose id may be unreadable, which revisions say in two ways. */
 export const response = (
-  error: McpError.McpError,
+  error: JsonRpc.ErrorObject,
   id: JsonRpc.Request["id"] | undefined,
   revision: Revision.Revision | undefined
 ): JsonRpc.Failure => {

@@ -1,4 +1,4 @@
-import { JsonRpc, McpError, Methods, type Profile, Revision } from "@effect-mcp/protocol"
+import { JsonRpc, Methods, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -12,7 +12,7 @@ import * as RequestError from "../RequestError.ts"
 import type { SessionEvent } from "../SessionEvent.ts"
 import * as TransportError from "../TransportError.ts"
 import * as AskingContext from "./AskingContext.ts"
-import { Batch } from "./Batch.ts"
+import * as Batch from "./Batch.ts"
 import type { Capacity } from "./Capacity.ts"
 import * as Handling from "./Handling.ts"
 import * as Inflight from "./Inflight.ts"
@@ -92,26 +92,26 @@ export class ServedFrame {
   // How messages end
   // ===================================================================================================================
 
-  #reply(response: JsonRpc.Response, batch: Batch | undefined, handed?: () => void): void {
+  #reply(response: JsonRpc.Response, batch: Batch.Batch | undefined, handed?: () => void): void {
     if (batch !== undefined) return this.#end(batch, { response, handed })
     handed?.()
     this.#done(response)
   }
 
   /** It ended without a reply. */
-  #settle(batch: Batch | undefined): void {
+  #settle(batch: Batch.Batch | undefined): void {
     if (batch === undefined) this.#done(undefined)
     else this.#end(batch)
   }
 
-  #end(batch: Batch, reply?: Parameters<Batch["end"]>[0]): void {
+  #end(batch: Batch.Batch, reply?: Batch.Reply): void {
     const replies = batch.end(reply)
     if (replies === undefined) return
     for (const { handed } of replies) handed?.()
     this.#done(replies.length === 0 ? undefined : replies.map(({ response }) => response))
   }
 
-  #refuse({ id, method }: JsonRpc.Request, error: McpError.McpError, batch: Batch | undefined): void {
+  #refuse({ id, method }: JsonRpc.Request, error: JsonRpc.ErrorObject, batch: Batch.Batch | undefined): void {
     this.#server.emit({ _tag: "Refused", method, id, code: error.code })
     this.#reply(JsonRpc.failure(id, error), batch)
   }
@@ -130,7 +130,7 @@ export class ServedFrame {
     this.#listen()
   }
 
-  #receive(frame: unknown, bytes: number, batch: Batch | undefined): void {
+  #receive(frame: unknown, bytes: number, batch: Batch.Batch | undefined): void {
     const classified = JsonRpc.classify(frame)
     switch (classified._tag) {
       case "Request":
@@ -148,15 +148,13 @@ export class ServedFrame {
     }
   }
 
-  #batch(frames: ReadonlyArray<unknown>, bytes: number, batch: Batch | undefined): void {
-    if (batch !== undefined || !Revision.envelopes[this.#asked.revision].batches) {
-      return this.#malformed(Refusal.noBatch, batch)
-    }
-    const together = new Batch(frames.length, undefined)
-    for (const frame of frames) this.#receive(frame, bytes / frames.length, together)
+  #batch(frames: ReadonlyArray<unknown>, bytes: number, batch: Batch.Batch | undefined): void {
+    const opened = Batch.open(frames.length, batch, this.#asked.revision, this.#server.limits)
+    if (Result.isFailure(opened)) return this.#malformed(opened.failure, batch)
+    for (const frame of frames) this.#receive(frame, bytes / frames.length, opened.success)
   }
 
-  #malformed({ answerable, id, problem }: JsonRpc.Malformed, batch: Batch | undefined): void {
+  #malformed({ answerable, id, problem }: JsonRpc.Malformed, batch: Batch.Batch | undefined): void {
     this.#server.emit({ _tag: "Malformed", problem })
     if (!answerable) return this.#settle(batch)
     this.#reply(Refusal.response(Refusal.malformed(problem), id, this.#asked.revision), batch)
@@ -176,7 +174,7 @@ export class ServedFrame {
   // Requests
   // ===================================================================================================================
 
-  #request(message: JsonRpc.Request, bytes: number, batch: Batch | undefined): void {
+  #request(message: JsonRpc.Request, bytes: number, batch: Batch.Batch | undefined): void {
     switch (message.method) {
       case "ping":
         return this.#ping(message, batch)
@@ -191,15 +189,15 @@ export class ServedFrame {
     return this.#inflight?.isTaken(id) === true
   }
 
-  #ping(message: JsonRpc.Request, batch: Batch | undefined): void {
+  #ping(message: JsonRpc.Request, batch: Batch.Batch | undefined): void {
     if (this.#isTaken(message.id)) return this.#refuse(message, Refusal.duplicate, batch)
     const params = validate(Methods.requests.ping.params)(message.params ?? {})
     return Result.isFailure(params)
-      ? this.#refuse(message, McpError.invalidParams(params.failure), batch)
+      ? this.#refuse(message, Refusal.invalidParams(params.failure), batch)
       : this.#reply(JsonRpc.success(message.id, {}), batch)
   }
 
-  #initialize(message: JsonRpc.Request, batch: Batch | undefined): void {
+  #initialize(message: JsonRpc.Request, batch: Batch.Batch | undefined): void {
     if (batch !== undefined) return this.#refuse(message, Introduction.notInBatch, batch)
     const { introduction } = this.#server
     const params = Introduction.params(message)
@@ -208,7 +206,7 @@ export class ServedFrame {
     this.#reply(Introduction.answer(introduction, message.id, revision), batch)
   }
 
-  #serve(message: JsonRpc.Request, bytes: number, batch: Batch | undefined): void {
+  #serve(message: JsonRpc.Request, bytes: number, batch: Batch.Batch | undefined): void {
     const { capacity, context, dispatch } = this.#server
     if (this.#isTaken(message.id)) return this.#refuse(message, Refusal.duplicate, batch)
     const prepared = dispatch.prepare(message, this.#profile)
@@ -231,7 +229,7 @@ export class ServedFrame {
   #finish(
     inflight: Inflight.Inflight,
     served: Inflight.Served,
-    batch: Batch | undefined,
+    batch: Batch.Batch | undefined,
     ending: Handling.Ending
   ): void {
     const { emit, fork } = this.#server
@@ -280,7 +278,7 @@ export class ServedFrame {
   /** One that is claimed, and will have no reply. */
   #drop(served: Inflight.Served): void {
     Inflight.interrupt(served)
-    this.#settle(served.origin instanceof Batch ? served.origin : undefined)
+    this.#settle(served.origin instanceof Batch.Batch ? served.origin : undefined)
   }
 
   #deliver(message: JsonRpc.Notification, bytes: number): void {
@@ -369,7 +367,7 @@ export class ServedFrame {
       const inflight = this.#inflight
       for (const served of inflight?.interruptAll() ?? []) {
         emit({ _tag: "Abandoned", method: served.method, id: served.id })
-        this.#settle(served.origin instanceof Batch ? served.origin : undefined)
+        this.#settle(served.origin instanceof Batch.Batch ? served.origin : undefined)
       }
       const drained = inflight === undefined ? Effect.void : inflight.drained
       return this.#listening === undefined ? drained : Effect.andThen(Fiber.interrupt(this.#listening), drained)

@@ -6,7 +6,6 @@ import {
   Handshake,
   JsonRpc,
   type Logging,
-  McpError,
   type Meta,
   type Method,
   Methods,
@@ -46,6 +45,7 @@ import type { Served } from "./Inflight.ts"
 import * as Introduction from "./Introduction.ts"
 import * as LogLevel from "./LogLevel.ts"
 import * as Reader from "./Reader.ts"
+import * as Refusal from "./Refusal.ts"
 import * as Sender from "./Sender.ts"
 import { trust } from "./trust.ts"
 
@@ -212,7 +212,7 @@ export class ServedSession implements Reader.Parts<Profile.ClientProfile, unknow
     return true
   }
 
-  #refuse(request: JsonRpc.Request, error: McpError.McpError, origin: Origin | undefined): void {
+  #refuse(request: JsonRpc.Request, error: JsonRpc.ErrorObject, origin: Origin | undefined): void {
     this.core.emit({ _tag: "Refused", method: request.method, id: request.id, code: error.code })
     this.core.replies.reply(JsonRpc.failure(request.id, error), origin)
   }
@@ -225,14 +225,14 @@ export class ServedSession implements Reader.Parts<Profile.ClientProfile, unknow
       const outcome = this.core.happen({ _tag: "ReceiveInvalidInitialize" })
       const error = outcome._tag === "Moved" && outcome.does === "RefuseParams"
         ? params.failure
-        : McpError.invalidRequest("The session is initialized already")
+        : Refusal.invalidRequest("The session is initialized already")
       return this.#refuse(request, error, origin)
     }
     const revision = sessionless?.revision ?? Introduction.agreed(introduction, params.success.protocolVersion)
     const client = Introduction.profile(params.success, revision)
     const outcome = this.core.happen({ _tag: "ReceiveInitialize", profile: client })
     if (outcome._tag !== "Moved" || outcome.does !== "Answer") {
-      return this.#refuse(request, McpError.invalidRequest("The session is initialized already"), origin)
+      return this.#refuse(request, Refusal.invalidRequest("The session is initialized already"), origin)
     }
     if (sessionless === undefined) this.client = client
     // The machine moves first, since a transport may bring the client's next words before the call returns.

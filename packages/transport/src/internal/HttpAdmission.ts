@@ -32,7 +32,6 @@ export interface Options {
   readonly allowedHosts?: ReadonlyArray<string> | undefined
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
   readonly bodyLimitBytes?: number | undefined
-  readonly batchLimit?: number | undefined
   readonly identifyWithin?: Duration.Input | undefined
 }
 
@@ -114,7 +113,7 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
     yield* Clock.Clock
   )
   const server = Option.getOrUndefined(yield* Effect.serviceOption(HttpServer))
-  const { allowedHosts, allowedOrigins = [], batchLimit = 100, bodyLimitBytes = 4 * 1024 * 1024 } = options
+  const { allowedHosts, allowedOrigins = [], bodyLimitBytes = 4 * 1024 * 1024 } = options
   const screening = HttpScreening.make({
     allowedHosts,
     allowedOrigins,
@@ -138,10 +137,7 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
   const read = (bytes: ArrayBuffer): Effect.Effect<Brought, Response> => {
     const parsed = frameOf(bytes)
     if (parsed === undefined) return Effect.fail(HttpAnswer.refusal(400, "Parse error", { code: ErrorCode.ParseError }))
-    const { frame } = parsed
-    return Array.isArray(frame) && frame.length > batchLimit
-      ? Effect.fail(HttpAnswer.refusal(400, `A batch may have ${batchLimit} messages`))
-      : Effect.succeed({ frame, bytes: bytes.byteLength })
+    return Effect.succeed({ frame: parsed.frame, bytes: bytes.byteLength })
   }
 
   const brought: Admission["brought"] = (request) =>

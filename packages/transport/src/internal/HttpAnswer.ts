@@ -1,4 +1,4 @@
-import { ErrorCode, JsonRpc, McpError, type RequestId } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc, type RequestId } from "@effect-mcp/protocol"
 import type { HostFull } from "@effect-mcp/session/SessionHost"
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -16,7 +16,7 @@ export const refusal = (
   problem: string,
   options: { readonly id?: RequestId.RequestId | undefined; readonly code?: number; readonly headers?: Headers } = {}
 ): HttpServerResponse.HttpServerResponse => {
-  const error = new McpError.McpError({ code: options.code ?? ErrorCode.InvalidRequest, message: problem })
+  const error = { code: options.code ?? ErrorCode.InvalidRequest, message: problem }
   return json(status, JSON.stringify(JsonRpc.failure(options.id, error)), options.headers ?? {})
 }
 

@@ -1,4 +1,4 @@
-import { ErrorCode, JsonRpc, McpError } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc } from "@effect-mcp/protocol"
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import type { Appointment, Attendant } from "./Attendant.ts"
@@ -21,7 +21,9 @@ const nothing: Answer = { _tag: "Nothing" }
 
 const malformed: Answer = {
   _tag: "Reply",
-  body: JSON.stringify(JsonRpc.failure(undefined, McpError.invalidRequest("Invalid request"))),
+  body: JSON.stringify(
+    JsonRpc.failure(undefined, { code: ErrorCode.InvalidRequest, message: "Invalid request" })
+  ),
   status: 400
 }
 
@@ -39,7 +41,7 @@ const statusOf = (reply: JsonRpc.Frame, frame: unknown): number => {
 }
 
 /** What those are told whose session ends before they have their reply. */
-const ended = new McpError.McpError({ code: ErrorCode.InternalError, message: "The session has ended" })
+const ended: JsonRpc.ErrorObject = { code: ErrorCode.InternalError, message: "The session has ended" }
 
 /** What an exchange needs of the connection it belongs to. */
 export interface Host {
@@ -171,7 +173,7 @@ export class PostExchange {
   }
 
   /** The session ends before it, or the server. */
-  breakOff(why: McpError.McpError = ended): void {
+  breakOff(why: JsonRpc.ErrorObject = ended): void {
     if (this.#over) return
     const ids = JsonRpc.messages(this.#frame).flatMap((message) =>
       "method" in message && "id" in message ? [message.id] : []

@@ -1,4 +1,4 @@
-import { ErrorCode, JsonRpc, McpError, type Revision } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc, type Revision } from "@effect-mcp/protocol"
 import type { Principal } from "@effect-mcp/session/Principal"
 import * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
 import type { TransportError } from "@effect-mcp/session/TransportError"
@@ -39,7 +39,7 @@ const cleanup = "1 second"
 const nameless = { session: "", stream: "" }
 
 /** What those are told who have no reply when the server goes. */
-const ended = new McpError.McpError({ code: ErrorCode.InternalError, message: "The server has ended" })
+const ended: JsonRpc.ErrorObject = { code: ErrorCode.InternalError, message: "The server has ended" }
 
 /** Is this answered with 202, whatever becomes of it? */
 const expectsNothing = (frame: unknown): boolean => {

@@ -1,4 +1,4 @@
-import { ErrorCode, JsonRpc, McpError } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc } from "@effect-mcp/protocol"
 import type { Connection, Inbound } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Deferred from "effect/Deferred"
@@ -56,7 +56,7 @@ const refuse = (socket: Socket, node: NetSocket | undefined, problem: string): E
   return Effect.gen(function*() {
     const connection = yield* SocketConnection.open(socket, node, settings)
     const id = yield* firstId(connection.run)
-    const error = new McpError.McpError({ code: ErrorCode.Overloaded, message: problem })
+    const error = { code: ErrorCode.Overloaded, message: problem }
     yield* connection.send({ message: JsonRpc.failure(id, error), via: undefined, last: true })
   }).pipe(Effect.scoped, Effect.ignore)
 }

@@ -1,0 +1,87 @@
+/** Frames that are small on the wire and large in memory or in time, over real sockets: each costs only itself. */
+import type { Revision } from "@effect-mcp/protocol"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { until } from "./fixtures/process.ts"
+import * as Http from "./support/client.ts"
+import { serve, text, tools } from "./support/server.ts"
+import * as Unix from "./support/unixServer.ts"
+import { opcodes } from "./support/webSocketFrames.ts"
+import * as WebSocket from "./support/webSocketPeer.ts"
+import * as WebSocketServing from "./support/webSocketServer.ts"
+
+const handlers = tools({ greet: Effect.succeed(text("hello")) })
+
+/** One client of a server. */
+interface Client {
+  /** Sends a text as one frame, and returns everything that it is answered with, once there is an answer. */
+  readonly send: (frame: string) => Effect.Effect<ReadonlyArray<Http.Message>>
+  /** Returns the result of a tool call. */
+  readonly called: Effect.Effect<unknown>
+}
+
+/** Two clients of one server, the first at this revision. */
+type Open = (revision: Revision.Revision) => Effect.Effect<readonly [Client, Client], Error, Scope.Scope>
+
+/** A client whose messages all come on one connection. */
+const overOne = (write: (frame: string) => void, messages: () => ReadonlyArray<Http.Message>): Client => {
+  const send: Client["send"] = (frame) =>
+    Effect.suspend(() => {
+      const before = messages().length
+      write(frame)
+      return Effect.map(until(() => messages().length > before), () => messages().slice(before))
+    })
+  return {
+    send,
+    called: Effect.map(send(JSON.stringify(WebSocket.call("call", "greet"))), ([answer]) => answer?.result)
+  }
+}
+
+const transports: Readonly<Record<string, Open>> = {
+  "a Unix socket": Effect.fnUntraced(function*(protocolVersion) {
+    const server = yield* Unix.serve(handlers)
+    const client = yield* Unix.connect({ path: server.path })
+    client.say({ ...Unix.initialize, params: { ...Unix.initialize.params, protocolVersion } }, Unix.initialized)
+    yield* client.answer(Unix.initialize.id)
+    const other = yield* Unix.join({ path: server.path })
+    const over = (one: Unix.RawClient) => overOne((frame) => one.socket.write(`${frame}\n`), () => one.messages)
+    return [over(client), over(other)]
+  }),
+  "WebSocket": Effect.fnUntraced(function*(protocolVersion) {
+    const server = yield* WebSocketServing.serve(handlers)
+    const client = yield* WebSocket.dial(server)
+    const initialize = WebSocket.initialize()
+    client.say({ ...initialize, params: { ...initialize.params, protocolVersion } })
+    client.say(Unix.initialized)
+    yield* until(() => client.messages.length === 1)
+    const other = yield* WebSocket.connect(server)
+    const over = (one: WebSocket.Peer) => overOne((frame) => one.frame(opcodes.text, frame), () => one.messages)
+    return [over(client), over(other)]
+  }),
+  "Streamable HTTP": Effect.fnUntraced(function*(revision) {
+    const server = yield* serve(handlers)
+    const over = (one: Http.Client): Client => ({
+      send: (raw) => Effect.map(one.ask({ raw }), ({ messages }) => messages),
+      called: Effect.flatMap(
+        one.call("call", "greet"),
+        (answer) => Effect.map(answer.done, () => answer.messages[0]?.result)
+      )
+    })
+    return [over(yield* Http.connect(server, { revision })), over(yield* Http.connect(server))]
+  })
+}
+
+describe.concurrent.each(Object.entries(transports))("over %s", (_, open) => {
+  it.live("[MSG-15] a batch of two million messages is rejected with one error, and both clients go on", () =>
+    Effect.gen(function*() {
+      const [client, other] = yield* open("2025-03-26")
+      const batch = `[${"1,".repeat(2_000_000)}1]`
+      const answers = yield* client.send(batch)
+      assert.deepStrictEqual(answers.map(({ error }) => error), [{
+        code: -32600,
+        message: "Invalid request: the batch holds 2000001 messages; the limit is 100"
+      }])
+      assert.deepStrictEqual([yield* client.called, yield* other.called], [text("hello"), text("hello")])
+    }))
+})
