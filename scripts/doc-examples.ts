@@ -18,7 +18,10 @@ interface Example {
   readonly lines: ReadonlyArray<Line>
 }
 
-const pages = files("{README,ARCHITECTURE,CONTRIBUTING}.md").concat(files("packages/*/README.md"))
+const pages = files("{README,ARCHITECTURE,CONTRIBUTING}.md").concat(
+  files("docs/**/*.md"),
+  files("packages/*/README.md")
+)
 const modules = publicPackages.flatMap(({ sources }) => sources)
 
 const linesOf = (file: string): ReadonlyArray<Line> =>
