@@ -116,11 +116,14 @@ const settings = (
  * A request fails with
  *
  * - `ConnectFailed` when nothing of it can have been sent;
- * - `Rejected` when the server refuses it with a status, or with a redirect, which is never followed: it would take the session id
- *   and the program's own headers along. A refusal that is a JSON-RPC error is that request's response;
+ * - `Rejected` when the server refuses it with a status, or redirects it to another origin, which is never followed: the session id and
+ *   the program's own headers would go along. A refusal that is a JSON-RPC error is that request's response;
  * - `Unauthenticated` when the server does not know who asks;
  * - `ExchangeEnded` when it may have been carried out, and its response will not come: its stream broke off for good, or the answer
  *   is neither JSON nor a stream of events, or too large.
+ *
+ * Redirects within the origin of the URL are followed, at most five in a row: 307 and 308, and for a GET 301 to 303. Later requests
+ * go where they led: those of this connection, and after a permanent redirect (301, 308) those of all later ones, too.
  *
  * `run` never ends by itself. It fails with `SessionLost` when the server knows nothing of the session any more and there is no
  * going on with a new one. Leaving the scope gives up whatever is in flight and tells the server with a DELETE (SHS-28). A
@@ -155,7 +158,8 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Servi
 /**
  * The transport as a Layer over any HTTP client of Effect. On Node, {@link layerNode} is all in one.
  *
- * The client must not follow redirects. One that stands on `fetch` is told not to, for which `FetchHttpClient.RequestInit`, where a
+ * The client must not follow redirects by itself, since it would follow them to any origin. One that stands on `fetch` is told not to,
+ * for which `FetchHttpClient.RequestInit`, where a
  * program sets it, has to be provided to this Layer, too.
  *
  * @example

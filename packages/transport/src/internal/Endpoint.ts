@@ -6,6 +6,7 @@ import * as AnswerBody from "./AnswerBody.ts"
 import { type Answer, type Call, type MakeCall } from "./HttpCall.ts"
 import { plainHeaders } from "./plainHeaders.ts"
 import { type Authorize, Proof } from "./Proof.ts"
+import * as Redirects from "./Redirects.ts"
 import * as ServerAddress from "./serverAddress.ts"
 
 type HeaderValues = Readonly<Record<string, string | Redacted<string>>>
@@ -35,9 +36,13 @@ export type Making = (called: Called) => Called
 
 const plainly: Making = (called) => called
 
-/** A URL of the server's, as one session sees it. Each call has the program's own headers, and its proof of who asks. */
+/**
+ * A URL of the server's, as one session sees it. Each call has the program's own headers, and its proof of who asks. Redirects within
+ * the server's origin are followed, and serve later calls.
+ */
 export interface Endpoint {
-  readonly url: URL
+  /** Where its streams are, as far as is known. */
+  readonly url: () => URL
   /** Sends one message (HTTP-02). Either form of answer will do (HTTP-03). Each call that it takes is made in this way. */
   readonly post: (json: string, membership: Membership, making?: Making) => Called
   /** Opens a stream (SHS-12): the standalone one, or one that goes on behind this event (SHS-19). */
@@ -46,6 +51,8 @@ export interface Endpoint {
   readonly remove: (membership: Membership) => Called
   /** Another URL of the same server. What has proved who asks here proves it there. */
   readonly at: (url: URL) => Endpoint
+  /** Forgets where temporary redirects led: a new session begins at the URL that the program named, or that it has moved to for good. */
+  readonly resetRedirects: () => void
 }
 
 const memberHeaders = ({ revision, session }: Membership): Record<string, string> => ({
@@ -58,28 +65,38 @@ const challengeOf = (answer: Answer) => answer.header("www-authenticate")
 const unauthenticated = (answer: Answer): TransportError.TransportError =>
   TransportError.make({ _tag: "Unauthenticated", challenge: challengeOf(answer) })
 
-/** Fails only if the URL is none, or has credentials in it. */
-export const make = (call: MakeCall, settings: Settings): Effect.Effect<Endpoint, TransportError.TransportError> =>
-  Effect.map(ServerAddress.parse(settings.url), (url) => known(call, url, settings))
+/**
+ * An effect that makes the endpoint of one connection. Endpoints that come of the same effect share the permanent redirects. It fails
+ * only if the URL is none, or has credentials in it.
+ */
+export const make = (
+  call: MakeCall,
+  settings: Settings
+): Effect.Effect<Endpoint, TransportError.TransportError> => {
+  const permanent = Redirects.noMoves()
+  return Effect.map(ServerAddress.parse(settings.url), (url) => known(call, url, permanent, settings))
+}
 
-const known = (call: MakeCall, url: URL, { authorize, headers }: Settings): Endpoint => {
+const known = (
+  call: MakeCall,
+  url: URL,
+  permanent: Redirects.Moves,
+  { authorize, headers }: Settings
+): Endpoint => {
   const proof = new Proof(authorize)
 
   const attempt = (
-    url: URL,
+    location: Redirects.Location,
     method: Call["method"],
     membership: Membership,
     own: Readonly<Record<string, string>>,
     body: string | undefined,
     making: Making = plainly
   ): Called =>
-    Effect.flatMap(headers, (values) =>
-      making(call({
-        method,
-        url,
-        headers: { ...plainHeaders(values), ...proof.headers, ...memberHeaders(membership), ...own },
-        body
-      })))
+    Effect.flatMap(headers, (values) => {
+      const all = { ...plainHeaders(values), ...proof.headers, ...memberHeaders(membership), ...own }
+      return location.follow(method, (url) => making(call({ method, url, headers: all, body })))
+    })
 
   const authorized = Effect.fnUntraced(function*(attempted: Called) {
     const since = proof.count
@@ -91,20 +108,23 @@ const known = (call: MakeCall, url: URL, { authorize, headers }: Settings): Endp
     return again.status === 401 ? yield* unauthenticated(again) : again
   })
 
-  const at = (url: URL): Endpoint => ({
-    url,
+  const at = (location: Redirects.Location): Endpoint => ({
+    url: () => location.of("GET"),
     post: (json, membership, making) =>
-      authorized(attempt(url, "POST", membership, { accept: "application/json, text/event-stream" }, json, making)),
+      authorized(
+        attempt(location, "POST", membership, { accept: "application/json, text/event-stream" }, json, making)
+      ),
     get: (membership, lastEventId) =>
       authorized(attempt(
-        url,
+        location,
         "GET",
         membership,
         { accept: "text/event-stream", ...lastEventId === undefined ? {} : { "last-event-id": lastEventId } },
         undefined
       )),
-    remove: (membership) => attempt(url, "DELETE", membership, {}, undefined),
-    at
+    remove: (membership) => attempt(location, "DELETE", membership, {}, undefined),
+    at: (url) => at(new Redirects.Location(url, Redirects.noMoves())),
+    resetRedirects: () => location.reset()
   })
-  return at(url)
+  return at(new Redirects.Location(url, permanent))
 }

@@ -59,18 +59,18 @@ const messagesAt = (
   stream: Endpoint.Endpoint,
   reference: string
 ): Exit.Exit<Endpoint.Endpoint, TransportError.TransportError> => {
-  if (!URL.canParse(reference, stream.url.href)) {
+  if (!URL.canParse(reference, stream.url().href)) {
     // What stands in a query may be the session.
     const shown = JSON.stringify(reference.replace(/\?.*/s, "").slice(0, shownCharacters))
-    return Exit.fail(failed(stream.url, `the server says that messages are to go to ${shown}, which is no URL`))
+    return Exit.fail(failed(stream.url(), `the server says that messages are to go to ${shown}, which is no URL`))
   }
-  const url = new URL(reference, stream.url)
-  if (url.origin !== stream.url.origin) {
+  const url = new URL(reference, stream.url())
+  if (url.origin !== stream.url().origin) {
     // What has no origin has a scheme.
     const elsewhere = url.origin === "null" ? url.protocol : url.origin
     return Exit.fail(
       failed(
-        stream.url,
+        stream.url(),
         `the server says that messages are to go to ${elsewhere}, and nothing is sent to another origin`
       )
     )
@@ -117,7 +117,7 @@ const open = Effect.fnUntraced(function*(
   ): void => {
     Deferred.doneUnsafe(
       told,
-      Exit.fail(failed(stream.url, `${problem} before it said where messages are to go`, cause))
+      Exit.fail(failed(stream.url(), `${problem} before it said where messages are to go`, cause))
     )
     Deferred.doneUnsafe(ended, exit)
   }
@@ -147,7 +147,7 @@ const open = Effect.fnUntraced(function*(
     if (!HttpCall.isAccepted(answer)) return yield* Refusal.fail(answer)
     const type = HttpCall.mediaType(answer)
     if (type !== "text/event-stream") {
-      return yield* failed(stream.url, `the answer is no stream of events, but of type ${type ?? "unknown"}`)
+      return yield* failed(stream.url(), `the answer is no stream of events, but of type ${type ?? "unknown"}`)
     }
     yield* Effect.forkIn(read(answer), scope)
     return yield* Deferred.await(told)
@@ -157,7 +157,7 @@ const open = Effect.fnUntraced(function*(
     duration: openWithin,
     orElse: () => {
       const millis = Duration.toMillis(openWithin)
-      return Effect.fail(failed(stream.url, `the server has not said within ${millis} ms where messages are to go`))
+      return Effect.fail(failed(stream.url(), `the server has not said within ${millis} ms where messages are to go`))
     }
   })
 

@@ -399,6 +399,7 @@ const open = Effect.fnUntraced(function*(
     const anew: JsonRpc.Request = { ...opening, id }
     return yield* Effect.gen(function*() {
       const json = yield* OutgoingFrame.encoded(anew)
+      endpoint.resetRedirects()
       const answer = yield* endpoint.post(json, { session: undefined, revision: undefined }, sessions.heardOut)
       if (!HttpCall.isAccepted(answer)) return yield* Refusal.fail(answer)
       const renewed = yield* Renewals.identity(OpenedSessions.sessionOf(answer), true)

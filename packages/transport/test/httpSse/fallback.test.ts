@@ -129,7 +129,7 @@ describe.concurrent("a client that falls back", () => {
       Effect.gen(function*() {
         let isRefused = true
         const peer = yield* serve((received, reply) =>
-          isRefused ? reply.raw(status, { location: "/elsewhere" }, "no") : newer(received, reply)
+          isRefused ? reply.raw(status, { location: "https://example.com" }, "no") : newer(received, reply)
         )
         const transport = yield* transportTo(peer)
         const error = yield* Effect.flip(open(transport))
