@@ -1,8 +1,14 @@
 /**
- * What a message loses on its way to a peer that speaks an older revision. The canonical form of every message is that of the
- * newest revision which has it; an older revision is a list of named differences to it. Nothing is reordered: fields a
- * revision does not have are dropped, and content it does not have becomes text. What has no such form is left as it is, so
- * that a peer refuses it instead of reading something else in it: a question by page, and a field of several choices.
+ * The form of each message in older revisions. The canonical form of a message is that of the newest revision that has it. An
+ * older revision is a list of named differences to it, and nothing is reordered.
+ *
+ * The tolerant projection, the default, changes only what a reader of the older revision would misread: content of an unknown
+ * type becomes text, several pieces of content become one, and members that would change the reader's behaviour are removed
+ * (capabilities, tools for a model, tasks). Other members that came later stay, because the schemas of all revisions allow
+ * additional members and bridges pass them on. The strict projection removes these too.
+ *
+ * A message without a form in the older revision stays as it is, so that the peer rejects it instead of misreading it: URL
+ * elicitation, and a form field with several choices.
  *
  * @since 0.1.0
  */
@@ -10,11 +16,20 @@ import { trust } from "./internal/trust.ts"
 import type { Notifications, Requests } from "./Methods.ts"
 import { isAtLeast, latest, type Revision } from "./Revision.ts"
 
-/** Makes a value fit a revision. `undefined` stands for "it fits as it is", so that what is the same costs nothing. */
-type Projection = ((value: unknown) => unknown) | undefined
+/**
+ * The treatment of members that came after the revision in use: `"tolerant"` removes those that would change the behaviour of a
+ * reader of that revision, `"strict"` removes all of them.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Projection = "strict" | "tolerant"
 
-/** A projection for each revision. */
-type Difference = (revision: Revision) => Projection
+/** Makes a value fit a revision. `undefined` means that every value fits as it is, so that it costs nothing. */
+type Change = ((value: unknown) => unknown) | undefined
+
+/** The change that each revision needs. */
+type Difference = (revision: Revision, projection: Projection) => Change
 
 type Members = { readonly [name: string]: unknown }
 
@@ -29,19 +44,25 @@ const without = (value: Members, unwanted: ReadonlySet<string>): Members => {
     : value
 }
 
-/** What comes of a value in revisions older than this one. */
+/** A value that readers of revisions older than this one would misread, and its form there. */
 const before = (introduced: Revision, become: (value: unknown) => unknown): Difference => (revision) =>
   isAtLeast(revision, introduced) ? undefined : become
 
-/** Members that came later than the object they are in. */
-const since = (introduced: { readonly [name: string]: Revision }): Difference => (revision) => {
+/** Members that came later than their object, and that would change the behaviour of an older reader. */
+const withheld = (introduced: { readonly [name: string]: Revision }): Difference => (revision) => {
   const unknown = new Set(Object.keys(introduced).filter((name) => !isAtLeast(revision, introduced[name] ?? revision)))
   return unknown.size === 0 ? undefined : (value) => isMembers(value) ? without(value, unknown) : value
 }
 
+/** Members that came later than their object, and that an older reader skips: only the strict projection removes them. */
+const since = (introduced: { readonly [name: string]: Revision }): Difference => {
+  const removed = withheld(introduced)
+  return (revision, projection) => projection === "strict" ? removed(revision, projection) : undefined
+}
+
 /** The difference of a member. */
-const member = (name: string, inner: Difference): Difference => (revision) => {
-  const project = inner(revision)
+const member = (name: string, inner: Difference): Difference => (revision, projection) => {
+  const project = inner(revision, projection)
   if (project === undefined) return undefined
   return (value) => {
     if (!isMembers(value) || !(name in value)) return value
@@ -51,8 +72,8 @@ const member = (name: string, inner: Difference): Difference => (revision) => {
 }
 
 /** The difference of every element, or of the one value where there is no list. */
-const each = (inner: Difference): Difference => (revision) => {
-  const project = inner(revision)
+const each = (inner: Difference): Difference => (revision, projection) => {
+  const project = inner(revision, projection)
   if (project === undefined) return undefined
   return (value) => {
     if (!Array.isArray(value)) return project(value)
@@ -62,8 +83,8 @@ const each = (inner: Difference): Difference => (revision) => {
 }
 
 /** The difference of every member, whatever its name. */
-const values = (inner: Difference): Difference => (revision) => {
-  const project = inner(revision)
+const values = (inner: Difference): Difference => (revision, projection) => {
+  const project = inner(revision, projection)
   if (project === undefined) return undefined
   return (value) => {
     if (!isMembers(value)) return value
@@ -73,16 +94,16 @@ const values = (inner: Difference): Difference => (revision) => {
 }
 
 /** The difference of objects of one kind among others. */
-const where = (isKind: (value: Members) => boolean, inner: Difference): Difference => (revision) => {
-  const project = inner(revision)
+const where = (isKind: (value: Members) => boolean, inner: Difference): Difference => (revision, projection) => {
+  const project = inner(revision, projection)
   return project === undefined ? undefined : (value) => isMembers(value) && isKind(value) ? project(value) : value
 }
 
 /** One difference after the other. */
-const all = (...differences: ReadonlyArray<Difference>): Difference => (revision) => {
-  const projections = differences.flatMap((difference) => difference(revision) ?? [])
-  if (projections.length === 0) return undefined
-  return (value) => projections.reduce((projected, project) => project(projected), value)
+const all = (...differences: ReadonlyArray<Difference>): Difference => (revision, projection) => {
+  const changes = differences.flatMap((difference) => difference(revision, projection) ?? [])
+  if (changes.length === 0) return undefined
+  return (value) => changes.reduce((projected, change) => change(projected), value)
 }
 
 /** A value in JSON. What JSON cannot say is said to be missing: it must not fail a message it has no part in. */
@@ -148,7 +169,7 @@ const content = all(
   member("resource", since({ _meta: "2025-06-18" }))
 )
 
-/** A result that is nothing but structured says the same in text where there is no structured content (TOOL-09). */
+/** A result with structured content only has the same in text for a reader that knows no structured content (TOOL-09). */
 const structured = before("2025-06-18", (result) => {
   if (!isMembers(result)) return result
   const { content, structuredContent } = result
@@ -180,15 +201,18 @@ const pagesOnly = before("2025-11-25", (capabilities) => {
     : capabilities
 })
 
+// A peer may use a capability that it finds, whatever the revision. `context`, `form` and `completions` permit nothing that older
+// revisions do not permit without them.
 const clientCapabilities = all(
   pagesOnly,
-  since({ elicitation: "2025-06-18", tasks: "2025-11-25" }),
-  member("sampling", since({ context: "2025-11-25", tools: "2025-11-25" })),
-  member("elicitation", since({ form: "2025-11-25", url: "2025-11-25" }))
+  withheld({ elicitation: "2025-06-18", tasks: "2025-11-25" }),
+  member("sampling", all(withheld({ tools: "2025-11-25" }), since({ context: "2025-11-25" }))),
+  member("elicitation", all(withheld({ url: "2025-11-25" }), since({ form: "2025-11-25" })))
 )
-const serverCapabilities = since({ completions: "2025-03-26", tasks: "2025-11-25" })
+const serverCapabilities = all(withheld({ tasks: "2025-11-25" }), since({ completions: "2025-03-26" }))
 
-const task = since({ task: "2025-11-25" })
+/** A receiver that knows tasks would answer with a task instead of a result. */
+const task = withheld({ task: "2025-11-25" })
 
 type Several = Members & { readonly content: ReadonlyArray<unknown> }
 
@@ -212,7 +236,7 @@ const joined = before(
     !Array.isArray(content) ? content : content.length === 1 ? content[0] : text(content.map(wordsOf).join("\n"))
 )
 
-/** A form has neither titled choices nor defaults, but for a yes or no, which always had one. */
+/** A form has no titled choices, which would read as free text. Only a boolean field had a default from the first. */
 const field = where(
   ({ type }) => type === "string" || type === "number" || type === "integer",
   all(
@@ -264,7 +288,8 @@ const differences: { readonly [Name in keyof Requests | keyof Notifications]?: P
   },
   "sampling/createMessage": {
     params: all(
-      since({ tools: "2025-11-25", toolChoice: "2025-11-25" }),
+      // A model that was given tools answers with uses of them.
+      withheld({ tools: "2025-11-25", toolChoice: "2025-11-25" }),
       task,
       member("messages", all(split, each(all(since({ _meta: "2025-11-25" }), member("content", each(content))))))
     ),
@@ -278,20 +303,23 @@ const differences: { readonly [Name in keyof Requests | keyof Notifications]?: P
 
 // A Map, since the name of an extension's method may be any.
 const byMethod: ReadonlyMap<string, Parts> = new Map(Object.entries(differences))
-const compiled = new Map<string, Projection>()
+const compiled = new Map<string, Change>()
 
 /**
- * Makes the params or the result of a method fit a revision. What fits already is returned as it is; whatever changes is
- * copied, never altered.
+ * Makes the params or the result of a method fit a revision. A value that fits is returned as it is; a value that changes is
+ * copied, never altered. `projection` is `"tolerant"` by default.
  *
  * @example
  * ```ts
  * import { Differences } from "@effect-mcp/protocol"
  *
- * const result = { content: [{ type: "text" as const, text: "42" }], structuredContent: { sum: 42 } }
+ * const result = { content: [], structuredContent: { sum: 42 } }
  *
  * export const older = Differences.project("tools/call", "result", "2025-03-26", result)
- * // => { content: [{ type: "text", text: "42" }] }
+ * // => { content: [{ type: "text", text: "{\"sum\":42}" }], structuredContent: { sum: 42 } }
+ *
+ * export const strictly = Differences.project("tools/call", "result", "2025-03-26", result, "strict")
+ * // => { content: [{ type: "text", text: "{\"sum\":42}" }] }
  * ```
  *
  * @category projections
@@ -301,16 +329,17 @@ export const project = <A>(
   method: string,
   part: "params" | "result",
   revision: Revision,
-  value: A
+  value: A,
+  projection: Projection = "tolerant"
 ): A => {
   // The canonical form of every message is that of the newest revision.
   if (revision === latest) return value
   const difference = byMethod.get(method)?.[part]
   // Most have none; and a method that the table does not know must leave no trace, since a peer may have made up its name.
   if (difference === undefined) return value
-  const key = `${method} ${part} ${revision}`
-  if (!compiled.has(key)) compiled.set(key, difference(revision))
-  const projection = compiled.get(key)
-  // A projection only drops optional members and says the same in the words of an older revision.
-  return projection === undefined ? value : trust<A>(projection(value))
+  const key = `${method} ${part} ${revision} ${projection}`
+  if (!compiled.has(key)) compiled.set(key, difference(revision, projection))
+  const change = compiled.get(key)
+  // A change only removes optional members, or expresses the same in the form of an older revision.
+  return change === undefined ? value : trust<A>(change(value))
 }

@@ -4,7 +4,8 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { inForm, words } from "./Differences/example.ts"
 import { assertAccepted, strictly } from "./official.ts"
-import { unknownTo } from "./revisions.ts"
+import { assertInSchema, problemIn } from "./officialSchemas.ts"
+import { misreadBy, unknownTo } from "./revisions.ts"
 import { type Part, parts } from "./table.ts"
 import { frozen, inheritedNames, isMembers } from "./wire.ts"
 
@@ -13,6 +14,7 @@ const { project } = Differences
 type Side = "params" | "result"
 
 const revisions = Revision.supported
+const projections: ReadonlyArray<Differences.Projection> = ["tolerant", "strict"]
 
 // =====================================================================================================================
 // What a revision cannot say in any way
@@ -22,9 +24,10 @@ const membersOf = (value: unknown): { readonly [name: string]: unknown } => isMe
 
 /**
  * Has this a form in every revision that has its method? A question by page and a field of several choices have none
- * before 2025-11-25; nor has the answer to such a field.
+ * before 2025-11-25; nor has the answer to such a field, nor the cancellation of a task.
  */
 const hasForm = ({ method, part }: Part, value: unknown): boolean => {
+  if (method === "notifications/cancelled") return membersOf(value)["requestId"] !== undefined
   if (method !== "elicitation/create") return true
   if (part === "result") {
     return Object.values(membersOf(membersOf(value)["content"])).every((answer) => !Array.isArray(answer))
@@ -46,29 +49,50 @@ describe.each(parts)("$label", (row) => {
   const older = revisions.filter((revision) => Revision.isAtLeast(revision, since))
 
   it.prop("[INIT-13] is the same in the newest revision", [received], ([value]) => {
-    assert.strictEqual(project(method, part, Revision.latest, value), value)
+    for (const projection of projections) {
+      assert.strictEqual(project(method, part, Revision.latest, value, projection), value)
+    }
     assert.deepStrictEqual(unknownTo(Revision.latest, method, part, value), [])
   }, runs)
 
   for (const revision of older) {
-    it.prop(`[INIT-12] [INIT-13] fits ${revision}, altered no more than once, and is copied just if it changes`, [
-      received
-    ], ([value]) => {
-      // What is received is frozen: to alter it would throw.
-      const projected = project(method, part, revision, value)
-      if (projected !== value) assert.notDeepEqual(projected, value)
-      assert.strictEqual(project(method, part, revision, projected), projected)
-      if (!hasForm(row, value)) return
-      assert.deepStrictEqual(unknownTo(revision, method, part, projected), [])
-      assertAccepted(method, part, projected)
+    for (const projection of projections) {
+      it.prop(
+        `[INIT-12] [INIT-13] (${projection}) fits ${revision}, is altered no more than once, and is copied only if it changes`,
+        [received],
+        ([value]) => {
+          // The value is frozen: an alteration in place would throw.
+          const projected = project(method, part, revision, value, projection)
+          if (projected !== value) assert.notDeepEqual(projected, value)
+          assert.strictEqual(project(method, part, revision, projected, projection), projected)
+          if (!hasForm(row, value)) return
+          const problems = projection === "strict" ? unknownTo : misreadBy
+          assert.deepStrictEqual(problems(revision, method, part, projected), [])
+          assertAccepted(method, part, projected)
+          // This library accepts a number for an integer; the schemas do not, in any revision.
+          if (problemIn(Revision.latest, method, part, value) !== undefined) return
+          assertInSchema(revision, method, part, projected)
+        },
+        runs
+      )
+    }
+
+    it.prop(`[INIT-12] in ${revision} the tolerant form has all that the strict form has`, [received], ([value]) => {
+      const tolerant = project(method, part, revision, value)
+      assert.deepStrictEqual(
+        project(method, part, revision, tolerant, "strict"),
+        project(method, part, revision, value, "strict")
+      )
     }, runs)
   }
 
   it.prop("[INIT-12] [INIT-13] comes to the same by one step back or by several", [received], ([value]) => {
-    let stepwise = value
-    for (const revision of revisions.toReversed()) {
-      stepwise = project(method, part, revision, stepwise)
-      assert.deepStrictEqual(stepwise, project(method, part, revision, value))
+    for (const projection of projections) {
+      let stepwise = value
+      for (const revision of revisions.toReversed()) {
+        stepwise = project(method, part, revision, stepwise, projection)
+        assert.deepStrictEqual(stepwise, project(method, part, revision, value, projection))
+      }
     }
   }, runs)
 })
@@ -93,7 +117,9 @@ const formless: ReadonlyArray<readonly [string, Side, unknown]> = [
 
 it.each(formless)("%s is left as it is, so that nothing else is read in it", (_, part, value) => {
   for (const revision of revisions) {
-    assert.strictEqual(project("elicitation/create", part, revision, value), value)
+    for (const projection of projections) {
+      assert.strictEqual(project("elicitation/create", part, revision, value, projection), value)
+    }
   }
   assert.isNotEmpty(unknownTo("2025-06-18", "elicitation/create", part, value))
 })
@@ -117,7 +143,7 @@ it.each(inheritedNames)("members named %j pass", (name) => {
     `{"content":[{"type":"text","text":"","_meta":{}}],"structuredContent":{},${JSON.stringify(name)}:{"a":1}}`
   )
   const expected: unknown = JSON.parse(`{"content":[{"type":"text","text":""}],${JSON.stringify(name)}:{"a":1}}`)
-  const projected = project("tools/call", "result", "2025-03-26", received)
+  const projected = project("tools/call", "result", "2025-03-26", received, "strict")
   assert.strictEqual(JSON.stringify(projected), JSON.stringify(expected))
   assert.strictEqual(Object.getPrototypeOf(projected), Object.prototype)
 })
@@ -129,7 +155,8 @@ it.each(inheritedNames)("a field named %j is a field", (name) => {
     "elicitation/create",
     "params",
     "2025-06-18",
-    form(`{"type":"string","default":""}`)
+    form(`{"type":"string","default":""}`),
+    "strict"
   )
   assert.strictEqual(JSON.stringify(projected), JSON.stringify(form(`{"type":"string"}`)))
 })
@@ -138,17 +165,19 @@ const cycle: { [name: string]: unknown } = {}
 cycle["self"] = cycle
 
 it.each([["a cycle", cycle], ["a big integer", { n: 1n }]])("%s in what becomes text does not throw", (_, value) => {
-  const result = project("tools/call", "result", "2025-03-26", { content: [], structuredContent: value })
+  const result = project("tools/call", "result", "2025-03-26", { content: [], structuredContent: value }, "strict")
   assert.deepStrictEqual<unknown>(result, { content: [words("[no JSON]")] })
 })
 
 it.prop("whatever the value is, fitting it does not throw", [Arbitrary.schema(Schema.Unknown)], ([value]) => {
   for (const { method, part } of parts) {
     for (const revision of revisions) {
-      project(method, part, revision, value)
-      for (const name of ["content", "messages", "capabilities", "requestedSchema", "tools"]) {
-        project(method, part, revision, { [name]: value })
-        project(method, part, revision, { [name]: [value] })
+      for (const projection of projections) {
+        project(method, part, revision, value, projection)
+        for (const name of ["content", "messages", "capabilities", "requestedSchema", "tools"]) {
+          project(method, part, revision, { [name]: value }, projection)
+          project(method, part, revision, { [name]: [value] }, projection)
+        }
       }
     }
   }
@@ -162,4 +191,13 @@ it("[INIT-13] the member lists judge: what a revision does not have is found", (
     "result.acme is unknown"
   ])
   assert.isNotEmpty(unknownTo("2025-11-25", "acme/echo", "params", {}))
+})
+
+it("[INIT-13] the member lists judge: what a reader of a revision would misread is found, and what it skips is not", () => {
+  const result = { content: [{ type: "audio", data: "", mimeType: "" }], structuredContent: {}, acme: 1 }
+  assert.deepStrictEqual(misreadBy("2024-11-05", "tools/call", "result", result), [
+    "result.content[0] is of an unknown kind"
+  ])
+  const params = { name: "add", title: "Add", task: {} }
+  assert.deepStrictEqual(misreadBy("2025-06-18", "tools/call", "params", params), ["params.task is unknown"])
 })

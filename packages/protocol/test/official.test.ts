@@ -5,6 +5,7 @@ import { Elicitation, JsonRpc, McpError, Task } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { assertAccepted, assertRefused, assertTaken, strictly } from "./official.ts"
+import { problemIn } from "./officialSchemas.ts"
 import { notificationParts, requestParts } from "./table.ts"
 import { isMembers, overTheWire } from "./wire.ts"
 
@@ -54,6 +55,14 @@ it.prop("[MSG-08] [MSG-09] [MSG-10] both official packages take an error, with a
   const failure = JsonRpc.failure(id, new McpError.McpError({ code, message, data }))
   assertTaken("failure", overTheWire(failure))
 }, runs)
+
+it("the schemas of the specification judge: what a revision rejects is rejected", () => {
+  const sound = { content: [{ type: "audio", data: "", mimeType: "audio/wav" }] }
+  assert.isDefined(problemIn("2024-11-05", "tools/call", "result", sound))
+  assert.isUndefined(problemIn("2025-03-26", "tools/call", "result", sound))
+  assert.isDefined(problemIn("2025-11-25", "initialize", "params", {}))
+  assert.isDefined(problemIn("2025-06-18", "tasks/get", "params", { taskId: "1" }))
+})
 
 it("the validators judge: what is wrong is refused", () => {
   assertRefused("initialize", "params", {})

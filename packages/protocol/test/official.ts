@@ -23,10 +23,13 @@ const second = (name: Second.SpecTypeName): Validator => (value) => {
   return issues === undefined ? undefined : JSON.stringify(issues)
 }
 
-/** The first and the second official package, each on its own. */
-type Packages = readonly [first: Validator, second: Validator]
+/** The first and the second official package, each on its own, and the name that the specification has for the type. */
+interface Packages {
+  readonly validators: readonly [first: Validator, second: Validator]
+  readonly name: Second.SpecTypeName
+}
 
-const both = (schema: Zod, name: Second.SpecTypeName): Packages => [first(schema), second(name)]
+const both = (schema: Zod, name: Second.SpecTypeName): Packages => ({ validators: [first(schema), second(name)], name })
 
 interface RequestValidators {
   readonly params: Packages
@@ -158,19 +161,26 @@ const envelopes = {
 
 const assertNone = (packages: Packages | undefined, value: unknown): void => {
   assert.isDefined(packages)
-  for (const validate of packages ?? []) assert.strictEqual(validate(value), undefined)
+  for (const validate of packages?.validators ?? []) assert.strictEqual(validate(value), undefined)
 }
 
 /** Do both packages take the params or the result of a method? Params are put into a message, as they expect it. */
 export const assertAccepted = (method: string, part: "params" | "result", value: unknown): void =>
   assertNone(byMethod[method]?.[part], part === "params" ? { method, params: value } : value)
 
+/** The name of the params or the result of a method in the specification's schema: that of the whole request for params. */
+export const definitionOf = (method: string, part: "params" | "result"): string => {
+  const name = byMethod[method]?.[part]?.name
+  // The packages split this one in two.
+  return name === "CreateMessageResultWithTools" ? "CreateMessageResult" : String(name)
+}
+
 /** Do both packages take what is no part of the table? */
 export const assertTaken = (kind: keyof typeof envelopes, value: unknown): void => assertNone(envelopes[kind], value)
 
 /** Does neither package take it? */
 export const assertRefused = (method: string, part: "params" | "result", value: unknown): void => {
-  for (const validate of byMethod[method]?.[part] ?? []) {
+  for (const validate of byMethod[method]?.[part]?.validators ?? []) {
     assert.isDefined(validate(part === "params" ? { method, params: value } : value))
   }
 }
@@ -196,7 +206,10 @@ const strictMembers: {
   speedPriority: share,
   intelligencePriority: share,
   maxTokens: whole,
-  total: whole
+  total: whole,
+  size: whole,
+  ttl: whole,
+  pollInterval: whole
 }
 
 function base64(value: unknown): string {

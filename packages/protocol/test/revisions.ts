@@ -5,53 +5,67 @@
 import { type Methods, Revision } from "@effect-mcp/protocol"
 import { isMembers } from "./wire.ts"
 
-/** Where a value holds what its revision does not have. */
-export type Shape = (value: unknown, revision: Revision.Revision, at: string) => ReadonlyArray<string>
+/** The reader of a message: the revision that it knows, and whether it skips members that it does not know. */
+interface Reader {
+  readonly revision: Revision.Revision
+  readonly skips: boolean
+}
+
+/** The places at which a value holds what the reader's revision does not have. */
+type Shape = (value: unknown, reader: Reader, at: string) => ReadonlyArray<string>
 
 /** Any JSON value, or one whose type other tests look at. */
 const anything: Shape = () => []
 
-const list = (item: Shape): Shape => (value, revision, at) =>
+const list = (item: Shape): Shape => (value, reader, at) =>
   Array.isArray(value)
-    ? value.flatMap((element, index) => item(element, revision, `${at}[${index}]`))
+    ? value.flatMap((element, index) => item(element, reader, `${at}[${index}]`))
     : [`${at} is no list`]
 
-const record = (item: Shape): Shape => (value, revision, at) =>
+const record = (item: Shape): Shape => (value, reader, at) =>
   isMembers(value)
-    ? Object.entries(value).flatMap(([name, element]) => item(element, revision, `${at}.${name}`))
+    ? Object.entries(value).flatMap(([name, element]) => item(element, reader, `${at}.${name}`))
     : [`${at} is no object`]
 
 type Members = { readonly [name: string]: Shape }
 
-/** An object, by the revisions that brought its members. */
-const object = (layers: { readonly [R in Revision.Revision]?: Members }): Shape => (value, revision, at) => {
+/**
+ * An object, by the revisions that brought its members. `effective` are those that change what a peer does; a reader that skips
+ * unknown members must not be sent them either, since it may know them from a newer revision.
+ */
+const object = (
+  layers: { readonly [R in Revision.Revision]?: Members },
+  effective: ReadonlyArray<string> = []
+): Shape =>
+(value, reader, at) => {
   if (!isMembers(value)) return [`${at} is no object`]
   const known = new Map(
-    Revision.supported.filter((since) => Revision.isAtLeast(revision, since))
+    Revision.supported.filter((since) => Revision.isAtLeast(reader.revision, since))
       .flatMap((since) => Object.entries(layers[since] ?? {}))
   )
   return Object.entries(value).flatMap(([name, member]) =>
-    known.get(name)?.(member, revision, `${at}.${name}`) ?? [`${at}.${name} is unknown`]
+    known.get(name)?.(member, reader, `${at}.${name}`) ??
+      (reader.skips && !effective.includes(name) ? [] : [`${at}.${name} is unknown`])
   )
 }
 
 type Kinds = { readonly [tag: string]: readonly [since: Revision.Revision, shape: Shape] }
 
 /** One of several kinds of object, told apart by a member. */
-const kinds = (tag: string, known: Kinds): Shape => (value, revision, at) => {
+const kinds = (tag: string, known: Kinds): Shape => (value, reader, at) => {
   const name = isMembers(value) ? value[tag] : undefined
   const kind = typeof name === "string" ? new Map(Object.entries(known)).get(name) : undefined
-  return kind !== undefined && Revision.isAtLeast(revision, kind[0])
-    ? kind[1](value, revision, at)
+  return kind !== undefined && Revision.isAtLeast(reader.revision, kind[0])
+    ? kind[1](value, reader, at)
     : [`${at} is of an unknown kind`]
 }
 
 /** One shape before a revision, another from it on. */
-const from = (since: Revision.Revision, earlier: Shape, later: Shape): Shape => (value, revision, at) =>
-  Revision.isAtLeast(revision, since) ? later(value, revision, at) : earlier(value, revision, at)
+const from = (since: Revision.Revision, earlier: Shape, later: Shape): Shape => (value, reader, at) =>
+  Revision.isAtLeast(reader.revision, since) ? later(value, reader, at) : earlier(value, reader, at)
 
-const either = (one: Shape, several: Shape): Shape => (value, revision, at) =>
-  Array.isArray(value) ? several(value, revision, at) : one(value, revision, at)
+const either = (one: Shape, several: Shape): Shape => (value, reader, at) =>
+  Array.isArray(value) ? several(value, reader, at) : one(value, reader, at)
 
 // =====================================================================================================================
 // Parts of messages
@@ -73,9 +87,9 @@ const clientCapabilities = object({
   "2024-11-05": {
     experimental: record(declared),
     roots: listed,
-    sampling: object({ "2025-11-25": { context: declared, tools: declared } })
+    sampling: object({ "2025-11-25": { context: declared, tools: declared } }, ["tools"])
   },
-  "2025-06-18": { elicitation: object({ "2025-11-25": { form: declared, url: declared } }) },
+  "2025-06-18": { elicitation: object({ "2025-11-25": { form: declared, url: declared } }, ["url"]) },
   "2025-11-25": {
     tasks: object({
       "2025-11-25": {
@@ -90,7 +104,7 @@ const clientCapabilities = object({
       }
     })
   }
-})
+}, ["elicitation", "tasks"])
 
 const serverCapabilities = object({
   "2024-11-05": {
@@ -110,7 +124,7 @@ const serverCapabilities = object({
       }
     })
   }
-})
+}, ["tasks"])
 
 const annotations = object({
   "2024-11-05": { audience: anything, priority: anything },
@@ -257,7 +271,7 @@ const field = kinds("type", {
         enumNames: anything
       },
       "2025-11-25": { default: anything, oneOf: list(titledValue) }
-    })
+    }, ["oneOf"])
   ],
   number: ["2025-06-18", number],
   integer: ["2025-06-18", number],
@@ -286,8 +300,10 @@ const field = kinds("type", {
 // =====================================================================================================================
 
 /** Members that stand beside the metadata, which all params and results have had from the first. */
-const params = (layers: { readonly [R in Revision.Revision]?: Members }): Shape =>
-  object({ ...layers, "2024-11-05": { ...layers["2024-11-05"], ...meta } })
+const params = (
+  layers: { readonly [R in Revision.Revision]?: Members },
+  effective?: ReadonlyArray<string>
+): Shape => object({ ...layers, "2024-11-05": { ...layers["2024-11-05"], ...meta } }, effective)
 
 const none = params({})
 const page = params({ "2024-11-05": { cursor: anything } })
@@ -319,7 +335,9 @@ const requests: { readonly [Name in keyof Methods.Requests]: RequestShapes } = {
   "ping": { params: none, result: none },
   "tools/list": { params: page, result: pageOf("tools", tool) },
   "tools/call": {
-    params: params({ "2024-11-05": { name: anything, arguments: anything }, "2025-11-25": { task: taskMetadata } }),
+    params: params({ "2024-11-05": { name: anything, arguments: anything }, "2025-11-25": { task: taskMetadata } }, [
+      "task"
+    ]),
     result: params({
       "2024-11-05": { content: list(content), isError: anything },
       "2025-06-18": { structuredContent: anything }
@@ -380,7 +398,7 @@ const requests: { readonly [Name in keyof Methods.Requests]: RequestShapes } = {
         toolChoice: object({ "2025-11-25": { mode: anything } }),
         task: taskMetadata
       }
-    }),
+    }, ["tools", "toolChoice", "task"]),
     result: params({
       "2024-11-05": { role: anything, content: samplingContents, model: anything, stopReason: anything }
     })
@@ -395,7 +413,7 @@ const requests: { readonly [Name in keyof Methods.Requests]: RequestShapes } = {
         })
       },
       "2025-11-25": { mode: anything, elicitationId: anything, url: anything, task: taskMetadata }
-    }),
+    }, ["elicitationId", "url", "task"]),
     result: params({
       "2025-06-18": {
         action: anything,
@@ -442,10 +460,25 @@ const shapes: { readonly [name: string]: { readonly params: Shape; readonly resu
   ...notifications
 }
 
+const problems = (
+  reader: Reader,
+  method: string,
+  part: "params" | "result",
+  value: unknown
+): ReadonlyArray<string> => shapes[method]?.[part]?.(value, reader, part) ?? [`${method} has no ${part}`]
+
 /** What the params or the result of a method holds that a revision does not have. */
 export const unknownTo = (
   revision: Revision.Revision,
   method: string,
   part: "params" | "result",
   value: unknown
-): ReadonlyArray<string> => shapes[method]?.[part]?.(value, revision, part) ?? [`${method} has no ${part}`]
+): ReadonlyArray<string> => problems({ revision, skips: false }, method, part, value)
+
+/** What the params or the result of a method holds that a reader of a revision, which skips unknown members, would misread. */
+export const misreadBy = (
+  revision: Revision.Revision,
+  method: string,
+  part: "params" | "result",
+  value: unknown
+): ReadonlyArray<string> => problems({ revision, skips: true }, method, part, value)

@@ -250,7 +250,8 @@ export class ClientSession extends Context.Service<ClientSession, Shape>()("@eff
 /** Reads the server's answer; what it says decides whether there will be a session. */
 const judge = (
   response: JsonRpc.Response,
-  revisions: ReadonlyArray<Revision.Revision>
+  revisions: ReadonlyArray<Revision.Revision>,
+  projection: Differences.Projection | undefined
 ): Result.Result<Profile.ServerProfile, HandshakeError.HandshakeErrorReason> => {
   if (JsonRpc.isFailure(response)) {
     return Result.fail({ _tag: "Refused", error: McpError.received(response.error) })
@@ -262,8 +263,8 @@ const judge = (
   if (revision === undefined) {
     return Result.fail({ _tag: "UnsupportedRevision", answered: protocolVersion, supported: revisions })
   }
-  // What a revision has no word for was not declared in it, whatever stands there.
-  const { capabilities } = Differences.project("initialize", "result", revision, answer.success)
+  // A capability without a meaning in the revision was not declared, even if the answer has it.
+  const { capabilities } = Differences.project("initialize", "result", revision, answer.success, projection)
   return Result.succeed({ revision, capabilities, info: serverInfo, instructions })
 }
 
@@ -337,6 +338,7 @@ export const make = Effect.fnUntraced(
     const sender = new Sender.Sender(core, {
       peer: () => profile,
       declared: capabilities,
+      projection: options.projection,
       middleware: options.middleware?.outbound,
       checking: outputSchemas?.checking
     })
@@ -346,12 +348,17 @@ export const make = Effect.fnUntraced(
         protocolVersion: revision,
         capabilities,
         clientInfo: options.info
-      })
+      }, options.projection)
     const declared = () => introduction(profile?.revision ?? offer).capabilities
     const dispatch = Dispatch.make(
       "server",
       handlers,
-      { middleware: options.middleware?.inbound, extensions: options.extensions, declared }
+      {
+        middleware: options.middleware?.inbound,
+        extensions: options.extensions,
+        declared,
+        projection: options.projection
+      }
     )
     const contexts: ServedContext.Parts = { core, sender }
     core.read(
@@ -376,7 +383,7 @@ export const make = Effect.fnUntraced(
     // The answer is judged as it is read, so that what the server sends right behind it finds a session.
     let verdict: Result.Result<Profile.ServerProfile, HandshakeError.HandshakeErrorReason> | undefined
     const onAnswer = (response: JsonRpc.Response) => {
-      verdict = judge(response, revisions)
+      verdict = judge(response, revisions, options.projection)
       if (Result.isFailure(verdict)) return
       profile = verdict.success
       const outcome = core.happen({ _tag: "ReceiveInitializeResult", profile })

@@ -9,6 +9,7 @@
  */
 import {
   type Capabilities,
+  type Differences,
   type JsonRpc,
   McpError,
   type Method,
@@ -72,6 +73,8 @@ export interface Options<Services = never> {
   readonly extensions?: ReadonlyArray<Extension<Method.Sender, Services>> | undefined
   /** What a client has declared to its server; it refuses questions of another kind (ELI-05). Default: none are. */
   readonly declared?: (() => Capabilities.ClientCapabilities) | undefined
+  /** The form of results for peers of older revisions. Default: `"tolerant"`, see `Differences.Projection`. */
+  readonly projection?: Differences.Projection | undefined
 }
 
 /** A handler, and what a message must be to reach it. */
@@ -129,7 +132,7 @@ export const make = <From extends Method.Role, const H extends Handlers<From, un
   options: Options<Services> = {}
 ): Dispatch<ContextOf<H> | Services> => {
   type R = ContextOf<H> | Services
-  const { declared, extensions = [], middleware } = options
+  const { declared, extensions = [], middleware, projection } = options
   // Maps, since a record would find `constructor` and `__proto__` under names off the wire.
   const own = new Map<string, unknown>(Object.entries(handlers))
   const requests = new Map<string, Handled<ServesRequest<R>>>()
@@ -170,7 +173,7 @@ export const make = <From extends Method.Role, const H extends Handlers<From, un
           ? handler(params)
           : middleware({ method, id: request.id, params, profile }, (passed) => handler(passed.params))
       ),
-      (value) => Answer.fit(method, profile.revision, params, value)
+      (value) => Answer.fit(method, profile.revision, params, value, projection)
     ))
   }
 

@@ -129,7 +129,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     dispatch: Dispatch.make(
       "client",
       capabilities.logging === undefined ? handlers : LogLevel.settable(handlers, { remembers: false }),
-      { middleware: options.middleware?.inbound, extensions: options.extensions }
+      { middleware: options.middleware?.inbound, extensions: options.extensions, projection: options.projection }
     ),
     context,
     fork,

@@ -254,14 +254,21 @@ describe("what a handler answers", () => {
     structuredContent: { a: 1 }
   }
 
-  it.effect("is put into the words of the peer's revision", () =>
+  it.effect("has the form of the peer's revision", () =>
     Effect.gen(function*() {
       const dispatch = Dispatch.make("client", { "tools/call": () => Effect.succeed(rich) })
       const answer = (revision: Revision.Revision) =>
         dispatch.handle(request("tools/call", { name: "x" }), { ...profile, revision })
       assert.strictEqual(yield* answer("2025-11-25"), rich)
-      assert.deepStrictEqual(yield* answer("2025-03-26"), { content: rich.content })
+      assert.strictEqual(yield* answer("2025-03-26"), rich)
       assert.notDeepInclude(yield* answer("2024-11-05"), { content: rich.content })
+    }))
+
+  it.effect("has no member that came after the peer's revision, with the strict projection", () =>
+    Effect.gen(function*() {
+      const dispatch = Dispatch.make("client", { "tools/call": () => Effect.succeed(rich) }, { projection: "strict" })
+      const answer = dispatch.handle(request("tools/call", { name: "x" }), { ...profile, revision: "2025-03-26" })
+      assert.deepStrictEqual(yield* answer, { content: rich.content })
     }))
 
   for (const answer of [undefined, null, 1, "text", Symbol("x")]) {

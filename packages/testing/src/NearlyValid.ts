@@ -374,7 +374,7 @@ const tolerable = ({ make, method, part }: Carrier, revision: Revision.Revision)
       unknownValue
     ]),
     ([id, newest, kind, place, name, value]): Tolerated => {
-      const content = Differences.project(method, part, known, newest)
+      const content = Differences.project(method, part, known, newest, "strict")
       const nearly = (valid: JsonRpc.Message, mutation: Mutation<Harmless>): Tolerated => ({
         valid,
         method,

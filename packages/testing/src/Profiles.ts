@@ -16,7 +16,7 @@ const inHandshake = <A>(schema: Schema.Codec<A>, part: "params" | "result", memb
   memoised((revision: Revision.Revision): Arbitrary.Arbitrary<A> =>
     Arbitrary.map(Arbitrary.schema(schema), (value) =>
       // It was drawn from the schema, and to project it leaves out no more than optional members.
-      trust<A>(Differences.project("initialize", part, revision, { [member]: overTheWire(value) })[member]))
+      trust<A>(Differences.project("initialize", part, revision, { [member]: overTheWire(value) }, "strict")[member]))
   )
 
 /**

@@ -28,7 +28,7 @@ const partsOf = memoised((part: Part) =>
       const known = asOf(method, revision)
       return Arbitrary.map(
         canonical(method, part, known),
-        (value) => Differences.project(method, part, known, value)
+        (value) => Differences.project(method, part, known, value, "strict")
       )
     })
   )

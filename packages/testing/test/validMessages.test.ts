@@ -35,7 +35,7 @@ describe.each(sides)("what a $from sends in $revision", ({ from, revision }) => 
         assert.deepStrictEqual(JsonRpc.classify(request), { _tag: "Request", message: request })
         assert.isTrue(Schema.is(params)(request.params ?? {}))
         const stated = request.params ?? {}
-        assert.strictEqual(Differences.project(name, "params", revision, stated), stated)
+        assert.strictEqual(Differences.project(name, "params", revision, stated, "strict"), stated)
         assert.deepStrictEqual<unknown>(JSON.parse(JSON.stringify(request)), request)
       },
       runs
@@ -50,7 +50,7 @@ describe.each(sides)("what a $from sends in $revision", ({ from, revision }) => 
       ([success]) => {
         assert.deepStrictEqual(JsonRpc.classify(success), { _tag: "Response", message: success })
         assert.isTrue(Schema.is(result)(success.result))
-        assert.strictEqual(Differences.project(name, "result", revision, success.result), success.result)
+        assert.strictEqual(Differences.project(name, "result", revision, success.result, "strict"), success.result)
         assert.deepStrictEqual<unknown>(JSON.parse(JSON.stringify(success)), success)
       },
       runs
@@ -66,7 +66,7 @@ describe.each(sides)("what a $from sends in $revision", ({ from, revision }) => 
         assert.deepStrictEqual(JsonRpc.classify(notification), { _tag: "Notification", message: notification })
         const stated = notification.params ?? {}
         assert.isTrue(Schema.is(params)(stated))
-        assert.strictEqual(Differences.project(name, "params", revision, stated), stated)
+        assert.strictEqual(Differences.project(name, "params", revision, stated, "strict"), stated)
         assert.deepStrictEqual<unknown>(JSON.parse(JSON.stringify(notification)), notification)
       },
       runs
@@ -145,9 +145,9 @@ describe.each(Revision.supported)("in %s", (revision) => {
     assert.isTrue(client.info === undefined || Schema.is(Implementation.Implementation)(client.info))
     assert.isTrue(Schema.is(Implementation.Implementation)(server.info))
     const params = { capabilities: client.capabilities, clientInfo: client.info }
-    assert.strictEqual(Differences.project("initialize", "params", revision, params), params)
+    assert.strictEqual(Differences.project("initialize", "params", revision, params, "strict"), params)
     const result = { capabilities: server.capabilities, serverInfo: server.info }
-    assert.strictEqual(Differences.project("initialize", "result", revision, result), result)
+    assert.strictEqual(Differences.project("initialize", "result", revision, result, "strict"), result)
     assert.deepStrictEqual([client.revision, server.revision], [revision, revision])
   }, runs)
 })

@@ -1,10 +1,9 @@
-import { Revision } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { Conditions } from "./conditions.ts"
 
-export const completions = ({ it, revision }: Conditions) => {
+export const completions = ({ it }: Conditions) => {
   it.effect("[CMP-01] [CMP-02] [CMP-05] completes an argument of a prompt, and a variable of a template", () =>
     Effect.gen(function*() {
       const { complete } = yield* ClientSession.ClientSession
@@ -19,7 +18,7 @@ export const completions = ({ it, revision }: Conditions) => {
       assert.deepStrictEqual(completion.values, ["ref/resource.number="])
     }))
 
-  it.effect("[INIT-13] says what has been filled in already, if the revision has a place for it", () =>
+  it.effect("[INIT-13] sends the values of other arguments in every revision", () =>
     Effect.gen(function*() {
       const { complete } = yield* ClientSession.ClientSession
       const { completion } = yield* complete({
@@ -27,11 +26,6 @@ export const completions = ({ it, revision }: Conditions) => {
         argument: { name: "more", value: "2" },
         context: { arguments: { beads: "15" } }
       })
-      assert.deepStrictEqual(
-        completion.values,
-        Revision.isAtLeast(revision, "2025-06-18")
-          ? ["ref/prompt.more=2", "beads", "15"]
-          : ["ref/prompt.more=2"]
-      )
+      assert.deepStrictEqual(completion.values, ["ref/prompt.more=2", "beads", "15"])
     }))
 }

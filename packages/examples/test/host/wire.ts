@@ -3,7 +3,8 @@ import { ClientSession } from "@effect-mcp/session"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { assertAccepted } from "../../../protocol/test/official.ts"
-import { unknownTo } from "../../../protocol/test/revisions.ts"
+import { assertInSchema } from "../../../protocol/test/officialSchemas.ts"
+import { misreadBy } from "../../../protocol/test/revisions.ts"
 import type { Conditions, Host } from "./conditions.ts"
 import { asked } from "./results.ts"
 
@@ -46,22 +47,29 @@ const conversation = Effect.gen(function*() {
 
 /** To be registered last, since it looks at all that was said before. */
 export const wire = ({ host, it, revision }: Conditions) => {
-  it.effect("[INIT-12] [INIT-13] nothing was sent that the revision does not have", () =>
+  it.effect("[INIT-12] [INIT-13] nothing was sent that a reader of the revision would misread", () =>
     Effect.gen(function*() {
       yield* conversation
       assert.deepStrictEqual(
         said(host).flatMap(({ method, part, value }) =>
-          unknownTo(revision, method, part, value).map((problem) => `${method}: ${problem}`)
+          misreadBy(revision, method, part, value).map((problem) => `${method}: ${problem}`)
         ),
         []
       )
     }))
 
+  // One call was made not to fit.
+  const isMisfit = ({ value }: Said) => JSON.stringify(value) === "{\"name\":5}"
+
+  it.effect("[INIT-12] [INIT-13] the specification's schema of the revision accepts all that was sent", () =>
+    Effect.gen(function*() {
+      yield* conversation
+      for (const one of said(host)) if (!isMisfit(one)) assertInSchema(revision, one.method, one.part, one.value)
+    }))
+
   it.effect("[MSG-01] the validators of both SDKs take all that was sent", () =>
     Effect.gen(function*() {
       yield* conversation
-      // One call was made not to fit.
-      const isMisfit = ({ value }: Said) => JSON.stringify(value) === "{\"name\":5}"
       for (const one of said(host)) if (!isMisfit(one)) assertAccepted(one.method, one.part, one.value)
     }))
 

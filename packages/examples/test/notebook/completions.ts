@@ -1,4 +1,3 @@
-import { Revision } from "@effect-mcp/protocol"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { OfficialClient } from "../fixtures/officialClient.ts"
@@ -8,7 +7,7 @@ import { members } from "./results.ts"
 const prompt = (name: string) => ({ type: "ref/prompt" as const, name })
 const template = (uri: string) => ({ type: "ref/resource" as const, uri })
 
-export const completions = ({ it, peer, revision }: Conditions) => {
+export const completions = ({ it, peer }: Conditions) => {
   const completed = Effect.fnUntraced(
     function*(...params: Parameters<OfficialClient["Service"]["request"]["complete"]>) {
       const { request } = yield* OfficialClient
@@ -28,16 +27,14 @@ export const completions = ({ it, peer, revision }: Conditions) => {
       assert.deepStrictEqual(found["values"], ["colours"])
     }))
 
-  if (Revision.isAtLeast(revision, "2025-06-18")) {
-    it.effect("[CMP-01] completes by what has been filled in already", () =>
-      Effect.gen(function*() {
-        const argument = { name: "second", value: "pl" }
-        const ref = prompt("compare")
-        assert.deepStrictEqual((yield* completed({ ref, argument }))["values"], ["plan"])
-        const context = { arguments: { first: "plan" } }
-        assert.deepStrictEqual((yield* completed({ ref, argument, context }))["values"], [])
-      }))
-  }
+  it.effect("[CMP-01] completes by the values of other arguments", () =>
+    Effect.gen(function*() {
+      const argument = { name: "second", value: "pl" }
+      const ref = prompt("compare")
+      assert.deepStrictEqual((yield* completed({ ref, argument }))["values"], ["plan"])
+      const context = { arguments: { first: "plan" } }
+      assert.deepStrictEqual((yield* completed({ ref, argument, context }))["values"], [])
+    }))
 
   it.effect("[CMP-03] refuses what is no prompt, no template, or no argument of theirs", () =>
     Effect.gen(function*() {

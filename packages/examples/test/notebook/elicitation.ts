@@ -97,10 +97,10 @@ const byForm = ({ it, revision }: Conditions) => {
                 oneOf: [
                   { const: "done", title: "It is done with" },
                   { const: "wrong", title: "It was never true" }
-                ],
-                default: "done"
+                ]
               }
-              : { enum: ["done", "wrong"], enumNames: ["It is done with", "It was never true"] })
+              : { enum: ["done", "wrong"], enumNames: ["It is done with", "It was never true"] }),
+            default: "done"
           },
           farewell: { type: "string", title: "Last words", maxLength: 80 }
         },

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Child from "../fixtures/child.ts"
 import { all, call, heardOf, OfficialClient } from "../fixtures/officialClient.ts"
 import type { Conditions } from "../fixtures/officialClients.ts"
-import { known, list, members } from "./results.ts"
+import { list, members } from "./results.ts"
 
 const messages = Effect.fnUntraced(function*(name: string, filled: { readonly [argument: string]: string }) {
   const { request } = yield* OfficialClient
@@ -33,21 +33,21 @@ export const prompts = ({ it, peer, revision }: Conditions) => {
       const { arguments: inputs, icons, ...summarize } = members(prompts[3])
       assert.deepStrictEqual(
         summarize,
-        known(revision, {
+        {
           name: "summarize",
           title: "Summarize a note",
           description: "Asks for a summary, with the whole note beside it",
           _meta: { "example.com/styles": 3 }
-        }, { title: "2025-06-18", _meta: "2025-06-18" })
+        }
       )
-      assert.strictEqual(icons !== undefined, revision === "2025-11-25")
+      assert.isDefined(icons)
       assert.deepStrictEqual(list(inputs), [
         { name: "note", description: "The note to summarize", required: true },
         { name: "style", description: "Some way to do it, such as “briefly”", required: false }
       ])
     }))
 
-  it.effect("[PRM-01] [INIT-13] these clients lose the title of an argument; it was sent if the revision has it", () =>
+  it.effect("[PRM-01] [INIT-13] these clients lose the title of an argument, which was sent", () =>
     Effect.gen(function*() {
       const { received, request } = yield* OfficialClient
       yield* request.listPrompts({})
@@ -55,7 +55,7 @@ export const prompts = ({ it, peer, revision }: Conditions) => {
       const [summarize] = list(members(page?.["result"])["prompts"])
       assert.deepStrictEqual(
         list(summarize?.["arguments"]).map(({ title }) => title),
-        Revision.isAtLeast(revision, "2025-06-18") ? ["Note", "Style"] : [undefined, undefined]
+        ["Note", "Style"]
       )
     }))
 

@@ -1,5 +1,4 @@
 /** What the answers of the notebook hold. */
-import { Revision } from "@effect-mcp/protocol"
 import { assert } from "@effect/vitest"
 import type { Members } from "../fixtures/officialClient.ts"
 
@@ -20,20 +19,9 @@ export const blocks = (result: Members): ReadonlyArray<Members> => list(result["
 /** The text of its first block. */
 export const words = (result: Members): string => String(blocks(result)[0]?.["text"])
 
-/** What is structured in a result: in text always, and as such since 2025-06-18. */
-export const structure = (result: Members, revision: Revision.Revision): unknown => {
+/** The structured content of a result, which is also there as text. */
+export const structure = (result: Members): unknown => {
   const said: unknown = JSON.parse(words(result))
-  if (Revision.isAtLeast(revision, "2025-06-18")) assert.deepStrictEqual(result["structuredContent"], said)
-  else assert.notProperty(result, "structuredContent")
+  assert.deepStrictEqual(result["structuredContent"], said)
   return said
 }
-
-/** The members of a value, those left out that came with a revision after this one. */
-export const known = (
-  revision: Revision.Revision,
-  value: Members,
-  since: { readonly [name: string]: Revision.Revision }
-): Members =>
-  Object.fromEntries(
-    Object.entries(value).filter(([name]) => Revision.isAtLeast(revision, since[name] ?? "2024-11-05"))
-  )

@@ -6,7 +6,7 @@ import { call, heardOf, OfficialClient, result } from "../fixtures/officialClien
 import type { Conditions } from "../fixtures/officialClients.ts"
 import { structure } from "./results.ts"
 
-export const roots = ({ it, revision }: Conditions) => {
+export const roots = ({ it }: Conditions) => {
   it.effect("[ROOT-04] takes a refusal of the client for a failure of the tool", () =>
     Effect.gen(function*() {
       const { answers } = yield* OfficialClient
@@ -22,7 +22,7 @@ export const roots = ({ it, revision }: Conditions) => {
       const { answers } = yield* OfficialClient
       const places = [{ uri: "file:///home/ada", name: "home" }, { uri: "file:///srv/notes%20of%20hers" }]
       answers.roots = () => Effect.succeed({ roots: places })
-      assert.deepStrictEqual(structure(yield* result("places"), revision), { places })
+      assert.deepStrictEqual(structure(yield* result("places")), { places })
     }))
 
   it.effect("[ROOT-02] [ROOT-06] asks again when the client says that it is elsewhere", () =>
@@ -34,6 +34,6 @@ export const roots = ({ it, revision }: Conditions) => {
       yield* client.rootsListChanged
       yield* Child.until(() => logged().includes("places that the client works in: 1"))
       client.answers.roots = () => Effect.die(new Error("asked once too often"))
-      assert.deepStrictEqual(structure(yield* result("places"), revision), { places })
+      assert.deepStrictEqual(structure(yield* result("places")), { places })
     }))
 }

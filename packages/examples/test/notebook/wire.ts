@@ -1,7 +1,8 @@
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { assertAccepted } from "../../../protocol/test/official.ts"
-import { unknownTo } from "../../../protocol/test/revisions.ts"
+import { assertInSchema } from "../../../protocol/test/officialSchemas.ts"
+import { misreadBy } from "../../../protocol/test/revisions.ts"
 import { all, OfficialClient, result } from "../fixtures/officialClient.ts"
 import type { Conditions } from "../fixtures/officialClients.ts"
 import { members } from "./results.ts"
@@ -35,12 +36,12 @@ const conversation = Effect.gen(function*() {
 
 /** To be registered last, since it looks at all that was said before. */
 export const wire = ({ it, revision }: Conditions) => {
-  it.effect("[INIT-12] [INIT-13] nothing was sent that the revision does not have", () =>
+  it.effect("[INIT-12] [INIT-13] nothing was sent that a reader of the revision would misread", () =>
     Effect.gen(function*() {
       yield* conversation
       assert.deepStrictEqual(
         (yield* said).flatMap(({ method, part, value }) =>
-          unknownTo(revision, method, part, value).map((problem) => `${method}: ${problem}`)
+          misreadBy(revision, method, part, value).map((problem) => `${method}: ${problem}`)
         ),
         []
       )
@@ -50,5 +51,11 @@ export const wire = ({ it, revision }: Conditions) => {
     Effect.gen(function*() {
       yield* conversation
       for (const { method, part, value } of yield* said) assertAccepted(method, part, value)
+    }))
+
+  it.effect("[INIT-12] [INIT-13] the specification's schema of the revision accepts all that was sent", () =>
+    Effect.gen(function*() {
+      yield* conversation
+      for (const { method, part, value } of yield* said) assertInSchema(revision, method, part, value)
     }))
 }

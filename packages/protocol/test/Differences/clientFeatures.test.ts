@@ -18,6 +18,7 @@ hold([
     name: "[SMP-02] [TSK-02] what is offered to a model",
     method: "sampling/createMessage",
     part: "params",
+    tolerant: "as strict",
     revisions: {
       "2025-11-25": {
         messages: [],
@@ -35,6 +36,16 @@ hold([
     method: "sampling/createMessage",
     part: "params",
     within: inSampling,
+    tolerant: {
+      "2025-06-18": [
+        { role: "user", content: { ...words("a"), _meta: meta }, _meta: meta },
+        { role: "assistant", content: { type: "audio", data: "AA==", mimeType: "audio/wav" }, _meta: meta }
+      ],
+      "2024-11-05": [
+        { role: "user", content: { ...words("a"), _meta: meta }, _meta: meta },
+        { role: "assistant", content: words("[audio, audio/wav]"), _meta: meta }
+      ]
+    },
     revisions: {
       "2025-11-25": [
         { role: "user", content: [{ ...words("a"), _meta: meta }], _meta: meta },
@@ -59,6 +70,13 @@ hold([
     method: "sampling/createMessage",
     part: "params",
     within: inSampling,
+    tolerant: {
+      "2025-06-18": [
+        { role: "user", content: words("a"), _meta: meta },
+        { role: "user", content: { type: "image", data: "AA==", mimeType: "image/png" }, _meta: meta },
+        { role: "assistant", content: words("b") }
+      ]
+    },
     revisions: {
       "2025-11-25": [
         { role: "user", content: [words("a"), { type: "image", data: "AA==", mimeType: "image/png" }], _meta: meta },
@@ -77,6 +95,7 @@ hold([
     method: "sampling/createMessage",
     part: "params",
     within: inSampling,
+    tolerant: "as strict",
     revisions: {
       "2025-11-25": [
         {
@@ -117,6 +136,9 @@ hold([
     method: "sampling/createMessage",
     part: "result",
     within: inAnswer,
+    tolerant: {
+      "2025-06-18": { type: "image", data: "AA==", mimeType: "image/png", annotations: { lastModified } }
+    },
     revisions: {
       "2025-11-25": [{ type: "image", data: "AA==", mimeType: "image/png", annotations: { lastModified } }],
       "2025-06-18": { type: "image", data: "AA==", mimeType: "image/png", annotations: { lastModified } },
@@ -128,6 +150,7 @@ hold([
     method: "sampling/createMessage",
     part: "result",
     within: inAnswer,
+    tolerant: "as strict",
     revisions: {
       "2025-11-25": [
         words("a"),
@@ -142,12 +165,21 @@ hold([
     method: "sampling/createMessage",
     part: "result",
     within: inAnswer,
+    tolerant: "as strict",
     revisions: { "2025-11-25": [], "2025-06-18": words("") }
   },
   {
     name: "[ELI-04] [TSK-02] a question by form",
     method: "elicitation/create",
     part: "params",
+    tolerant: {
+      "2025-06-18": {
+        mode: "form",
+        message: "m",
+        requestedSchema: { $schema: "https://json-schema.org/draft/2020-12/schema", type: "object", properties: {} },
+        _meta: meta
+      }
+    },
     revisions: {
       "2025-11-25": {
         mode: "form",
@@ -198,18 +230,21 @@ hold([
         oneOf: [{ const: "a", title: "A" }, { const: "b", title: "B" }],
         default: "a"
       },
-      older: { type: "string", title: "T", enum: ["a", "b"], enumNames: ["A", "B"] }
+      older: { type: "string", title: "T", enum: ["a", "b"], enumNames: ["A", "B"] },
+      tolerant: { type: "string", title: "T", enum: ["a", "b"], enumNames: ["A", "B"], default: "a" }
     },
     {
       name: "a titled choice among nothing",
       newest: { type: "string", oneOf: [] },
-      older: { type: "string", enum: [], enumNames: [] }
+      older: { type: "string", enum: [], enumNames: [] },
+      tolerant: { type: "string", enum: [], enumNames: [] }
     }
-  ].map(({ name, newest, older }): Example => ({
+  ].map(({ name, newest, older, tolerant = newest }): Example => ({
     name: `${name}, in a form`,
     method: "elicitation/create",
     part: "params",
     within: inForm,
+    tolerant: { "2025-06-18": tolerant },
     revisions: { "2025-11-25": newest, "2025-06-18": older }
   }))
 ])

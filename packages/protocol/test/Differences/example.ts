@@ -2,25 +2,32 @@
 import { Differences, Revision } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import { assertAccepted } from "../official.ts"
-import { unknownTo } from "../revisions.ts"
+import { assertInSchema } from "../officialSchemas.ts"
+import { misreadBy, unknownTo } from "../revisions.ts"
 import { type Part, parts } from "../table.ts"
 import { frozen } from "../wire.ts"
 
-/**
- * One value in all revisions, from the newest to the oldest; where a revision is not named, it is as in the newer one.
- */
+/** One value in all revisions, from the newest to the oldest. A revision that is not named has the value of the newer one. */
+interface InRevisions {
+  readonly "2025-11-25": unknown
+  readonly "2025-06-18"?: unknown
+  readonly "2025-03-26"?: unknown
+  readonly "2024-11-05"?: unknown
+}
+
 export interface Example {
   readonly name: string
   readonly method: Part["method"]
   readonly part: Part["part"]
   /** Puts the value where it stands in the message. */
   readonly within?: (value: unknown) => unknown
-  readonly revisions: {
-    readonly "2025-11-25": unknown
-    readonly "2025-06-18"?: unknown
-    readonly "2025-03-26"?: unknown
-    readonly "2024-11-05"?: unknown
-  }
+  /** The value with no member that came after the revision. */
+  readonly revisions: InRevisions
+  /**
+   * The value with all members that an older reader skips: the newest in all revisions (the default), the same as `revisions`
+   * says, or something between.
+   */
+  readonly tolerant?: "as strict" | Omit<InRevisions, "2025-11-25">
 }
 
 export const icons = [{ src: "https://example.com/a.png", mimeType: "image/png", sizes: ["48x48"], theme: "dark" }]
@@ -40,23 +47,36 @@ export const inForm = (field: unknown) => ({
   requestedSchema: { type: "object", properties: { first: field, other: { type: "string" } }, required: ["first"] }
 })
 
-/** Tests that each value comes to what it shall in each revision, and that it is then a value of that revision. */
+/** Tests that each value has the form that it shall have in each revision, and that it is then a value of that revision. */
 export const hold = (examples: ReadonlyArray<Example>): void => {
-  describe.each(examples)("$name", ({ method, part, revisions, within = (value) => value }) => {
+  describe.each(examples)("$name", ({ method, part, revisions, tolerant = {}, within = (value) => value }) => {
     const newest = frozen(within(revisions["2025-11-25"]))
     const row = parts.find((row) => row.method === method && row.part === part)
-    let last: unknown = revisions["2025-11-25"]
-    const inAll = Revision.supported.toReversed().map((revision) => {
-      last = revisions[revision] ?? last
-      return [revision, within(last)] as const
+    const inAll = (given: Omit<InRevisions, "2025-11-25">) => {
+      let last: unknown = revisions["2025-11-25"]
+      return Revision.supported.toReversed().map((revision) => {
+        last = revision === "2025-11-25" ? last : given[revision] ?? last
+        return [revision, within(last)] as const
+      })
+    }
+
+    it.each(inAll(revisions))("[INIT-12] [INIT-13] in %s, strictly", (revision, value) => {
+      const projected = Differences.project(method, part, revision, newest, "strict")
+      assert.deepStrictEqual(projected, value)
+      assert.strictEqual(Differences.project(method, part, revision, projected, "strict"), projected)
+      if (row === undefined || !Revision.isAtLeast(revision, row.since)) return
+      assert.deepStrictEqual(unknownTo(revision, method, part, projected), [])
+      assertInSchema(revision, method, part, projected)
+      assertAccepted(method, part, projected)
     })
 
-    it.each(inAll)("[INIT-12] [INIT-13] in %s", (revision, value) => {
+    it.each(inAll(tolerant === "as strict" ? revisions : tolerant))("[INIT-12] [INIT-13] in %s", (revision, value) => {
       const projected = Differences.project(method, part, revision, newest)
       assert.deepStrictEqual(projected, value)
       assert.strictEqual(Differences.project(method, part, revision, projected), projected)
       if (row === undefined || !Revision.isAtLeast(revision, row.since)) return
-      assert.deepStrictEqual(unknownTo(revision, method, part, projected), [])
+      assert.deepStrictEqual(misreadBy(revision, method, part, projected), [])
+      assertInSchema(revision, method, part, projected)
       assertAccepted(method, part, projected)
     })
   })

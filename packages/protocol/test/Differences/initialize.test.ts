@@ -45,6 +45,19 @@ hold([
     method: "initialize",
     part: "params",
     within: (capabilities) => client({ capabilities }),
+    tolerant: {
+      "2025-06-18": {
+        experimental: { "acme/a": { tasks: true } },
+        roots: { listChanged: true },
+        sampling: { context: {} },
+        elicitation: { form: {} }
+      },
+      "2025-03-26": {
+        experimental: { "acme/a": { tasks: true } },
+        roots: { listChanged: true },
+        sampling: { context: {} }
+      }
+    },
     revisions: {
       "2025-11-25": {
         experimental: { "acme/a": { tasks: true } },
@@ -67,6 +80,7 @@ hold([
     method: "initialize",
     part: "params",
     within: (capabilities) => client({ capabilities }),
+    tolerant: "as strict",
     revisions: { "2025-11-25": { roots: {}, elicitation: { url: {} } }, "2025-06-18": { roots: {} } }
   },
   {
@@ -74,6 +88,7 @@ hold([
     method: "initialize",
     part: "params",
     within: (capabilities) => client({ capabilities }),
+    tolerant: "as strict",
     revisions: { "2025-11-25": { elicitation: {} }, "2025-03-26": {} }
   },
   {
@@ -81,6 +96,15 @@ hold([
     method: "initialize",
     part: "result",
     within: (capabilities) => server({ capabilities }),
+    tolerant: {
+      "2025-06-18": {
+        logging: {},
+        completions: {},
+        prompts: { listChanged: true },
+        resources: { subscribe: true, listChanged: false },
+        tools: {}
+      }
+    },
     revisions: {
       "2025-11-25": {
         logging: {},

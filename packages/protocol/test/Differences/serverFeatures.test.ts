@@ -46,6 +46,7 @@ hold([
     name: "[TSK-02] a call as a task",
     method: "tools/call",
     part: "params",
+    tolerant: "as strict",
     revisions: {
       "2025-11-25": { name: "add", arguments: { task: 1, title: "T" }, task: { ttl: 1 }, _meta: { progressToken: 0 } },
       "2025-06-18": { name: "add", arguments: { task: 1, title: "T" }, _meta: { progressToken: 0 } }
@@ -64,6 +65,9 @@ hold([
     name: "[TOOL-09] a result that is nothing but structured",
     method: "tools/call",
     part: "result",
+    tolerant: {
+      "2025-03-26": { content: [words("{\"sum\":42}")], structuredContent: { sum: 42 }, isError: true }
+    },
     revisions: {
       "2025-11-25": { content: [], structuredContent: { sum: 42 }, isError: true },
       "2025-03-26": { content: [words("{\"sum\":42}")], isError: true }
@@ -100,6 +104,9 @@ hold([
     method: "prompts/get",
     part: "result",
     within: inMessages,
+    tolerant: {
+      "2024-11-05": { ...words("[audio, audio/wav]"), annotations: { ...annotations, lastModified } }
+    },
     revisions: {
       "2025-11-25": {
         type: "audio",
@@ -117,6 +124,9 @@ hold([
     method: "tools/call",
     part: "result",
     within: inContent,
+    tolerant: {
+      "2025-03-26": { ...words("a: file:///a"), annotations: { ...annotations, lastModified } }
+    },
     revisions: {
       "2025-11-25": {
         type: "resource_link",

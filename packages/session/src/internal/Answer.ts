@@ -9,7 +9,8 @@ export const fit = (
   method: string,
   revision: Revision.Revision,
   params: object,
-  value: unknown
+  value: unknown,
+  projection: Differences.Projection | undefined
 ): Exit.Exit<unknown> => {
   if (!isResult(value)) {
     return Exit.die(new Error(`the handler of ${method} answered with something that is no result`))
@@ -17,7 +18,7 @@ export const fit = (
   try {
     const problem = Rules.misfitOf(method, value) ?? Rules.problemOf(method, params, value)
     if (problem !== undefined) return Exit.die(new Error(`the result of ${method} does not fit: ${problem}`))
-    return Exit.succeed(Differences.project(method, "result", revision, value))
+    return Exit.succeed(Differences.project(method, "result", revision, value, projection))
   } catch (thrown) {
     return Exit.die(thrown)
   }

@@ -20,6 +20,7 @@ export interface Introduction {
   readonly info: Implementation.Implementation
   readonly instructions: string | undefined
   readonly capabilities: Capabilities.ServerCapabilities
+  readonly projection: Differences.Projection | undefined
 }
 
 export const make = (options: {
@@ -27,6 +28,7 @@ export const make = (options: {
   readonly info: Implementation.Implementation
   readonly instructions?: string
   readonly capabilities: Capabilities.ServerCapabilities
+  readonly projection?: Differences.Projection | undefined
 }): Introduction => {
   const revisions = options.revisions ?? Revision.supported
   return {
@@ -34,7 +36,8 @@ export const make = (options: {
     fallback: Revision.newest(revisions),
     info: options.info,
     instructions: options.instructions,
-    capabilities: options.capabilities
+    capabilities: options.capabilities,
+    projection: options.projection
   }
 }
 
@@ -52,16 +55,20 @@ export const notInBatch: JsonRpc.ErrorObject = Refusal.invalidRequest("initializ
 export const agreed = ({ fallback, revisions }: Introduction, offered: string): Revision.Revision =>
   revisions.find((revision) => revision === offered) ?? fallback
 
-/** What a client has said of itself, as far as its revision has words for it; the others were not declared, whatever stands there. */
-export const profile = (params: Initialize.InitializeParams, revision: Revision.Revision): Profile.ClientProfile => ({
+/** The client's profile. A capability without a meaning in its revision was not declared, even if the params have it. */
+export const profile = (
+  { projection }: Introduction,
+  params: Initialize.InitializeParams,
+  revision: Revision.Revision
+): Profile.ClientProfile => ({
   revision,
-  capabilities: Differences.project("initialize", "params", revision, params).capabilities,
+  capabilities: Differences.project("initialize", "params", revision, params, projection).capabilities,
   info: params.clientInfo
 })
 
 /** The answer to `initialize`, in the words of this revision. */
 export const answer = (
-  { capabilities, info, instructions }: Introduction,
+  { capabilities, info, instructions, projection }: Introduction,
   id: JsonRpc.Request["id"],
   revision: Revision.Revision
 ): JsonRpc.Response => {
@@ -71,5 +78,5 @@ export const answer = (
     serverInfo: info,
     ...(instructions === undefined ? undefined : { instructions })
   }
-  return JsonRpc.success(id, Differences.project("initialize", "result", revision, result))
+  return JsonRpc.success(id, Differences.project("initialize", "result", revision, result, projection))
 }

@@ -34,9 +34,14 @@ export const obstacle = (
 /** What is sent is what the params were when they were given. */
 export const copy = (params: object): JsonRpc.Params => ({ ...params })
 
-/** The params as this peer's revision has them. */
-export const fitting = (method: string, params: JsonRpc.Params, peer: Profile.Profile | undefined): JsonRpc.Params =>
-  peer === undefined ? params : Differences.project(method, "params", peer.revision, params)
+/** The params in the form of this peer's revision. */
+export const fitting = (
+  method: string,
+  params: JsonRpc.Params,
+  peer: Profile.Profile | undefined,
+  projection: Differences.Projection | undefined
+): JsonRpc.Params =>
+  peer === undefined ? params : Differences.project(method, "params", peer.revision, params, projection)
 
 const isEmpty = (params: JsonRpc.Params): boolean => {
   for (const _ in params) return false
@@ -60,15 +65,15 @@ export const params = (
   return Object.keys(given).length === 0 ? undefined : given
 }
 
-/** A notification as it goes out; or what stands against it, where this side has declared no more than that. */
+/** A notification as it goes out, or the reason why this side, with what it has declared, cannot send it. */
 export const notification = (
   row: Gate,
   given: object,
   peer: Profile.Profile | undefined,
-  declared: Declared
+  own: { readonly declared: Declared; readonly projection: Differences.Projection | undefined }
 ): Result.Result<JsonRpc.Notification, RequestErrorReason> => {
-  const blocked = obstacle(row, peer, () => declared)
-  return blocked === undefined
-    ? Result.succeed(JsonRpc.notification(row.name, params(fitting(row.name, copy(given), peer), undefined, undefined)))
-    : Result.fail(blocked)
+  const blocked = obstacle(row, peer, () => own.declared)
+  if (blocked !== undefined) return Result.fail(blocked)
+  const fit = fitting(row.name, copy(given), peer, own.projection)
+  return Result.succeed(JsonRpc.notification(row.name, params(fit, undefined, undefined)))
 }

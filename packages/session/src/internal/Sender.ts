@@ -1,5 +1,6 @@
 import {
   type CloseReason,
+  type Differences,
   type Handshake,
   JsonRpc,
   type Method,
@@ -52,6 +53,8 @@ export interface Parties {
   readonly peer: () => Profile.Profile | undefined
   /** What this side has declared. */
   readonly declared: Outgoing.Declared
+  /** The form of messages for peers of older revisions; `undefined` is the default of `Differences.project`. */
+  readonly projection: Differences.Projection | undefined
   /** What every request but `initialize` goes through. */
   readonly middleware: Middleware.Outbound<unknown> | undefined
   /** What looks at requests as the peer gets them, and at results as it gave them. */
@@ -110,7 +113,7 @@ export class Sender {
       const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
       const admission = this.#admit(sendNotification)
       if (typeof admission === "object") return fail(admission)
-      const notification = Outgoing.notification(row, params, this.#parties.peer(), this.#parties.declared)
+      const notification = Outgoing.notification(row, params, this.#parties.peer(), this.#parties)
       if (Result.isFailure(notification)) return fail(notification.failure)
       return this.#post(row.name, notification.success, via)
     })
@@ -150,7 +153,7 @@ export class Sender {
 
   /** The params as this peer's revision has them. */
   #fitting(method: string, params: JsonRpc.Params): JsonRpc.Params {
-    return Outgoing.fitting(method, params, this.#parties.peer())
+    return Outgoing.fitting(method, params, this.#parties.peer(), this.#parties.projection)
   }
 
   /** What stands against asking this of this peer; first what stands against this very question, which says most. */

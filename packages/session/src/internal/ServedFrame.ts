@@ -329,7 +329,8 @@ export class ServedFrame {
 
   #notify(row: Outgoing.Gate, params: object): Effect.Effect<void, RequestError.RequestError> {
     return Effect.suspend(() => {
-      const message = Outgoing.notification(row, params, this.#profile, this.#server.introduction.capabilities)
+      const { capabilities, projection } = this.#server.introduction
+      const message = Outgoing.notification(row, params, this.#profile, { declared: capabilities, projection })
       return Result.isFailure(message)
         ? Effect.fail(RequestError.make(row.name, message.failure))
         : this.#say(message.success)

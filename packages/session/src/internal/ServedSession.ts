@@ -116,7 +116,7 @@ export const prepare = (handlers: Handlers.Handlers<"client", unknown>, options:
     dispatch: Dispatch.make(
       "client",
       capabilities.logging === undefined ? handlers : LogLevel.settable(handlers, { remembers }),
-      { middleware: options.middleware?.inbound, extensions: options.extensions }
+      { middleware: options.middleware?.inbound, extensions: options.extensions, projection: options.projection }
     ),
     // A machine that begins in one of its states never leaves them.
     transition: trust<Core.Side<State>["transition"]>(machineOf(options).transition)
@@ -184,6 +184,10 @@ export class ServedSession implements Reader.Parts<Profile.ClientProfile, unknow
     return this.#server.introduction.capabilities
   }
 
+  get projection(): Sender.Parties["projection"] {
+    return this.#server.options.projection
+  }
+
   get middleware(): Sender.Parties["middleware"] {
     return this.#server.options.middleware?.outbound
   }
@@ -229,7 +233,7 @@ export class ServedSession implements Reader.Parts<Profile.ClientProfile, unknow
       return this.#refuse(request, error, origin)
     }
     const revision = sessionless?.revision ?? Introduction.agreed(introduction, params.success.protocolVersion)
-    const client = Introduction.profile(params.success, revision)
+    const client = Introduction.profile(introduction, params.success, revision)
     const outcome = this.core.happen({ _tag: "ReceiveInitialize", profile: client })
     if (outcome._tag !== "Moved" || outcome.does !== "Answer") {
       return this.#refuse(request, Refusal.invalidRequest("The session is initialized already"), origin)
