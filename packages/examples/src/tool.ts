@@ -3,6 +3,7 @@
  * see and the check of what they send are both derived from it.
  */
 import * as Content from "@effect-mcp/protocol/Content"
+import * as Excerpt from "@effect-mcp/protocol/Excerpt"
 import type * as Implementation from "@effect-mcp/protocol/Implementation"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -109,7 +110,7 @@ export const make = <Input, R = never>(name: string, options: Options<Input, R>)
 /** What a server does with these tools. All of them fit on one page. */
 export const handlers = <R>(tools: ReadonlyArray<Tool<R>>): Handlers.Handlers<"client", R> => {
   const byName = new Map(tools.map((tool) => [tool.definition.name, tool]))
-  const unknown = (name: string) => McpError.invalidParams(`Unknown tool: ${name}`)
+  const unknown = (name: string) => McpError.invalidParams(`Unknown tool: ${Excerpt.of(name)}`)
   return {
     "tools/list": ({ cursor }) =>
       cursor === undefined

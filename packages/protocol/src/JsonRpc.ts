@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import { trust } from "./internal/trust.ts"
-import { isRequestId, type RequestId } from "./RequestId.ts"
+import { isRequestId, isTooLong, maximumBytes, type RequestId } from "./RequestId.ts"
 
 /**
  * The parameters of a request or notification as they stand on the wire: always by name.
@@ -113,6 +113,11 @@ export interface Malformed {
   readonly id: RequestId | undefined
   readonly answerable: boolean
   readonly problem: string
+  /**
+   * The message is a request or a notification, but for an id or a progress token of more than 4,096 bytes. Both sides answer it, and
+   * without an id: an id that long is never sent back.
+   */
+  readonly tooLong?: true
 }
 
 /**
@@ -133,13 +138,32 @@ const malformed = (id: RequestId | undefined, answerable: boolean, problem: stri
   malformed: { id, answerable, problem }
 })
 
+/** A request or a notification whose id or token the receiver would have to keep and send back, however long it is. */
+const tooLong = (name: string): Classified => ({
+  _tag: "Malformed",
+  malformed: {
+    id: undefined,
+    answerable: true,
+    problem: `${name} is longer than ${maximumBytes} bytes`,
+    tooLong: true
+  }
+})
+
 /** The four members that decide what a frame is, before anything is known of their types. */
 interface Envelope {
   readonly jsonrpc?: unknown
   readonly id?: unknown
   readonly method?: unknown
+  readonly params?: NamingParams | null
   readonly result?: unknown
   readonly error?: { readonly code?: unknown; readonly message?: unknown } | null
+}
+
+/** The params that name a request, before anything is known of their types. */
+interface NamingParams {
+  readonly requestId?: unknown
+  readonly progressToken?: unknown
+  readonly _meta?: { readonly progressToken?: unknown } | null
 }
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null
@@ -174,12 +198,23 @@ export const classify = (frame: unknown): Classified => {
   if (carriesResult || carriesError || !("method" in frame)) {
     return classifyResponse(frame, envelope, id, carriesResult, carriesError)
   }
+  if (isTooLong(id)) return tooLong("the id")
   if (typeof envelope.method !== "string") return malformed(id, true, "a method is a string")
   if (envelope.jsonrpc !== "2.0") return malformed(id, true, "jsonrpc must be \"2.0\"")
-  if (!("id" in frame)) return { _tag: "Notification", message: trust<Notification>(frame) }
-  return id === undefined
-    ? malformed(undefined, true, "an id is a string or a whole number")
+  if (!("id" in frame)) {
+    return overlongIn(envelope.method, envelope.params) ?? { _tag: "Notification", message: trust<Notification>(frame) }
+  }
+  if (id === undefined) return malformed(undefined, true, "an id is a string or a whole number")
+  return isTooLong(envelope.params?._meta?.progressToken)
+    ? tooLong("the progress token")
     : { _tag: "Request", message: trust<Request>(frame) }
+}
+
+/** The rejection of a notification that names a request by too long an id or token. */
+const overlongIn = (method: string, params: Envelope["params"]): Classified | undefined => {
+  if (method === "notifications/cancelled" && isTooLong(params?.requestId)) return tooLong("the id")
+  if (method === "notifications/progress" && isTooLong(params?.progressToken)) return tooLong("the progress token")
+  return undefined
 }
 
 const classifyResponse = (

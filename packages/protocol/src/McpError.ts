@@ -5,6 +5,7 @@
  */
 import * as Schema from "effect/Schema"
 import * as ErrorCode from "./ErrorCode.ts"
+import * as Excerpt from "./Excerpt.ts"
 
 /**
  * The error object of a JSON-RPC error response as a typed failure: a whole-number code, a message for people, and
@@ -68,7 +69,7 @@ const make = (code: number) => (message: string, data?: unknown): McpError => re
 export const invalidRequest: (message: string, data?: unknown) => McpError = make(ErrorCode.InvalidRequest)
 
 /**
- * −32601: the method is not served here.
+ * −32601: the method is not served here. The message has 128 characters of its name at most.
  *
  * @example
  * ```ts
@@ -81,7 +82,7 @@ export const invalidRequest: (message: string, data?: unknown) => McpError = mak
  * @since 0.1.0
  */
 export const methodNotFound = (method: string): McpError =>
-  make(ErrorCode.MethodNotFound)(`Method not found: ${method}`)
+  make(ErrorCode.MethodNotFound)(`Method not found: ${Excerpt.of(method)}`)
 
 /**
  * −32602: the params do not fit; say in the message which and why.

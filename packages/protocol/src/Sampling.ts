@@ -6,6 +6,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { AudioContent, ContentBlock, ImageContent, TextContent } from "./Content.ts"
+import * as Excerpt from "./Excerpt.ts"
 import { Meta, RequestMeta } from "./Meta.ts"
 import { TaskMetadata } from "./Task.ts"
 import { Tool } from "./Tool.ts"
@@ -296,9 +297,11 @@ export const checkToolUse = (messages: ReadonlyArray<SamplingMessage>): Result.R
       if (open.size === 0) return Result.fail(`${at} answers tool uses, but the message before it has none`)
     }
     const answered = new Set(results.map((result) => result.toolUseId))
-    for (const id of open) if (!answered.has(id)) return Result.fail(`${at} does not answer the tool use "${id}"`)
+    for (const id of open) {
+      if (!answered.has(id)) return Result.fail(`${at} does not answer the tool use "${Excerpt.of(id)}"`)
+    }
     for (const id of answered) {
-      if (!open.has(id)) return Result.fail(`${at} answers "${id}", which is no tool use before it`)
+      if (!open.has(id)) return Result.fail(`${at} answers "${Excerpt.of(id)}", which is no tool use before it`)
     }
     open = new Set(pieces.filter(isToolUse).map((use) => use.id))
   }

@@ -39,6 +39,11 @@ const assertVerdict = (frame: unknown, verdict: Verdict): void =>
 
 const error = { code: -32601, message: "Method not found" }
 
+const longest = "i".repeat(RequestId.maximumBytes)
+const long = `${longest}i`
+const tokened = (_meta: unknown) => ({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "x", _meta } })
+const named = (name: string, params: unknown) => ({ jsonrpc: "2.0", method: `notifications/${name}`, params })
+
 const examples: ReadonlyArray<readonly [name: string, frame: unknown, verdict: Verdict]> = [
   ["[MSG-03] a request with a number for an id", { jsonrpc: "2.0", id: 1, method: "ping" }, "Request"],
   ["[MSG-03] a request whose id is zero", { jsonrpc: "2.0", id: 0, method: "initialize", params: {} }, "Request"],
@@ -67,6 +72,17 @@ const examples: ReadonlyArray<readonly [name: string, frame: unknown, verdict: V
   ["[MSG-03] a request whose id is an object", { jsonrpc: "2.0", id: {}, method: "ping" }, { answer: "no id" }],
   ["[MSG-03] a request whose id is an array", { jsonrpc: "2.0", id: [1], method: "ping" }, { answer: "no id" }],
   ["[MSG-03] a request whose id is too large", { jsonrpc: "2.0", id: 2 ** 53, method: "ping" }, { answer: "no id" }],
+  ["a request whose id is too long", { jsonrpc: "2.0", id: long, method: "ping" }, { answer: "no id" }],
+  ["an id too long beside a wrong method", { jsonrpc: "2.0", id: long, method: 1 }, { answer: "no id" }],
+  ["an id too long of another JSON-RPC", { jsonrpc: "1.0", id: long, method: "ping" }, { answer: "no id" }],
+  ["[MSG-03] a request whose id is as long as may be", { jsonrpc: "2.0", id: longest, method: "ping" }, "Request"],
+  ["a progress token that is too long", tokened({ progressToken: long }), { answer: "no id" }],
+  ["[PRG-01] a progress token that is as long as may be", tokened({ progressToken: longest }), "Request"],
+  ["[MSG-01] metadata that is no object", tokened(null), "Request"],
+  ["a cancellation under too long an id", named("cancelled", { requestId: long }), { answer: "no id" }],
+  ["progress under too long a token", named("progress", { progressToken: long }), { answer: "no id" }],
+  ["[MSG-01] a cancellation whose params are null", named("cancelled", null), "Notification"],
+  ["[MSG-07] a response under an id that no request of ours has", { jsonrpc: "2.0", id: long, result: {} }, "Response"],
   // The example of the JSON-RPC specification itself for an invalid request.
   ["[MSG-01] a method that is no string", { jsonrpc: "2.0", id: 1, method: 1, params: "bar" }, { answer: 1 }],
   ["[MSG-01] a method that is null", { jsonrpc: "2.0", method: null }, { answer: "no id" }],

@@ -48,6 +48,33 @@ it.prop(
   { arbitrary: { runs: 500 } }
 )
 
+it.each([
+  ["a", 4096],
+  ["é", 2048],
+  ["中", 1365],
+  ["😀", 1024],
+  // Half of a pair goes out as a replacement character.
+  ["\uD800", 1365]
+])("%j is too long once it comes to more than 4,096 bytes", (character, most) => {
+  assert.isFalse(RequestId.isTooLong(character.repeat(most)))
+  assert.isTrue(RequestId.isTooLong(character.repeat(most + 1)))
+})
+
+it("no number is too long", () => assert.isFalse(RequestId.isTooLong(Number.MAX_SAFE_INTEGER)))
+
+it.prop(
+  "an id is too long if its bytes of UTF-8 are more than 4,096",
+  [
+    Schema.Array(Schema.String).check(Schema.isMinLength(1)),
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5000 }))
+  ],
+  ([parts, length]) => {
+    const id = parts.join("-").repeat(length).slice(0, length)
+    assert.strictEqual(RequestId.isTooLong(id), Buffer.byteLength(id) > RequestId.maximumBytes)
+  },
+  { arbitrary: { runs: 300 } }
+)
+
 it("[MSG-03] law 3: the ids 1 and \"1\" are two keys of the map that matches responses", () => {
   const pending = HashMap.make([1, "number"], ["1", "string"])
   assert.strictEqual(HashMap.size(pending), 2)

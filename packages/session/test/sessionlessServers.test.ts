@@ -95,6 +95,23 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
       )
     }))
 
+  it.effect("law 5: rejects ids and tokens of more than 4,096 bytes with -32600 and no id", () =>
+    Effect.gen(function*() {
+      const long = "i".repeat(4097)
+      const { say } = yield* serving({ x: Effect.succeed(text("x")) }, batched)
+      const frames = [
+        JsonRpc.request(long, "ping", undefined),
+        call(1, "x", { _meta: { progressToken: long } }),
+        JsonRpc.notification("notifications/cancelled", { requestId: long }),
+        [JsonRpc.request(long, "ping", undefined)]
+      ]
+      for (const frame of frames) {
+        const [reply, ...others] = yield* say(frame)
+        assert.isDefined(reply)
+        assert.deepStrictEqual([codeOf(reply), "id" in reply && reply.id, others], [-32600, null, []])
+      }
+    }))
+
   it.effect("[MSG-12] has nothing to do with responses, cancellations and progress", () =>
     Effect.gen(function*() {
       const { events, say } = yield* serving()

@@ -1,8 +1,10 @@
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
+import type { RawPeer } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as RawServer from "./support/RawServer.ts"
 import {
+  codeOf,
   initialized,
   introduce,
   names,
@@ -12,6 +14,21 @@ import {
   withRawClient,
   withRawServer
 } from "./support/sessions.ts"
+
+/** The responses that have come. */
+const responses = (raw: RawPeer.RawPeer) =>
+  Effect.map(raw.pending, (messages) => messages.flatMap((message) => "method" in message ? [] : [message]))
+
+const long = "i".repeat(4097)
+
+/** Messages that name requests by more than 4,096 bytes. */
+const overlong = [
+  JsonRpc.request(long, "ping", undefined),
+  JsonRpc.request(long, "unknown", undefined),
+  JsonRpc.request("x", "tools/call", { name: "x", _meta: { progressToken: "é".repeat(2049) } }),
+  JsonRpc.notification("notifications/cancelled", { requestId: long }),
+  JsonRpc.notification("notifications/progress", { progressToken: long, progress: 1 })
+]
 
 describe("a server that is sent what it cannot read", () => {
   for (const revision of Revision.supported) {
@@ -44,6 +61,55 @@ describe("a server that is sent what it cannot read", () => {
         )
       }))
   }
+
+  for (const revision of ["2025-03-26", "2025-11-25"] as const) {
+    it.effect(`law 5: an id or a token of more than 4,096 bytes is rejected with -32600 and no id (${revision})`, () =>
+      Effect.gen(function*() {
+        const { link, raw, record } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
+        yield* introduce(raw, revision)
+        for (const frame of overlong) link.deliver(frame)
+        if (revision === "2025-03-26") link.deliver([JsonRpc.request(1, "ping", undefined), ...overlong.slice(0, 1)])
+        const replies = yield* responses(raw)
+        const unread = replies.filter(({ id }) => id !== 1)
+        assert.deepStrictEqual(
+          unread.map((reply) => [codeOf(reply), reply.id]),
+          Array.from(
+            { length: revision === "2025-03-26" ? overlong.length + 1 : overlong.length },
+            () => [-32600, revision === "2025-11-25" ? undefined : null]
+          )
+        )
+        assert.isBelow(JSON.stringify(replies).length, 2000)
+        assert.strictEqual(record.of("Malformed").length, unread.length)
+        yield* raw.send(JsonRpc.request("i".repeat(4096), "ping", undefined))
+        assert.strictEqual((yield* raw.response).id, "i".repeat(4096))
+      }))
+  }
+
+  it.effect("an error has no more than an excerpt of what the client sent", () =>
+    Effect.gen(function*() {
+      const { link, raw, session } = yield* withRawClient({ handlers: tools({}) })
+      const long = "x".repeat(1_000_000)
+      yield* settled
+      link.deliver(JsonRpc.request(1, "initialize", { protocolVersion: { [long]: 1 }, capabilities: {} }))
+      const refused = yield* responses(raw)
+      yield* introduce(raw)
+      link.deliver(JsonRpc.request(2, long, undefined))
+      link.deliver(JsonRpc.request(3, "tools/call", { name: [long] }))
+      link.deliver(JsonRpc.request(4, "tools/call", { name: "x", arguments: long }))
+      link.deliver(JsonRpc.request(5, "ping", { _meta: { progressToken: [long] } }))
+      link.deliver(JsonRpc.request(6, "tools/call", { name: "x", _meta: { [long]: 1, progressToken: { [long]: 1 } } }))
+      const errors = [...refused, ...(yield* responses(raw))].filter(JsonRpc.isFailure)
+      assert.deepStrictEqual(errors.map(({ error, id }) => [id, error.code]), [
+        [1, -32602],
+        [2, -32601],
+        [3, -32602],
+        [4, -32602],
+        [5, -32602],
+        [6, -32602]
+      ])
+      for (const { error } of errors) assert.isAtMost(error.message.length, 600, error.message)
+      assert.strictEqual((yield* session.state)._tag, "Operating")
+    }))
 
   it.effect("[MSG-12] law 7: between two good frames, a bad one costs only itself", () =>
     Effect.gen(function*() {
@@ -78,5 +144,17 @@ describe("a client that is sent what it cannot read", () => {
       yield* settled
       assert.deepStrictEqual(names(raw.received.slice(said)), [9])
       yield* session.ping()
+    }))
+
+  it.effect("law 5: a client rejects an id or a token of more than 4,096 bytes, too", () =>
+    Effect.gen(function*() {
+      const { link, raw, record } = yield* withRawServer()
+      const said = raw.received.length
+      for (const frame of overlong) link.deliver(frame)
+      yield* settled
+      const replies = raw.received.slice(said)
+      assert.deepStrictEqual(replies.map(codeOf), overlong.map(() => -32600))
+      assert.isTrue(replies.every((reply) => !("id" in reply)))
+      assert.strictEqual(record.of("Malformed").length, overlong.length)
     }))
 })

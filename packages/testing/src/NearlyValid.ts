@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import { Differences, JsonRpc, Method, Methods, Revision } from "@effect-mcp/protocol"
+import { Differences, JsonRpc, Method, Methods, RequestId, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import { asOf, canonical, type Part, schemaOf } from "./internal/canonical.ts"
 import { at, choose, oneOf, place } from "./internal/choose.ts"
@@ -94,6 +94,8 @@ const ofWrongId: ReadonlyArray<Spoil> = [
   malformed("RuleBroken", ["id"], -(2 ** 53))
 ]
 
+const ofLongId = malformed("RuleBroken", ["id"], "i".repeat(RequestId.maximumBytes + 1))
+
 const ofNullId = malformed("MemberNull", ["id"], null)
 
 const ofWrongMethod: ReadonlyArray<Spoil> = [
@@ -152,6 +154,7 @@ const spoilsOfMethod = (
   [
     ...ofWrongVersion,
     ofNullId,
+    ofLongId,
     ...ofWrongId,
     ...ofWrongMethod,
     ...withAnswer,

@@ -6,6 +6,7 @@ import * as net from "node:net"
 import { until } from "./fixtures/process.ts"
 import { type Answer, ask, connect, initialize, listen } from "./support/client.ts"
 import { serve, text, tools } from "./support/server.ts"
+import { serveSessionless } from "./support/sessionlessServer.ts"
 
 const ping = (id: string | number = 1) => ({ jsonrpc: "2.0", id, method: "ping" })
 
@@ -199,6 +200,39 @@ describe.concurrent("statuses of Streamable HTTP", () => {
         assert.strictEqual(answer.messages[0]?.error?.code, ErrorCode.InvalidRequest)
       }
       assert.strictEqual((yield* client.ping()).status, 200)
+    }))
+
+  it.live("law 5: an id or a token of more than 4,096 bytes gets 400 and an error without an id", () =>
+    Effect.gen(function*() {
+      const long = "i".repeat(4097)
+      const bodies = [
+        ping(long),
+        { ...ping(), params: { _meta: { progressToken: long } } },
+        { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: long } }
+      ]
+      const server = yield* serve(handlers)
+      const client = yield* connect(server)
+      const sessionless = yield* serveSessionless(handlers)
+      for (const body of bodies) {
+        for (const answer of [yield* client.ask({ body }), yield* ask(sessionless, { body })]) {
+          refused(answer, 400)
+          assert.strictEqual(answer.messages[0]?.error?.code, ErrorCode.InvalidRequest)
+        }
+      }
+      refused(yield* ask(server, { body: { ...ping(long), method: "initialize" } }), 400)
+    }))
+
+  it.live("an error has no more than an excerpt of a header's value", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(handlers)
+      const long = "x".repeat(4000)
+      for (const name of ["mcp-protocol-version", "origin", "host"]) {
+        const answer = yield* ask(server, { body: initialize("2025-11-25"), headers: { [name]: long } })
+        assert.include([400, 403], answer.status)
+        const message = answer.messages[0]?.error?.message
+        assert.include(message, "x".repeat(100))
+        assert.isAtMost(message?.length ?? Number.NaN, 300)
+      }
     }))
 
   it.live("a body that is too large gets 413, whether it says so or not, and its connection does not hang", () =>

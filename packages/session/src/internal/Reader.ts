@@ -85,7 +85,9 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
 
   #malformed(found: JsonRpc.Malformed, origin: Origin | undefined): void {
     this.#core.emit({ _tag: "Malformed", problem: found.problem })
-    const answer = found.answerable && (this.#core.role === "server" || found.id !== undefined)
+    // A line that a child prints by mistake may be JSON. A client answers only what was certainly meant for it.
+    const answer = found.answerable &&
+      (this.#core.role === "server" || found.id !== undefined || found.tooLong === true)
     if (!answer) return this.#core.replies.settle(origin)
     this.#complain(() => Refusal.malformed(found.problem), found.id, origin)
   }

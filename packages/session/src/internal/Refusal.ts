@@ -3,7 +3,7 @@
  * `Error` with a stack costs as much as serving a request.
  */
 
-import { ErrorCode, JsonRpc, Revision } from "@effect-mcp/protocol"
+import { ErrorCode, Excerpt, JsonRpc, Revision } from "@effect-mcp/protocol"
 
 const refusal = (code: number) => (message: string): JsonRpc.ErrorObject => ({ code, message })
 
@@ -19,7 +19,7 @@ export const unreadable: (message: string) => JsonRpc.ErrorObject = refusal(Erro
 /** The method is not served. */
 export const methodNotFound = (method: string): JsonRpc.ErrorObject => ({
   code: ErrorCode.MethodNotFound,
-  message: `Method not found: ${method}`
+  message: `Method not found: ${Excerpt.of(method)}`
 })
 
 /** There is no room for another request. */

@@ -31,7 +31,10 @@ interface Owed {
   readonly complaints: number
 }
 
-/** A client is silent about what names no request: it may be a stray line of a child process. */
+/**
+ * A client is silent about what names no request: it may be a stray line of a child process. One under too long a name is certainly no
+ * such line.
+ */
 const owedFor = (frame: unknown, by: Method.Role, revision: Revision.Revision, inBatch = false): Owed => {
   if (frame === unreadable) return { requests: [], complaints: by === "server" ? 1 : 0 }
   const classified = JsonRpc.classify(frame)
@@ -41,13 +44,10 @@ const owedFor = (frame: unknown, by: Method.Role, revision: Revision.Revision, i
     case "Notification":
     case "Response":
       return { requests: [], complaints: 0 }
-    case "Malformed":
-      return {
-        requests: [],
-        complaints: classified.malformed.answerable && (by === "server" || classified.malformed.id !== undefined)
-          ? 1
-          : 0
-      }
+    case "Malformed": {
+      const { answerable, id, tooLong = false } = classified.malformed
+      return { requests: [], complaints: answerable && (by === "server" || id !== undefined || tooLong) ? 1 : 0 }
+    }
     case "Batch":
       return inBatch || !Revision.envelopes[revision].batches
         ? { requests: [], complaints: by === "server" ? 1 : 0 }

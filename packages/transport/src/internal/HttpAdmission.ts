@@ -1,4 +1,4 @@
-import { ErrorCode, Revision } from "@effect-mcp/protocol"
+import { ErrorCode, Excerpt, Revision } from "@effect-mcp/protocol"
 import type { Principal } from "@effect-mcp/session/Principal"
 import * as ByteSize from "effect/ByteSize"
 import * as Clock from "effect/Clock"
@@ -96,7 +96,9 @@ const revision: Admission["revision"] = ({ headers }) => {
   if (said === undefined || Revision.isRevision(said)) return Effect.succeed(said)
   return Effect.fail(HttpAnswer.refusal(
     400,
-    `The protocol version ${JSON.stringify(said)} is not supported; supported: ${Revision.supported.join(", ")}`
+    `The protocol version ${JSON.stringify(Excerpt.of(said))} is not supported; supported: ${
+      Revision.supported.join(", ")
+    }`
   ))
 }
 
@@ -166,7 +168,7 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
     if (problem !== undefined) return Effect.succeed(HttpAnswer.refusal(403, problem))
     const allowed = () => Array.from(methods.keys()).join(", ")
     const serve: Serve = methods.get(method) ??
-      (() => Effect.fail(unserved(`${method} is not served here`, { allow: allowed() })))
+      (() => Effect.fail(unserved(`${Excerpt.of(method)} is not served here`, { allow: allowed() })))
     const served = () =>
       Effect.catch(
         Effect.flatMapEager(identified(request), (principal) => serve(request, principal)),

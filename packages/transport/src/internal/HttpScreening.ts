@@ -3,6 +3,7 @@
  * another origin nor by a name that was made to point here (HTTP-11, HTTP-12).
  */
 
+import { Excerpt } from "@effect-mcp/protocol"
 import * as NetAddress from "effect/net/NetAddress"
 
 /** What may come. */
@@ -57,14 +58,16 @@ export const make = ({ allowedHosts, allowedOrigins, loopback }: Options) => {
      */
     problem: (host: string = "", origin: string | undefined, site: string | undefined): string | undefined => {
       if (!isHost(host)) {
-        return host === "" ? "The header Host is missing" : `The host ${JSON.stringify(host)} is not served here`
+        return host === ""
+          ? "The header Host is missing"
+          : `The host ${JSON.stringify(Excerpt.of(host))} is not served here`
       }
       if (origin === undefined && site !== undefined && foreignSites.has(site) && !origins.has("*")) {
         return "A page of another origin is not allowed"
       }
       return origin === undefined || isOrigin(origin, host)
         ? undefined
-        : `The origin ${JSON.stringify(origin)} is not allowed`
+        : `The origin ${JSON.stringify(Excerpt.of(origin))} is not allowed`
     }
   }
 }

@@ -1,0 +1,17 @@
+import { Excerpt } from "@effect-mcp/protocol"
+import { assert, it } from "@effect/vitest"
+
+it("a text within the limit is its own excerpt", () => {
+  for (const text of ["", "tools/call", "x".repeat(Excerpt.defaultLength)]) assert.strictEqual(Excerpt.of(text), text)
+})
+
+it("a longer text is cut to the limit, and ends with an ellipsis", () => {
+  const excerpt = Excerpt.of("x".repeat(1_000_000))
+  assert.strictEqual(excerpt, `${"x".repeat(Excerpt.defaultLength - 1)}…`)
+  assert.strictEqual(excerpt.length, Excerpt.defaultLength)
+})
+
+it("no pair of surrogates is cut in two", () => {
+  assert.strictEqual(Excerpt.of("a😀b😀", 4), "a😀…")
+  assert.strictEqual(Excerpt.of("ab😀😀", 4), "ab…")
+})
