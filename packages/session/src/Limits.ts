@@ -32,8 +32,9 @@ export interface Options {
   /** How many requests of the peer are served at the same time; one more is answered `Overloaded`. Default 256. */
   readonly incoming?: number
   /**
-   * How many bytes the requests of the peer that are served at the same time may have come in; one more is answered
-   * `Overloaded`. Only a transport that carries bytes counts them. Default 32 MiB.
+   * How many bytes of memory the requests of the peer that are served at the same time may take; one more is answered
+   * `Overloaded`. Parsed JSON takes more than its text: each array, object and member is counted. Messages of a transport that carries
+   * no bytes are not counted. Default 32 MiB. All sessions of a process share a `MemoryBudget` besides.
    */
   readonly incomingBytes?: number
   /** How many replies, refusals included, may wait for a peer that goes on asking; then the session closes. Default 16,384. */
@@ -50,8 +51,8 @@ export interface Options {
    */
   readonly notifications?: number
   /**
-   * How many bytes the notifications or steps of progress that are kept for a slow consumer may have come in; the oldest makes
-   * room. Only a transport that carries bytes counts them. Default 32 MiB.
+   * How many bytes of memory the notifications or steps of progress that are kept for a slow consumer may take, counted as those of
+   * requests are; the oldest makes room. Default 32 MiB.
    */
   readonly notificationBytes?: number
   /** How many tools' output schemas a client with a validator remembers; the one not used for longest makes room. Default 1,024. */

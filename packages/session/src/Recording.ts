@@ -12,6 +12,7 @@ import * as Result from "effect/Result"
 import type * as Stream from "effect/Stream"
 import * as Subscriptions from "./internal/Subscriptions.ts"
 import * as Limits from "./Limits.ts"
+import { MemoryBudget } from "./MemoryBudget.ts"
 import { type Connection, type FrameError, type Inbound, Transport } from "./Transport.ts"
 
 /**
@@ -45,11 +46,11 @@ const { notificationBytes: bytes, notifications: capacity } = Limits.make()
 const recorded = (
   transport: Transport["Service"],
   clock: Clock.Clock,
-  record: (entry: Entry, bytes: number) => void
+  record: (entry: Entry, bytes: number | undefined) => void
 ): Transport["Service"] => {
   const sent = (frame: JsonRpc.Frame) =>
-    Effect.sync(() => record({ _tag: "Sent", at: clock.currentTimeMillisUnsafe(), frame }, 0))
-  const received = ({ bytes = 0, frame }: Inbound) => {
+    Effect.sync(() => record({ _tag: "Sent", at: clock.currentTimeMillisUnsafe(), frame }, undefined))
+  const received = ({ bytes, frame }: Inbound) => {
     const at = clock.currentTimeMillisUnsafe()
     record(
       Result.isSuccess(frame)
@@ -99,8 +100,9 @@ const recorded = (
  * @since 0.1.0
  */
 export const make = (transport: Transport["Service"]): Effect.Effect<Recording> =>
-  Effect.map(Clock.Clock, (clock) => {
-    const subscriptions = new Subscriptions.Subscriptions({ capacity, bytes })
+  Effect.gen(function*() {
+    const clock = yield* Clock.Clock
+    const subscriptions = new Subscriptions.Subscriptions({ capacity, bytes, budget: yield* MemoryBudget })
     return {
       transport: recorded(transport, clock, (entry, bytes) => subscriptions.publish("entries", entry, bytes)),
       entries: subscriptions.follow<Entry>("entries")

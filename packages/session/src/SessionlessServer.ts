@@ -22,6 +22,7 @@ import { RateLimit } from "./internal/RateLimit.ts"
 import * as Replies from "./internal/Replies.ts"
 import { ServedFrame } from "./internal/ServedFrame.ts"
 import * as Limits from "./Limits.ts"
+import { MemoryBudget } from "./MemoryBudget.ts"
 import type { Principal } from "./Principal.ts"
 import type * as ServerSession from "./ServerSession.ts"
 import type { SessionEvent } from "./SessionEvent.ts"
@@ -48,7 +49,7 @@ export interface Asked {
   readonly revision: Revision.Revision
   /** Who sends it, where somebody has found out. */
   readonly principal?: Principal | undefined
-  /** How many bytes it came in, where it came in bytes. */
+  /** How many bytes it came in, where it came in bytes: then the memory that it takes is counted. */
   readonly bytes?: number | undefined
   /**
    * Tells the client something that belongs to the frame while it is served, before its reply. It is called for one message at a time;
@@ -114,10 +115,11 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   const introduction = Introduction.make({ ...options, capabilities })
   const context = yield* Effect.context<never>()
   const clock = yield* Clock.Clock
+  const budget = yield* MemoryBudget
   const fork = Effect.runForkWith(context)
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
   const observers = new Observers({
-    bounds: { capacity: limits.notifications, bytes: limits.notificationBytes },
+    bounds: { capacity: limits.notifications, bytes: limits.notificationBytes, budget },
     observe: options.observe,
     observerThrew: (thrown) => {
       fork(Effect.logError("a server's observer threw", thrown))
@@ -135,7 +137,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     fork,
     emit: (event: SessionEvent) => observers.emit(event),
     timer: { now },
-    capacity: new Capacity(limits),
+    capacity: new Capacity(limits, budget),
     warnings: new RateLimit(limits.malformedReplies)
   }
   return {

@@ -45,7 +45,7 @@ export interface Inbound {
   readonly frame: Result.Result<unknown, FrameError>
   /** Absent where the transport has one stream for everything. */
   readonly origin?: Origin
-  /** How many bytes it came in, where it came in bytes; what is served at one time is bounded by their sum. */
+  /** How many bytes it came in, where it came in bytes. The memory that is held of such a frame is counted, and bounded. */
   readonly bytes?: number
   /** Who sent it, where somebody has found out. */
   readonly principal?: Principal | undefined

@@ -291,16 +291,17 @@ describe("a batch that a server receives", () => {
       assert.deepStrictEqual([codes.length, codes.filter((code) => code === -32010).length], [10_000, 5000 - 256])
     }))
 
-  it.effect("law 12: its bytes are those of its messages, each its share", () =>
+  it.effect("law 12: each of its messages is charged the memory that it takes itself", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
         handlers: tools({ never: Effect.never }),
-        server: { limits: { incomingBytes: 1000 }, sessionless: { revision: batched } }
+        server: { limits: { incomingBytes: 5000 }, sessionless: { revision: batched } }
       })
       yield* settled
-      link.deliver([call(1, "never"), call(2, "never"), initialized, initialized], 1600)
+      const heavy = (id: number) => call(id, "never", { arguments: { x: "x".repeat(1000) } })
+      link.deliver([heavy(1), call(2, "never"), initialized, initialized], 1600)
       assert.strictEqual((yield* session.inFlight).served, 2)
-      link.deliver([call(3, "never"), call(4, "never")], 400)
+      link.deliver([call(3, "never"), heavy(4)], 1600)
       assert.strictEqual((yield* session.inFlight).served, 3)
       yield* settled
       assert.deepStrictEqual(link.handed, [])

@@ -7,6 +7,7 @@ import * as Logger from "effect/Logger"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import * as Weight from "../src/internal/Weight.ts"
 import {
   call,
   codeOf,
@@ -57,28 +58,35 @@ describe("too many requests", () => {
       }))
   }
 
-  it.effect("law 12: so is one whose bytes are too many with those in flight, where bytes are counted", () =>
+  it.effect("law 12: so is one that takes too much memory with those in flight, where bytes are carried", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({ wait: Effect.never, x: Effect.succeed(text("x")) }),
-        server: { limits: { incomingBytes: 100 } }
+        server: { limits: { incomingBytes: 3 * Weight.of(call(1, "wait")) - 1 } }
       })
       yield* introduce(raw)
-      link.deliver(call(1, "wait"), 60)
-      link.deliver(call(2, "wait"), 40)
-      link.deliver(call(3, "x"), 1)
+      link.deliver(call(1, "wait"), 1)
+      link.deliver(call(2, "wait"), 1)
+      link.deliver(call(3, "wait"), 1)
       assert.deepStrictEqual<unknown>(yield* raw.response, {
         jsonrpc: "2.0",
         id: 3,
-        error: { code: -32010, message: "Overloaded: the requests in flight may have 100 bytes" }
+        error: {
+          code: -32010,
+          message: `Overloaded: the requests in flight may take ${3 * Weight.of(call(1, "wait")) - 1} bytes of memory`
+        }
       })
       link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 2 }), 1_000)
-      link.deliver(call(4, "x"), 40)
+      link.deliver(call(4, "x"), 1)
       assert.deepStrictEqual(yield* raw.response, JsonRpc.success(4, text("x")))
-      link.deliver(call(5, "x"), 40)
+      link.deliver(call(5, "x"), 1)
       assert.deepStrictEqual(yield* raw.response, JsonRpc.success(5, text("x")))
-      link.deliver(call(6, "x"), 41)
+      // Fifteen hundred bytes of text, of which each array takes as much memory as a line of it.
+      link.deliver(call(6, "x", { arguments: { x: Array.from({ length: 500 }, () => []) } }), 1)
       assert.strictEqual(codeOf(yield* raw.response), ErrorCode.Overloaded)
+      // What did not come in bytes is not counted.
+      link.deliver(call(7, "x", { arguments: { x: Array.from({ length: 500 }, () => []) } }))
+      assert.deepStrictEqual(yield* raw.response, JsonRpc.success(7, text("x")))
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 1 })
     }))
 
@@ -174,8 +182,10 @@ describe("too much progress", () => {
     }))
 })
 
-describe("too many bytes for a slow consumer, where bytes are counted", () => {
-  const limits = { notificationBytes: 100 }
+describe("too much memory for a slow consumer, where bytes are carried", () => {
+  const padding = "x".repeat(1000)
+  // Room for two messages with the padding, and not for three.
+  const limits = { notificationBytes: 6000 }
 
   it.effect("law 12: of progress", () =>
     Effect.gen(function*() {
@@ -186,7 +196,10 @@ describe("too many bytes for a slow consumer, where bytes are counted", () => {
       }))
       yield* settled
       for (const progress of upTo(4)) {
-        link.deliver(JsonRpc.notification("notifications/progress", { progressToken: 1, progress }), 50)
+        link.deliver(
+          JsonRpc.notification("notifications/progress", { progressToken: 1, progress, message: padding }),
+          50
+        )
       }
       link.deliver(JsonRpc.success(1, text("x")))
       yield* TestClock.adjust(10)
@@ -214,12 +227,13 @@ describe("too many bytes for a slow consumer, where bytes are counted", () => {
       yield* start(slowly<{ readonly data: unknown }>(followed)(session.notifications("notifications/message")))
       yield* start(slowly<JsonRpc.Message>(all)(session.messages))
       yield* settled
-      for (const data of upTo(5)) link.deliver(logMessage(data), 40)
+      for (const id of upTo(5)) link.deliver(logMessage({ id, padding }), 40)
       yield* TestClock.adjust(1000)
       // The first is with its consumer, and two have room.
-      assert.deepStrictEqual(handled, [1, 4, 5])
-      assert.deepStrictEqual(followed, [1, 4, 5].map((data) => ({ level: "info", data })))
-      assert.deepStrictEqual(all, [1, 4, 5].map(logMessage))
+      const kept = [1, 4, 5].map((id) => ({ id, padding }))
+      assert.deepStrictEqual(handled, kept)
+      assert.deepStrictEqual(followed, kept.map((data) => ({ level: "info", data })))
+      assert.deepStrictEqual(all, kept.map(logMessage))
       assert.strictEqual(record.of("NotificationIgnored").length, 2)
     }))
 
@@ -234,7 +248,7 @@ describe("too many bytes for a slow consumer, where bytes are counted", () => {
         )))
       yield* settled
       for (const id of upTo(5)) {
-        link.deliver(JsonRpc.success(`unknown ${id}`, {}), 40)
+        link.deliver(JsonRpc.success(`unknown ${id}`, { padding }), 40)
       }
       yield* TestClock.adjust(1000)
       assert.deepStrictEqual(read, ["unknown 1", "unknown 4", "unknown 5"])

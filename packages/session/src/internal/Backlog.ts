@@ -1,12 +1,16 @@
+import type { MemoryBudget } from "../MemoryBudget.ts"
+
 /**
  * What waits for a consumer that takes its time. It is bounded by number and by bytes, and the oldest makes room: the reader,
- * which fills it, cannot wait. One that is too large for it all alone is kept all the same.
+ * which fills it, cannot wait. One that is too large for it all alone is kept all the same, unless the process has no memory for it.
  */
 export interface Backlog<A> {
-  /** `false` when older ones had to go. */
+  /** `false` when something was lost: older ones, or this one. */
   readonly offer: (item: A, bytes: number) => boolean
-  /** The oldest. */
-  readonly shift: () => A | undefined
+  /** Takes the oldest. It stays charged to the budget until it is released. */
+  readonly shift: () => Waiting<A> | undefined
+  /** The consumer has done with one that it took. */
+  readonly release: (taken: Waiting<A>) => void
   readonly size: () => number
   readonly clear: () => void
 }
@@ -15,35 +19,47 @@ export interface Backlog<A> {
 export interface Bounds {
   readonly capacity: number
   readonly bytes: number
+  /** What the whole process may hold. */
+  readonly budget: MemoryBudget
 }
 
-interface Waiting<A> {
+/** Something that waits, or was taken and not released. */
+export interface Waiting<A> {
   readonly item: A
   readonly bytes: number
 }
 
-export const make = <A>(bounds: Bounds): Backlog<A> => {
+export const make = <A>({ budget, bytes: limitBytes, capacity }: Bounds): Backlog<A> => {
   const waiting: Array<Waiting<A>> = []
   let held = 0
   const shift = () => {
     const oldest = waiting.shift()
     held -= oldest?.bytes ?? 0
-    return oldest?.item
+    return oldest
+  }
+  const release = (taken: Waiting<A>) => budget.release(taken.bytes)
+  /** Drops the oldest; `false` when there is none. */
+  const drop = () => {
+    const oldest = shift()
+    if (oldest === undefined) return false
+    release(oldest)
+    return true
   }
   return {
     offer: (item, bytes) => {
       const before = waiting.length
-      while (waiting.length > 0 && (waiting.length >= bounds.capacity || held + bytes > bounds.bytes)) shift()
+      while (waiting.length > 0 && (waiting.length >= capacity || held + bytes > limitBytes)) drop()
+      while (!budget.take(bytes)) if (!drop()) return false
       const complete = waiting.length === before
       waiting.push({ item, bytes })
       held += bytes
       return complete
     },
     shift,
+    release,
     size: () => waiting.length,
     clear: () => {
-      waiting.length = 0
-      held = 0
+      while (drop());
     }
   }
 }

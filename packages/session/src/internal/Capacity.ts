@@ -1,22 +1,26 @@
 import type { Limits } from "../Limits.ts"
+import type { MemoryBudget } from "../MemoryBudget.ts"
 
 /**
- * How much may be served at the same time: so many requests, which came in so many bytes.
+ * How much may be served at the same time: so many requests, which take so much memory, of which the process has enough.
  */
 export class Capacity {
   readonly #limits: Limits
+  readonly #budget: MemoryBudget
   #requests = 0
   #bytes = 0
 
-  constructor(limits: Limits) {
+  constructor(limits: Limits, budget: MemoryBudget) {
     this.#limits = limits
+    this.#budget = budget
   }
 
   /** Takes the room for one more; or says why there is none. */
   take(bytes: number): string | undefined {
     const { incoming, incomingBytes } = this.#limits
     if (this.#requests >= incoming) return `${incoming} requests are in flight`
-    if (this.#bytes + bytes > incomingBytes) return `the requests in flight may have ${incomingBytes} bytes`
+    if (this.#bytes + bytes > incomingBytes) return `the requests in flight may take ${incomingBytes} bytes of memory`
+    if (!this.#budget.take(bytes)) return "the server has no memory left for requests"
     this.#requests++
     this.#bytes += bytes
     return undefined
@@ -26,5 +30,6 @@ export class Capacity {
   release(bytes: number): void {
     this.#requests--
     this.#bytes -= bytes
+    this.#budget.release(bytes)
   }
 }

@@ -11,6 +11,7 @@ import * as Ref from "effect/Ref"
 import * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type { Limits } from "../Limits.ts"
+import { MemoryBudget } from "../MemoryBudget.ts"
 import type { InFlight, Session } from "../Session.ts"
 import type { SessionEvent } from "../SessionEvent.ts"
 import { HandlerCutoff } from "../Shutdown.ts"
@@ -123,6 +124,8 @@ export class Core<S extends State> {
   readonly clock: Clock.Clock
   readonly connection: Connection
   readonly observe: ((event: SessionEvent) => void) | undefined
+  /** What the process may hold for all of its peers. */
+  readonly budget: MemoryBudget
   readonly bounds: Backlog.Bounds
   readonly timer: Timer
   readonly exchanges: Exchanges
@@ -148,13 +151,14 @@ export class Core<S extends State> {
     this.clock = surroundings.clock
     this.connection = connection
     this.observe = observe
-    this.bounds = { capacity: limits.notifications, bytes: limits.notificationBytes }
+    this.budget = Context.get(surroundings.context, MemoryBudget)
+    this.bounds = { capacity: limits.notifications, bytes: limits.notificationBytes, budget: this.budget }
     this.#side = side
     this.#state = Ref.makeUnsafe<S>(side.initial)
     this.#connectionScope = connectionScope
     this.timer = new Timer(this)
     this.exchanges = new Exchanges(side.firstId)
-    this.inflight = new Inflight(new Capacity(limits))
+    this.inflight = new Inflight(new Capacity(limits, this.budget))
     this.outbox = new Outbox(this)
     this.replies = new Replies(this)
     this.notifications = new NotificationQueue(this)
@@ -168,8 +172,8 @@ export class Core<S extends State> {
     return Effect.runForkWith(this.context)(effect)
   }
 
-  emit(event: SessionEvent, bytes?: number): void {
-    this.observers.emit(event, bytes)
+  emit(event: SessionEvent): void {
+    this.observers.emit(event)
   }
 
   state(): S {
@@ -352,6 +356,7 @@ export class Core<S extends State> {
 /** What of a core does not depend on which side it is of. */
 export type AnyCore = Pick<
   Core<State>,
+  | "budget"
   | "connection"
   | "context"
   | "emit"

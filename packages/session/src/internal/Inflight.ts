@@ -14,7 +14,7 @@ export interface Served {
   readonly id: RequestId.RequestId
   readonly method: string
   readonly origin: Origin | undefined
-  /** How many bytes it came in, as far as is known. */
+  /** The bytes of heap it takes, as far as it came in bytes. */
   readonly bytes: number
   readonly principal: Principal | undefined
   readonly progressToken: Meta.ProgressToken | undefined

@@ -12,6 +12,8 @@ export interface Mailbox<A> {
   readonly offer: (item: A, bytes: number) => boolean
   /** No more will come. */
   readonly end: () => void
+  /** Nobody takes anything any more. */
+  readonly close: () => void
   /** The oldest; waits until there is one, and fails when there will be none. For one consumer. */
   readonly take: Effect.Effect<A, Cause.Done>
   readonly stream: Stream.Stream<A>
@@ -22,20 +24,29 @@ export const make = <A>(bounds: Backlog.Bounds): Mailbox<A> => {
   const arrived = Latch.makeUnsafe(false)
   let ended = false
   const take: Mailbox<A>["take"] = Effect.suspend(() => {
-    const item = backlog.shift()
-    if (item !== undefined) return Effect.succeed(item)
+    const oldest = backlog.shift()
+    if (oldest !== undefined) {
+      backlog.release(oldest)
+      return Effect.succeed(oldest.item)
+    }
     if (ended) return Cause.done()
     Latch.closeUnsafe(arrived)
     return Effect.andThen(Latch.await(arrived), take)
   })
   return {
     offer: (item, bytes) => {
+      if (ended) return false
       const complete = backlog.offer(item, bytes)
       Latch.openUnsafe(arrived)
       return complete
     },
     end: () => {
       ended = true
+      Latch.openUnsafe(arrived)
+    },
+    close: () => {
+      ended = true
+      backlog.clear()
       Latch.openUnsafe(arrived)
     },
     take,

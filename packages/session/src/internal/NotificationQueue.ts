@@ -73,10 +73,14 @@ export class NotificationQueue {
     while (this.#current === undefined) {
       const next = this.#waiting?.shift()
       if (next === undefined) break
-      const fiber = this.#session.fork(next.handle)
-      if (fiber.pollUnsafe() !== undefined) continue
-      this.#current = { method: next.method, fiber }
+      const fiber = this.#session.fork(next.item.handle)
+      if (fiber.pollUnsafe() !== undefined) {
+        this.#waiting?.release(next)
+        continue
+      }
+      this.#current = { method: next.item.method, fiber }
       fiber.addObserver(() => {
+        this.#waiting?.release(next)
         this.#current = undefined
         this.#pump()
       })

@@ -3,12 +3,20 @@ import * as Stream from "effect/Stream"
 import type { SessionEvent } from "../SessionEvent.ts"
 import type { Bounds } from "./Backlog.ts"
 import * as Mailbox from "./Mailbox.ts"
+import * as Weight from "./Weight.ts"
 
 /** What observers need of their session. */
 export interface Observed {
   readonly bounds: Bounds
   readonly observe: ((event: SessionEvent) => void) | undefined
   observerThrew(thrown: unknown): void
+}
+
+/** The bytes of heap of what the peer has said in an event: its words, and a response as a whole. Causes are this program's own. */
+const weightOf = (event: SessionEvent): number => {
+  let bytes = "response" in event ? Weight.of(event.response) : 0
+  for (const value of Object.values(event)) if (typeof value === "string") bytes += Weight.of(value)
+  return bytes
 }
 
 /**
@@ -23,10 +31,9 @@ export class Observers {
     this.#session = session
   }
 
-  /** Tells of an event, and of the bytes that are kept with it. */
-  emit(event: SessionEvent, bytes = 0): void {
+  emit(event: SessionEvent): void {
     if (this.#ended) return
-    if (this.#readers !== undefined) { for (const reader of this.#readers) reader.offer(event, bytes) }
+    if (this.#readers !== undefined) this.#offer(this.#readers, event)
     const { observe } = this.#session
     if (observe === undefined) return
     try {
@@ -42,7 +49,11 @@ export class Observers {
     return Stream.unwrap(Effect.map(
       Effect.acquireRelease(
         Effect.sync(() => this.#open()),
-        (reader) => Effect.sync(() => this.#readers?.delete(reader))
+        (reader) =>
+          Effect.sync(() => {
+            reader.close()
+            this.#readers?.delete(reader)
+          })
       ),
       (reader) => reader.stream
     ))
@@ -52,6 +63,11 @@ export class Observers {
     this.#ended = true
     for (const reader of this.#readers ?? []) reader.end()
     this.#readers = undefined
+  }
+
+  #offer(readers: ReadonlySet<Mailbox.Mailbox<SessionEvent>>, event: SessionEvent): void {
+    const bytes = weightOf(event)
+    for (const reader of readers) reader.offer(event, bytes)
   }
 
   #open(): Mailbox.Mailbox<SessionEvent> {

@@ -17,6 +17,7 @@ import type { Sender } from "./Sender.ts"
 import { everything } from "./Subscriptions.ts"
 import { trust } from "./trust.ts"
 import { validate } from "./validation.ts"
+import * as Weight from "./Weight.ts"
 
 /**
  * What a reader has to know beyond the core.
@@ -51,7 +52,7 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
     this.#parts = parts
   }
 
-  deliver({ bytes = 0, frame, origin, principal }: Inbound): void {
+  deliver({ bytes, frame, origin, principal }: Inbound): void {
     if (Result.isFailure(frame)) this.#badFrame(frame.failure, origin)
     else this.#receive(frame.success, origin, bytes, principal)
   }
@@ -96,9 +97,9 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
   // Responses
   // ===================================================================================================================
 
-  #response(message: JsonRpc.Response, bytes: number): void {
+  #response(message: JsonRpc.Response): void {
     const unmatched = (kind: "Late" | "Duplicate" | "Unknown" | "NoId") => {
-      this.#core.emit({ _tag: "UnmatchedResponse", kind, response: message }, bytes)
+      this.#core.emit({ _tag: "UnmatchedResponse", kind, response: message })
       // The others are of requests that were made, and belong to what may happen.
       if (kind !== "Unknown") return
       this.#warnings ??= new RateLimit(this.#core.limits.malformedReplies)
@@ -123,7 +124,7 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
   #request(
     message: JsonRpc.Request,
     origin: Origin | undefined,
-    bytes: number,
+    bytes: number | undefined,
     principal: Principal | undefined
   ): void {
     if (message.method === "ping") {
@@ -150,14 +151,14 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
     message: JsonRpc.Request,
     peer: P,
     origin: Origin | undefined,
-    bytes: number,
+    bytes: number | undefined,
     principal: Principal | undefined
   ): void {
     // An id in flight is an id in flight, whatever is asked under it.
     if (this.#core.inflight.isTaken(message.id)) return this.#refuse(message, Refusal.duplicate, origin)
     const prepared = this.#parts.dispatch.prepare(message, peer)
     if (Result.isFailure(prepared)) return this.#refuse(message, prepared.failure, origin)
-    const served = Inflight.entry(message, { origin, bytes, principal })
+    const served = Inflight.entry(message, { origin, bytes: Weight.received(message, bytes), principal })
     const full = this.#core.inflight.open(served)
     if (full !== undefined) return this.#refuse(message, Refusal.overloaded(full), origin)
     const fiber = Handling.start(
@@ -192,7 +193,7 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
   // Notifications
   // ===================================================================================================================
 
-  #notification(message: JsonRpc.Notification, origin: Origin | undefined, bytes: number): void {
+  #notification(message: JsonRpc.Notification, origin: Origin | undefined, bytes: number | undefined): void {
     switch (message.method) {
       case "notifications/cancelled":
         this.#cancelled(message)
@@ -223,7 +224,7 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
     this.#core.replies.settle(served.origin)
   }
 
-  #progress(message: JsonRpc.Notification, bytes: number): void {
+  #progress(message: JsonRpc.Notification, bytes: number | undefined): void {
     const params = validate(Methods.notifications["notifications/progress"].params)(message.params ?? {})
     if (Result.isFailure(params)) return this.#ignored(message.method, params.failure)
     const exchange = this.#core.exchanges.find(params.success.progressToken)
@@ -237,7 +238,7 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
     if (taken !== "Taken") this.#core.emit({ _tag: "ProgressDropped", reason: taken })
   }
 
-  #handle(message: JsonRpc.Notification, bytes: number): void {
+  #handle(message: JsonRpc.Notification, bytes: number | undefined): void {
     const outcome = this.#core.happen({ _tag: "ReceiveNotification" })
     const peer = this.#parts.peer()
     if (outcome._tag !== "Moved" || outcome.does !== "Deliver" || peer === undefined) {
@@ -257,7 +258,9 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
       this.#core.emit({ _tag: "HandlerFailed", method: message.method, cause })
       return Effect.logError(`the handler of ${message.method} failed`, cause)
     })
-    if (!this.#core.notifications.offer({ method: message.method, handle: contained }, bytes)) {
+    if (
+      !this.#core.notifications.offer({ method: message.method, handle: contained }, Weight.received(message, bytes))
+    ) {
       this.#ignored(message.method, "the handlers lag behind; the oldest was dropped")
     }
   }
@@ -269,18 +272,18 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
   #batch(
     frames: ReadonlyArray<unknown>,
     origin: Origin | undefined,
-    bytes: number,
+    bytes: number | undefined,
     principal: Principal | undefined
   ): void {
     const opened = Batch.open(frames.length, origin, this.#parts.peer()?.revision, this.#core.limits)
     if (Result.isFailure(opened)) return this.#malformed(opened.failure, origin)
-    for (const frame of frames) this.#receive(frame, opened.success, bytes / frames.length, principal)
+    for (const frame of frames) this.#receive(frame, opened.success, bytes, principal)
   }
 
   #receive(
     frame: unknown,
     origin: Origin | undefined,
-    bytes: number,
+    bytes: number | undefined,
     principal: Principal | undefined
   ): void {
     const classified = JsonRpc.classify(frame)
@@ -293,7 +296,7 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
         return this.#notification(classified.message, origin, bytes)
       case "Response":
         this.#core.subscriptions.publish(everything, classified.message, bytes)
-        this.#response(classified.message, bytes)
+        this.#response(classified.message)
         return this.#core.replies.settle(origin)
       case "Batch":
         return this.#batch(classified.frames, origin, bytes, principal)

@@ -221,7 +221,7 @@ export class Sender {
     totalMillis: number,
     options: SendOptions<R> | undefined
   ): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> {
-    const { exchanges, limits, outbox, timer } = this.#core
+    const { budget, exchanges, limits, outbox, timer } = this.#core
     const method = row.name
     const onProgress = options?.onProgress
     let opened: Exchanges.Exchange | undefined
@@ -236,7 +236,7 @@ export class Sender {
         method,
         progress: onProgress === undefined
           ? undefined
-          : ProgressMailbox.make({ capacity: limits.progress, bytes: limits.notificationBytes }),
+          : ProgressMailbox.make({ capacity: limits.progress, bytes: limits.notificationBytes, budget }),
         openedAt: now,
         deadline: Math.min(now + allowedMillis, total),
         allowedMillis,
@@ -277,6 +277,7 @@ export class Sender {
       if (opened === undefined) return Effect.void
       if (Exit.isFailure(exit)) this.#abandon(entry, opened)
       exchanges.remove(opened)
+      opened.progress?.close()
       this.#held?.delete(opened)
       if (opened.stream !== undefined) outbox.release(opened.stream)
       return Effect.void

@@ -24,6 +24,7 @@ import * as Refusal from "./Refusal.ts"
 import type { Sender } from "./Sender.ts"
 import { trust } from "./trust.ts"
 import { validate } from "./validation.ts"
+import * as Weight from "./Weight.ts"
 
 /** What all frames of one server have in common. */
 export interface Server {
@@ -126,32 +127,36 @@ export class ServedFrame {
 
   /** Begins to serve it. */
   begin(frame: unknown): void {
-    this.#receive(frame, this.#asked.bytes ?? 0, undefined)
+    this.#receive(frame, undefined)
     this.#listen()
   }
 
-  #receive(frame: unknown, bytes: number, batch: Batch.Batch | undefined): void {
+  #receive(frame: unknown, batch: Batch.Batch | undefined): void {
     const classified = JsonRpc.classify(frame)
     switch (classified._tag) {
       case "Request":
-        return this.#request(classified.message, bytes, batch)
+        return this.#request(classified.message, batch)
       case "Notification":
-        this.#notification(classified.message, bytes)
+        this.#notification(classified.message)
         return this.#settle(batch)
       case "Response":
         this.#response(classified.message)
         return this.#settle(batch)
       case "Batch":
-        return this.#batch(classified.frames, bytes, batch)
+        return this.#batch(classified.frames, batch)
       case "Malformed":
         return this.#malformed(classified.malformed, batch)
     }
   }
 
-  #batch(frames: ReadonlyArray<unknown>, bytes: number, batch: Batch.Batch | undefined): void {
+  #weigh(message: JsonRpc.Message): number {
+    return Weight.received(message, this.#asked.bytes)
+  }
+
+  #batch(frames: ReadonlyArray<unknown>, batch: Batch.Batch | undefined): void {
     const opened = Batch.open(frames.length, batch, this.#asked.revision, this.#server.limits)
     if (Result.isFailure(opened)) return this.#malformed(opened.failure, batch)
-    for (const frame of frames) this.#receive(frame, bytes / frames.length, opened.success)
+    for (const frame of frames) this.#receive(frame, opened.success)
   }
 
   #malformed({ answerable, id, problem }: JsonRpc.Malformed, batch: Batch.Batch | undefined): void {
@@ -174,14 +179,14 @@ export class ServedFrame {
   // Requests
   // ===================================================================================================================
 
-  #request(message: JsonRpc.Request, bytes: number, batch: Batch.Batch | undefined): void {
+  #request(message: JsonRpc.Request, batch: Batch.Batch | undefined): void {
     switch (message.method) {
       case "ping":
         return this.#ping(message, batch)
       case "initialize":
         return this.#initialize(message, batch)
       default:
-        return this.#serve(message, bytes, batch)
+        return this.#serve(message, batch)
     }
   }
 
@@ -206,13 +211,17 @@ export class ServedFrame {
     this.#reply(Introduction.answer(introduction, message.id, revision), batch)
   }
 
-  #serve(message: JsonRpc.Request, bytes: number, batch: Batch.Batch | undefined): void {
+  #serve(message: JsonRpc.Request, batch: Batch.Batch | undefined): void {
     const { capacity, context, dispatch } = this.#server
     if (this.#isTaken(message.id)) return this.#refuse(message, Refusal.duplicate, batch)
     const prepared = dispatch.prepare(message, this.#profile)
     if (Result.isFailure(prepared)) return this.#refuse(message, prepared.failure, batch)
     const inflight = this.#inflight ??= new Inflight.Inflight(capacity)
-    const served = Inflight.entry(message, { origin: batch, bytes, principal: this.#asked.principal })
+    const served = Inflight.entry(message, {
+      origin: batch,
+      bytes: this.#weigh(message),
+      principal: this.#asked.principal
+    })
     const full = inflight.open(served)
     if (full !== undefined) return this.#refuse(message, Refusal.overloaded(full), batch)
     const asking = new AskingContext.AskingContext(this.#parts, served, message, this.#profile)
@@ -248,7 +257,7 @@ export class ServedFrame {
   // Notifications
   // ===================================================================================================================
 
-  #notification(message: JsonRpc.Notification, bytes: number): void {
+  #notification(message: JsonRpc.Notification): void {
     switch (message.method) {
       case "notifications/cancelled":
         return this.#cancelled(message)
@@ -257,7 +266,7 @@ export class ServedFrame {
       case "notifications/initialized":
         return this.#ignored(message.method, "not expected while Sessionless")
       default:
-        return this.#deliver(message, bytes)
+        return this.#deliver(message)
     }
   }
 
@@ -281,7 +290,7 @@ export class ServedFrame {
     this.#settle(served.origin instanceof Batch.Batch ? served.origin : undefined)
   }
 
-  #deliver(message: JsonRpc.Notification, bytes: number): void {
+  #deliver(message: JsonRpc.Notification): void {
     const { context, dispatch, emit } = this.#server
     const { method } = message
     const handling = dispatch.notify(message, this.#profile)
@@ -295,7 +304,7 @@ export class ServedFrame {
         return Effect.logError(`the handler of ${method} failed`, cause)
       }
     )
-    this.#heard.push({ method, bytes, handle })
+    this.#heard.push({ method, bytes: this.#weigh(message), handle })
   }
 
   /** Handles the notifications of the frame, one after another. Together they count as one request. */

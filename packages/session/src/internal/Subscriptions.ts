@@ -3,6 +3,7 @@ import * as Stream from "effect/Stream"
 import type { Bounds } from "./Backlog.ts"
 import * as Mailbox from "./Mailbox.ts"
 import { trust } from "./trust.ts"
+import * as Weight from "./Weight.ts"
 
 /** The name under which everything that comes in is published. */
 export const everything = "*"
@@ -19,11 +20,12 @@ export class Subscriptions {
     this.#bounds = bounds
   }
 
-  /** Hands a value, which came in so many bytes, to everyone who follows this name; `false` when there is nobody. */
-  publish(name: string, value: unknown, bytes: number): boolean {
+  /** Hands a value, which came in so many bytes if it came in bytes, to all that follow this name; `false` when none do. */
+  publish(name: string, value: unknown, bytes: number | undefined): boolean {
     const mailboxes = this.#followers?.get(name)
     if (mailboxes === undefined) return false
-    for (const mailbox of mailboxes) mailbox.offer(value, bytes)
+    const weight = Weight.received(value, bytes)
+    for (const mailbox of mailboxes) mailbox.offer(value, weight)
     return true
   }
 
@@ -56,6 +58,7 @@ export class Subscriptions {
   }
 
   #leave(name: string, mailbox: Mailbox.Mailbox<unknown>): void {
+    mailbox.close()
     const mailboxes = this.#followers?.get(name)
     mailboxes?.delete(mailbox)
     if (mailboxes?.size === 0) this.#followers?.delete(name)

@@ -1,22 +1,28 @@
+import { MemoryBudget } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Backlog from "../../src/internal/Backlog.ts"
 
 const drained = <A>(backlog: Backlog.Backlog<A>): ReadonlyArray<A> => {
   const items: Array<A> = []
-  for (let item = backlog.shift(); item !== undefined; item = backlog.shift()) items.push(item)
+  for (let taken = backlog.shift(); taken !== undefined; taken = backlog.shift()) {
+    items.push(taken.item)
+    backlog.release(taken)
+  }
   return items
 }
 
+const budget = MemoryBudget.make()
+
 describe("a backlog", () => {
   it("law 12: holds so many; the oldest makes room", () => {
-    const backlog = Backlog.make<number>({ capacity: 2, bytes: 100 })
+    const backlog = Backlog.make<number>({ capacity: 2, bytes: 100, budget })
     assert.deepStrictEqual([1, 2, 3].map((item) => backlog.offer(item, 0)), [true, true, false])
     assert.strictEqual(backlog.size(), 2)
     assert.deepStrictEqual(drained(backlog), [2, 3])
   })
 
   it("law 12: holds so many bytes; as many of the oldest make room as it takes", () => {
-    const backlog = Backlog.make<number>({ capacity: 10, bytes: 100 })
+    const backlog = Backlog.make<number>({ capacity: 10, bytes: 100, budget })
     assert.deepStrictEqual([40, 40, 20, 1].map((bytes, item) => backlog.offer(item, bytes)), [true, true, true, false])
     assert.deepStrictEqual(drained(backlog), [1, 2, 3])
     backlog.offer(4, 60)
@@ -26,7 +32,7 @@ describe("a backlog", () => {
   })
 
   it("keeps one that is larger than all of it, until the next comes", () => {
-    const backlog = Backlog.make<number>({ capacity: 10, bytes: 100 })
+    const backlog = Backlog.make<number>({ capacity: 10, bytes: 100, budget })
     backlog.offer(1, 10)
     assert.isFalse(backlog.offer(2, 1000))
     assert.strictEqual(backlog.size(), 1)
@@ -35,12 +41,37 @@ describe("a backlog", () => {
   })
 
   it("has room again for what was taken or cleared", () => {
-    const backlog = Backlog.make<number>({ capacity: 10, bytes: 100 })
+    const backlog = Backlog.make<number>({ capacity: 10, bytes: 100, budget })
     backlog.offer(1, 100)
     backlog.shift()
     assert.isTrue(backlog.offer(2, 100))
     backlog.clear()
     assert.isTrue(backlog.offer(3, 100))
     assert.deepStrictEqual(drained(backlog), [3])
+  })
+
+  it("law 12: makes room when the process has no memory left, and drops what finds none", () => {
+    const budget = MemoryBudget.make({ limitBytes: 100 })
+    const one = Backlog.make<number>({ capacity: 10, bytes: 100, budget })
+    const other = Backlog.make<number>({ capacity: 10, bytes: 100, budget })
+    assert.deepStrictEqual([one.offer(1, 60), other.offer(2, 20), other.offer(3, 20)], [true, true, true])
+    assert.isFalse(other.offer(4, 30))
+    assert.deepStrictEqual([one.size(), other.size(), budget.usedBytes()], [1, 1, 90])
+    assert.isFalse(other.offer(5, 50))
+    assert.deepStrictEqual([one.size(), other.size(), budget.usedBytes()], [1, 0, 60])
+  })
+
+  it("law 2: charges what waits, and what was taken until it is released", () => {
+    const budget = MemoryBudget.make()
+    const backlog = Backlog.make<number>({ capacity: 10, bytes: 100, budget })
+    backlog.offer(1, 10)
+    backlog.offer(2, 20)
+    backlog.offer(3, 30)
+    const taken = backlog.shift()
+    assert.strictEqual(budget.usedBytes(), 60)
+    if (taken !== undefined) backlog.release(taken)
+    assert.strictEqual(budget.usedBytes(), 50)
+    backlog.clear()
+    assert.strictEqual(budget.usedBytes(), 0)
   })
 })
