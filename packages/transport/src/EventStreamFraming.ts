@@ -85,9 +85,6 @@ const headBytes = 3 + "data:".length
 const isData = (line: Uint8Array): boolean =>
   (line.length === 4 || line[4] === colon) && data.every((byte, index) => line[index] === byte)
 
-const withoutByteOrderMark = (line: Uint8Array): Uint8Array =>
-  utf8.startsWithByteOrderMark(line) ? line.subarray(3) : line
-
 /** What stands behind the colon, and behind the one space that may follow it. */
 const valueOf = (line: Uint8Array, nameLength: number): Uint8Array =>
   line.subarray(line[nameLength + 1] === space ? nameLength + 2 : nameLength + 1)
@@ -205,7 +202,7 @@ export const decoder = (
 
   const readFirst = (line: Uint8Array): void => {
     atStart = false
-    read(withoutByteOrderMark(line))
+    read(utf8.withoutByteOrderMark(line))
   }
 
   const keep = (bytes: Uint8Array): void => {
@@ -215,7 +212,7 @@ export const decoder = (
     partial.clear()
     skippingLine = true
     // No other line is any good at this length, so that it is as if it were not there.
-    if (isData(atStart ? withoutByteOrderMark(head) : head)) tooLarge()
+    if (isData(atStart ? utf8.withoutByteOrderMark(head) : head)) tooLarge()
     atStart = false
   }
 

@@ -33,9 +33,9 @@ const waysOf = ({ received }: { readonly received: ReadonlyArray<Received> }) =>
   received.map(({ path, what }) => `${what} ${path.replace(/\?.*/, "")}`)
 
 const sessionOver = (layer: Layer.Layer<Transport.Transport>) =>
-  Effect.flatMap(
+  Effect.map(
     Layer.build(Layer.provide(ClientSession.layer({ info: profile.info }), layer)),
-    (context) => Effect.succeed(Context.get(context, ClientSession.ClientSession))
+    (context) => Context.get(context, ClientSession.ClientSession)
   )
 
 describe.concurrent("a server that redirects within its origin", () => {

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as net from "node:net"
+import * as zlib from "node:zlib"
 import { until } from "./fixtures/process.ts"
 import { type Answer, ask, connect, initialize, listen } from "./support/client.ts"
 import { serve, text, tools } from "./support/server.ts"
@@ -124,6 +125,25 @@ describe.concurrent("statuses of Streamable HTTP", () => {
         }
         refused(yield* client.get(undefined, { accept: "application/json" }), 406)
       }
+    }))
+
+  it.live("a compressed body gets 415, which says that none may be", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(handlers)
+      const client = yield* connect(server)
+      for (const coding of ["gzip", "br", "identity, gzip", "unheard-of"]) {
+        const answer = yield* client.ask({
+          raw: zlib.gzipSync(JSON.stringify(ping())),
+          headers: { "content-encoding": coding }
+        })
+        refused(answer, 415)
+        assert.strictEqual(answer.headers["accept-encoding"], "identity")
+        assert.include(answer.text, "Content-Encoding")
+      }
+      assert.strictEqual(
+        (yield* client.ask({ body: ping(), headers: { "content-encoding": "identity" } })).status,
+        200
+      )
     }))
 
   it.live("what is no JSON gets 415", () =>

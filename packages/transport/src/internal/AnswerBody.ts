@@ -54,7 +54,7 @@ export const readRefusal = (answer: Answer): Effect.Effect<string> =>
     const collected = collector(refusalBytes)
     return Effect.map(
       atMost(Effect.ignore(collect(answer, collected)), refusalWithin),
-      () => utf8.decodeLeniently(collected.bytes())
+      () => utf8.decodeLeniently(utf8.withoutByteOrderMark(collected.bytes()))
     )
   })
 

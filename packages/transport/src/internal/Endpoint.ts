@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type { Redacted } from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as AnswerBody from "./AnswerBody.ts"
+import * as ContentEncoding from "./ContentEncoding.ts"
 import { type Answer, type Call, type MakeCall } from "./HttpCall.ts"
 import { plainHeaders } from "./plainHeaders.ts"
 import { type Authorize, Proof } from "./Proof.ts"
@@ -60,6 +61,16 @@ const memberHeaders = ({ revision, session }: Membership): Record<string, string
   ...revision === undefined ? {} : { "mcp-protocol-version": revision }
 })
 
+/**
+ * Compression is asked for where an answer may be large, and where the program has not said otherwise. It is not asked for streams: many
+ * servers and proxies compress them in blocks, and events would wait until one is full.
+ */
+const asking: Readonly<Record<Call["method"], Readonly<Record<string, string>>>> = {
+  DELETE: {},
+  GET: {},
+  POST: { "accept-encoding": ContentEncoding.accepted }
+}
+
 const challengeOf = (answer: Answer) => answer.header("www-authenticate")
 
 const unauthenticated = (answer: Answer): TransportError.TransportError =>
@@ -94,7 +105,7 @@ const known = (
     making: Making = plainly
   ): Called =>
     Effect.flatMap(headers, (values) => {
-      const all = { ...plainHeaders(values), ...proof.headers, ...memberHeaders(membership), ...own }
+      const all = { ...asking[method], ...plainHeaders(values), ...proof.headers, ...memberHeaders(membership), ...own }
       return location.follow(method, (url) => making(call({ method, url, headers: all, body })))
     })
 

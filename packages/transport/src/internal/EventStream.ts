@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as EventStreamFraming from "../EventStreamFraming.ts"
+import * as ContentEncoding from "./ContentEncoding.ts"
 import type { Answer } from "./HttpCall.ts"
 import * as utf8 from "./utf8.ts"
 
@@ -35,10 +36,10 @@ const headerValue = (id: string): string | undefined => {
   return Array.from(new TextEncoder().encode(id), (byte) => String.fromCharCode(byte)).join("")
 }
 
-/** The JSON of these bytes or this text. */
+/** The JSON of these bytes or this text. A byte order mark before bytes is passed over (RFC 8259, 8.1). */
 export const parse = (json: Uint8Array | string): Inbound["frame"] => {
   try {
-    return Result.succeed(JSON.parse(typeof json === "string" ? json : utf8.decode(json)))
+    return Result.succeed(JSON.parse(typeof json === "string" ? json : utf8.decode(utf8.withoutByteOrderMark(json))))
   } catch {
     const bytes = typeof json === "string" ? new TextEncoder().encode(json.slice(0, 1_000)) : json
     return Result.fail({ _tag: "NotJson", text: utf8.beginning(bytes) })
@@ -90,12 +91,20 @@ export const make = (options: {
       Effect.suspend(() => {
         earlier = new Set(ids)
         const decoder = EventStreamFraming.decoder(take, { limitBytes: options.limitBytes, lastEventId })
+        const expansion = ContentEncoding.expansion(answer, options.limitBytes)
         const push = (chunk: Uint8Array) => {
+          const before = events
           decoder.push(chunk)
           lastEventId = decoder.lastEventId()
           retryMillis = decoder.retryMillis() ?? retryMillis
+          expansion.grow(chunk.length, events > before)
         }
-        return Stream.runForEachArray(answer.chunks, (chunks) => Effect.sync(() => chunks.forEach(push))).pipe(
+        const pushAll = (chunks: ReadonlyArray<Uint8Array>) =>
+          Effect.suspend(() => {
+            chunks.forEach(push)
+            return expansion.check
+          })
+        return Stream.runForEachArray(answer.chunks, pushAll).pipe(
           Effect.match({ onSuccess: () => undefined, onFailure: (cause) => cause })
         )
       }),

@@ -12,6 +12,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import { Authentication } from "../Authentication.ts"
 import * as Authenticating from "./Authenticating.ts"
+import * as ContentEncoding from "./ContentEncoding.ts"
 import * as HttpAnswer from "./HttpAnswer.ts"
 import * as HttpScreening from "./HttpScreening.ts"
 import * as MediaTypes from "./MediaTypes.ts"
@@ -83,6 +84,11 @@ const unservedInJson: Unserved = (problem, headers) => HttpAnswer.refusal(405, p
 
 const notJson = HttpAnswer.refusal(415, "Content-Type must be application/json")
 
+/** Its answer says that no compression is accepted (RFC 9110, 12.5.3). */
+const compressed = HttpAnswer.refusal(415, "A body with Content-Encoding is not read; send it without", {
+  headers: { "accept-encoding": "identity" }
+})
+
 const frameOf = (bytes: ArrayBuffer): { readonly frame: unknown } | undefined => {
   try {
     return { frame: JSON.parse(utf8.decode(bytes)) }
@@ -142,10 +148,11 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
     return Effect.succeed({ frame: parsed.frame, bytes: bytes.byteLength })
   }
 
-  const brought: Admission["brought"] = (request) =>
-    MediaTypes.isJson(request.headers["content-type"])
-      ? Effect.flatMap(bodyOf(request), read)
-      : Effect.fail(notJson)
+  const brought: Admission["brought"] = (request) => {
+    const { "content-encoding": encoding, "content-type": type } = request.headers
+    if (!MediaTypes.isJson(type)) return Effect.fail(notJson)
+    return ContentEncoding.isCompressed(encoding) ? Effect.fail(compressed) : Effect.flatMap(bodyOf(request), read)
+  }
 
   const posted: Admission["posted"] = (request) => {
     const { accept, "content-type": contentType } = request.headers

@@ -5,11 +5,13 @@ import * as Headers from "effect/http/Headers"
 import * as HttpClient from "effect/http/HttpClient"
 import type * as HttpClientError from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as UrlParams from "effect/http/UrlParams"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { cameBeforeSending } from "./cameBeforeSending.ts"
+import * as ContentEncoding from "./ContentEncoding.ts"
 import * as ServerAddress from "./serverAddress.ts"
 
 /** What makes the calls in the end. */
@@ -29,8 +31,10 @@ export interface Call {
 export interface Answer {
   readonly status: number
   readonly header: (name: string) => string | undefined
-  /** Fails with what broke it off. */
+  /** The body, decoded if it came compressed. Fails with what broke it off. */
   readonly chunks: Stream.Stream<Uint8Array, unknown>
+  /** The body came compressed, so that few bytes on the network may be many here. */
+  readonly isCompressed: boolean
 }
 
 export const isAccepted = ({ status }: Answer): boolean => status >= 200 && status < 300
@@ -62,6 +66,14 @@ const requestOf = ({ body, headers, method, url }: Call): HttpClientRequest.Http
   return body === undefined ? request : HttpClientRequest.bodyText(request, body, "application/json")
 }
 
+/** `fetch` has decoded a body before its `Response` is there, and leaves the header as it was. Other clients decode nothing. */
+const decoded = (response: HttpClientResponse.HttpClientResponse, contentEncoding: string): Answer["chunks"] => {
+  const chunks = Stream.mapError(response.stream, causeOf)
+  return Option.isSome(HttpClientResponse.toWeb(response))
+    ? ContentEncoding.decodedBefore(chunks, contentEncoding)
+    : ContentEncoding.decode(chunks, contentEncoding)
+}
+
 /** Whatever is in a query: a server may have put the session there, under a name of its own, and a program its key. */
 const anyName = /(?:)/
 
@@ -76,10 +88,18 @@ export const make: Effect.Effect<MakeCall, never, Client> = Effect.gen(function*
       Effect.provideService(Headers.CurrentRedactedNames, [...redacted, "mcp-session-id"]),
       Effect.provideService(UrlParams.CurrentRedactedNames, [anyName]),
       Effect.mapError(explain(call)),
-      Effect.map((response): Answer => ({
-        status: response.status,
-        header: (name) => response.headers[name],
-        chunks: Stream.mapError(response.stream, causeOf)
-      }))
+      Effect.map((response): Answer => {
+        const { headers, status } = response
+        const encoding = headers["content-encoding"]
+        const isCompressed = ContentEncoding.isCompressed(encoding)
+        return {
+          status,
+          header: (name) => headers[name],
+          chunks: encoding !== undefined && isCompressed
+            ? decoded(response, encoding)
+            : Stream.mapError(response.stream, causeOf),
+          isCompressed
+        }
+      })
     )
 })

@@ -11,6 +11,7 @@ import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import * as EventStreamFraming from "../EventStreamFraming.ts"
 import * as AnswerBody from "./AnswerBody.ts"
+import * as ContentEncoding from "./ContentEncoding.ts"
 import * as Endpoint from "./Endpoint.ts"
 import * as EventStream from "./EventStream.ts"
 import * as HttpCall from "./HttpCall.ts"
@@ -124,15 +125,22 @@ const open = Effect.fnUntraced(function*(
 
   const read = (answer: HttpCall.Answer): Effect.Effect<void> =>
     Effect.suspend(() => {
-      const decoder = EventStreamFraming.decoder(take, { limitBytes })
+      let events = 0
+      const decoder = EventStreamFraming.decoder((event, size) => {
+        events++
+        take(event, size)
+      }, { limitBytes })
+      const expansion = ContentEncoding.expansion(answer, limitBytes)
       let bytes = 0
       return Stream.runForEachArray(answer.chunks, (chunks) =>
         Effect.suspend(() => {
           for (const chunk of chunks) {
+            const before = events
             decoder.push(chunk)
+            expansion.grow(chunk.length, events > before)
             bytes += chunk.length
           }
-          return bytes < earlyBytes ? Effect.void : Deferred.await(listening)
+          return Effect.andThen(expansion.check, bytes < earlyBytes ? Effect.void : Deferred.await(listening))
         }))
     }).pipe(
       Effect.match({

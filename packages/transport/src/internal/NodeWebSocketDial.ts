@@ -37,7 +37,8 @@ const readRefusal = (response: IncomingMessage, then: (answer: Answer) => void):
     then({
       status: response.statusCode ?? 0,
       header: (name) => response.headersDistinct[name]?.join(", "),
-      chunks: Stream.fromIterable(chunks)
+      chunks: Stream.fromIterable(chunks),
+      isCompressed: false
     })
   }
   const timer = setTimeout(done, refusalMillis)

@@ -16,6 +16,10 @@ export const decodeLeniently = (bytes: Uint8Array): string => lenient.decode(byt
 export const startsWithByteOrderMark = (bytes: Uint8Array): boolean =>
   byteOrderMark.every((byte, index) => bytes[index] === byte)
 
+/** The bytes behind a byte order mark, if they begin with one. */
+export const withoutByteOrderMark = (bytes: Uint8Array): Uint8Array =>
+  startsWithByteOrderMark(bytes) ? bytes.subarray(byteOrderMark.length) : bytes
+
 /** The beginning of what cannot be read, without half a surrogate pair at the cut. */
 export const beginning = (bytes: Uint8Array): string =>
   lenient.decode(bytes.subarray(0, shownBytes)).slice(0, shownCharacters).replace(/[\uD800-\uDBFF]$/, "")

@@ -31,6 +31,7 @@ describe.concurrent("statuses of HTTP+SSE", () => {
       refused(yield* typed("text/plain"), 415)
       refused(yield* typed(undefined), 415)
       refused(yield* typed("application/json; charset=utf-16"), 415)
+      refused(yield* client.post(ping, { headers: { "content-encoding": "gzip" } }), 415)
       refused(yield* client.post({ ...ping, params: { padding: "x".repeat(2000) } }), 413)
       refused(yield* client.post(initialize("2024-11-05", { experimental: { padding: "x".repeat(1000) } })), 413)
       // Nothing of it has harmed the session.
