@@ -24,8 +24,12 @@ export const outcomeVariable = "REQUIREMENTS_OUTCOME"
 /** The environment variable that holds the time limit of a test, in milliseconds. */
 export const timeoutVariable = "REQUIREMENTS_TIMEOUT"
 
-const firstLine = (errors: ReadonlyArray<{ readonly message: string }> | undefined): string =>
-  errors?.[0]?.message.trim().split("\n")[0] ?? ""
+/** An error that is no `Error`, as a failed Effect may bring, has no message, whatever its type says. */
+const firstLine = (errors: ReadonlyArray<{ readonly message?: string }> | undefined): string => {
+  const [error] = errors ?? []
+  if (error === undefined) return ""
+  return (error.message ?? JSON.stringify(error)).trim().split("\n")[0] ?? ""
+}
 
 /** Writes what became of each test to a file, as JSON. A hook that fails around a suite fails all of the suite's tests. */
 export default class OutcomeReporter implements Reporter {

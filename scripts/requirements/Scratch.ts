@@ -93,7 +93,13 @@ export const makeScratch = (): Scratch => {
       },
       stdio: "ignore"
     })
-    const exited = new Promise<void>((resolve) => void child.once("close", () => resolve()))
+    let running = true
+    const exited = new Promise<void>((resolve) =>
+      void child.once("close", () => {
+        running = false
+        resolve()
+      })
+    )
     const lapsed = new AbortController()
     // A broken library may leave something running that keeps the process alive after its last test.
     const written = async () => {
@@ -103,6 +109,7 @@ export const makeScratch = (): Scratch => {
     }
     await Promise.race([exited, written().catch(() => {}), setTimeout(timeout, undefined, { signal: lapsed.signal })])
     lapsed.abort()
+    const wasRunning = running
     try {
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL")
     } catch {
@@ -110,7 +117,9 @@ export const makeScratch = (): Scratch => {
     }
     await exited
     sweep(folder)
-    if (!fs.existsSync(outcomeFile)) return undefined
+    if (!fs.existsSync(outcomeFile)) {
+      return wasRunning ? undefined : { tests: [], errors: ["vitest ended without a report"] }
+    }
     const outcome: Outcome = JSON.parse(fs.readFileSync(outcomeFile, "utf8"))
     return outcome
   }

@@ -93,7 +93,7 @@ describe("tools", () => {
       assert.include(textOf(result), "error")
     }).pipe(withClient()))
 
-  it.effect("[PRG-03] [PRG-07] test_tool_with_progress reports progress with pauses", () =>
+  it.effect("[PRG-03] test_tool_with_progress reports progress with pauses", () =>
     Effect.gen(function*() {
       const { callTool } = yield* ClientSession.ClientSession
       const steps: Array<Progress.Progress["progress"]> = []

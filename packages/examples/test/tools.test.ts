@@ -84,7 +84,7 @@ describe("tools/call", () => {
       assert.strictEqual(textOf(yield* callTool("add", { a: 0.5, b: -1 })), "-0.5")
     }).pipe(withCalculator()))
 
-  it.effect("[PRG-03] [PRG-07] count takes its time, and says how far it is", () =>
+  it.effect("[PRG-03] count takes its time, and says how far it is", () =>
     Effect.gen(function*() {
       const { callTool } = yield* ClientSession.ClientSession
       const steps: Array<Progress.Progress> = []

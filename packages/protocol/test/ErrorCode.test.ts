@@ -17,7 +17,7 @@ it("[MSG-10] the codes of JSON-RPC are those of JSON-RPC", () => {
   })
 })
 
-it("[MSG-22] [MSG-23] [MSG-25] our own code lies where implementations may choose, off the codes with a meaning", () => {
+it("our own code lies where implementations may choose, off the codes with a meaning", () => {
   assert.isAtLeast(ErrorCode.Overloaded, -32019)
   assert.isAtMost(ErrorCode.Overloaded, -32000)
   // Resource not found in older revisions, and what the official SDK calls a closed connection and a timeout.

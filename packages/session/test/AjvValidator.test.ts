@@ -2,8 +2,10 @@ import type { JsonSchemaValidator } from "@effect-mcp/session"
 import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import { JsonSchemaValidatorLaws } from "@effect-mcp/testing/vitest"
 import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { spawnSync } from "node:child_process"
+import * as http from "node:http"
 import * as v8 from "node:v8"
 import * as vm from "node:vm"
 
@@ -22,7 +24,39 @@ const heapInUse = (): number => {
   return process.memoryUsage().heapUsed
 }
 
+/** A web server that keeps the paths it was asked for. */
+const webServer = Effect.acquireRelease(
+  Effect.callback<{ readonly origin: string; readonly asked: Array<string | undefined>; readonly server: http.Server }>(
+    (resume) => {
+      const asked: Array<string | undefined> = []
+      const server = http.createServer(({ url }, response) => {
+        asked.push(url)
+        response.end("{}")
+      })
+      server.listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        const port = typeof address === "object" ? address?.port : undefined
+        resume(Effect.succeed({ origin: `http://127.0.0.1:${port}`, asked, server }))
+      })
+    }
+  ),
+  ({ server }) => Effect.sync(() => server.close())
+)
+
 describe("AjvValidator", () => {
+  it.live("[MSG-34] a server that a schema refers to is not asked, neither when it is compiled nor later", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { asked, origin } = yield* webServer
+      const $ref = `${origin}/schema.json`
+      for (const schema of [{ $ref }, { $schema: $ref }, { $id: $ref, properties: { a: { $ref: "other.json" } } }]) {
+        assert.isTrue(Result.isFailure(AjvValidator.make().compile(schema)))
+      }
+      assert.isUndefined(compile({ $id: $ref, type: "object" })({}))
+      // Whatever was sent before this request arrives before it.
+      yield* Effect.promise(() => fetch(`${origin}/last`))
+      assert.deepStrictEqual(asked, ["/last"])
+    })))
+
   for (
     const dialect of [
       "http://json-schema.org/draft-07/schema#",

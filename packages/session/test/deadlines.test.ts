@@ -26,7 +26,7 @@ const cancelled = (messages: ReadonlyArray<JsonRpc.Message>) =>
 
 describe("deadlines", () => {
   for (const { form, pair } of forms) {
-    it.effect(`[TMO-01] [TMO-02] a request waits 60 seconds, to the millisecond (${form})`, () =>
+    it.effect(`[TMO-01] [TMO-02] [MSG-27] a request waits 60 seconds, to the millisecond (${form})`, () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawServer({ pair })
         const call = yield* start(session.callTool("x"))

@@ -24,7 +24,7 @@ const pings = (messages: ReadonlyArray<JsonRpc.Message>) =>
   messages.filter((message) => "method" in message && message.method === "ping").length
 
 describe("keeping watch", () => {
-  it.effect("[PING-02] a client pings as often as its program likes, and no more", () =>
+  it.effect("a client pings as often as its program likes, and no more", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({ script: RawServer.pongs })
       yield* TestClock.adjust("1 hour")
@@ -40,7 +40,7 @@ describe("keeping watch", () => {
       yield* Fiber.interrupt(watching)
     }))
 
-  it.effect("[PING-02] so does a server", () =>
+  it.effect("so does a server", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
       yield* introduce(raw)
@@ -59,7 +59,7 @@ describe("keeping watch", () => {
   const logged: Array<unknown> = []
   const logging = Logger.layer([Logger.make(({ message }) => logged.push(message))])
 
-  it.effect("[PING-03] a client whose ping is not answered in time may log that, and leave", () =>
+  it.effect("a client whose ping is not answered in time may log that, and leave", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawServer()
       const watching = yield* start(keepAlive(session, "30 seconds"))
@@ -71,7 +71,7 @@ describe("keeping watch", () => {
       assert.isTrue(raw.ended())
     }).pipe(Effect.provide(logging)))
 
-  it.effect("[PING-03] so may a server", () =>
+  it.effect("so may a server", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient()
       yield* introduce(raw)

@@ -19,6 +19,26 @@ describe("what a response brings", () => {
       assert.deepStrictEqual([reason.error.code, reason.error.message, reason.error.data], [-32002, "gone", [1, null]])
     }))
 
+  it.effect("[MSG-25] the codes from -32000 to -32019 arrive as they are, and end nothing but their request", () =>
+    Effect.gen(function*() {
+      const { fiber, link, session } = yield* waiting()
+      yield* Fiber.interrupt(fiber)
+      for (let code = -32000; code >= -32019; code--) {
+        const id = 1 - 32000 - code + 1
+        const asked = yield* start(session.callTool("x"))
+        yield* settled
+        link.deliver({ jsonrpc: "2.0", id, error: { code, message: "of the server's own" } })
+        const reason = yield* reasonOf(asked)
+        const error = reason._tag === "ErrorResponse" ? reason.error : undefined
+        assert.deepStrictEqual([reason._tag, error?.code, error?.message], [
+          "ErrorResponse",
+          code,
+          "of the server's own"
+        ])
+        assert.strictEqual((yield* session.state)._tag, "Operating")
+      }
+    }))
+
   for (const code of [1e300, 2 ** 53, -(2 ** 60)]) {
     it.effect(`[MSG-10] law 7: an error with the code ${code} costs at most its request`, () =>
       Effect.gen(function*() {

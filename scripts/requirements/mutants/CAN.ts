@@ -2,6 +2,30 @@ import type { Mutant } from "../Mutant.ts"
 
 export const mutants: ReadonlyArray<Mutant> = [
   {
+    id: "CAN-01",
+    file: "packages/session/src/internal/Sender.ts",
+    original: "if (exchange.outcome === \"Answered\" || exchange.outcome === \"Lost\") return",
+    broken: "if (exchange.outcome === \"Lost\") return",
+    test: "packages/session/test/races.test.ts",
+    name: "a caller that leaves behind the answer cancels nothing"
+  },
+  {
+    id: "CAN-01",
+    file: "packages/session/src/internal/Sender.ts",
+    original: "    if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== \"initialize\") {",
+    broken: "    if (entry !== undefined && (!outbox.withdraw(entry) || true) && exchange.method !== \"initialize\") {",
+    test: "packages/session/test/deadlines.test.ts",
+    name: "a request whose caller left before it was sent is not sent at all, nor cancelled"
+  },
+  {
+    id: "CAN-02",
+    file: "packages/session/src/internal/Sender.ts",
+    original: " && exchange.method !== \"initialize\") {",
+    broken: ") {",
+    test: "packages/session/test/clientHandshake.test.ts",
+    name: "Timeout: after 30 seconds, and nothing is cancelled"
+  },
+  {
     id: "CAN-04",
     file: "packages/session/src/internal/Inflight.ts",
     original: "  served.fiber?.interruptUnsafe()\n",
@@ -9,5 +33,72 @@ export const mutants: ReadonlyArray<Mutant> = [
     test: "packages/session/test/cancelledQuestions.test.ts",
     name: "stops, does not answer, and shows why",
     hangs: true
+  },
+  {
+    id: "CAN-04",
+    file: "packages/session/src/internal/Inflight.ts",
+    original: "    if (served.answered || !this.#isOurs(served)) return false\n    served.answered",
+    broken: "    if (served.answered) return false\n    served.answered",
+    test: "packages/session/test/cancelledQuestions.test.ts",
+    name: "does not answer later either, where the question cannot be stopped"
+  },
+  {
+    id: "CAN-05",
+    file: "packages/session/src/internal/Reader.ts",
+    original: "      return this.#core.emit({ _tag: \"CancelIgnored\", id: requestId })\n",
+    broken:
+      "      this.#core.emit({ _tag: \"CancelIgnored\", id: requestId })\n      return this.#malformed(Refusal.noBatch, undefined)\n",
+    test: "packages/session/test/races.test.ts",
+    name: "a cancellation behind the reply is ignored"
+  },
+  {
+    id: "CAN-06",
+    file: "packages/session/src/internal/Reader.ts",
+    original: "if (exchange === undefined) return unmatched(this.#core.exchanges.recall(message.id))",
+    broken: "if (exchange === undefined) return this.#core.end({ _tag: \"Close\", reason: { _tag: \"Requested\" } })",
+    test: "packages/session/test/lateResponses.test.ts",
+    name: "a response after the cancellation is late"
+  },
+  {
+    id: "CAN-07",
+    file: "packages/session/src/internal/Inflight.ts",
+    original: "    if (served.answered || !this.#isOurs(served)) return false\n    served.answered",
+    broken: "    if (served.answered) return false\n    served.answered",
+    test: "packages/session/test/races.test.ts",
+    name: "a reply behind the cancellation is not sent, though the handler would not stop"
+  },
+  {
+    id: "CAN-07",
+    file: "packages/session/src/internal/Exchanges.ts",
+    original: "  if (exchange.outcome !== \"Pending\") return false\n",
+    broken: "",
+    test: "packages/session/test/races.test.ts",
+    name: "an answer that crosses the cancellation is late, and the caller is interrupted"
+  },
+  {
+    id: "CAN-08",
+    file: "packages/session/src/internal/Reader.ts",
+    original: "_tag: \"Cancelled\", method: served.method, id: served.id, reason }",
+    broken: "_tag: \"Cancelled\", method: served.method, id: served.id, reason: undefined }",
+    test: "packages/session/test/cancelledQuestions.test.ts",
+    name: "stops, does not answer, and shows why"
+  },
+  {
+    id: "CAN-08",
+    file: "packages/session/src/internal/Sender.ts",
+    original: "{ requestId: exchange.id, reason })",
+    broken: "{ requestId: exchange.id })",
+    test: "packages/session/test/deadlines.test.ts",
+    name: "then the peer is told to cancel it, once, and why"
+  },
+  {
+    id: "CAN-09",
+    file: "packages/session/src/internal/Reader.ts",
+    original:
+      "    if (Result.isFailure(params)) return this.#ignored(message.method, params.failure)\n    const { reason, requestId }",
+    broken:
+      "    if (Result.isFailure(params)) return this.#malformed(Refusal.noBatch, undefined)\n    const { reason, requestId }",
+    test: "packages/session/test/races.test.ts",
+    name: "cancellations that are none, or of the handshake, do nothing"
   }
 ]

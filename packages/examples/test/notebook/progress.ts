@@ -16,7 +16,7 @@ const story = Effect.map(OfficialClient, ({ received, sent }) => {
 })
 
 export const progress = ({ it }: Conditions) => {
-  it.effect("[PRG-01] [PRG-03] [PRG-05] [PRG-07] says how far it is, step by step, before it answers", () =>
+  it.effect("[PRG-01] [PRG-03] [PRG-05] says how far it is, step by step, before it answers", () =>
     Effect.gen(function*() {
       const { complaints, request } = yield* OfficialClient
       const alreadyComplained = complaints.length

@@ -2,7 +2,7 @@ import { hold, meta } from "./example.ts"
 
 hold([
   {
-    name: "[PRG-07] progress",
+    name: "progress",
     method: "notifications/progress",
     part: "params",
     revisions: {

@@ -1,0 +1,154 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "INIT-01",
+    file: "packages/session/src/ClientSession.ts",
+    original: "    const answered = yield* Effect.result(\n",
+    broken:
+      "    yield* Effect.ignore(sender.send(JsonRpc.notification(\"notifications/initialized\")))\n    const answered = yield* Effect.result(\n",
+    test: "packages/session/test/clientHandshake.test.ts",
+    name: "what it says, and in which order"
+  },
+  {
+    id: "INIT-01",
+    file: "packages/protocol/src/Handshake.ts",
+    original: "    SendInitialize: {\n      to: \"Initializing\",\n",
+    broken: "    SendPing: stay(\"Idle\", \"Send\"),\n    SendInitialize: {\n      to: \"Initializing\",\n",
+    test: "packages/protocol/test/Handshake/cells.test.ts",
+    name: "client: Idle × SendPing"
+  },
+  {
+    id: "INIT-02",
+    file: "packages/session/src/ClientSession.ts",
+    original: "        capabilities,\n        clientInfo: options.info\n",
+    broken: "        capabilities: {},\n        clientInfo: options.info\n",
+    test: "packages/session/test/clientHandshake.test.ts",
+    name: "what it says, and in which order"
+  },
+  {
+    id: "INIT-03",
+    file: "packages/session/src/ClientSession.ts",
+    original: "const offer = Revision.newest(revisions)",
+    broken: "const offer = Revision.latest",
+    test: "packages/session/test/clientHandshake.test.ts",
+    name: "it offers the newest revision it was given"
+  },
+  {
+    id: "INIT-04",
+    file: "packages/session/src/internal/Introduction.ts",
+    original: "revisions.find((revision) => revision === offered) ?? fallback",
+    broken: "fallback ?? revisions.find((revision) => revision === offered)",
+    test: "packages/session/test/serverHandshake.test.ts",
+    name: "what it answers"
+  },
+  {
+    id: "INIT-05",
+    file: "packages/session/src/internal/Introduction.ts",
+    original: "revisions.find((revision) => revision === offered) ?? fallback",
+    broken: "revisions.find((revision) => revision === offered) ?? revisions[0] ?? fallback",
+    test: "packages/session/test/serverHandshake.test.ts",
+    name: "only the revisions it was given count; else it answers the newest of them"
+  },
+  {
+    id: "INIT-06",
+    file: "packages/session/src/ClientSession.ts",
+    original: "const revision = revisions.find((revision) => revision === protocolVersion)",
+    broken: "const revision = Revision.supported.find((revision) => revision === protocolVersion) ?? revisions[0]",
+    test: "packages/session/test/clientHandshake.test.ts",
+    name: "a revision this library speaks, but this client was told not to"
+  },
+  {
+    id: "INIT-07",
+    file: "packages/session/src/internal/Introduction.ts",
+    original: "    protocolVersion: revision,\n    capabilities,\n",
+    broken: "    protocolVersion: revision,\n    capabilities: {},\n",
+    test: "packages/session/test/serverHandshake.test.ts",
+    name: "what it answers"
+  },
+  {
+    id: "INIT-08",
+    file: "packages/session/src/ClientSession.ts",
+    original:
+      "      core.fork(Effect.ignore(sender.notify(Methods.notifications[\"notifications/initialized\"], {})))\n",
+    broken: "",
+    test: "packages/session/test/clientHandshake.test.ts",
+    name: "what it says, and in which order",
+    hangs: true
+  },
+  {
+    id: "INIT-09",
+    file: "packages/protocol/src/Handshake.ts",
+    original:
+      "    ReceiveResponse: stay(\"Initializing\", \"Match\"),\n    SendPing: stay(\"Initializing\", \"Send\"),\n",
+    broken:
+      "    ReceiveResponse: stay(\"Initializing\", \"Match\"),\n    SendPing: stay(\"Initializing\", \"Send\"),\n    SendRequest: stay(\"Initializing\", \"Send\"),\n",
+    test: "packages/protocol/test/Handshake/cells.test.ts",
+    name: "client: Initializing × SendRequest"
+  },
+  {
+    id: "INIT-10",
+    file: "packages/protocol/src/Handshake.ts",
+    original: "SendRequest: stay(\"Negotiated\", \"Hold\")",
+    broken: "SendRequest: stay(\"Negotiated\", \"Send\")",
+    test: "packages/session/test/serverHandshake.test.ts",
+    name: "requests are held until the client says initialized"
+  },
+  {
+    id: "INIT-11",
+    file: "packages/transport/src/internal/Endpoint.ts",
+    original: "...revision === undefined ? {} : { \"mcp-protocol-version\": revision }",
+    broken: "...{}",
+    test: "packages/transport/test/streamableHttpClient/messages.test.ts",
+    name: "what comes after the handshake carries the session id and the revision"
+  },
+  {
+    id: "INIT-12",
+    file: "packages/session/src/internal/Outgoing.ts",
+    original: "if (!Revision.isAtLeast(peer.revision, row.since)) {",
+    broken: "if (row.since === peer.revision) {",
+    test: "packages/session/test/undeclared.test.ts",
+    name: "INIT-12"
+  },
+  {
+    id: "INIT-13",
+    file: "packages/session/src/internal/Outgoing.ts",
+    original: "if (!Revision.isAtLeast(peer.revision, row.since)) {",
+    broken: "if (row.since === peer.revision) {",
+    test: "packages/session/test/questionsByRevision.test.ts",
+    name: "a list of choices is not for older revisions"
+  },
+  {
+    id: "INIT-14",
+    file: "packages/session/src/internal/Outgoing.ts",
+    original: "      Capabilities.declares(capabilities(peer), capability)\n",
+    broken: "      capability === \"roots.listChanged\" || Capabilities.declares(capabilities(peer), capability)\n",
+    test: "packages/session/test/undeclared.test.ts",
+    name: "[INIT-14] what was not declared at 2024-11-05 > is not asked of a server, and nothing is sent"
+  },
+  {
+    id: "INIT-15",
+    file: "packages/session/src/internal/Outgoing.ts",
+    original: "      Capabilities.declares(capabilities(peer), capability)\n",
+    broken: "      capability === \"roots.listChanged\" || Capabilities.declares(capabilities(peer), capability)\n",
+    test: "packages/session/test/undeclared.test.ts",
+    name: "[INIT-15] what was not declared at 2025-11-25 > is not asked of a server, and nothing is sent"
+  },
+  {
+    id: "INIT-16",
+    file: "packages/session/src/ClientSession.ts",
+    original: "        deadline: limits.handshake,\n",
+    broken: "",
+    test: "packages/session/test/clientHandshake.test.ts",
+    name: "Timeout: after 30 seconds, and nothing is cancelled",
+    hangs: true
+  },
+  {
+    id: "INIT-16",
+    file: "packages/session/src/ClientSession.ts",
+    original: "_tag: \"UnsupportedRevision\", answered: protocolVersion, supported: revisions",
+    broken: "_tag: \"InvalidResult\", problem: protocolVersion",
+    test: "packages/session/test/clientHandshake.test.ts",
+    name: "UnsupportedRevision: nothing more is sent, whatever comes behind it"
+  }
+]

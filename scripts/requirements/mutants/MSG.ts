@@ -1,0 +1,268 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "MSG-01",
+    file: "packages/protocol/src/JsonRpc.ts",
+    original: "  if (envelope.jsonrpc !== \"2.0\") return malformed(id, true, \"jsonrpc must be \\\"2.0\\\"\")\n",
+    broken: "",
+    test: "packages/protocol/test/JsonRpc.test.ts",
+    name: "[MSG-01] a request of another JSON-RPC"
+  },
+  {
+    id: "MSG-01",
+    file: "packages/protocol/src/JsonRpc.ts",
+    original: "? { jsonrpc: \"2.0\", method } :",
+    broken: "? trust({ method }) :",
+    test: "packages/protocol/test/JsonRpc.test.ts",
+    name: "params that are not there are left out, never null"
+  },
+  {
+    id: "MSG-02",
+    file: "packages/transport/src/LineFraming.ts",
+    original: "JSON.parse(utf8.decode(line))",
+    broken: "JSON.parse(new TextDecoder(\"latin1\").decode(line))",
+    test: "packages/testing/test/hostileLines.test.ts",
+    name: "each hostile line is a frame, is unreadable or is blank"
+  },
+  {
+    id: "MSG-03",
+    file: "packages/protocol/src/RequestId.ts",
+    original: "Number.isSafeInteger(value)",
+    broken: "Number.isFinite(value)",
+    test: "packages/protocol/test/RequestId.test.ts",
+    name: "is no request id"
+  },
+  {
+    id: "MSG-04",
+    file: "packages/protocol/src/RequestId.ts",
+    original: "  typeof value === \"string\" || (typeof",
+    broken: "  value === null || typeof value === \"string\" || (typeof",
+    test: "packages/protocol/test/JsonRpc.test.ts",
+    name: "a request whose id is null"
+  },
+  {
+    id: "MSG-05",
+    file: "packages/session/src/internal/Exchanges.ts",
+    original: "return this.#nextId++",
+    broken: "return this.#nextId++ % 3",
+    test: "packages/session/test/requestIds.test.ts",
+    name: "no id is used twice, whatever became of its request",
+    hangs: true
+  },
+  {
+    id: "MSG-07",
+    file: "packages/protocol/src/JsonRpc.ts",
+    original: "=> ({ jsonrpc: \"2.0\", id, result })",
+    broken: "=> ({ jsonrpc: \"2.0\", id: String(id), result })",
+    test: "packages/testing/test/hostilePeer.test.ts",
+    name: "answers each request of a hostile client once"
+  },
+  {
+    id: "MSG-07",
+    file: "packages/session/src/internal/Exchanges.ts",
+    original: "Option.getOrUndefined(HashMap.get(this.#current, id))",
+    broken: "Array.from(HashMap.values(this.#current))[0] ?? Option.getOrUndefined(HashMap.get(this.#current, id))",
+    test: "packages/session/test/matching.test.ts",
+    name: "answers in another order than the questions"
+  },
+  {
+    id: "MSG-08",
+    file: "packages/protocol/src/JsonRpc.ts",
+    original: "  if (carriesResult && carriesError) return never(\"a response has a result or an error, not both\")\n",
+    broken: "",
+    test: "packages/protocol/test/JsonRpc.test.ts",
+    name: "[MSG-08] a result and an error"
+  },
+  {
+    id: "MSG-09",
+    file: "packages/session/src/internal/Refusal.ts",
+    original: "JsonRpc.failure(id ?? unreadable, error)",
+    broken: "JsonRpc.failure(unreadable, error)",
+    test: "packages/session/test/unreadable.test.ts",
+    name: "what cannot be read is answered as"
+  },
+  {
+    id: "MSG-10",
+    file: "packages/protocol/src/JsonRpc.ts",
+    original: "!Number.isSafeInteger(error.code) || ",
+    broken: "",
+    test: "packages/protocol/test/JsonRpc.test.ts",
+    name: "an error whose code is a fraction"
+  },
+  {
+    id: "MSG-10",
+    file: "packages/protocol/src/McpError.ts",
+    original: "code: Schema.Int,",
+    broken: "code: Schema.Number,",
+    test: "packages/protocol/test/McpError.test.ts",
+    name: "cannot be made"
+  },
+  {
+    id: "MSG-11",
+    file: "packages/protocol/src/JsonRpc.ts",
+    original: ": { jsonrpc: \"2.0\", method, params }",
+    broken: ": trust({ jsonrpc: \"2.0\", id: 1, method, params })",
+    test: "packages/protocol/test/JsonRpc.test.ts",
+    name: "what they make is classified as what they are named after"
+  },
+  {
+    id: "MSG-12",
+    file: "packages/session/src/internal/Reader.ts",
+    original: "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n",
+    broken:
+      "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n    this.#core.replies.reply(JsonRpc.failure(null, McpError.methodNotFound(method)), undefined)\n",
+    test: "packages/session/test/notifications.test.ts",
+    name: "by a server"
+  },
+  {
+    id: "MSG-12",
+    file: "packages/session/src/internal/Reader.ts",
+    original: "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n",
+    broken:
+      "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n    this.#core.replies.reply(JsonRpc.failure(null, McpError.methodNotFound(method)), undefined)\n",
+    test: "packages/session/test/notifications.test.ts",
+    name: "by a client"
+  },
+  {
+    id: "MSG-13",
+    file: "packages/session/src/internal/Reader.ts",
+    original: "outcome._tag === \"Moved\" && outcome.does === \"Answer\"\n",
+    broken:
+      "outcome._tag === \"Moved\" && outcome.does === \"Answer\" && this.#parts.dispatch.prepare(JsonRpc.request(0, \"tools/list\", {}), trust(this.#parts.peer()))._tag === \"Success\"\n",
+    test: "packages/session/test/bareSessions.test.ts",
+    name: "shake hands, ping each other, and part"
+  },
+  {
+    id: "MSG-15",
+    file: "packages/session/src/internal/Reader.ts",
+    original: "for (const frame of frames) this",
+    broken: "for (const frame of frames.slice(0, 1)) this",
+    test: "packages/session/test/batches.test.ts",
+    name: "pings in it are answered together",
+    hangs: true
+  },
+  {
+    id: "MSG-16",
+    file: "packages/session/src/internal/ServedFrame.ts",
+    original: "    if (batch !== undefined) return this.#refuse(message, Introduction.notInBatch, batch)\n",
+    broken: "",
+    test: "packages/session/test/sessionlessServers.test.ts",
+    name: "answers a batch together, and no initialize in it"
+  },
+  {
+    id: "MSG-17",
+    file: "packages/session/src/internal/Reader.ts",
+    original: " || !Revision.envelopes[revision].batches",
+    broken: "",
+    test: "packages/session/test/batches.test.ts",
+    name: "[MSG-17] is no message in"
+  },
+  {
+    id: "MSG-25",
+    file: "packages/session/src/internal/Exchanges.ts",
+    original: "        error: McpError.received(response.error)\n",
+    broken:
+      "        error: response.error.code === -32001 ? McpError.internalError : McpError.received(response.error)\n",
+    test: "packages/session/test/responses.test.ts",
+    name: "the codes from -32000 to -32019 arrive as they are"
+  },
+  {
+    id: "MSG-27",
+    file: "packages/session/src/internal/Exchanges.ts",
+    original: "else fail(exchange, { _tag: \"Timeout\", afterMillis: waited(exchange) })",
+    broken: "else fail(exchange, { _tag: \"ErrorResponse\", error: McpError.internalError })",
+    test: "packages/session/test/deadlines.test.ts",
+    name: "a request waits 60 seconds, to the millisecond"
+  },
+  {
+    id: "MSG-28",
+    file: "packages/protocol/src/Meta.ts",
+    original: "Schema.Struct({ progressToken: Schema.optionalKey(ProgressToken) })",
+    broken:
+      "Schema.Struct({\n    progressToken: Schema.optionalKey(ProgressToken),\n    \"io.modelcontextprotocol/related-task\": Schema.optionalKey(Schema.Struct({ taskId: Schema.String }))\n  })",
+    test: "packages/session/test/metadata.test.ts",
+    name: "a server takes whatever stands there"
+  },
+  {
+    id: "MSG-28",
+    file: "packages/protocol/src/Meta.ts",
+    original: "!Array.isArray(value) && typeof value !== \"function\"",
+    broken:
+      "!Array.isArray(value) && typeof value !== \"function\" && !(\"io.modelcontextprotocol/related-task\" in value)",
+    test: "packages/session/test/metadata.test.ts",
+    name: "so does a client, of requests and of results"
+  },
+  {
+    id: "MSG-29",
+    file: "packages/protocol/src/Task.ts",
+    original: "\"io.modelcontextprotocol/related-task\"",
+    broken: "\"io.modelcontextprotocol/related task\"",
+    test: "packages/session/test/metadata.test.ts",
+    name: "the keys a session writes are keys"
+  },
+  {
+    id: "MSG-30",
+    file: "packages/protocol/src/Task.ts",
+    original: "\"io.modelcontextprotocol/related-task\"",
+    broken: "\"io.modelcontextprotocol/effect-task\"",
+    test: "packages/session/test/metadata.test.ts",
+    name: "the keys a session writes are keys"
+  },
+  {
+    id: "MSG-31",
+    file: "packages/protocol/src/TraceContext.ts",
+    original: "${sampled ? \"01\" : \"00\"}",
+    broken: "${sampled ? \"1\" : \"0\"}",
+    test: "packages/protocol/test/TraceContext.test.ts",
+    name: "comes back from what it was written as"
+  },
+  {
+    id: "MSG-31",
+    file: "packages/protocol/src/TraceContext.ts",
+    original: "const spans = /^(?!0{16})",
+    broken: "const spans = /^",
+    test: "packages/protocol/test/TraceContext.test.ts",
+    name: "[MSG-31] is none: "
+  },
+  {
+    id: "MSG-32",
+    file: "packages/session/src/AjvValidator.ts",
+    original: "if ($schema === undefined) return Result.succeed(newest)",
+    broken: "if ($schema === undefined) return Result.succeed(dialects[2] ?? newest)",
+    test: "packages/session/test/AjvValidator.test.ts",
+    name: "[MSG-32]"
+  },
+  {
+    id: "MSG-33",
+    file: "packages/session/src/AjvValidator.ts",
+    original: "withoutScheme(uri) === withoutScheme($schema))",
+    broken: "withoutScheme(uri) === withoutScheme($schema)) ?? newest",
+    test: "packages/session/test/AjvValidator.test.ts",
+    name: "a dialect that it does not have is named"
+  },
+  {
+    id: "MSG-34",
+    file: "packages/session/src/AjvValidator.ts",
+    original: "const validate = ajv.compile(schema)",
+    broken: "void fetch(String(schema[\"$ref\"])).catch(() => {})\n      const validate = ajv.compile(schema)",
+    test: "packages/session/test/AjvValidator.test.ts",
+    name: "a server that a schema refers to is not asked"
+  },
+  {
+    id: "MSG-35",
+    file: "packages/session/src/AjvValidator.ts",
+    original: "const validate = ajv.compile(schema)",
+    broken: "const validate = ajv.addSchema({}, \"https://example.com/schema\").compile(schema)",
+    test: "packages/session/test/AjvValidator.test.ts",
+    name: "what a schema does not contain is refused"
+  },
+  {
+    id: "MSG-35",
+    file: "packages/session/src/AjvValidator.ts",
+    original: "if (length > maximumSize) {",
+    broken: "if (length > 2 * maximumSize) {",
+    test: "packages/session/test/AjvValidator.test.ts",
+    name: "a schema has a largest size"
+  }
+]

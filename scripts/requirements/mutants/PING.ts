@@ -1,0 +1,20 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "PING-01",
+    file: "packages/session/src/internal/Reader.ts",
+    original: "? this.#core.replies.reply(JsonRpc.success(message.id, {}), origin)\n        : this",
+    broken: "? this.#core.replies.reply(JsonRpc.success(message.id, { pong: true }), origin)\n        : this",
+    test: "packages/session/test/clientHandshake.test.ts",
+    name: "before the answer a ping is answered, a log ignored, a request refused"
+  },
+  {
+    id: "PING-01",
+    file: "packages/protocol/src/Handshake.ts",
+    original: "    ReceivePing: stay(\"Initializing\", \"Answer\"),\n    ReceiveRequest",
+    broken: "    ReceivePing: stay(\"Initializing\", \"Refuse\"),\n    ReceiveRequest",
+    test: "packages/session/test/clientHandshake.test.ts",
+    name: "before the answer a ping is answered, a log ignored, a request refused"
+  }
+]

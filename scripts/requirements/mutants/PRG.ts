@@ -1,0 +1,77 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "PRG-01",
+    file: "packages/protocol/src/Meta.ts",
+    original: "export const ProgressToken: Schema.Codec<ProgressToken> = Schema.Union([Schema.String, Schema.Int])",
+    broken: "export const ProgressToken: Schema.Codec<ProgressToken> = Schema.Union([Schema.String, Schema.Number])",
+    test: "packages/session/test/handlerProgress.test.ts",
+    name: "a token that is none is refused before the handler runs"
+  },
+  {
+    id: "PRG-01",
+    file: "packages/session/src/internal/Sender.ts",
+    original: "const token = onProgress === undefined ? undefined : exchange.id",
+    broken: "const token = onProgress === undefined ? undefined : Number(exchange.id) + 0.5",
+    test: "packages/session/test/questions.test.ts",
+    name: "each question has a token of its own"
+  },
+  {
+    id: "PRG-02",
+    file: "packages/session/src/internal/Sender.ts",
+    original: "const token = onProgress === undefined ? undefined : exchange.id",
+    broken: "const token = onProgress === undefined ? undefined : 1",
+    test: "packages/session/test/questions.test.ts",
+    name: "each question has a token of its own"
+  },
+  {
+    id: "PRG-02",
+    file: "packages/session/src/internal/Outgoing.ts",
+    original: "const { progressToken: _, ...rest }: JsonRpc.Params",
+    broken: "const { ...rest }: JsonRpc.Params",
+    test: "packages/session/test/regressions.test.ts",
+    name: "a progress token from elsewhere does not reach the wire"
+  },
+  {
+    id: "PRG-03",
+    file: "packages/session/src/internal/ServedContext.ts",
+    original: " || step.progress <= served.highest) return",
+    broken: ") return",
+    test: "packages/session/test/handlerProgress.test.ts",
+    name: "what does not grow is dropped and seen"
+  },
+  {
+    id: "PRG-04",
+    file: "packages/session/src/internal/ServedContext.ts",
+    original: "if (progressToken === undefined) return Effect.void",
+    broken:
+      "if (progressToken === undefined) return Effect.ignore(sender.notify(Methods.notifications[\"notifications/progress\"], { ...step, progressToken: 0 }))",
+    test: "packages/session/test/handlerProgress.test.ts",
+    name: "nobody asked: nothing is sent"
+  },
+  {
+    id: "PRG-04",
+    file: "packages/session/src/internal/ServedContext.ts",
+    original: "{ ...said, progressToken }",
+    broken: "{ ...said, progressToken: \"another\" }",
+    test: "packages/session/test/handlerProgress.test.ts",
+    name: "is sent with the token, on the request's own stream, and before the result"
+  },
+  {
+    id: "PRG-05",
+    file: "packages/session/src/internal/ServedContext.ts",
+    original: "        if (served.ended) return dropped(\"ExchangeEnded\")\n",
+    broken: "",
+    test: "packages/session/test/handlerProgress.test.ts",
+    name: "after the reply it is dropped and seen"
+  },
+  {
+    id: "PRG-06",
+    file: "packages/session/src/internal/ServedContext.ts",
+    original: "now - served.reportedAt < core.limits.progressInterval",
+    broken: "now < served.reportedAt",
+    test: "packages/session/test/handlerProgress.test.ts",
+    name: "a handler that reports more often than it may is thinned out"
+  }
+]

@@ -1,0 +1,57 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "TMO-01",
+    file: "packages/session/src/internal/Sender.ts",
+    original: "        ? limits.requestDeadline\n",
+    broken: "        ? Number.POSITIVE_INFINITY\n",
+    test: "packages/session/test/deadlines.test.ts",
+    name: "a request waits 60 seconds, to the millisecond",
+    hangs: true
+  },
+  {
+    id: "TMO-02",
+    file: "packages/session/src/internal/Sender.ts",
+    original: "        ? limits.requestDeadline\n",
+    broken: "        ? Number.POSITIVE_INFINITY\n",
+    test: "packages/session/test/deadlines.test.ts",
+    name: "a server's requests have deadlines, too",
+    hangs: true
+  },
+  {
+    id: "TMO-03",
+    file: "packages/session/src/internal/Sender.ts",
+    original: "    if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== \"initialize\") {",
+    broken:
+      "    if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== \"initialize\" && exchange.deadline > core.timer.now()) {",
+    test: "packages/session/test/deadlines.test.ts",
+    name: "then the peer is told to cancel it, once, and why"
+  },
+  {
+    id: "TMO-04",
+    file: "packages/session/src/internal/Sender.ts",
+    original: "        : Duration.toMillis(options.deadline)\n",
+    broken: "        : limits.requestDeadline\n",
+    test: "packages/session/test/deadlines.test.ts",
+    name: "[TMO-04] per call, in every form a duration takes",
+    hangs: true
+  },
+  {
+    id: "TMO-05",
+    file: "packages/session/src/internal/Sender.ts",
+    original: "extendsTo: options?.extendOnProgress === true ? total : undefined",
+    broken: "extendsTo: undefined",
+    test: "packages/session/test/extendedDeadlines.test.ts",
+    name: "every step starts the deadline anew"
+  },
+  {
+    id: "TMO-06",
+    file: "packages/session/src/internal/Reader.ts",
+    original: "Math.min(this.#core.timer.now() + exchange.allowedMillis, exchange.extendsTo)",
+    broken: "this.#core.timer.now() + exchange.allowedMillis",
+    test: "packages/session/test/extendedDeadlines.test.ts",
+    name: "the total is kept whatever the progress",
+    hangs: true
+  }
+]
