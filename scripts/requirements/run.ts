@@ -88,6 +88,8 @@ const judge = (mutant: Mutant, outcome: Outcome | undefined): Verdict => {
   const tests = testsOf(mutant, outcome)
   if (tests.length === 0) return fault(`no test ran: ${outcome.errors.join("; ")}`)
   const failed = tests.filter(({ passed }) => !passed)
+  const invalid = failed.find(({ message }) => / is not defined$|^Cannot find module/.test(message))
+  if (invalid !== undefined) return fault(`the mutant is no valid program: ${invalid.message}`)
   const honest = failed.find(({ message }) => !isTimeout(message))
   if (honest !== undefined) return { word: "found", detail: honest.message }
   return failed.length > 0 ? hung("the test timed out") : fault("the test passes with the mutant")

@@ -47,7 +47,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/Reader.ts",
     original: "      return this.#core.emit({ _tag: \"CancelIgnored\", id: requestId })\n",
     broken:
-      "      this.#core.emit({ _tag: \"CancelIgnored\", id: requestId })\n      return this.#malformed(Refusal.noBatch, undefined)\n",
+      "      this.#core.emit({ _tag: \"CancelIgnored\", id: requestId })\n      return this.#malformed({ id: undefined, answerable: true, problem: \"a cancellation\" }, undefined)\n",
     test: "packages/session/test/races.test.ts",
     name: "a cancellation behind the reply is ignored"
   },
@@ -97,7 +97,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original:
       "    if (Result.isFailure(params)) return this.#ignored(message.method, params.failure)\n    const { reason, requestId }",
     broken:
-      "    if (Result.isFailure(params)) return this.#malformed(Refusal.noBatch, undefined)\n    const { reason, requestId }",
+      "    if (Result.isFailure(params)) return this.#malformed({ id: undefined, answerable: true, problem: \"a cancellation\" }, undefined)\n    const { reason, requestId }",
     test: "packages/session/test/races.test.ts",
     name: "cancellations that are none, or of the handshake, do nothing"
   }

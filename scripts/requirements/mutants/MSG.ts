@@ -111,7 +111,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/Reader.ts",
     original: "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n",
     broken:
-      "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n    this.#core.replies.reply(JsonRpc.failure(null, McpError.methodNotFound(method)), undefined)\n",
+      "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n    this.#core.replies.reply(JsonRpc.failure(null, { code: -32601, message: method }), undefined)\n",
     test: "packages/session/test/notifications.test.ts",
     name: "by a server"
   },
@@ -120,7 +120,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/Reader.ts",
     original: "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n",
     broken:
-      "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n    this.#core.replies.reply(JsonRpc.failure(null, McpError.methodNotFound(method)), undefined)\n",
+      "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n    this.#core.replies.reply(JsonRpc.failure(null, { code: -32601, message: method }), undefined)\n",
     test: "packages/session/test/notifications.test.ts",
     name: "by a client"
   },
@@ -152,7 +152,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-17",
-    file: "packages/session/src/internal/Reader.ts",
+    file: "packages/session/src/internal/Batch.ts",
     original: " || !Revision.envelopes[revision].batches",
     broken: "",
     test: "packages/session/test/batches.test.ts",
@@ -161,9 +161,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MSG-25",
     file: "packages/session/src/internal/Exchanges.ts",
-    original: "        error: McpError.received(response.error)\n",
-    broken:
-      "        error: response.error.code === -32001 ? McpError.internalError : McpError.received(response.error)\n",
+    original: "error: McpError.received(response.error)",
+    broken: "error: response.error.code === -32001 ? McpError.internalError : McpError.received(response.error)",
     test: "packages/session/test/responses.test.ts",
     name: "the codes from -32000 to -32019 arrive as they are"
   },
