@@ -29,6 +29,8 @@ export interface ProcessExit {
  * - `HandshakeFailed`: the two sides did not come to terms.
  * - `HandshakeTimeout`: the handshake did not finish in time.
  * - `Expired`: whoever keeps this side's sessions ended it, since nobody had used it for so long, or it was that old.
+ * - `Evicted`: the host of this side's sessions was full, and ended it to make room for another session. It had been unused for so
+ *   long (`idle`), or its handshake had not been finished for so long (`handshake`).
  *
  * @category models
  * @since 0.1.0
@@ -42,6 +44,7 @@ export type CloseReason =
   | { readonly _tag: "HandshakeFailed"; readonly problem: string }
   | { readonly _tag: "HandshakeTimeout"; readonly afterMillis: number }
   | { readonly _tag: "Expired"; readonly afterMillis: number; readonly of: "idle" | "age" }
+  | { readonly _tag: "Evicted"; readonly afterMillis: number; readonly of: "handshake" | "idle" }
 
 /**
  * The reason when this side closed the session itself.
@@ -104,5 +107,9 @@ export const describe = (reason: CloseReason): string => {
       return reason.of === "idle"
         ? `expired: nobody used it for ${reason.afterMillis} ms`
         : `expired: no session lasts longer than ${reason.afterMillis} ms`
+    case "Evicted":
+      return reason.of === "idle"
+        ? `evicted to make room: unused for ${reason.afterMillis} ms`
+        : `evicted to make room: the handshake was not finished after ${reason.afterMillis} ms`
   }
 }

@@ -26,7 +26,12 @@ const words: ReadonlyArray<readonly [Reason, string]> = [
   [{ _tag: "HandshakeFailed", problem: "no common revision" }, "the handshake failed: no common revision"],
   [{ _tag: "HandshakeTimeout", afterMillis: 1 }, "the handshake did not finish within 1 ms"],
   [{ _tag: "Expired", afterMillis: 1_800_000, of: "idle" }, "expired: nobody used it for 1800000 ms"],
-  [{ _tag: "Expired", afterMillis: 1000, of: "age" }, "expired: no session lasts longer than 1000 ms"]
+  [{ _tag: "Expired", afterMillis: 1000, of: "age" }, "expired: no session lasts longer than 1000 ms"],
+  [{ _tag: "Evicted", afterMillis: 300_000, of: "idle" }, "evicted to make room: unused for 300000 ms"],
+  [
+    { _tag: "Evicted", afterMillis: 3000, of: "handshake" },
+    "evicted to make room: the handshake was not finished after 3000 ms"
+  ]
 ]
 
 it.each(words.map(([reason, sentence]) => ({ reason, sentence })))(
@@ -45,7 +50,8 @@ it("every kind of reason has its words here", () => {
     TransportFailed: true,
     HandshakeFailed: true,
     HandshakeTimeout: true,
-    Expired: true
+    Expired: true,
+    Evicted: true
   }
   assert.deepStrictEqual(Array.from(new Set(words.map(([{ _tag }]) => _tag))), Object.keys(kinds))
 })

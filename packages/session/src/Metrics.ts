@@ -95,7 +95,18 @@ export const serverSessionsRefused: Metric.Counter<number> = Metric.counter("mcp
 })
 
 /**
- * How many sessions have come to their end by time: `mcp.session.expiry` is `idle`, `age` or `opening`.
+ * The number of sessions that a full host has evicted to make room for others: `mcp.session.eviction` is `idle` or `handshake`.
+ *
+ * @category metrics
+ * @since 0.1.0
+ */
+export const serverSessionsEvicted: Metric.Counter<number> = Metric.counter("mcp.server.sessions.evicted", {
+  description: "The MCP sessions that a full host has closed to make room for others",
+  incremental: true
+})
+
+/**
+ * How many sessions have come to their end by time: `mcp.session.expiry` is `idle`, `age`, `handshake` or `opening`.
  *
  * @category metrics
  * @since 0.1.0

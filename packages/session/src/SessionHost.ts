@@ -21,10 +21,12 @@ import type * as Handlers from "./Handlers.ts"
 import * as Expiry from "./internal/Expiry.ts"
 import { HostedSession, type Keeper } from "./internal/HostedSession.ts"
 import * as HostStore from "./internal/HostStore.ts"
+import { type Newcomer, Places, type Taken } from "./internal/Places.ts"
 import * as ReplayedOpening from "./internal/ReplayedOpening.ts"
 import * as ServedSession from "./internal/ServedSession.ts"
 import * as SessionId from "./internal/SessionId.ts"
 import { Timer } from "./internal/Timer.ts"
+import * as SessionLimits from "./Limits.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Principal from "./Principal.ts"
 import type * as ServerSession from "./ServerSession.ts"
@@ -35,21 +37,54 @@ import type { TransportError } from "./TransportError.ts"
 import * as TransportErrors from "./TransportError.ts"
 
 /**
- * How many sessions a host keeps, and for how long; everything has a default.
+ * Bounds of the number of sessions that a host keeps, and of their lifetimes. Every member has a default.
+ *
+ * **A full host makes room.** Most clients never end their sessions, so ordinary use fills a host. A newcomer that finds no free
+ * place takes the place of another session, the first of these that there is:
+ *
+ * 1. The oldest session whose handshake is not finished. Nothing was done in it, so it may be any client's. It is safe for 3
+ *    seconds, so that the next newcomer does not evict a client in the middle of its handshake. The exception is an anonymous client
+ *    with many more unfinished handshakes (16) than the newcomer: it could otherwise keep all others out by opening sessions quickly.
+ *    Anonymous clients are distinguished by `OpenOptions.client`.
+ * 2. The session of the newcomer's own principal that is unused for longest, and for 3 seconds at least.
+ * 3. The anonymous session that is unused for longest. For an anonymous newcomer it must be unused for `evictAnonymousAfter`, and
+ *    this happens `evictAnonymousPerSecond` times a second at most. For a newcomer with a principal 3 seconds are enough.
+ *
+ * A principal that has `sessionsPerPrincipal` makes room among its own sessions, by the first two rules. A session that was used by
+ * one principal never ends for another, and no session ends that a connection holds or that has requests in flight.
+ *
+ * The victim closes as `Evicted`. Over Streamable HTTP its client receives status 404 with its next request, and begins a new session
+ * (SHS-27). With a `SessionStore`, a session whose handshake is finished is only unloaded: the store keeps it, and it is restored
+ * when its client comes back. If there is no victim, the newcomer is refused with `HostFull`.
  *
  * @category models
  * @since 0.1.0
  */
 export interface Limits {
-  /** How many sessions there may be at a time. Default 10,000. */
+  /** The number of sessions at a time. Default 10,000. */
   readonly sessions?: number
-  /** How many of them may be of one principal. Default: as many as there may be. Those without a principal are not counted. */
+  /**
+   * The number of sessions of one principal. Default 1,000, but no more than `sessions`. Anonymous sessions are not counted.
+   */
   readonly sessionsPerPrincipal?: number
+  /**
+   * The time that a client may take to finish its handshake: from the answer to `initialize` until `notifications/initialized` or a
+   * first request other than `ping`. Then the session is closed as `HandshakeTimeout`, whatever else is done with it. Default 60
+   * seconds.
+   */
+  readonly handshake?: Duration.Input
   /**
    * How long a session may be left alone, that is neither touched nor held nor with a request in flight; then it is closed as
    * `Expired`. Default 30 minutes.
    */
   readonly idle?: Duration.Input
+  /**
+   * The time that an anonymous session must be left alone before another anonymous client may have its place on a full host. Default
+   * 5 minutes.
+   */
+  readonly evictAnonymousAfter?: Duration.Input
+  /** The number of anonymous sessions that are evicted for anonymous clients in a second. Default 10. */
+  readonly evictAnonymousPerSecond?: number
   /** How old a session may become, whatever is done with it; then it is closed as `Expired`. Default: any age. */
   readonly age?: Duration.Input
 }
@@ -69,11 +104,11 @@ export interface Options<R = never> extends Omit<ServerSession.Options<R>, "obse
 }
 
 /**
- * Why a session is not let in.
+ * Why a session is not opened.
  *
- * - `host`: there are as many sessions as there may be; `limit` says how many.
- * - `principal`: this principal has as many as one may have.
- * - `draining`: the host is about to go, and lets nobody in any more.
+ * - `host`: the host is full, and none of its sessions may be evicted for this one; `limit` is the number of sessions.
+ * - `principal`: this principal has as many sessions as it may have, and all of them are in use.
+ * - `draining`: the host shuts down, and opens no sessions.
  *
  * @category models
  * @since 0.1.0
@@ -81,14 +116,14 @@ export interface Options<R = never> extends Omit<ServerSession.Options<R>, "obse
 export type HostFullScope = "host" | "principal" | "draining"
 
 /**
- * There is no room for one more session.
+ * The error of a host that has no room for one more session.
  *
  * @example
  * ```ts
  * import { SessionHost } from "@effect-mcp/session"
  *
  * export const message = new SessionHost.HostFull({ scope: "host", limit: 10_000 }).message
- * // => "there is no room for one more session: 10000 are open"
+ * // => "no room for another session: the host has 10000, and none of them can be evicted"
  * ```
  *
  * @category errors
@@ -97,15 +132,20 @@ export type HostFullScope = "host" | "principal" | "draining"
 export class HostFull extends Data.TaggedError("HostFull")<{
   readonly scope: HostFullScope
   readonly limit: number
+  /**
+   * The time until there is room at the earliest, in milliseconds, from 1 second to 5 minutes; for `draining`, until the host has
+   * shut down. `undefined` if it is not known, because the sessions are in use.
+   */
+  readonly retryAfterMillis?: number | undefined
 }> {
   override get message(): string {
     switch (this.scope) {
       case "host":
-        return `there is no room for one more session: ${this.limit} are open`
+        return `no room for another session: the host has ${this.limit}, and none of them can be evicted`
       case "principal":
-        return `there is no room for one more session of this principal: it has ${this.limit}`
+        return `no room for another session of this principal: it has ${this.limit}, and all of them are in use`
       case "draining":
-        return "no session is let in any more: the host is about to go"
+        return "no room for another session: the host is shutting down"
     }
   }
 }
@@ -149,6 +189,11 @@ export interface OpenOptions {
   /** To whom it belongs. */
   readonly principal?: Principal.Principal | undefined
   /**
+   * Distinguishes clients without a principal, such as by their addresses, so that none of them keeps the others out of a full host.
+   * Default: they are not distinguished.
+   */
+  readonly client?: string | undefined
+  /**
    * What the client has said before, and been answered: the session is told first, and its replies go nowhere.
    */
   readonly opening?: ReadonlyArray<JsonRpc.Message> | undefined
@@ -165,6 +210,8 @@ export interface RestoreOptions {
   readonly kind: string
   /** Who asks for it. What belongs to somebody else is not there for them. */
   readonly principal?: Principal.Principal | undefined
+  /** Distinguishes clients without a principal, as in `OpenOptions`. */
+  readonly client?: string | undefined
 }
 
 /**
@@ -183,6 +230,8 @@ export interface Listing {
   readonly client: Implementation.Implementation | undefined
   /** What was agreed on, once it was. */
   readonly revision: Revision.Revision | undefined
+  /** Whether the handshake is finished. */
+  readonly operating: boolean
   /** Milliseconds since the epoch. */
   readonly openedAt: number
   /** Milliseconds since the epoch. */
@@ -200,14 +249,18 @@ export interface Listing {
  * @since 0.1.0
  */
 export interface Health {
-  /** Would it let one more session in? */
+  /** Whether an anonymous client could open a session now: in a free place, or in that of a session that is evicted for it. */
   readonly accepting: boolean
   /** Is it about to go? */
   readonly draining: boolean
   /** How many sessions it has, those that are ending included. */
   readonly sessions: number
+  /** How many of these have not finished their handshakes. */
+  readonly handshaking: number
   /** How many it may have. */
   readonly limit: number
+  /** As in `HostFull`, for an anonymous client; `undefined` while the host is accepting. */
+  readonly retryAfterMillis: number | undefined
 }
 
 /**
@@ -218,8 +271,8 @@ export interface Health {
  */
 export interface Shape {
   /**
-   * Opens a session over this transport and keeps it, until it ends by itself, expires, is closed, or the host goes. Fails with
-   * `HostFull` before anything is connected.
+   * Opens a session over this transport and keeps it, until it ends by itself, expires, is evicted or closed, or the host goes. A
+   * full host makes room first, as `Limits` describes. Fails with `HostFull` before anything is connected.
    */
   readonly open: (
     transport: Transport["Service"],
@@ -324,12 +377,13 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   options: Options<R>
 ): Effect.fn.Return<Shape, never, Scope.Scope | Handlers.ServicesOf<H, "client"> | R> {
   const limit = options.host?.sessions ?? 10_000
-  const limitPerPrincipal = options.host?.sessionsPerPrincipal ?? Number.POSITIVE_INFINITY
   const lifetimes: Expiry.Lifetimes = {
     opening: Duration.toMillis(options.limits?.opening ?? "30 seconds"),
+    handshake: Duration.toMillis(options.host?.handshake ?? "60 seconds"),
     idle: Duration.toMillis(options.host?.idle ?? "30 minutes"),
     age: Duration.toMillis(options.host?.age ?? Duration.infinity)
   }
+  const gracefulCloseMillis = SessionLimits.make(options.limits).gracefulClose
   const { host: _, observe, ...common } = options
   // The host closes what does not open, so that no session needs a timer for that.
   const server = ServedSession.prepare(handlers, {
@@ -344,6 +398,15 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
 
   const sessions = new Map<string, HostedSession>()
   const expiry = new Expiry.Expiry({ clock, sessions, lifetimes, fork })
+  const places = new Places({
+    limit,
+    limitPerPrincipal: Math.min(options.host?.sessionsPerPrincipal ?? 1000, limit),
+    evictAnonymousAfter: Duration.toMillis(options.host?.evictAnonymousAfter ?? "5 minutes"),
+    evictAnonymousPerSecond: options.host?.evictAnonymousPerSecond ?? 10,
+    idle: lifetimes.idle,
+    now: () => expiry.now(timer.now()),
+    steady: () => timer.now()
+  })
   const store = Option.getOrUndefined(
     Option.map(
       yield* Effect.serviceOption(SessionStore),
@@ -352,7 +415,6 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   )
   // Those that are being connected: they have their places already.
   const arriving = new Map<string, HostedSession>()
-  const perPrincipal = new Map<string, number>()
   // By the ids of the session and of whoever asks for it.
   const restoring = new Map<string, Fiber.Fiber<Hosted | undefined, HostFull | TransportError | SessionStoreError>>()
   const waiting: Array<Deferred.Deferred<void>> = []
@@ -364,27 +426,14 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   // Coming and going
   // ===================================================================================================================
 
-  const refusal = (principal: Principal.Principal | undefined): HostFull | undefined => {
-    if (draining) return new HostFull({ scope: "draining", limit: 0 })
-    if (sessions.size + arriving.size >= limit) return new HostFull({ scope: "host", limit })
-    return principal !== undefined && (perPrincipal.get(principal.id) ?? 0) >= limitPerPrincipal
-      ? new HostFull({ scope: "principal", limit: limitPerPrincipal })
-      : undefined
-  }
-
-  const count = (principal: Principal.Principal | undefined, change: 1 | -1) => {
-    if (principal === undefined) return
-    const left = (perPrincipal.get(principal.id) ?? 0) + change
-    if (left === 0) perPrincipal.delete(principal.id)
-    else perPrincipal.set(principal.id, left)
-  }
+  const leaving = () => new HostFull({ scope: "draining", limit: 0, retryAfterMillis: gracefulCloseMillis })
 
   const live = (kind: string, change: 1 | -1) =>
     Metric.modify(Metric.withAttributes(Metrics.serverSessions, { "mcp.session.kind": kind }), change)
 
   const leave = (hosted: HostedSession) => {
     sessions.delete(hosted.id)
-    count(hosted.principal, -1)
+    if (!hosted.evicted) places.giveBack(hosted.principal)
     if (sessions.size > 0) return
     timer.rest()
     for (const waiter of waiting.splice(0)) Deferred.doneUnsafe(waiter, Exit.void)
@@ -405,18 +454,39 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     )
   }
 
+  /** Waits until nothing is left of a session that ends. */
+  const gone = (hosted: HostedSession): Effect.Effect<void> =>
+    Effect.andThen(
+      hosted.session.closed,
+      Effect.suspend(() => hosted.leaving === undefined ? Effect.void : Effect.asVoid(Fiber.await(hosted.leaving)))
+    )
+
   const keeper: Keeper = {
     now,
+    places,
     close: (hosted, reason) =>
       Effect.suspend(() => {
-        const { session } = hosted
         hosted.kept = false
-        session.core.end({ _tag: "Close", reason })
-        return Effect.andThen(
-          session.closed,
-          Effect.suspend(() => hosted.leaving === undefined ? Effect.void : Fiber.await(hosted.leaving))
-        )
-      }).pipe(Effect.asVoid)
+        hosted.session.core.end({ _tag: "Close", reason })
+        return gone(hosted)
+      })
+  }
+
+  /**
+   * Ends a session whose place is a newcomer's, and returns what waits until nothing is left of it. The store does not keep a session
+   * whose handshake is not finished: there is nothing in it to come back to, and a flood of them would fill the store.
+   */
+  const evict = (hosted: HostedSession): Effect.Effect<void> => {
+    const { kind, operates } = hosted
+    const of = operates ? "idle" : "handshake"
+    hosted.kept = operates && hosted.toldAt !== undefined
+    const afterMillis = Math.max(now() - hosted.aloneSince, 0)
+    hosted.session.core.end({ _tag: "Close", reason: { _tag: "Evicted", afterMillis, of } })
+    const attributes = { "mcp.session.kind": kind, "mcp.session.eviction": of }
+    return Effect.andThen(
+      Metric.update(Metric.withAttributes(Metrics.serverSessionsEvicted, attributes), 1),
+      gone(hosted)
+    )
   }
 
   const connect = (
@@ -434,8 +504,14 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
         context,
         clock,
         observe: observe === undefined ? undefined : (event) => observe(event, hosted.id),
+        onState: (state) => {
+          if (state === "Operating") return hosted.operating()
+          if (state !== "Negotiated") return
+          hosted.negotiated()
+          timer.watch(timer.now() + lifetimes.handshake)
+        },
         onEnd: () => {
-          hosted.phase = "Ending"
+          hosted.beginToEnd()
           deliver()
         },
         onClosed: () => departed(hosted, scope)
@@ -446,13 +522,12 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       const own = Effect.updateContext(opened, services)
       return restore(delivered === undefined ? own : Effect.tap(own, () => Deferred.await(delivered))).pipe(
         Effect.flatMap((session): Effect.Effect<HostedSession, HostFull | TransportError> => {
-          if (draining) return Effect.fail(new HostFull({ scope: "draining", limit: 0 }))
+          if (draining) return Effect.fail(leaving())
           if (hosted.phase === "Ending") {
             return Effect.fail(TransportErrors.make({ _tag: "PeerEnded", exit: undefined }))
           }
           hosted.begin(session)
           sessions.set(hosted.id, hosted)
-          count(hosted.principal, 1)
           timer.watch(timer.now() + soonest)
           return Effect.as(live(hosted.kind, 1), hosted)
         }),
@@ -460,39 +535,42 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       )
     })
 
+  const placeFor = (newcomer: Newcomer): Taken | HostFull => {
+    if (draining) return leaving()
+    const taken = places.take(newcomer)
+    if (taken._tag === "Taken") return taken
+    const { limit, retryAfterMillis, scope } = taken
+    return new HostFull({ scope, limit, retryAfterMillis })
+  }
+
   const admit = (
     transport: Transport["Service"],
-    { id, kind, opening, principal }: OpenOptions,
+    { client, id = SessionId.make(), kind, opening, principal }: OpenOptions,
     openedAt: number
   ): Effect.Effect<HostedSession, HostFull | TransportError> =>
     // Whoever has taken a place gives it back.
     Effect.uninterruptibleMask((restore) => {
-      const refused = refusal(principal)
-      if (refused !== undefined) {
+      if (sessions.has(id) || arriving.has(id)) {
+        return Effect.die(new Error(`there is a session with the id ${id} already`))
+      }
+      const taken = placeFor({ principal, client })
+      if (taken._tag === "HostFull") {
         const counter = Metric.withAttributes(Metrics.serverSessionsRefused, {
           "mcp.session.kind": kind,
-          "error.type": refused.scope
+          "error.type": taken.scope
         })
-        return Effect.andThen(Metric.update(counter, 1), Effect.fail(refused))
+        return Effect.andThen(Metric.update(counter, 1), Effect.fail(taken))
       }
-      const hosted = new HostedSession(keeper, {
-        id: id ?? SessionId.make(),
-        kind,
-        principal,
-        transport,
-        openedAt
-      })
-      if (sessions.has(hosted.id) || arriving.has(hosted.id)) {
-        return Effect.die(new Error(`there is a session with the id ${hosted.id} already`))
-      }
-      arriving.set(hosted.id, hosted)
-      count(principal, 1)
-      return Effect.ensuring(
-        restore(connect(hosted, opening)),
-        Effect.sync(() => {
-          arriving.delete(hosted.id)
-          count(principal, -1)
-        })
+      const hosted = new HostedSession(keeper, { id, kind, principal, client, transport, openedAt })
+      arriving.set(id, hosted)
+      // There are never more sessions than there may be: the newcomer waits until nothing is left of the victim.
+      const evicted = taken.victim === undefined ? Effect.void : evict(taken.victim)
+      return restore(Effect.andThen(evicted, connect(hosted, opening))).pipe(
+        Effect.ensuring(Effect.sync(() => {
+          arriving.delete(id)
+          // A session that has begun gives its place back when it has ended, also where its opener is interrupted just then.
+          if (!hosted.hasBegun) places.giveBack(principal)
+        }))
       )
     })
 
@@ -525,7 +603,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     store: HostStore.HostStore,
     id: string,
     transport: Transport["Service"],
-    { kind, principal: asking }: RestoreOptions
+    { client, kind, principal: asking }: RestoreOptions
   ): Effect.fn.Return<Hosted | undefined, HostFull | TransportError | SessionStoreError> {
     const stored = yield* store.load(id)
     if (stored === undefined || stored.principal !== asking?.id) return undefined
@@ -535,10 +613,10 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       return undefined
     }
     const { opening } = stored
-    const hosted = yield* admit(transport, { id, kind, opening, principal: asking }, stored.openedAt)
+    const hosted = yield* admit(transport, { id, kind, opening, principal: asking, client }, stored.openedAt)
     hosted.toldAt = stored.usedAt
-    const { client } = hosted.session
-    if (client !== undefined && client.revision === revisionIn(opening)) return hosted
+    const { client: profile } = hosted.session
+    if (profile !== undefined && profile.revision === revisionIn(opening)) return hosted
     yield* Effect.logWarning("a session could not be restored: this server would not agree on the same revision")
     yield* hosted.close(CloseReason.requested)
     return undefined
@@ -552,7 +630,9 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   const restore: Shape["restore"] = (id, transport, options) =>
     Effect.suspend(() => {
       const hosted = sessions.get(id)
-      if (hosted !== undefined || store === undefined) {
+      // One that is being unloaded is restored as soon as nothing is left of it here.
+      const unloading = hosted?.phase === "Ending" && hosted.kept && !draining ? hosted : undefined
+      if ((hosted !== undefined && unloading === undefined) || store === undefined) {
         const isTheirs = hosted?.phase === "Live" && Principal.isSame(hosted.principal, options.principal)
         return Effect.succeed(isTheirs ? hosted : undefined)
       }
@@ -560,7 +640,8 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       const begun = restoring.get(key)
       if (begun !== undefined) return Fiber.join(begun)
       // In a fiber of the host: whoever came first may leave before whoever came second has it.
-      const fiber = fork(load(store, id, transport, options))
+      const unloaded = unloading === undefined ? Effect.void : gone(unloading)
+      const fiber = fork(Effect.andThen(unloaded, load(store, id, transport, options)))
       if (fiber.pollUnsafe() === undefined) {
         restoring.set(key, fiber)
         fiber.addObserver(() => restoring.delete(key))
@@ -616,12 +697,17 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     restore,
     remember,
     sessions: Effect.sync(() => Array.from(sessions.values()).filter(({ phase }) => phase === "Live").map(listing)),
-    health: Effect.sync(() => ({
-      accepting: refusal(undefined) === undefined,
-      draining,
-      sessions: sessions.size + arriving.size,
-      limit
-    })),
+    health: Effect.sync(() => {
+      const room = draining ? leaving() : places.look({ principal: undefined, client: undefined })
+      return {
+        accepting: room === undefined,
+        draining,
+        sessions: places.taken,
+        handshaking: places.handshaking,
+        limit,
+        retryAfterMillis: room?.retryAfterMillis
+      }
+    }),
     drain
   }
 })
@@ -632,6 +718,7 @@ const listing = (hosted: HostedSession): Listing => ({
   principal: hosted.principal?.id,
   client: hosted.session.client?.info,
   revision: hosted.session.client?.revision,
+  operating: hosted.operates,
   openedAt: hosted.openedAt,
   usedAt: hosted.usedAt,
   inFlight: hosted.inFlight,

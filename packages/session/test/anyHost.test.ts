@@ -7,11 +7,14 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { arrive, host } from "./support/hosts.ts"
-import { introduce, settled } from "./support/sessions.ts"
+import { initialize, initialized, introduce, settled } from "./support/sessions.ts"
 
 const sessionLimit = 4
 const principalLimit = 2
 const openingSeconds = 30
+const handshakeSeconds = 40
+const graceSeconds = 3
+const evictAnonymousSeconds = 20
 const idleSeconds = 60
 const ageSeconds = 120
 
@@ -20,7 +23,7 @@ const which = Schema.Literals([0, 0, 1, 1, 2, 3])
 /** What is done with a host, and with the sessions it has had, by number. */
 const Command = Schema.Union([
   Schema.Struct({ do: Schema.Literal("open"), principal: Schema.Literals(["ada", "grace", "nobody"]) }),
-  Schema.Struct({ do: Schema.Literals(["introduce", "touch", "hold", "release", "close", "end"]), which }),
+  Schema.Struct({ do: Schema.Literals(["greet", "introduce", "touch", "hold", "release", "close", "end"]), which }),
   Schema.Struct({ do: Schema.Literals(["introduce", "touch", "hold", "hold"]), which }),
   Schema.Struct({ do: Schema.Literal("advance"), seconds: Schema.Literals([5, 10, 25, 30, 55, 60]) })
 ])
@@ -43,7 +46,11 @@ interface Known {
   readonly principal: string
   readonly openedAt: number
   usedAt: number
-  introduced: boolean
+  stage: "opening" | "negotiated" | "operating"
+  /** When the stage of a handshake began. */
+  stageAt: number
+  /** Grows with each use: what is evicted first has the least. */
+  turn: number
   held: number
 }
 
@@ -52,12 +59,52 @@ class Model {
   now = 0
   draining = false
   known: ReadonlyArray<Known> = []
+  #turns = 0
+  #anonymousAt: number | undefined
+
+  turn(): number {
+    return ++this.#turns
+  }
+
+  full(principal: string): SessionHost.HostFullScope | undefined {
+    if (this.draining) return "draining"
+    const same = this.known.filter((one) => one.principal === principal).length
+    if (principal !== "nobody" && same >= principalLimit) return "principal"
+    return this.known.length >= sessionLimit ? "host" : undefined
+  }
+
+  /** The session that makes room for one of this principal, when there is none. */
+  victim(principal: string): Known | undefined {
+    const first = (which: (known: Known) => boolean, after: number): Known | undefined => {
+      const [one] = this.known.filter((known) => known.held === 0 && which(known)).toSorted((a, b) => a.turn - b.turn)
+      if (one === undefined) return undefined
+      return (one.stage === "operating" ? one.usedAt : one.stageAt) + after <= this.now ? one : undefined
+    }
+    const isOwn = (known: Known) => known.principal === principal
+    const operates = ({ stage }: Known) => stage === "operating"
+    const ownUnused = () => first((known) => isOwn(known) && operates(known), graceSeconds)
+    if (this.full(principal) === "principal") {
+      return first((known) => isOwn(known) && !operates(known), graceSeconds) ?? ownUnused()
+    }
+    const unfinished = first((known) => !operates(known), graceSeconds)
+    if (unfinished !== undefined) return unfinished
+    const isAnonymous = (known: Known) => known.principal === "nobody" && operates(known)
+    if (principal !== "nobody") return ownUnused() ?? first(isAnonymous, graceSeconds)
+    return this.#anonymousAt === this.now ? undefined : first(isAnonymous, evictAnonymousSeconds)
+  }
 
   refuses(principal: string): SessionHost.HostFullScope | undefined {
-    if (this.draining) return "draining"
-    if (this.known.length >= sessionLimit) return "host"
-    const same = this.known.filter((one) => one.principal === principal).length
-    return principal !== "nobody" && same >= principalLimit ? "principal" : undefined
+    const full = this.full(principal)
+    return full === "draining" || this.victim(principal) === undefined ? full : undefined
+  }
+
+  evict(principal: string): void {
+    if (this.full(principal) === undefined) return
+    const victim = this.victim(principal)
+    if (victim === undefined) return
+    const both = principal === "nobody" && victim.principal === "nobody" && victim.stage === "operating"
+    if (both) this.#anonymousAt = this.now
+    this.remove(victim.number)
   }
 
   remove(number: number): void {
@@ -70,8 +117,9 @@ class Model {
 
   advance(seconds: number): void {
     this.now += seconds
-    this.known = this.known.filter(({ held, introduced, openedAt, usedAt }) =>
-      this.now < openedAt + ageSeconds && (introduced || this.now < openedAt + openingSeconds) &&
+    const lasts = { opening: openingSeconds, negotiated: handshakeSeconds, operating: ageSeconds }
+    this.known = this.known.filter(({ held, openedAt, stage, stageAt, usedAt }) =>
+      this.now < openedAt + ageSeconds && this.now < stageAt + lasts[stage] &&
       (held > 0 || this.now < usedAt + idleSeconds)
     )
   }
@@ -82,6 +130,9 @@ const follows = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>) {
     host: {
       sessions: sessionLimit,
       sessionsPerPrincipal: principalLimit,
+      handshake: `${handshakeSeconds} seconds`,
+      evictAnonymousAfter: `${evictAnonymousSeconds} seconds`,
+      evictAnonymousPerSecond: 1,
       idle: `${idleSeconds} seconds`,
       age: `${ageSeconds} seconds`
     },
@@ -99,10 +150,20 @@ const follows = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>) {
         const refused = model.refuses(principal)
         const arriving = arrive(shape, principal === "nobody" ? {} : { principal: { id: principal } })
         if (refused === undefined) {
+          model.evict(principal)
           const { now, known } = model
           model.known = [
             ...known,
-            { number: opened.length, principal, openedAt: now, usedAt: now, introduced: false, held: 0 }
+            {
+              number: opened.length,
+              principal,
+              openedAt: now,
+              usedAt: now,
+              stage: "opening",
+              stageAt: now,
+              turn: model.turn(),
+              held: 0
+            }
           ]
           opened.push(yield* arriving)
           releases.push([])
@@ -128,11 +189,22 @@ const follows = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>) {
         const known = model.find(number)
         if (session === undefined) break
         const { hosted, link, raw } = session
-        if (command.do === "introduce" && known !== undefined && !known.introduced) {
-          known.introduced = true
-          yield* introduce(raw)
+        if (command.do === "greet" && known?.stage === "opening") {
+          known.stage = "negotiated"
+          known.stageAt = model.now
+          yield* raw.send(initialize())
+          yield* raw.response
+        } else if (command.do === "introduce" && known !== undefined && known.stage !== "operating") {
+          if (known.stage === "opening") yield* introduce(raw)
+          else yield* raw.send(initialized)
+          known.stage = "operating"
+          known.stageAt = model.now
+          known.turn = model.turn()
         } else if (command.do === "touch") {
-          if (known !== undefined) known.usedAt = model.now
+          if (known !== undefined) {
+            known.usedAt = model.now
+            if (known.stage === "operating") known.turn = model.turn()
+          }
           hosted.touch()
         } else if (command.do === "hold") {
           if (known !== undefined) {
@@ -144,6 +216,7 @@ const follows = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>) {
           const release = releases[number]?.pop()
           if (known !== undefined && release !== undefined) {
             known.usedAt = model.now
+            known.turn = model.turn()
             known.held--
           }
           release?.()
@@ -172,10 +245,13 @@ const follows = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>) {
       assert.strictEqual(shape.find(hosted.id), there ? hosted : undefined)
       assert.strictEqual(link.isOpen(), there)
     }
-    assert.deepStrictEqual(yield* shape.health, {
+    const { retryAfterMillis, ...health } = yield* shape.health
+    if (health.accepting) assert.isUndefined(retryAfterMillis)
+    assert.deepStrictEqual(health, {
       accepting: model.refuses("nobody") === undefined,
       draining: model.draining,
       sessions: model.known.length,
+      handshaking: model.known.filter(({ stage }) => stage !== "operating").length,
       limit: sessionLimit
     })
   }

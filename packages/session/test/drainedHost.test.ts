@@ -29,8 +29,15 @@ describe("a host that drains", () => {
       const draining = yield* start(shape.drain)
       const refused = yield* Effect.flip(arrive(shape))
       assert.isTrue(isDraining(refused))
-      assert.include(refused.message, "about to go")
-      assert.deepStrictEqual(yield* shape.health, { accepting: false, draining: true, sessions: 3, limit: 10_000 })
+      assert.include(refused.message, "shutting down")
+      assert.deepStrictEqual(yield* shape.health, {
+        accepting: false,
+        draining: true,
+        sessions: 3,
+        handshaking: 0,
+        limit: 10_000,
+        retryAfterMillis: 5000
+      })
       assert.isUndefined(draining.pollUnsafe())
       yield* TestClock.adjust("4 seconds")
       yield* Fiber.join(draining)

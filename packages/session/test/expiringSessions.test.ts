@@ -8,8 +8,8 @@ import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { arrive, endOf, host, settle } from "./support/hosts.ts"
-import { call, initialize, introduce, settled, start, text, tools } from "./support/sessions.ts"
+import { arrive, endOf, host, settle, store, withStore } from "./support/hosts.ts"
+import { call, initialize, initialized, introduce, settled, start, text, tools } from "./support/sessions.ts"
 
 const minute = 60_000
 
@@ -98,16 +98,52 @@ describe("sessions of a host", () => {
       assert.isUndefined(yield* endOf(quick.hosted))
     }))
 
-  it.effect("that have agreed on a revision and are never ready expire as others do", () =>
+  it.effect("end if the handshake is not finished a minute after initialize, whatever else is done", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { idle: "1 minute" }, limits: { opening: "5 seconds" } })
+      const shape = yield* host({}, { limits: { opening: "Infinity" } })
       const { hosted, raw } = yield* arrive(shape)
+      const ready = yield* arrive(shape)
+      const asking = yield* arrive(shape)
+      yield* TestClock.adjust("10 minutes")
+      for (const { raw } of [ready, asking]) {
+        yield* raw.send(initialize())
+        yield* raw.response
+      }
+      yield* ready.raw.send(initialized)
+      yield* asking.raw.send(JsonRpc.request(1, "tools/list", undefined))
       yield* raw.send(initialize())
       yield* raw.response
       yield* TestClock.adjust("59 seconds")
+      hosted.hold()
+      yield* raw.send(JsonRpc.request(1, "ping", undefined))
+      yield* raw.response
+      yield* TestClock.adjust("999 millis")
       assert.isUndefined(yield* endOf(hosted))
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(yield* hosted.session.closed, { _tag: "HandshakeTimeout", afterMillis: minute })
+      yield* TestClock.adjust("10 minutes")
+      assert.deepStrictEqual((yield* shape.sessions).map(({ id, operating }) => [id, operating]), [
+        [ready.hosted.id, true],
+        [asking.hosted.id, true]
+      ])
+    }))
+
+  it.effect("that are restored before they are ready have all the time for that again", () =>
+    Effect.gen(function*() {
+      const { service } = store()
+      const scope = yield* Scope.make()
+      const first = yield* host().pipe(withStore(service), Scope.provide(scope))
+      const { hosted } = yield* settle(first, { id: "kept" })
+      yield* first.remember(hosted, [initialize()])
+      yield* Scope.close(scope, Exit.void)
+      yield* TestClock.adjust("5 minutes")
+      const second = yield* host().pipe(withStore(service))
+      const pair = yield* MemoryTransport.make()
+      const restored = yield* second.restore("kept", pair.server, { kind: "memory" })
+      yield* TestClock.adjust("59 seconds")
+      assert.strictEqual(second.find("kept"), restored)
       yield* TestClock.adjust("1 second")
-      assert.deepStrictEqual(yield* hosted.session.closed, { _tag: "Expired", afterMillis: minute, of: "idle" })
+      assert.isUndefined(second.find("kept"))
     }))
 
   it.effect("have their time, however the clock on the wall is set", () =>

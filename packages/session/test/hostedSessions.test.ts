@@ -94,7 +94,14 @@ describe("a host", () => {
       yield* stalled.raw.send(JsonRpc.request(1, "ping", undefined))
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(yield* stalled.hosted.session.closed, { _tag: "PeerStalled", afterMillis: 1000 })
-      assert.deepStrictEqual(yield* shape.health, { accepting: true, draining: false, sessions: 0, limit: 10_000 })
+      assert.deepStrictEqual(yield* shape.health, {
+        accepting: true,
+        draining: false,
+        sessions: 0,
+        handshaking: 0,
+        limit: 10_000,
+        retryAfterMillis: undefined
+      })
       for (const { link } of [ended, broken, stalled]) assert.isFalse(link.isOpen())
     }))
 
@@ -210,6 +217,7 @@ describe("a host", () => {
         principal: "ada",
         client: undefined,
         revision: undefined,
+        operating: false,
         openedAt: 1000,
         usedAt: 1000,
         inFlight: 0,
@@ -223,7 +231,7 @@ describe("a host", () => {
       hosted.touch()
       const release = hosted.hold()
       assert.deepStrictEqual(yield* shape.sessions, [
-        { ...row, client: info, revision: "2025-06-18", usedAt: 2000, inFlight: 1, held: 1 }
+        { ...row, client: info, revision: "2025-06-18", operating: true, usedAt: 2000, inFlight: 1, held: 1 }
       ])
       release()
       release()

@@ -61,7 +61,9 @@ export const closeReason: Arbitrary.Arbitrary<CloseReason.CloseReason> = choose<
   Arbitrary.map(words, (problem) => ({ _tag: "HandshakeFailed", problem })),
   Arbitrary.map(count, (afterMillis) => ({ _tag: "HandshakeTimeout", afterMillis })),
   Arbitrary.map(count, (afterMillis) => ({ _tag: "Expired", afterMillis, of: "idle" })),
-  Arbitrary.map(count, (afterMillis) => ({ _tag: "Expired", afterMillis, of: "age" }))
+  Arbitrary.map(count, (afterMillis) => ({ _tag: "Expired", afterMillis, of: "age" })),
+  Arbitrary.map(count, (afterMillis) => ({ _tag: "Evicted", afterMillis, of: "idle" })),
+  Arbitrary.map(count, (afterMillis) => ({ _tag: "Evicted", afterMillis, of: "handshake" }))
 )
 
 const closing: Arbitrary.Arbitrary<Handshake.Closing> = Arbitrary.map(

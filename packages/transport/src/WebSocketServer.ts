@@ -25,6 +25,7 @@
  * | 4003 | `PeerStalled` |
  * | 4004 | `RepliesOverflow` |
  * | 4005 | `TransportFailed` |
+ * | 4006 | `Evicted` |
  *
  * 1000, 1001, and a close frame without a code are an end in good order; every other, and a connection that ends without a close
  * frame, is a failure of the transport.

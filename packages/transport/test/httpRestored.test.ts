@@ -149,7 +149,8 @@ describe.concurrent("a session that another host goes on with", () => {
       yield* Effect.repeat(server.host.health, { until: (health) => health.draining })
       const refused = yield* client.ping(7)
       assert.strictEqual(refused.status, 503)
-      assert.match(refused.headers["retry-after"] ?? "", /^\d+$/)
+      // By then this host has gone.
+      assert.strictEqual(refused.headers["retry-after"], "10")
       assert.strictEqual(refused.messages[0]?.id, 7)
       yield* Deferred.succeed(go, undefined)
       yield* call.done
@@ -177,7 +178,7 @@ describe.concurrent("a session that another host goes on with", () => {
       })
       const refused = yield* at(second, client).ping()
       assert.strictEqual(refused.status, 503)
-      assert.match(refused.headers["retry-after"] ?? "", /^\d+$/)
+      assert.isUndefined(refused.headers["retry-after"])
       assert.strictEqual(second.logs.length, 1)
       failing = false
       assert.strictEqual((yield* at(second, client).ping()).status, 200)

@@ -378,7 +378,7 @@ describe.concurrent("resumption", () => {
         assert.deepStrictEqual(said(call), [1, 2, 3, "reply w"])
         const resumed = yield* client.get(call.lastId)
         assert.strictEqual(resumed.status, 503)
-        assert.match(resumed.headers["retry-after"] ?? "", /^\d+$/)
+        assert.isUndefined(resumed.headers["retry-after"])
         const waiting = yield* client.call("v", "walk")
         yield* Queue.offerAll(steps, [1])
         yield* waiting.said(1)

@@ -374,8 +374,14 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       const answer = yield* ask(server, { body: initialize("2025-11-25") })
       refused(answer, 503, "init")
       assert.strictEqual(answer.messages[0]?.error?.code, ErrorCode.Overloaded)
-      assert.match(answer.headers["retry-after"] ?? "", /^\d+$/)
+      // When its client leaves for 5 minutes.
+      assert.strictEqual(answer.headers["retry-after"], "300")
       assert.isUndefined(answer.headers["mcp-session-id"])
+      const listening = yield* client.get()
+      yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.held === 1 })
+      const again = yield* ask(server, { body: initialize("2025-11-25") })
+      assert.deepStrictEqual([again.status, again.headers["retry-after"]], [503, undefined], "it is in use")
+      listening.cut()
       yield* client.delete
       assert.strictEqual((yield* ask(server, { body: initialize("2025-11-25") })).status, 200)
     }))

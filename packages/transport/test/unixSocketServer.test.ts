@@ -302,7 +302,7 @@ describe.concurrent("who is not let in", () => {
     error: { code: -32_010, message }
   })
 
-  const full = "there is no room for one more session: 1 are open"
+  const full = "no room for another session: the host has 1, and none of them can be evicted"
 
   it.live("is told why, under the id of what it said first", () =>
     Effect.gen(function*() {
@@ -348,7 +348,7 @@ describe.concurrent("who is not let in", () => {
       late.say(initialize)
       yield* late.over
       assert.deepStrictEqual(late.messages, [
-        overloaded(initialize.id, "no session is let in any more: the host is about to go")
+        overloaded(initialize.id, "no room for another session: the host is shutting down")
       ])
       yield* go
       assert.deepStrictEqual((yield* client.answer(1))?.["result"], text("done"))

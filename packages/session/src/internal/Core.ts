@@ -63,6 +63,8 @@ export interface Side<S extends State> {
   readonly transition: (state: S, event: Handshake.Event) => Handshake.Outcome<S>
   readonly initial: S
   readonly firstId: number
+  /** The session is in another state. */
+  readonly onState?: ((state: S["_tag"]) => void) | undefined
   /** The session begins to end. */
   readonly onEnd: (reason: CloseReason.CloseReason) => void
   /** The session has ended, and nothing of it is left. */
@@ -188,6 +190,7 @@ export class Core<S extends State> {
       return [outcome, outcome._tag === "Moved" ? outcome.state : state]
     })
     if (outcome._tag === "Moved" && outcome.state._tag !== before._tag) {
+      this.#side.onState?.(outcome.state._tag)
       const event: SessionEvent = { _tag: "StateChanged", from: before._tag, to: outcome.state._tag }
       if (this.#held === undefined) this.emit(event)
       else this.#held.push(event)

@@ -8,6 +8,8 @@ import type { HostedSession } from "./HostedSession.ts"
 export interface Lifetimes {
   /** Until the client has said `initialize`. */
   readonly opening: number
+  /** From the answer to `initialize` until the handshake is finished. */
+  readonly handshake: number
   /** Without being used, held, or busy. */
   readonly idle: number
   readonly age: number
@@ -37,10 +39,16 @@ export class Expiry {
     }
   }
 
-  /** Ends what is due at this time, of a clock that never jumps. Returns when something else will be, at the earliest. */
-  endDue(time: number): number {
+  /** The time on the wall, at this time of a clock that never jumps, once what the wall clock has gained was made good. */
+  now(time: number): number {
     const at = this.#options.clock.currentTimeMillisUnsafe()
     this.#makeGood(at, time)
+    return at
+  }
+
+  /** Ends what is due at this time, of a clock that never jumps. Returns when something else will be, at the earliest. */
+  endDue(time: number): number {
+    const at = this.now(time)
     let next = Number.POSITIVE_INFINITY
     for (const hosted of this.#options.sessions.values()) {
       if (hosted.phase === "Live") next = Math.min(next, this.#look(hosted, at))
@@ -55,21 +63,28 @@ export class Expiry {
     if (Math.abs(gained) <= coarseness) return
     for (const hosted of this.#options.sessions.values()) {
       hosted.usedAt = Math.min(hosted.usedAt + Math.max(gained, 0), wall)
+      hosted.handshakeAt = Math.min(hosted.handshakeAt + Math.max(gained, 0), wall)
     }
   }
 
   /** Ends a session that is due, or says how long it has at least. */
   #look(hosted: HostedSession, at: number): number {
-    const { age, idle, opening } = this.#options.lifetimes
-    const isOpening = hosted.session.core.state()._tag === "Opening"
-    const opensFor = isOpening ? hosted.openedAt + opening - at : Number.POSITIVE_INFINITY
-    if (opensFor <= 0) return this.#end(hosted, "opening")
+    const { age, idle } = this.#options.lifetimes
+    const step = hosted.operates
+      ? undefined
+      : hosted.session.core.state()._tag === "Opening"
+      ? "opening"
+      : "handshake"
+    const opensFor = step === undefined
+      ? Number.POSITIVE_INFINITY
+      : hosted.handshakeAt + this.#options.lifetimes[step] - at
+    if (step !== undefined && opensFor <= 0) return this.#end(hosted, step)
     const ages = hosted.openedAt + age - at
     if (ages <= 0) return this.#end(hosted, "age")
     // What is held is idle at the earliest when it has been let go for so long.
     let idles = hosted.held > 0 ? idle : hosted.usedAt + idle - at
     if (hosted.busy || (idles <= 0 && hosted.inFlight > 0)) {
-      hosted.usedAt = at
+      hosted.touch()
       hosted.busy = hosted.inFlight > 0
       idles = hosted.busy ? coarseness : idle
     }
@@ -82,6 +97,8 @@ export class Expiry {
     const afterMillis = this.#options.lifetimes[by]
     if (by === "opening") {
       core.end({ _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis } }, "None")
+    } else if (by === "handshake") {
+      core.end({ _tag: "Close", reason: { _tag: "HandshakeTimeout", afterMillis } }, "None")
     } else {
       core.end({ _tag: "Close", reason: { _tag: "Expired", afterMillis, of: by } })
     }

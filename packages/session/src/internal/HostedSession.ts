@@ -3,12 +3,30 @@ import type * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { Principal } from "../Principal.ts"
 import type { Transport } from "../Transport.ts"
+import { Link } from "./LinkedList.ts"
 import type { ServedSession } from "./ServedSession.ts"
+
+/** What the places of a host are told of the sessions in them. */
+interface Seating {
+  /** A session is open. */
+  enter(hosted: HostedSession): void
+  /** A session has finished its handshake. */
+  finish(hosted: HostedSession): void
+  /** A session was used now. */
+  use(hosted: HostedSession): void
+  /** A connection holds a session. */
+  hold(hosted: HostedSession): void
+  /** No connection holds a session any more. */
+  release(hosted: HostedSession): void
+  /** A session begins to end. Its place is taken until it is given back. */
+  leave(hosted: HostedSession): void
+}
 
 /** What a host makes of the sessions it keeps. */
 export interface Keeper {
   /** Milliseconds since the epoch. */
   readonly now: () => number
+  readonly places: Seating
   /** Ends a session for good, and waits until nothing of it is left. */
   readonly close: (hosted: HostedSession, reason: CloseReason.CloseReason) => Effect.Effect<void>
 }
@@ -18,6 +36,8 @@ export interface Identity {
   readonly id: string
   readonly kind: string
   readonly principal: Principal | undefined
+  /** Distinguishes anonymous clients. */
+  readonly client: string | undefined
   readonly transport: Transport["Service"]
   readonly openedAt: number
 }
@@ -29,11 +49,22 @@ export class HostedSession {
   readonly id: string
   readonly kind: string
   readonly principal: Principal | undefined
+  readonly client: string | undefined
   readonly transport: Transport["Service"]
   readonly openedAt: number
   readonly #keeper: Keeper
   #session: ServedSession | undefined
   usedAt: number
+  /** When the current step of its handshake began, here: its opening, or the answer to `initialize`. */
+  handshakeAt: number
+  /** Its handshake is finished. */
+  operates = false
+  /** Its place among the sessions of its owner that may be evicted. */
+  readonly byOwner = new Link<HostedSession>(this)
+  /** Its place among the sessions of all owners whose handshake is not finished. */
+  readonly byAge = new Link<HostedSession>(this)
+  /** It ends to make room; its place is another session's. */
+  evicted = false
   /** How many hold it. */
   held = 0
   /** It would be idle, but for its requests in flight: it is in use until the host sees that they have ended. */
@@ -51,9 +82,11 @@ export class HostedSession {
     this.id = identity.id
     this.kind = identity.kind
     this.principal = identity.principal
+    this.client = identity.client
     this.transport = identity.transport
     this.openedAt = identity.openedAt
     this.usedAt = keeper.now()
+    this.handshakeAt = this.usedAt
   }
 
   get session(): ServedSession {
@@ -67,24 +100,54 @@ export class HostedSession {
     return core.inflight.size + core.exchanges.size
   }
 
+  /** Since when it could be evicted: its last use, or the last step of a handshake that is not finished. */
+  get aloneSince(): number {
+    return this.operates ? this.usedAt : this.handshakeAt
+  }
+
+  /** The host keeps it, or has kept it. */
+  get hasBegun(): boolean {
+    return this.#session !== undefined
+  }
+
   begin(session: ServedSession): void {
     this.#session = session
     this.phase = "Live"
+    this.#keeper.places.enter(this)
+  }
+
+  /** The client has been told what was agreed on. */
+  negotiated(): void {
+    this.handshakeAt = this.#keeper.now()
+  }
+
+  /** The handshake is finished. */
+  operating(): void {
+    if (this.phase === "Live") this.#keeper.places.finish(this)
+    else this.operates = true
+  }
+
+  /** It cannot be found any more. */
+  beginToEnd(): void {
+    const { phase } = this
+    this.phase = "Ending"
+    if (phase === "Live") this.#keeper.places.leave(this)
   }
 
   touch(): void {
     this.usedAt = this.#keeper.now()
+    if (this.phase === "Live") this.#keeper.places.use(this)
   }
 
   hold(): () => void {
-    this.touch()
-    this.held++
+    this.usedAt = this.#keeper.now()
+    if (this.held++ === 0 && this.phase === "Live") this.#keeper.places.hold(this)
     let released = false
     return () => {
       if (released) return
       released = true
-      this.held--
-      this.touch()
+      this.usedAt = this.#keeper.now()
+      if (--this.held === 0 && this.phase === "Live") this.#keeper.places.release(this)
     }
   }
 

@@ -18,4 +18,11 @@ export class RateLimit {
     }
     return ++this.#taken <= this.#perSecond
   }
+
+  /** The time until one can be taken, in milliseconds. */
+  wait(now: number): number {
+    const since = now - this.#second
+    if (this.#perSecond <= 0) return Number.POSITIVE_INFINITY
+    return since >= 1000 || this.#taken < this.#perSecond ? 0 : 1000 - since
+  }
 }

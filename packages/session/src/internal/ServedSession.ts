@@ -66,6 +66,7 @@ export interface Options extends Session.Options {
 export interface Opening extends Core.Surroundings {
   /** Is told of this session's events, instead of whoever is told of all. */
   readonly observe?: ((event: SessionEvent) => void) | undefined
+  readonly onState?: ((state: State["_tag"]) => void) | undefined
   readonly onEnd?: (reason: CloseReason.CloseReason) => void
   readonly onClosed?: (reason: CloseReason.CloseReason) => void
 }
@@ -135,6 +136,7 @@ const open = Effect.fnUntraced(function*(
     transition: server.transition,
     initial: sessionless === undefined ? { _tag: "Opening" } : { _tag: "Sessionless" },
     firstId: 1,
+    onState: opening.onState,
     onEnd: (reason) => {
       if (!Deferred.isDoneUnsafe(introduced)) {
         Deferred.doneUnsafe(introduced, Exit.fail(new SessionClosed({ reason })))

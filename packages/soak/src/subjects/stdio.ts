@@ -22,7 +22,8 @@ const reasons: Readonly<Record<string, Reason>> = Object.fromEntries(
     "TransportFailed",
     "HandshakeFailed",
     "HandshakeTimeout",
-    "Expired"
+    "Expired",
+    "Evicted"
   ] as const satisfies ReadonlyArray<CloseReason.CloseReason["_tag"]>).map((reason) => [reason, reason])
 )
 

@@ -28,7 +28,7 @@ export const make = (
   clock: Clock.Clock
 ): Authenticate => {
   const log = new LimitedLog(clock)
-  const late = HttpAnswer.overloaded(`Authentication timed out after ${withinMillis} ms`, undefined)
+  const late = HttpAnswer.unavailable(`Authentication timed out after ${withinMillis} ms`)
 
   const rejected = (
     cause: Cause.Cause<ForeignCall.TimedOut | Unauthenticated>

@@ -29,7 +29,8 @@ const codes: Readonly<Record<CloseReason.CloseReason["_tag"], number>> = {
   Expired: 4002,
   PeerStalled: 4003,
   RepliesOverflow: 4004,
-  TransportFailed: 4005
+  TransportFailed: 4005,
+  Evicted: 4006
 }
 
 const words: Readonly<Record<Side, string>> = {

@@ -27,24 +27,40 @@ export const plain = (
   headers: Headers = {}
 ): HttpServerResponse.HttpServerResponse => HttpServerResponse.text(problem, { status, headers })
 
-/** There is no room for this now, and may be soon. */
-export const overloaded = (
+/** How long a client is to wait, in whole seconds; it is told nothing where that is not known. */
+const retryAfter = (millis: number | undefined): Headers =>
+  millis === undefined ? {} : { "retry-after": String(Math.max(Math.ceil(millis / 1000), 1)) }
+
+/** The server cannot do this now. `retryAfterMillis` is when it will be able to, if that is known. */
+export const unavailable = (
   problem: string,
+  options: { readonly id?: RequestId.RequestId | undefined; readonly retryAfterMillis?: number | undefined } = {}
+): HttpServerResponse.HttpServerResponse =>
+  refusal(503, problem, { id: options.id, code: ErrorCode.Overloaded, headers: retryAfter(options.retryAfterMillis) })
+
+/** The server shuts down, and another may be there after this time. */
+export const leaving = (
+  retryAfterMillis: number | undefined,
+  id?: RequestId.RequestId
+): HttpServerResponse.HttpServerResponse => unavailable("The server is shutting down", { id, retryAfterMillis })
+
+/** A host has no room for the session. That a principal has too many is its own doing (429). */
+export const full = (
+  { message, retryAfterMillis, scope }: HostFull,
   id: RequestId.RequestId | undefined
 ): HttpServerResponse.HttpServerResponse =>
-  refusal(503, problem, { id, code: ErrorCode.Overloaded, headers: { "retry-after": "5" } })
-
-/** There is no room for anything any more. */
-export const leaving = overloaded("The server is about to go", undefined)
+  refusal(scope === "principal" ? 429 : 503, message, {
+    id,
+    code: ErrorCode.Overloaded,
+    headers: retryAfter(retryAfterMillis)
+  })
 
 /** The session that was asked for could not be opened. */
 export const notOpened = (
   error: HostFull | TransportError,
   id: RequestId.RequestId | undefined
 ): HttpServerResponse.HttpServerResponse =>
-  error._tag === "HostFull"
-    ? overloaded(error.message, id)
-    : refusal(500, error.message, { id, code: ErrorCode.InternalError })
+  error._tag === "HostFull" ? full(error, id) : refusal(500, error.message, { id, code: ErrorCode.InternalError })
 
 /** What is kept as long as a session is may not be as long as any other message. */
 export const longInitialize = (

@@ -3,6 +3,7 @@ import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as ClientAddress from "./ClientAddress.ts"
 import type { Admission, Serve } from "./HttpAdmission.ts"
 import * as HttpAnswer from "./HttpAnswer.ts"
 import { HttpSseServerConnection, type Options as ConnectionOptions } from "./HttpSseServerConnection.ts"
@@ -63,7 +64,7 @@ export const make = Effect.fnUntraced(function*(
       const id = globalThis.crypto.randomUUID()
       const connection = new HttpSseServerConnection(naming(endpoint(request), id), options)
       return Effect.map(
-        host.open(connection, { kind: "http-sse", id, principal }),
+        host.open(connection, { kind: "http-sse", id, principal, client: ClientAddress.of(request) }),
         // In one step, so that a session has a reader, which is seen to leave.
         (hosted) => HttpAnswer.events(connection.listen(hosted.hold()), {})
       )
@@ -92,7 +93,7 @@ export const make = Effect.fnUntraced(function*(
 
   const missing = Effect.flatMap(
     host.health,
-    ({ draining }) => Effect.fail(draining ? HttpAnswer.leaving : unknownSession)
+    ({ draining, retryAfterMillis }) => Effect.fail(draining ? HttpAnswer.leaving(retryAfterMillis) : unknownSession)
   )
 
   const post: Serve = Effect.fnUntraced(function*(request, principal) {

@@ -5,6 +5,7 @@ import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as ClientAddress from "./ClientAddress.ts"
 import type { Admission, Posted, Serve } from "./HttpAdmission.ts"
 import * as HttpAnswer from "./HttpAnswer.ts"
 import { HttpServerConnection, type Options as ConnectionOptions } from "./HttpServerConnection.ts"
@@ -54,17 +55,18 @@ export const make = Effect.fnUntraced(function*(
 
   /** The session that a request names, if it is there and belongs to whoever asks; or the answer that says why not. */
   const sessionOf = (
-    { headers }: HttpServerRequest,
+    request: HttpServerRequest,
     principal: Principal.Principal | undefined
   ): Effect.Effect<SessionHost.Hosted, Response> => {
-    const id = headers["mcp-session-id"]
+    const id = request.headers["mcp-session-id"]
     if (id === undefined) return Effect.fail(HttpAnswer.refusal(400, "The header Mcp-Session-Id is missing"))
     const check = (hosted: SessionHost.Hosted | undefined): Effect.Effect<SessionHost.Hosted, Response> => {
       // It may go on elsewhere.
       if (hosted === undefined) {
         return Effect.flatMap(
           host.health,
-          ({ draining }) => Effect.fail(draining ? HttpAnswer.leaving : unknownSession)
+          ({ draining, retryAfterMillis }) =>
+            Effect.fail(draining ? HttpAnswer.leaving(retryAfterMillis) : unknownSession)
         )
       }
       // To anybody else it does not exist.
@@ -74,14 +76,18 @@ export const make = Effect.fnUntraced(function*(
     }
     const found = host.find(id)
     if (found !== undefined) return check(found)
-    return host.restore(id, new HttpServerConnection(id, options), { kind: "streamable-http", principal }).pipe(
+    return host.restore(id, new HttpServerConnection(id, options), {
+      kind: "streamable-http",
+      principal,
+      client: ClientAddress.of(request)
+    }).pipe(
       Effect.catchTags({
-        HostFull: (error) => Effect.fail(HttpAnswer.overloaded(error.message, undefined)),
+        HostFull: (error) => Effect.fail(HttpAnswer.full(error, undefined)),
         TransportError: () => Effect.undefined,
         SessionStoreError: (error) =>
           Effect.andThen(
             Effect.logWarning("the session store failed", error),
-            Effect.fail(HttpAnswer.overloaded("The session cannot be looked up at the moment", undefined))
+            Effect.fail(HttpAnswer.unavailable("The session cannot be looked up at the moment"))
           )
       }),
       Effect.flatMap(check)
@@ -90,6 +96,7 @@ export const make = Effect.fnUntraced(function*(
 
   /** A client that has no session yet. */
   const open = (
+    request: HttpServerRequest,
     initialize: JsonRpc.Request,
     bytes: number,
     principal: Principal.Principal | undefined
@@ -98,7 +105,12 @@ export const make = Effect.fnUntraced(function*(
       Effect.gen(function*() {
         const id = globalThis.crypto.randomUUID()
         const connection = new HttpServerConnection(id, options)
-        const hosted = yield* host.open(connection, { kind: "streamable-http", id, principal })
+        const hosted = yield* host.open(connection, {
+          kind: "streamable-http",
+          id,
+          principal,
+          client: ClientAddress.of(request)
+        })
         // Whoever does not hear of its session cannot come back to it.
         const orLeave = <A>(effect: Effect.Effect<A>) =>
           Effect.onInterrupt(restore(effect), () => hosted.close({ _tag: "PeerEnded", exit: undefined }))
@@ -123,7 +135,7 @@ export const make = Effect.fnUntraced(function*(
   ): Effect.Effect<Response, Response> => {
     if (request.headers["mcp-session-id"] === undefined && Initialize.is(frame)) {
       return bytes <= initializeLimitBytes
-        ? open(frame, bytes, principal)
+        ? open(request, frame, bytes, principal)
         : Effect.fail(HttpAnswer.longInitialize(frame.id, initializeLimitBytes))
     }
     return Effect.flatMapEager(
@@ -154,7 +166,7 @@ export const make = Effect.fnUntraced(function*(
   ): Effect.fn.Return<string, Response> {
     const replay = yield* Effect.mapError(
       store.replay(hosted.id, after),
-      () => HttpAnswer.overloaded("The events cannot be read at the moment", undefined)
+      () => HttpAnswer.unavailable("The events cannot be read at the moment")
     )
     if (replay === undefined) {
       return yield* Effect.fail(HttpAnswer.refusal(400, "There is no such event to come back to"))

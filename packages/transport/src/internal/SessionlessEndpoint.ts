@@ -157,7 +157,7 @@ export const make = Effect.fnUntraced(function*(
   ): Effect.Effect<HttpServerResponse, HttpServerResponse> => {
     const request = requestOf(posted.frame)
     if (draining) {
-      return Effect.fail(HttpAnswer.overloaded("The server is about to go", request?.id))
+      return Effect.fail(HttpAnswer.leaving(server.limits.gracefulClose, request?.id))
     }
     const revision = posted.said ?? unsaid
     // What is said about the revision in `initialize` is said in its params.

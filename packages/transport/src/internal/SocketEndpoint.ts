@@ -7,6 +7,7 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import type { Socket } from "effect/socket/Socket"
 import type { Socket as NetSocket } from "node:net"
+import * as ClientAddress from "./ClientAddress.ts"
 import type { ConnectedSessions } from "./ConnectedSessions.ts"
 import { delay } from "./nativeTime.ts"
 import * as SocketConnection from "./SocketConnection.ts"
@@ -61,6 +62,10 @@ const refuse = (socket: Socket, node: NetSocket | undefined, problem: string): E
   }).pipe(Effect.scoped, Effect.ignore)
 }
 
+/** Clients of the same machine have no addresses. */
+const clientOf = (node: NetSocket | undefined): string | undefined =>
+  node?.remoteAddress === undefined ? undefined : ClientAddress.normalize(node.remoteAddress)
+
 /** What serves the sockets of one server: opens a session over each, or tells it why there is none. */
 export const make = (sessions: ConnectedSessions, kind: string, settings: SocketConnection.Settings) =>
 (
@@ -77,7 +82,7 @@ export const make = (sessions: ConnectedSessions, kind: string, settings: Socket
     SocketConnection.open(socket, node, { answeredWithin, ...settings }),
     (cause) => TransportError.make({ _tag: "ConnectFailed", target: "a client", cause })
   )
-  return sessions.open(connect, { kind }).pipe(
+  return sessions.open(connect, { kind, client: clientOf(node) }).pipe(
     Effect.catchTags({
       HostFull: (full) => refuse(socket, node, full.message),
       // Whoever has gone meanwhile need not be told.

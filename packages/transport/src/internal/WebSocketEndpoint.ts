@@ -8,6 +8,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type * as Scope from "effect/Scope"
 import type * as Socket from "effect/socket/Socket"
 import type * as Net from "node:net"
+import * as ClientAddress from "./ClientAddress.ts"
 import { ConnectedSessions } from "./ConnectedSessions.ts"
 import * as Heartbeat from "./Heartbeat.ts"
 import type { Serve } from "./HttpAdmission.ts"
@@ -67,13 +68,13 @@ export const make = Effect.fnUntraced(function*(
   const open = (
     socket: Socket.Socket,
     tcp: Net.Socket,
-    principal: Principal | undefined
+    whose: Pick<SessionHost.OpenOptions, "client" | "principal">
   ): Effect.Effect<HttpServerResponse, HttpServerResponse> => {
     const connect = Effect.mapError(
-      accept(socket, tcp, principal),
+      accept(socket, tcp, whose.principal),
       (cause) => TransportError.make({ _tag: "ConnectFailed", target: "the client", cause: cause.reason })
     )
-    return sessions.open(connect, { kind: "websocket", principal }).pipe(
+    return sessions.open(connect, { kind: "websocket", ...whose }).pipe(
       Effect.as(HttpAnswer.empty(204)),
       Effect.mapError((error) => HttpAnswer.notOpened(error, undefined))
     )
@@ -84,10 +85,10 @@ export const make = Effect.fnUntraced(function*(
     principal: Principal | undefined
   ): Effect.Effect<HttpServerResponse, HttpServerResponse> =>
     Effect.gen(function*() {
-      if (sessions.isLeaving) return yield* Effect.fail(HttpAnswer.leaving)
+      if (sessions.isLeaving) return yield* Effect.fail(HttpAnswer.leaving((yield* host.health).retryAfterMillis))
       const tcp = yield* WebSocketOffer.take(request, subprotocol)
       const socket = yield* Effect.mapError(request.upgrade, () => WebSocketOffer.notSeen)
-      return yield* open(socket, tcp, principal)
+      return yield* open(socket, tcp, { principal, client: ClientAddress.of(request) })
     })
 
   return new Map([["GET", get]])

@@ -105,7 +105,7 @@ describe.concurrent("statuses of HTTP+SSE", () => {
       const { id } = client
       const second = yield* openSse(server)
       refused(second.stream, 503, ErrorCode.Overloaded)
-      assert.isString(second.stream.headers["retry-after"])
+      assert.isUndefined(second.stream.headers["retry-after"], "it is not known when the first leaves")
       yield* server.host.drain
       refused((yield* openSse(server)).stream, 503, ErrorCode.Overloaded)
       const late = yield* Effect.scoped(ask(server, { path: `/messages?sessionId=${id}`, body: ping }))

@@ -10,7 +10,8 @@ const reasons: ReadonlyArray<CloseReason.CloseReason> = [
   { _tag: "TransportFailed", cause: new Error("of this side") },
   { _tag: "HandshakeFailed", problem: "ü".repeat(1000) },
   { _tag: "HandshakeTimeout", afterMillis: 1 },
-  { _tag: "Expired", afterMillis: 1, of: "age" }
+  { _tag: "Expired", afterMillis: 1, of: "age" },
+  { _tag: "Evicted", afterMillis: 1, of: "idle" }
 ]
 
 it("every reason has a code that any WebSocket may send, and fits into a close frame", () => {

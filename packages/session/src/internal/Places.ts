@@ -1,0 +1,315 @@
+import type { Principal } from "../Principal.ts"
+import type { HostedSession } from "./HostedSession.ts"
+import { LinkedList } from "./LinkedList.ts"
+import { RateLimit } from "./RateLimit.ts"
+
+/** The time after its opening, and after each use, in which a session cannot be evicted, in milliseconds. */
+export const graceMillis = 3000
+
+/** The number of unfinished handshakes more than the newcomer's that lose a client its grace. */
+const crowd = 16
+
+/** The sessions that are looked at for one newcomer, so that choosing a victim costs little however many there are. */
+const looks = 64
+
+/** The bounds of what a refused client is told to wait, in milliseconds. */
+const leastWait = 1000
+const longestWait = 300_000
+
+/** The client of a session that is to be opened. */
+export interface Newcomer {
+  readonly principal: Principal | undefined
+  /** Distinguishes anonymous clients, such as by their addresses. */
+  readonly client: string | undefined
+}
+
+/** A newcomer has a place. */
+export interface Taken {
+  readonly _tag: "Taken"
+  /** The session that had this place, and has to end. */
+  readonly victim: HostedSession | undefined
+}
+
+/** A newcomer has no place. */
+export interface Refused {
+  readonly _tag: "Refused"
+  readonly scope: "host" | "principal"
+  readonly limit: number
+  /** The time until there is room, if it is known. */
+  readonly retryAfterMillis: number | undefined
+}
+
+/** The options of a host's places. Durations are in milliseconds. */
+export interface Options {
+  readonly limit: number
+  readonly limitPerPrincipal: number
+  /** The time that an anonymous session is unused before another anonymous client may have its place. */
+  readonly evictAnonymousAfter: number
+  readonly evictAnonymousPerSecond: number
+  readonly idle: number
+  /** The time that the fields of a `HostedSession` are in. */
+  readonly now: () => number
+  /** The time of a clock that never jumps. */
+  readonly steady: () => number
+}
+
+/** The sessions of one principal, or those of all anonymous clients. */
+class Owner {
+  readonly id: string | undefined
+  /** The places of sessions, and of those that are being opened. */
+  places = 0
+  /** The sessions whose handshake is not finished, the oldest first. */
+  readonly handshaking = new LinkedList<HostedSession>()
+  /** The sessions that operate, the one that is unused for longest first. */
+  readonly unused = new LinkedList<HostedSession>()
+
+  constructor(id: string | undefined) {
+    this.id = id
+  }
+}
+
+/**
+ * The places of a host: who has them, and which session gives its place up when a newcomer finds all of them taken.
+ * `SessionHost.Limits` describes the policy. Sessions that are held are in no list here, so that a victim is found at the front of
+ * a list, in a time that does not depend on the number of sessions.
+ */
+export class Places {
+  readonly #options: Options
+  readonly #owners = new Map<string, Owner>()
+  readonly #anonymous = new Owner(undefined)
+  /** The sessions of all owners whose handshake is not finished, the oldest first. */
+  readonly #handshaking = new LinkedList<HostedSession>()
+  /** The number of anonymous sessions with an unfinished handshake, held ones included, by client. */
+  readonly #handshakes = new Map<string, number>()
+  readonly #anonymousRate: RateLimit
+  #taken = 0
+  #unfinished = 0
+
+  constructor(options: Options) {
+    this.#options = options
+    this.#anonymousRate = new RateLimit(options.evictAnonymousPerSecond)
+  }
+
+  /** The number of places that are taken. */
+  get taken(): number {
+    return this.#taken
+  }
+
+  /** The number of sessions whose handshake is not finished. */
+  get handshaking(): number {
+    return this.#unfinished
+  }
+
+  /** Why a newcomer would not get a place now, if it would not. */
+  look(newcomer: Newcomer): Refused | undefined {
+    const scope = this.#scope(newcomer)
+    return scope === undefined || this.#victim(newcomer) !== undefined ? undefined : this.#refuse(newcomer, scope)
+  }
+
+  /** Takes a place for a newcomer, if need be that of another session, which the caller has to end. */
+  take(newcomer: Newcomer): Taken | Refused {
+    const scope = this.#scope(newcomer)
+    const victim = scope === undefined ? undefined : this.#victim(newcomer)
+    if (scope !== undefined && victim === undefined) return this.#refuse(newcomer, scope)
+    if (victim !== undefined) this.#evict(victim, newcomer)
+    this.#taken++
+    this.#ownerOf(newcomer.principal).places++
+    return { _tag: "Taken", victim }
+  }
+
+  /** Gives a place back. */
+  giveBack(principal: Principal | undefined): void {
+    const owner = this.#ownerOf(principal)
+    this.#taken--
+    owner.places--
+    if (owner.id !== undefined && owner.places === 0) this.#owners.delete(owner.id)
+  }
+
+  // ===================================================================================================================
+  // The sessions in them
+  // ===================================================================================================================
+
+  /** A session is open. */
+  enter(hosted: HostedSession): void {
+    if (!hosted.operates) this.#unfinish(hosted, 1)
+    this.#list(hosted)
+  }
+
+  /** A session has finished its handshake. */
+  finish(hosted: HostedSession): void {
+    const listed = hosted.held === 0
+    if (listed) this.#unlist(hosted)
+    hosted.operates = true
+    this.#unfinish(hosted, -1)
+    if (listed) this.#list(hosted)
+  }
+
+  /** A session was used now. */
+  use(hosted: HostedSession): void {
+    if (hosted.operates && hosted.held === 0) this.#ownerOf(hosted.principal).unused.moveToEnd(hosted.byOwner)
+  }
+
+  /** A connection holds a session. */
+  hold(hosted: HostedSession): void {
+    this.#unlist(hosted)
+  }
+
+  /** No connection holds a session any more. */
+  release(hosted: HostedSession): void {
+    this.#list(hosted)
+  }
+
+  /** A session begins to end. Its place is taken until it is given back. */
+  leave(hosted: HostedSession): void {
+    if (hosted.held === 0) this.#unlist(hosted)
+    if (!hosted.operates) this.#unfinish(hosted, -1)
+  }
+
+  #list(hosted: HostedSession): void {
+    const owner = this.#ownerOf(hosted.principal)
+    if (hosted.operates) return owner.unused.add(hosted.byOwner)
+    owner.handshaking.add(hosted.byOwner)
+    this.#handshaking.add(hosted.byAge)
+  }
+
+  #unlist(hosted: HostedSession): void {
+    const owner = this.#ownerOf(hosted.principal)
+    if (hosted.operates) return owner.unused.remove(hosted.byOwner)
+    owner.handshaking.remove(hosted.byOwner)
+    this.#handshaking.remove(hosted.byAge)
+  }
+
+  #unfinish({ client, principal }: HostedSession, change: 1 | -1): void {
+    this.#unfinished += change
+    if (client === undefined || principal !== undefined) return
+    const count = this.#handshakesOf(client) + change
+    if (count === 0) this.#handshakes.delete(client)
+    else this.#handshakes.set(client, count)
+  }
+
+  #handshakesOf(client: string): number {
+    return this.#handshakes.get(client) ?? 0
+  }
+
+  #ownerOf(principal: Principal | undefined): Owner {
+    if (principal === undefined) return this.#anonymous
+    const known = this.#owners.get(principal.id)
+    if (known !== undefined) return known
+    const owner = new Owner(principal.id)
+    this.#owners.set(principal.id, owner)
+    return owner
+  }
+
+  // ===================================================================================================================
+  // Making room
+  // ===================================================================================================================
+
+  /** The owner of a principal's sessions, if it has any. */
+  #own({ principal }: Newcomer): Owner | undefined {
+    return principal === undefined ? undefined : this.#owners.get(principal.id)
+  }
+
+  /** What has no place left. */
+  #scope(newcomer: Newcomer): Refused["scope"] | undefined {
+    const { limit, limitPerPrincipal } = this.#options
+    if ((this.#own(newcomer)?.places ?? 0) >= limitPerPrincipal) return "principal"
+    return this.#taken >= limit ? "host" : undefined
+  }
+
+  #refuse(newcomer: Newcomer, scope: Refused["scope"]): Refused {
+    const { limit, limitPerPrincipal } = this.#options
+    return {
+      _tag: "Refused",
+      scope,
+      limit: scope === "host" ? limit : limitPerPrincipal,
+      retryAfterMillis: this.#roomIn(newcomer)
+    }
+  }
+
+  #victim(newcomer: Newcomer): HostedSession | undefined {
+    const now = this.#options.now()
+    const own = this.#own(newcomer)
+    if (this.#scope(newcomer) === "principal") {
+      return own && (this.#first(own.handshaking, graceMillis, now) ?? this.#first(own.unused, graceMillis, now))
+    }
+    return this.#first(this.#handshaking, graceMillis, now) ??
+      this.#crowding(newcomer) ??
+      (own && this.#first(own.unused, graceMillis, now)) ??
+      (this.#anonymousWait(newcomer) > 0
+        ? undefined
+        : this.#first(this.#anonymous.unused, this.#evictAnonymousAfter(newcomer), now))
+  }
+
+  /**
+   * The first session of a list that was left alone for this long. A session with requests in flight is in use, and goes to the end
+   * of its list. So a look at it is paid for once, until all others have been looked at.
+   */
+  #first(list: LinkedList<HostedSession>, afterMillis: number, now: number): HostedSession | undefined {
+    for (let count = 0; count < looks; count++) {
+      const hosted = list.first?.value
+      if (hosted === undefined || hosted.aloneSince + afterMillis > now) return undefined
+      if (hosted.inFlight === 0) return hosted
+      hosted.touch()
+      if (hosted.operates) continue
+      this.#unlist(hosted)
+      this.#list(hosted)
+    }
+    return undefined
+  }
+
+  /**
+   * The oldest handshake of a client that has many more of them than the newcomer. The grace protects no such client: it could keep
+   * all others out by opening sessions faster than their grace ends.
+   */
+  #crowding({ client, principal }: Newcomer): HostedSession | undefined {
+    if (principal === undefined && client === undefined) return undefined
+    const own = principal === undefined && client !== undefined ? this.#handshakesOf(client) : 0
+    let link = this.#handshaking.first
+    for (let count = 0; count < looks && link !== undefined; count++) {
+      const hosted = link.value
+      if (
+        hosted.principal === undefined && hosted.client !== undefined && hosted.inFlight === 0 &&
+        this.#handshakesOf(hosted.client) > own + crowd
+      ) return hosted
+      link = link.next
+    }
+    return undefined
+  }
+
+  /** A principal is accountable for its sessions, and bounded in their number: it need not wait for anonymous ones. */
+  #evictAnonymousAfter({ principal }: Newcomer): number {
+    return principal === undefined ? Math.max(this.#options.evictAnonymousAfter, graceMillis) : graceMillis
+  }
+
+  #anonymousWait({ principal }: Newcomer): number {
+    return principal === undefined ? this.#anonymousRate.wait(this.#options.steady()) : 0
+  }
+
+  #evict(victim: HostedSession, newcomer: Newcomer): void {
+    const isAnonymous = newcomer.principal === undefined && victim.principal === undefined
+    if (isAnonymous && victim.operates) this.#anonymousRate.take(this.#options.steady())
+    victim.evicted = true
+    victim.beginToEnd()
+    this.giveBack(victim.principal)
+  }
+
+  /** The time until there is room for a newcomer that was refused, as far as it is known. */
+  #roomIn(newcomer: Newcomer): number | undefined {
+    const now = this.#options.now()
+    const own = this.#own(newcomer)
+    const dueIn = (list: LinkedList<HostedSession> | undefined, afterMillis: number) =>
+      list?.first === undefined ? Number.POSITIVE_INFINITY : list.first.value.aloneSince + afterMillis - now
+    const room = this.#scope(newcomer) === "principal"
+      ? Math.min(dueIn(own?.handshaking, graceMillis), dueIn(own?.unused, graceMillis))
+      : Math.min(
+        dueIn(this.#handshaking, graceMillis),
+        dueIn(own?.unused, graceMillis),
+        dueIn(this.#anonymous.unused, this.#options.idle),
+        Math.max(
+          dueIn(this.#anonymous.unused, this.#evictAnonymousAfter(newcomer)),
+          this.#anonymousWait(newcomer)
+        )
+      )
+    return room === Number.POSITIVE_INFINITY ? undefined : Math.min(Math.max(room, leastWait), longestWait)
+  }
+}
