@@ -9,8 +9,11 @@ import * as Data from "effect/Data"
  * The kinds of {@link UnsupportedSchema}.
  *
  * - `UnknownDialect`: `$schema` names a dialect that the validator does not have (MSG-33).
- * - `UnresolvedReference`: a `$ref` leads to nothing in the schema. What lies outside of it is never fetched (MSG-34, MSG-35).
+ * - `UnresolvedReference`: a `$ref` leads to nothing in the schema. What lies outside of it is never fetched (MSG-34,
+ *   MSG-35).
  * - `TooLarge`: as JSON text the schema has more characters than the validator reads (MSG-35).
+ * - `UnsupportedPattern`: a regular expression has something that cannot be matched in linear time, such as a
+ *   backreference.
  * - `Rejected`: the schema is broken, or asks for something that the validator cannot do; `problem` says what.
  *
  * @category models
@@ -20,16 +23,22 @@ export type UnsupportedSchemaReason =
   | { readonly _tag: "UnknownDialect"; readonly dialect: string; readonly supported: ReadonlyArray<string> }
   | { readonly _tag: "UnresolvedReference"; readonly reference: string }
   | { readonly _tag: "TooLarge"; readonly characters: number; readonly limit: number }
+  | { readonly _tag: "UnsupportedPattern"; readonly pattern: string; readonly problem: string }
   | { readonly _tag: "Rejected"; readonly problem: string }
+
+/** As much of a foreign text as an error shows. */
+const shortened = (text: string): string => text.length > 200 ? `${text.slice(0, 200)}…` : text
 
 const describe = (reason: UnsupportedSchemaReason): string => {
   switch (reason._tag) {
     case "UnknownDialect":
-      return `its dialect is ${JSON.stringify(reason.dialect)}; supported: ${reason.supported.join(", ")}`
+      return `its dialect is ${JSON.stringify(shortened(reason.dialect))}; supported: ${reason.supported.join(", ")}`
     case "UnresolvedReference":
-      return `the reference ${JSON.stringify(reason.reference)} leads nowhere in it, and nothing is fetched`
+      return `the reference ${JSON.stringify(shortened(reason.reference))} leads nowhere in it, and nothing is fetched`
     case "TooLarge":
       return `it has ${reason.characters} characters, and the limit is ${reason.limit}`
+    case "UnsupportedPattern":
+      return `the pattern ${JSON.stringify(shortened(reason.pattern))} has ${reason.problem}, which is not supported`
     case "Rejected":
       return reason.problem
   }

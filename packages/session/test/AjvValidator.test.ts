@@ -42,6 +42,57 @@ const webServer = Effect.acquireRelease(
   ),
   ({ server }) => Effect.sync(() => server.close())
 )
+const ones = Array.from({ length: 1000 }, () => 1)
+const table = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`k${index}`, 1]))
+const times = <A>(count: number, item: A): ReadonlyArray<A> => Array.from({ length: count }, () => item)
+
+/** Schemas whose checks take hundreds of thousands of steps: each keyword multiplies what another one does. */
+const costly: Readonly<Record<string, readonly [JsonSchemaValidator.JsonSchema, unknown]>> = {
+  "allOf x items": [{ allOf: times(100, { items: { type: "number" } }) }, ones],
+  "items x allOf": [{ items: { allOf: times(100, { minimum: 0 }) } }, ones],
+  "items x anyOf": [{ items: { anyOf: [...times(100, { type: "string" }), { type: "number" }] } }, ones],
+  "items x oneOf": [{ items: { oneOf: [...times(100, { type: "string" }), { type: "number" }] } }, ones],
+  "items x if": [{ items: { allOf: times(100, { if: { minimum: 2 }, else: { minimum: 0 } }) } }, ones],
+  "allOf x contains": [{ allOf: times(100, { not: { contains: { type: "string" } } }) }, ones],
+  "items x enum": [{ items: { allOf: times(100, { enum: [1] }) } }, ones],
+  "allOf x uniqueItems": [{ allOf: times(100, { uniqueItems: true }) }, ones.map((_, index) => index)],
+  "enum x properties": [{ allOf: times(100, { not: { const: { a: 1 } } }) }, table],
+  "allOf x minProperties": [{ allOf: times(100, { minProperties: 1 }) }, table],
+  "allOf x additionalProperties": [{ allOf: times(100, { additionalProperties: { type: "number" } }) }, table],
+  "allOf x patternProperties": [{ allOf: times(100, { patternProperties: { "^k": { type: "number" } } }) }, table],
+  "allOf x propertyNames": [{ allOf: times(100, { propertyNames: { minLength: 1 } }) }, table],
+  "dependentSchemas": [{ allOf: times(100, { dependentSchemas: { k0: { minProperties: 1 } } }) }, table],
+  "unevaluatedProperties": [
+    { allOf: times(100, { patternProperties: { "^k": true } }), unevaluatedProperties: false },
+    table
+  ],
+  "unevaluatedItems": [{ allOf: times(100, { prefixItems: [true], unevaluatedItems: { type: "number" } }) }, ones],
+  "minLength": [{ allOf: times(100, { minLength: 1 }) }, "a".repeat(10_000)],
+  "pattern": [{ pattern: "(a+)+$" }, `${"a".repeat(10_000)}b`],
+  "patterns of names": [{ patternProperties: { "(a+)+$": { type: "number" } } }, { [`${"a".repeat(10_000)}b`]: 1 }],
+  "names in paths": [
+    { additionalProperties: { allOf: times(100, { $ref: "#/$defs/a" }) }, $defs: { a: { type: "number" } } },
+    { ["a".repeat(100_000)]: 1 }
+  ],
+  "errors that are copied": [
+    { items: { not: { anyOf: times(100, { $ref: "#/$defs/a" }) } }, $defs: { a: { type: "string" } } },
+    ones
+  ]
+}
+
+const anchored = (depth: number): JsonSchemaValidator.JsonSchema =>
+  depth === 0 ? {} : { $dynamicAnchor: `a${depth}`, not: anchored(depth - 1) }
+
+/** Schemas within the largest size that become tens of megabytes of code, or are compiled again and again. */
+const large: Readonly<Record<string, JsonSchemaValidator.JsonSchema>> = {
+  "a long name on every path": { properties: { ["a".repeat(30_000)]: { allOf: times(1000, { type: "string" }) } } },
+  "anchors within anchors": anchored(40),
+  "a condition of thousands of names": { dependentRequired: { a: ones.map((_, index) => `k${index}`) } },
+  "names merged again and again": {
+    allOf: ones.map((_, index) => ({ properties: { [`p${index}`]: true } })),
+    unevaluatedProperties: false
+  }
+}
 
 describe("AjvValidator", () => {
   it.live("[MSG-34] a server that a schema refers to is not asked, neither when it is compiled nor later", () =>
@@ -141,15 +192,90 @@ describe("AjvValidator", () => {
       const check = compile({ ...root, type: "object", properties: { a: { allOf: [reference, reference] } } })
       const nested = (depth: number): object => depth === 0 ? {} : { a: nested(depth - 1) }
       assert.isUndefined(check(nested(10)))
-      assert.strictEqual(check(nested(100)), "the check was given up after 1000000 references")
+      assert.strictEqual(check(nested(100)), "the check was given up after 20000000 steps")
     })
   }
 
   it("a check that was given up leaves the next one its own budget", () => {
-    const check = compile({ items: { $ref: "#/$defs/a" }, $defs: { a: { type: "number" } } }, { maximumReferences: 3 })
+    const check = compile({ items: { $ref: "#/$defs/a" }, $defs: { a: { type: "number" } } }, { maximumSteps: 200 })
     assert.isUndefined(check([1, 2, 3]))
-    assert.strictEqual(check([1, 2, 3, 4]), "the check was given up after 3 references")
+    assert.strictEqual(check(Array.from({ length: 100 }, () => 1)), "the check was given up after 200 steps")
     assert.isUndefined(check([1, 2, 3]))
+  })
+
+  for (const [what, [schema, value]] of Object.entries(costly)) {
+    it(`[MSG-35] each visit is a step: ${what}`, () => {
+      // What is asked for takes more steps than it has, and is given up before it has taken longer than these.
+      assert.strictEqual(compile(schema, { maximumSteps: 50_000 })(value), "the check was given up after 50000 steps")
+    })
+  }
+
+  it("[MSG-35] a large result fits an ordinary schema within the default steps", () => {
+    const row = {
+      type: "object",
+      properties: {
+        id: { type: "integer", minimum: 0 },
+        date: { type: "string", pattern: "^\\d{4}-\\d{2}-\\d{2}$" },
+        tags: { type: "array", items: { enum: ["a", "b", "c"] }, uniqueItems: true }
+      },
+      required: ["id", "date"],
+      additionalProperties: false
+    }
+    const rows = Array.from({ length: 40_000 }, (_, id) => ({ id, date: "2026-01-31", tags: ["a", "b", "c"] }))
+    assert.isUndefined(compile({ properties: { rows: { items: row } } })({ rows }))
+  })
+
+  for (const [what, schema] of Object.entries(large)) {
+    it(`[MSG-35] a schema that becomes more code than it should is rejected: ${what}`, () => {
+      assert.deepStrictEqual(refused(schema), {
+        _tag: "Rejected",
+        problem: "compiling it takes more than 10000000 steps"
+      })
+    })
+  }
+
+  it("[MSG-35] the errors of what a loop goes on after are not kept", () => {
+    const many = Array.from({ length: 100_000 }, (_, index) => index)
+    const check = compile({ contains: { anyOf: [{ type: "string" }, { minimum: 100_000 }] } })
+    check(many)
+    const before = heapInUse()
+    assert.strictEqual(check(many), "must contain at least 1 valid item(s)")
+    // Each error takes about a hundred bytes, and there are three for each item.
+    assert.isBelow(heapInUse() - before, 1_000_000)
+  })
+
+  it("an enum without values fits nothing", () => {
+    assert.strictEqual(compile({ enum: [] })(1), "must be equal to one of the allowed values")
+  })
+
+  for (
+    const [schema, fit, misfit] of [
+      [{ enum: [1, "1", null, { a: [1, { b: 2, c: 3 }] }] }, { a: [1, { c: 3, b: 2 }] }, { a: [1, { c: 3 }] }],
+      [{ enum: [1, "a"] }, 1, "1"],
+      [{ enum: ["[1]"] }, "[1]", [1]],
+      [{ const: 0 }, -0, "0"],
+      [{ const: JSON.parse("{\"__proto__\":1}") }, JSON.parse("{\"__proto__\":1}"), {}]
+    ] as const
+  ) {
+    it(`values are compared by what they say: ${JSON.stringify(schema)}`, () => {
+      assert.isUndefined(compile(schema)(fit))
+      assert.isString(compile(schema)(misfit))
+    })
+  }
+
+  it("[MSG-35] a pattern that takes more than linear time is refused by its name", () => {
+    assert.deepStrictEqual(refused({ properties: { a: { pattern: "^(a*)\\1$" } } }), {
+      _tag: "UnsupportedPattern",
+      pattern: "^(a*)\\1$",
+      problem: "a backreference"
+    })
+    const named = Result.getOrThrow(
+      Result.flip(AjvValidator.make().compile({ patternProperties: { "(b)\\1": { type: "number" } } }))
+    )
+    assert.strictEqual(
+      named.message,
+      "unsupported schema: the pattern \"(b)\\\\1\" has a backreference, which is not supported"
+    )
   })
 
   it("$async, which would make every value fit, is refused", () => {

@@ -1,6 +1,6 @@
 /**
- * What every validator of JSON Schemas keeps, as a suite of tests: which values fit, and that a hostile schema comes to a check
- * or to a reason, never to more.
+ * What every validator of JSON Schemas keeps, as a suite of tests: which values fit, and that a hostile schema comes to
+ * a reason, or to a check that ends within a bound.
  *
  * @since 0.1.0
  */
@@ -152,6 +152,80 @@ const within = (depth: number, schema: JsonSchemaValidator.JsonSchema): JsonSche
   return outer
 }
 
+const items = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, index) => index)
+
+const names = (count: number): Readonly<Record<string, number>> =>
+  Object.fromEntries(items(count).map((index) => [`k${index}`, index]))
+
+const times = (count: number, schema: JsonSchemaValidator.JsonSchema) => Array.from({ length: count }, () => schema)
+
+/**
+ * A schema within ordinary limits and a value that does not fit it, which takes minutes or years to find out naively.
+ */
+const hostile: Readonly<Record<string, readonly [JsonSchemaValidator.JsonSchema, unknown]>> = {
+  "a pattern that backtracks": [{ pattern: "(a+)+$" }, `${"a".repeat(50_000)}b`],
+  "a pattern that looks ahead": [{ pattern: "^(?=(a+)+$)" }, `${"a".repeat(50_000)}b`],
+  "a pattern that starts anew at every character": [{ pattern: "a*b" }, "a".repeat(1_000_000)],
+  "a pattern for names": [{ patternProperties: { "^(a|a)*$": true }, additionalProperties: false }, {
+    [`${"a".repeat(50_000)}b`]: 1
+  }],
+  "names that have to match": [{ propertyNames: { pattern: "(a+)+$" } }, { [`${"a".repeat(50_000)}b`]: 1 }],
+  "all of many, for many items": [
+    { allOf: [...times(400, { items: { minimum: 0 } }), { maxItems: 1 }] },
+    items(1_000_000)
+  ],
+  "many items, all of many": [
+    { items: { allOf: [...times(400, { minimum: 0 }), { maximum: 999_998 }] } },
+    items(1_000_000)
+  ],
+  "any of many": [{ items: { anyOf: times(400, { type: "string" }) } }, items(1_000_000)],
+  "items that have to be contained": [{
+    allOf: times(200, { contains: { $ref: "#/$defs/a" } }),
+    $defs: { a: { minimum: 1_000_000 } }
+  }, items(1_000_000)],
+  "distinct items": [{ uniqueItems: true }, [...items(200_000).map((index) => ({ index })), { index: 0 }]],
+  "distinct items in an order of their own": [
+    { uniqueItems: true },
+    [...items(500).map(() => ({ a: names(100) })), { a: {} }]
+  ],
+  "a long enum": [{ items: { enum: items(8_000) } }, [...items(500_000).map(() => 7_999), -1]],
+  "an enum of objects": [{ enum: times(10_000, {}) }, names(100_000)],
+  "many schemas for many names": [
+    { allOf: times(200, { patternProperties: { "^k": { type: "number" } } }), maxProperties: 1 },
+    names(100_000)
+  ],
+  "schemas that depend on names": [
+    {
+      dependentSchemas: Object.fromEntries(items(200).map((index) => [`k${index}`, { minProperties: 1 }])),
+      maxProperties: 1
+    },
+    names(100_000)
+  ],
+  "what nothing else has looked at": [
+    { allOf: times(200, { patternProperties: { "^k1": true } }), unevaluatedProperties: false },
+    names(100_000)
+  ],
+  "references two to the hundredth times": [
+    { properties: { a: { allOf: [{ $ref: "#" }, { $ref: "#" }] }, b: false } },
+    items(100).reduce<object>((inner) => ({ a: inner }), { b: 1 })
+  ],
+  "references that fail": [
+    { items: { anyOf: times(500, { $ref: "#/$defs/a" }) }, $defs: { a: { type: "string" } } },
+    items(100_000)
+  ],
+  "anchors within anchors": [
+    items(40).reduce<JsonSchemaValidator.JsonSchema>(
+      (inner, index) => ({ $dynamicAnchor: `a${index}`, allOf: [inner] }),
+      { type: "string" }
+    ),
+    1
+  ],
+  "a long name on every path": [
+    { properties: { ["a".repeat(30_000)]: { allOf: times(1000, { type: "string" }) } } },
+    { ["a".repeat(30_000)]: 1 }
+  ]
+}
+
 const words = Schema.Literals(["a", "b", "__proto__", "constructor", "toString"])
 
 /** One level of a schema: some keywords, with values that make sense more often than not. */
@@ -278,6 +352,13 @@ export const suite = (name: string, make: () => JsonSchemaValidator.Shape): void
       const recursive = compiled({ properties: { a: { $ref: "#" } } })
       assert.include(["string", "undefined"], typeof recursive(within(100_000, {})))
     })
+
+    for (const [what, [schema, value]] of Object.entries(hostile)) {
+      it(`[MSG-35] a hostile schema is refused, or its check ends within a bound and finds fault: ${what}`, () => {
+        const check = make().compile(schema)
+        assert.isString(Result.isSuccess(check) ? check.success(value) : check.failure.message)
+      })
+    }
 
     it("a schema that contains itself is rejected", () => {
       const schema: Record<string, unknown> = {}
