@@ -226,7 +226,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-32",
-    file: "packages/session/src/AjvValidator.ts",
+    file: "packages/session/src/internal/CountedAjv.ts",
     original: "if ($schema === undefined) return Result.succeed(newest)",
     broken: "if ($schema === undefined) return Result.succeed(dialects[2] ?? newest)",
     test: "packages/session/test/AjvValidator.test.ts",
@@ -234,7 +234,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-33",
-    file: "packages/session/src/AjvValidator.ts",
+    file: "packages/session/src/internal/CountedAjv.ts",
     original: "withoutScheme(uri) === withoutScheme($schema))",
     broken: "withoutScheme(uri) === withoutScheme($schema)) ?? newest",
     test: "packages/session/test/AjvValidator.test.ts",
@@ -242,15 +242,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-34",
-    file: "packages/session/src/AjvValidator.ts",
+    file: "packages/session/src/internal/CountedAjv.ts",
     original: "const validate = ajv.compile(schema)",
-    broken: "void fetch(String(schema[\"$ref\"])).catch(() => {})\n      const validate = ajv.compile(schema)",
+    broken: "void fetch(String(schema[\"$ref\"])).catch(() => {})\n    const validate = ajv.compile(schema)",
     test: "packages/session/test/AjvValidator.test.ts",
     name: "a server that a schema refers to is not asked"
   },
   {
     id: "MSG-35",
-    file: "packages/session/src/AjvValidator.ts",
+    file: "packages/session/src/internal/CountedAjv.ts",
     original: "const validate = ajv.compile(schema)",
     broken: "const validate = ajv.addSchema({}, \"https://example.com/schema\").compile(schema)",
     test: "packages/session/test/AjvValidator.test.ts",
@@ -263,5 +263,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "if (length > 2 * maximumSize) {",
     test: "packages/session/test/AjvValidator.test.ts",
     name: "a schema has a largest size"
+  },
+  {
+    id: "MSG-35",
+    file: "packages/session/src/internal/CountedAjv.ts",
+    original: "charge(context, meter, unevaluated)\n",
+    broken: "void meter\n",
+    test: "packages/session/test/AjvValidator.test.ts",
+    name: "each visit is a step: items x allOf"
   }
 ]
