@@ -4,14 +4,15 @@
  * `node scripts/mutants.ts` searches for a conversation that shows each of them to be broken, prints what it found, and writes the
  * conversations to `scripts/mutants/replays.json` and the table to the README of `@effect-mcp/testing`. With `--replay` it holds the
  * conversations that are written there, writes nothing, and fails if one of them shows nothing any more, or shows something of the
- * session as it is. Either way it fails if a mutant lives.
+ * session as it is. Either way it fails if a mutant lives. `--only NAME`, as often as one likes, searches for these alone, and keeps the
+ * conversations of the others.
  */
 import { Search } from "@effect-mcp/testing"
 import { execFile } from "node:child_process"
 import * as fs from "node:fs"
 import { availableParallelism } from "node:os"
 import * as path from "node:path"
-import { promisify } from "node:util"
+import { parseArgs, promisify } from "node:util"
 import { readReplays, type Replay, replaysFile } from "./mutants/replays.ts"
 import { page, withTable } from "./mutants/report.ts"
 import { type Mutant, mutants } from "./mutants/table.ts"
@@ -39,12 +40,19 @@ const forEach = async <A>(items: ReadonlyArray<A>, action: (item: A) => Promise<
   await Promise.all(Array.from({ length: availableParallelism() }, worker))
 }
 
+const { values: { only, replay: isReplay } } = parseArgs({
+  options: { replay: { type: "boolean", default: false }, only: { type: "string", multiple: true } }
+})
+const chosen = only === undefined ? mutants : mutants.filter(({ name }) => only.includes(name))
+const unknown = only?.find((name) => !mutants.some((mutant) => mutant.name === name))
+if (unknown !== undefined) throw new Error(`no mutant is called ${unknown}`)
+
 const problems: Array<string> = []
 const began = performance.now()
 
 const search = async (): Promise<void> => {
-  const found = new Map<string, Replay>()
-  await forEach(mutants, async ({ name }) => {
+  const found = new Map<string, Replay>(only === undefined ? [] : readReplays())
+  await forEach(chosen, async ({ name }) => {
     try {
       const { conversation, law, millis, problem, runs } = await hunt(name)
       if (conversation === undefined) return void problems.push(`${name}: lives after ${runs} conversations`)
@@ -66,7 +74,7 @@ const search = async (): Promise<void> => {
 
 const replay = async (): Promise<void> => {
   const replays = readReplays()
-  await forEach(mutants, async ({ name }: Mutant) => {
+  await forEach(chosen, async ({ name }: Mutant) => {
     const saved = replays.get(name)
     if (saved === undefined) return void problems.push(`${name}: has no saved conversation`)
     for (const { law, problem } of Search.judge(saved.conversation).violations) {
@@ -77,9 +85,9 @@ const replay = async (): Promise<void> => {
   })
 }
 
-await (process.argv.includes("--replay") ? replay() : search())
+await (isReplay ? replay() : search())
 
 const seconds = Math.round((performance.now() - began) / 1000)
-console.log(`${mutants.length} mutants, ${problems.length} problems, ${seconds} s`)
+console.log(`${chosen.length} mutants, ${problems.length} problems, ${seconds} s`)
 for (const problem of problems) console.log(problem)
 if (problems.length > 0) process.exitCode = 1

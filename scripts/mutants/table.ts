@@ -23,6 +23,7 @@ const outbox = `${session}/Outbox.ts`
 const sender = `${session}/Sender.ts`
 const core = `${session}/Core.ts`
 const framing = "packages/transport/src/LineFraming.ts"
+const served = `${session}/ServedSession.ts`
 const handshake = "packages/protocol/src/Handshake.ts"
 
 export const mutants: ReadonlyArray<Mutant> = [
@@ -212,7 +213,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "closes without waiting for its handlers",
     file: core,
-    original: "yield* within(handled, limits.gracefulClose)",
+    original: "yield* within(handledOrCutOff, limits.gracefulClose)",
     broken: ""
   },
   {
@@ -226,12 +227,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: sender,
     original: "{ requestId: exchange.id, reason }",
     broken: "{ requestId: exchange.id + 1000, reason }"
-  },
-  {
-    name: "delivers progress that comes behind the response",
-    file: reader,
-    original: "exchange?.progress === undefined || exchange.outcome !== \"Pending\"",
-    broken: "exchange?.progress === undefined"
   },
   {
     name: "delivers progress only with the response",
@@ -286,6 +281,30 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: handshake,
     original: "SendRequest: stay(\"Opening\", \"Hold\")",
     broken: "SendRequest: stay(\"Opening\", \"Send\")"
+  },
+  {
+    name: "drops log messages that come before the answer to initialize",
+    file: handshake,
+    original: "ReceiveLog: stay(\"Initializing\", \"Keep\")",
+    broken: "ReceiveLog: stay(\"Initializing\", \"Ignore\")"
+  },
+  {
+    name: "handles log messages from before the handshake last",
+    file: "packages/session/src/ClientSession.ts",
+    original: "reader.deliverKept()",
+    broken: "setImmediate(() => reader.deliverKept())"
+  },
+  {
+    name: "reports no progress by itself",
+    file: served,
+    original: "this.#tell(\"notifications/progress\", { ...step, progressToken }, options)",
+    broken: "Effect.void"
+  },
+  {
+    name: "takes no heed of the request that a message belongs to",
+    file: served,
+    original: "if (id === undefined) return use(undefined)",
+    broken: "return use(undefined)"
   },
   {
     name: "never says that it is initialized",

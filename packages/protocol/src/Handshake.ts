@@ -50,6 +50,8 @@ export interface Events {
   readonly ReceivePing: {}
   /** Any other request. */
   readonly ReceiveRequest: {}
+  /** A log message for the client, which a server may send before its answer to `initialize` (INIT-10). */
+  readonly ReceiveLog: {}
   /** Any other notification. */
   readonly ReceiveNotification: {}
   readonly ReceiveResponse: {}
@@ -113,6 +115,7 @@ export const causes: { readonly [Tag in EventTag]: Cause } = {
   ReceiveInitialized: "peer",
   ReceivePing: "peer",
   ReceiveRequest: "peer",
+  ReceiveLog: "peer",
   ReceiveNotification: "peer",
   ReceiveResponse: "peer",
   Timeout: "none",
@@ -194,6 +197,7 @@ export type SessionlessServerState =
  *
  * - `Send`: the message may go out. `Hold`: it waits until the peer is ready.
  * - `Answer`: the session answers by itself. `Deliver`: a handler or consumer gets it. `Match`: it completes an exchange.
+ * - `Keep`: it waits until the session is established, and is then delivered before anything else.
  * - `Establish`: the client now says `notifications/initialized`, once.
  * - `Release`: what was held goes out. `ReleaseAndDeliver`: both, in this order.
  * - `Refuse`: a request is answered with −32600. `RefuseParams`: with −32602. `Ignore`: dropped, but observable.
@@ -208,6 +212,7 @@ export type Decision =
   | "Answer"
   | "Deliver"
   | "Match"
+  | "Keep"
   | "Establish"
   | "Release"
   | "ReleaseAndDeliver"
@@ -262,6 +267,7 @@ export interface ClientTable {
     readonly ReceiveInitializeFailure: "Closed"
     readonly ReceivePing: "Initializing"
     readonly ReceiveRequest: "Initializing"
+    readonly ReceiveLog: "Initializing"
     readonly ReceiveNotification: "Initializing"
     readonly ReceiveResponse: "Initializing"
     readonly SendPing: "Initializing"
@@ -275,6 +281,7 @@ export interface ClientTable {
     readonly SendNotification: "Operating"
     readonly ReceivePing: "Operating"
     readonly ReceiveRequest: "Operating"
+    readonly ReceiveLog: "Operating"
     readonly ReceiveNotification: "Operating"
     readonly ReceiveResponse: "Operating"
     readonly TransportEnded: "Closing"
@@ -284,6 +291,7 @@ export interface ClientTable {
     readonly SendNotification: "Closing"
     readonly ReceivePing: "Closing"
     readonly ReceiveRequest: "Closing"
+    readonly ReceiveLog: "Closing"
     readonly ReceiveNotification: "Closing"
     readonly ReceiveResponse: "Closing"
     readonly TransportEnded: "Closing"
@@ -413,6 +421,7 @@ const clientRows: Rows<ClientTable, ClientState> = {
     ReceiveInitializeFailure: never,
     ReceivePing: stay("Initializing", "Answer"),
     ReceiveRequest: stay("Initializing", "Refuse"),
+    ReceiveLog: stay("Initializing", "Keep"),
     ReceiveNotification: stay("Initializing", "Ignore"),
     ReceiveResponse: stay("Initializing", "Match"),
     SendPing: stay("Initializing", "Send"),
@@ -426,6 +435,7 @@ const clientRows: Rows<ClientTable, ClientState> = {
     SendNotification: stay("Operating", "Send"),
     ReceivePing: stay("Operating", "Answer"),
     ReceiveRequest: stay("Operating", "Deliver"),
+    ReceiveLog: stay("Operating", "Deliver"),
     ReceiveNotification: stay("Operating", "Deliver"),
     ReceiveResponse: stay("Operating", "Match"),
     TransportEnded: end,
@@ -435,6 +445,7 @@ const clientRows: Rows<ClientTable, ClientState> = {
     SendNotification: stay("Closing", "Send"),
     ReceivePing: stay("Closing", "Answer"),
     ReceiveRequest: stay("Closing", "Refuse"),
+    ReceiveLog: stay("Closing", "Ignore"),
     ReceiveNotification: stay("Closing", "Ignore"),
     ReceiveResponse: stay("Closing", "Match"),
     TransportEnded: stay("Closing", "Ignore"),

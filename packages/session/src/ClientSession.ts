@@ -318,12 +318,13 @@ export const make = Effect.fnUntraced(
     let profile: Profile.ServerProfile | undefined
 
     const surroundings = yield* Core.surroundings
+    let dropKept = () => {}
     const core = yield* Core.make<Handshake.ClientState>({
       role: "client",
       transition: Handshake.client.transition,
       initial: { _tag: "Idle" },
       firstId: 0,
-      onEnd: () => {}
+      onEnd: () => dropKept()
     }, { ...surroundings, limits, observe: options.observe }).pipe(
       Effect.mapError((error) => HandshakeError.make({ _tag: "ConnectFailed", error }))
     )
@@ -361,24 +362,24 @@ export const make = Effect.fnUntraced(
       }
     )
     const contexts: ServedContext.Parts = { core, sender }
-    core.read(
-      new Reader.Reader(core, {
-        sender,
-        dispatch,
-        peer: () => profile,
-        contextOf: (served, request, profile) =>
-          // The services of the handlers were captured with the session's context when it was made.
-          trust(Context.add(
-            core.context,
-            CallbackContext,
-            new ServedContext.ServedContext(contexts, served, request, profile)
-          )),
-        intercept: (message) => {
-          outputSchemas?.hear(message)
-          return false
-        }
-      })
-    )
+    const reader = new Reader.Reader(core, {
+      sender,
+      dispatch,
+      peer: () => profile,
+      contextOf: (served, request, profile) =>
+        // The services of the handlers were captured with the session's context when it was made.
+        trust(Context.add(
+          core.context,
+          CallbackContext,
+          new ServedContext.ServedContext(contexts, served, request, profile)
+        )),
+      intercept: (message) => {
+        outputSchemas?.hear(message)
+        return false
+      }
+    })
+    dropKept = () => reader.dropKept()
+    core.read(reader)
 
     // The answer is judged as it is read, so that what the server sends right behind it finds a session.
     let verdict: Result.Result<Profile.ServerProfile, HandshakeError.HandshakeErrorReason> | undefined
@@ -390,6 +391,7 @@ export const make = Effect.fnUntraced(
       if (outcome._tag !== "Moved" || outcome.does !== "Establish") return
       core.connection.established?.(profile)
       core.fork(Effect.ignore(sender.notify(Methods.notifications["notifications/initialized"], {})))
+      reader.deliverKept()
     }
 
     const answered = yield* Effect.result(

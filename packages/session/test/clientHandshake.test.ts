@@ -1,5 +1,5 @@
 import { ErrorCode, JsonRpc, McpError, RequestId, Revision } from "@effect-mcp/protocol"
-import { type ClientSession, MemoryTransport } from "@effect-mcp/session"
+import { type ClientSession, MemoryTransport, type Transport } from "@effect-mcp/session"
 import { Census } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -360,7 +360,7 @@ describe("a client's handshake", () => {
       assert.deepStrictEqual(names(raw.received), ["initialize"])
     }))
 
-  it.effect("[PING-01] [INIT-10] before the answer a ping is answered, a log ignored, a request refused", () =>
+  it.effect("[PING-01] [INIT-10] before the answer a ping is answered, a log message kept, a request refused", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const link = Link.over(pair.client)
@@ -381,10 +381,7 @@ describe("a client's handshake", () => {
       assert.deepStrictEqual(yield* raw.receive, { jsonrpc: "2.0", id: "early", result: {} })
       const refused = yield* raw.receive
       assert.deepStrictEqual(["id" in refused && refused.id, codeOf(refused)], ["too early", ErrorCode.InvalidRequest])
-      assert.deepStrictEqual(record.of("NotificationIgnored").map(({ method }) => method), [
-        "notifications/message",
-        "no/such/notification"
-      ])
+      assert.deepStrictEqual(record.of("NotificationIgnored").map(({ method }) => method), ["no/such/notification"])
       assert.deepStrictEqual(record.of("Refused").map(({ id, method }) => [id, method]), [[
         "too early",
         "sampling/createMessage"
@@ -394,6 +391,101 @@ describe("a client's handshake", () => {
       const session = yield* Fiber.join(made)
       assert.strictEqual((yield* session.state)._tag, "Operating")
       assert.deepStrictEqual(names(raw.received), ["initialize", "early", "too early", "notifications/initialized"])
+      assert.deepStrictEqual(logged, ["hello"])
+    }))
+
+  it.effect("[INIT-10] log messages before the answer are handled after it, in order, before later ones", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const logged: Array<unknown> = []
+      const raw = yield* RawServer.make(pair.server)
+      const made = yield* start(client(pair.client, {
+        handlers: {
+          "notifications/message": ({ data }) => Effect.andThen(Effect.yieldNow, Effect.sync(() => logged.push(data)))
+        }
+      }))
+      yield* raw.receive
+      yield* raw.say(
+        logMessage("first"),
+        JsonRpc.notification("notifications/message", { level: "loud" }),
+        logMessage("second")
+      )
+      assert.deepStrictEqual(logged, [])
+      yield* raw.say(JsonRpc.success(0, RawServer.initializeResult()), logMessage("third"))
+      yield* Fiber.join(made)
+      yield* settled
+      assert.deepStrictEqual(logged, ["first", "second", "third"])
+    }))
+
+  it.effect("law 12: of more than 256 log messages before the answer the oldest are dropped, with an event each", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const record = recorder()
+      const logged: Array<unknown> = []
+      const raw = yield* RawServer.make(pair.server)
+      const made = yield* start(client(pair.client, {
+        observe: record.observe,
+        handlers: { "notifications/message": ({ data }) => Effect.sync(() => logged.push(data)) }
+      }))
+      yield* raw.receive
+      for (let n = 1; n <= 258; n++) yield* raw.say(logMessage(n))
+      yield* settled
+      assert.deepStrictEqual(record.of("NotificationIgnored").map(({ problem }) => problem), [
+        "too many came before the answer to initialize; the oldest was dropped",
+        "too many came before the answer to initialize; the oldest was dropped"
+      ])
+      yield* raw.say(JsonRpc.success(0, RawServer.initializeResult()))
+      yield* Fiber.join(made)
+      yield* settled
+      assert.deepStrictEqual([logged.length, logged[0], logged.at(-1)], [256, 3, 258])
+    }))
+
+  it.effect("law 12: log messages before the answer take no more than 1 MiB of memory, over a transport that carries bytes", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const record = recorder()
+      const logged: Array<unknown> = []
+      const raw = yield* RawServer.make(pair.server)
+      const counted: Transport.Transport["Service"] = {
+        connect: Effect.map(pair.client.connect, (connection) => ({
+          ...connection,
+          run: (deliver, hooks) => connection.run((inbound) => deliver({ ...inbound, bytes: 1 }), hooks)
+        }))
+      }
+      const made = yield* start(client(counted, {
+        observe: record.observe,
+        handlers: { "notifications/message": ({ data }) => Effect.sync(() => logged.push(data)) }
+      }))
+      yield* raw.receive
+      const long = (digit: string) => digit.repeat(200_000)
+      yield* raw.say(logMessage(long("1")), logMessage(long("2")), logMessage(long("3")))
+      yield* settled
+      assert.strictEqual(record.of("NotificationIgnored").length, 1)
+      yield* raw.say(JsonRpc.success(0, RawServer.initializeResult()))
+      yield* Fiber.join(made)
+      yield* settled
+      assert.deepStrictEqual(logged.map((data) => String(data)[0]), ["2", "3"])
+    }))
+
+  it.effect("[INIT-16] log messages before an answer that fails the handshake are dropped, with an event each", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const record = recorder()
+      const logged: Array<unknown> = []
+      const raw = yield* RawServer.make(pair.server)
+      const made = yield* start(Effect.flip(client(pair.client, {
+        observe: record.observe,
+        handlers: { "notifications/message": ({ data }) => Effect.sync(() => logged.push(data)) }
+      })))
+      yield* raw.receive
+      yield* raw.say(logMessage("hello"), JsonRpc.failure(0, McpError.invalidRequest("no")))
+      assert.strictEqual((yield* Fiber.join(made)).reason._tag, "Refused")
+      assert.deepStrictEqual(record.of("NotificationIgnored"), [{
+        _tag: "NotificationIgnored",
+        method: "notifications/message",
+        problem: "the session closed before the answer to initialize"
+      }])
+      assert.deepStrictEqual(logged, [])
     }))
 
   it.effect("[PING-01] [INIT-08] right behind the answer, in the same chunk, there is a session", () =>

@@ -1,4 +1,4 @@
-import { JsonRpc } from "@effect-mcp/protocol"
+import { JsonRpc, type Meta } from "@effect-mcp/protocol"
 import { MemoryTransport, RequestContext } from "@effect-mcp/session"
 import { Census } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
@@ -95,6 +95,72 @@ describe("a stream for each request", () => {
       })
       yield* client.callTool("x", {}, { onProgress: ({ progress }) => Effect.sync(() => heard.push(progress)) })
       assert.deepStrictEqual(heard, ["log", 1])
+    }))
+
+  it.effect("[PRG-01] progress that the session reports reaches the caller whose token it names", () =>
+    Effect.gen(function*() {
+      const token = Deferred.makeUnsafe<Meta.ProgressToken | undefined>()
+      const steps: Array<number> = []
+      const { client, server } = yield* connected({
+        handlers: tools({
+          wait: Effect.flatMap(
+            RequestContext.RequestContext,
+            ({ meta }) => Effect.andThen(Deferred.succeed(token, meta?.progressToken), Effect.never)
+          ),
+          x: Effect.succeed(text("x"))
+        })
+      })
+      const waiting = yield* start(client.callTool("wait", {}, {
+        onProgress: ({ progress }) => Effect.sync(() => steps.push(progress))
+      }))
+      const named = yield* Deferred.await(token)
+      assert.isDefined(named)
+      if (named === undefined) return
+      yield* server.progress(named, { progress: 1 })
+      yield* server.progress(named, { progress: 2 })
+      yield* settled
+      assert.deepStrictEqual(steps, [1, 2])
+      yield* Fiber.interrupt(waiting)
+    }))
+
+  it.effect("[SHS-08] a message of the session that names a related request takes the stream of that request", () =>
+    Effect.gen(function*() {
+      const served = Deferred.makeUnsafe<RequestContext.RequestContext["Service"]>()
+      const finish = Deferred.makeUnsafe<void>()
+      const heard: Array<unknown> = []
+      const { client, server } = yield* connected({
+        // There is no standalone stream: what takes no request's stream has no route.
+        pair: MemoryTransport.makeMultiStream(),
+        handlers: tools({
+          wait: Effect.gen(function*() {
+            yield* Deferred.succeed(served, yield* RequestContext.RequestContext)
+            yield* Deferred.await(finish)
+            return text("done")
+          })
+        }),
+        client: {
+          capabilities: { roots: {} },
+          handlers: {
+            "notifications/message": ({ data }) => Effect.sync(() => heard.push(data)),
+            "roots/list": () => Effect.succeed({ roots: [] })
+          }
+        }
+      })
+      const waiting = yield* start(client.callTool("wait", {}, {
+        onProgress: ({ progress }) => Effect.sync(() => heard.push(progress))
+      }))
+      const { id: relatedRequestId, meta } = yield* Deferred.await(served)
+      const related = { relatedRequestId }
+      yield* server.log({ level: "info", data: "log" }, related)
+      yield* server.progress(meta?.progressToken ?? "none", { progress: 1 }, related)
+      yield* server.send(JsonRpc.notification("notifications/message", { level: "info", data: "sent" }), related)
+      yield* server.ping(related)
+      assert.deepStrictEqual(yield* server.listRoots(related), { roots: [] })
+      const { reason } = yield* Effect.flip(server.ping())
+      assert.strictEqual(reason._tag, "SendFailed")
+      yield* Deferred.succeed(finish, undefined)
+      assert.deepStrictEqual(yield* Fiber.join(waiting), text("done"))
+      assert.sameMembers(heard, ["log", 1, "sent"])
     }))
 
   it.effect("[CAN-04] on streams, a cancelled request's stream is closed, and the next one is unharmed", () =>

@@ -46,6 +46,7 @@ const undisturbed: { readonly [tool: string]: ReadonlyArray<string> } = {
   never: ["Timeout"],
   steps: ["Success"],
   walk: ["Success"],
+  report: ["Success"],
   refuse: ["-32602"],
   die: ["-32603"],
   throwNull: ["-32603"],
@@ -115,8 +116,8 @@ const laws: ReadonlyArray<Law> = [
         const { ended, nonce, place, probe, steps, what } = request
         if (ended === undefined) continue
         const { code, kind } = ended.end
-        if (what === "steps" && kind === "Success" && steps.length !== 4) {
-          yield { place: ended.place, problem: `request ${nonce} (steps) saw ${steps.length} steps of 4` }
+        if ((what === "steps" || what === "report") && kind === "Success" && steps.length !== 4) {
+          yield { place: ended.place, problem: `request ${nonce} (${what}) saw ${steps.length} steps of 4` }
         }
         const slow = isShort(request) ? ["Timeout"] : []
         const given = !probe && interrupts(history) ? ["Interrupted"] : []
@@ -420,6 +421,26 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
+    name: "law 6: log messages wait for the answer to initialize, and none is lost or overtaken",
+    lossy: true,
+    *findings({ closing, entries, logs, opened, quiet, side }) {
+      if (side !== "client") return
+      for (const [index, { data, place }] of logs.handled.entries()) {
+        const came = logs.received[index]
+        if (opened === undefined || place < opened) yield { place, problem: "a log message is handled too early" }
+        if (came === undefined || JSON.stringify(came.data) !== JSON.stringify(data)) {
+          yield { place, problem: `${JSON.stringify(data)} is handled, and ${JSON.stringify(came?.data)} came` }
+          return
+        }
+      }
+      const looked = entries.find(({ happening }) => happening === quiet)?.place
+      if (looked === undefined || quiet?.state !== "Operating" || (closing ?? looked) < looked) return
+      const due = logs.received.filter(({ place }) => place < looked).length
+      const handled = logs.handled.filter(({ place }) => place < looked).length
+      if (due !== handled) yield { place: looked, problem: `${due} log messages came, and ${handled} were handled` }
+    }
+  },
+  {
     name: "law 7: what is sent comes, whole and in order, whatever is beside it",
     lossy: false,
     *findings({ entries, session, side }, { conversation, entries: all }) {
@@ -514,6 +535,26 @@ const laws: ReadonlyArray<Law> = [
         if (happening._tag === "HandlerStarted") running.add(happening.run)
         if (happening._tag === "HandlerEnded") running.delete(happening.run)
         if (running.size > incoming) yield { place, problem: `${running.size} are served` }
+      }
+    }
+  },
+  {
+    name: "[SHS-08] what belongs to a request takes its stream",
+    lossy: true,
+    *findings({ entries, side }, { conversation }) {
+      if (side !== "server" || conversation.form === "OneStream") return
+      for (const { happening, place } of entries) {
+        if (happening._tag !== "Sent" || !("method" in happening.message)) continue
+        const { message: { method, params }, stream } = happening
+        const data = params?.["data"]
+        const of = method === "notifications/progress"
+          ? params?.["progressToken"]
+          : typeof data === "object" && data !== null && "of" in data
+          ? data.of
+          : undefined
+        if (of !== undefined && of !== stream) {
+          yield { place, problem: `${method} of ${JSON.stringify(of)} on the stream of ${JSON.stringify(stream)}` }
+        }
       }
     }
   },

@@ -77,6 +77,8 @@ const wordsOf = (happening: Happening): string | undefined => {
       return `handler ${happening.run} begins: ${happening.method} (${JSON.stringify(happening.id)})`
     case "HandlerEnded":
       return `handler ${happening.run} ends: ${happening.how}`
+    case "Logged":
+      return `logs ${JSON.stringify(happening.data)}`
     case "Taken":
       return undefined
     case "Looked":

@@ -37,13 +37,15 @@ export type HandlerEnd = "Answered" | "Failed" | "Died" | "Interrupted"
  * - `Commanded`: a command was carried out. Every conversation ends with three that are not its own: in `Quiet` all wires recover,
  *   and what is on its way comes to rest; in `Probe` both sides of each session ask once more, to see whether it still works;
  *   in `End` both are closed.
- * - `Sent` and `Received`: a message between a session and its transport. `Unreadable`: bytes that were none. `Unwritable`: a
+ * - `Sent` and `Received`: a message between a session and its transport; one that was sent on the stream of a request has the id of
+ *   that request as its `stream`. `Unreadable`: bytes that were none. `Unwritable`: a
  *   message that no bytes can carry. `Taken`: the transport has done with the reply to this id.
  * - `Event`: what the session said of itself.
  * - `Opened`: the client shook hands, or failed to.
  * - `Started`, `Stepped`, `Ended`: a request that the program made: a call of the client, with its number, or a question of the
  *   server.
  * - `HandlerStarted`, `HandlerEnded`: a handler ran, for the request of this id.
+ * - `Logged`: the client's handler was given a log message.
  * - `Looked`: what a session said when it was asked in a quiet moment.
  *
  * @category models
@@ -51,7 +53,11 @@ export type HandlerEnd = "Answered" | "Failed" | "Died" | "Interrupted"
  */
 export type Happening =
   | { readonly _tag: "Commanded"; readonly command: Command | "Quiet" | "Probe" | "End" }
-  | { readonly _tag: "Sent"; readonly message: JsonRpc.Message }
+  | {
+    readonly _tag: "Sent"
+    readonly message: JsonRpc.Message
+    readonly stream: JsonRpc.Request["id"] | undefined
+  }
   | { readonly _tag: "Received"; readonly message: JsonRpc.Message }
   | { readonly _tag: "Unreadable"; readonly error: Transport.FrameError }
   | { readonly _tag: "Unwritable"; readonly id: JsonRpc.Response["id"] }
@@ -75,6 +81,7 @@ export type Happening =
     readonly id: JsonRpc.Request["id"]
     readonly nonce: unknown
   }
+  | { readonly _tag: "Logged"; readonly data: unknown }
   | { readonly _tag: "HandlerEnded"; readonly run: number; readonly how: HandlerEnd }
   | {
     readonly _tag: "Looked"

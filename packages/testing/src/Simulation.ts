@@ -155,7 +155,9 @@ export const run = (conversation: Conversation): History => {
         const { pair, recorders } = open(command.session)
         const { at, what } = command
         const towards = at === "client" ? pair.toClient : pair.toServer
-        if (what !== "ProgressBehind") return world.act(() => towards.inject(lineOf(what, recorders[at].last)))
+        if (what !== "ProgressBehind") {
+          return world.act(() => towards.inject(lineOf(what, recorders[at].last, book.entries.length)))
+        }
         const other = at === "client" ? recorders.server : recorders.client
         return other.behindReply((id) => towards.inject(progressBehind(id)))
       }
@@ -163,9 +165,10 @@ export const run = (conversation: Conversation): History => {
         return ask(command.session, { what: command.what, deadline: patience, total: undefined, probe: false })
       case "Notify": {
         const { client, server } = open(command.session)
+        const number = book.entries.length
         const notifying = command.by === "client"
           ? Effect.flatMap(client, (session) => session.rootsListChanged)
-          : Effect.flatMap(server, (session) => session.log({ level: "info", data: "hello" }))
+          : Effect.flatMap(server, (session) => session.log({ level: "info", data: number }))
         world.start(Effect.exit(notifying))
         return
       }

@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "? this.#core.replies.reply(JsonRpc.success(message.id, {}), origin)\n        : this",
     broken: "? this.#core.replies.reply(JsonRpc.success(message.id, { pong: true }), origin)\n        : this",
     test: "packages/session/test/clientHandshake.test.ts",
-    name: "before the answer a ping is answered, a log ignored, a request refused"
+    name: "before the answer a ping is answered, a log message kept, a request refused"
   },
   {
     id: "PING-01",
@@ -15,6 +15,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    ReceivePing: stay(\"Initializing\", \"Answer\"),\n    ReceiveRequest",
     broken: "    ReceivePing: stay(\"Initializing\", \"Refuse\"),\n    ReceiveRequest",
     test: "packages/session/test/clientHandshake.test.ts",
-    name: "before the answer a ping is answered, a log ignored, a request refused"
+    name: "before the answer a ping is answered, a log message kept, a request refused"
   }
 ]

@@ -76,6 +76,34 @@ const cells: ReadonlyArray<Cell> = [
     does: "Refuse"
   },
   {
+    test: "[INIT-10] a client that waits for the answer keeps log messages",
+    on: ["client"],
+    from: ["Initializing"],
+    events: ["ReceiveLog"],
+    does: "Keep"
+  },
+  {
+    test: "[INIT-10] a client that waits for the answer ignores other notifications",
+    on: ["client"],
+    from: ["Initializing"],
+    events: ["ReceiveNotification"],
+    does: "Ignore"
+  },
+  {
+    test: "a client takes log messages while the session operates",
+    on: ["client"],
+    from: ["Operating"],
+    events: ["ReceiveLog"],
+    does: "Deliver"
+  },
+  {
+    test: "log messages are for clients only",
+    on: [...servers, "sessionlessServer"],
+    from: ["Opening", "Initializing", "Negotiated", "Operating", "Sessionless", "Closing", "Closed"],
+    events: ["ReceiveLog"],
+    does: undefined
+  },
+  {
     test: "[PING-01] ping is answered whenever the peer may have sent one",
     on: ["client"],
     from: ["Initializing", "Operating", "Closing"],

@@ -1,4 +1,4 @@
-import { JsonRpc, type Method, Methods, type Profile } from "@effect-mcp/protocol"
+import { type Handshake, JsonRpc, type Method, Methods, type Profile } from "@effect-mcp/protocol"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -6,6 +6,7 @@ import type * as Scope from "effect/Scope"
 import type { Dispatch } from "../Dispatch.ts"
 import type { Principal } from "../Principal.ts"
 import type { FrameError, Inbound, Origin } from "../Transport.ts"
+import * as Backlog from "./Backlog.ts"
 import * as Batch from "./Batch.ts"
 import type { Core, Reader as CoreReader, State } from "./Core.ts"
 import * as Exchanges from "./Exchanges.ts"
@@ -36,6 +37,18 @@ export interface Parts<P extends Profile.Profile, R> {
   ) => boolean
 }
 
+/** A log message that came before the session was established, and the bytes it came in. */
+interface Kept {
+  readonly message: JsonRpc.Notification
+  readonly bytes: number | undefined
+}
+
+/** The number and the memory of log messages that a session keeps until it is established. Few servers log much so early. */
+const keptBounds = { capacity: 256, bytes: 1_048_576 }
+
+const receiveLog: Handshake.Event = { _tag: "ReceiveLog" }
+const receiveNotification: Handshake.Event = { _tag: "ReceiveNotification" }
+
 /**
  * What comes in. The reader never suspends: responses, cancellations, progress and pings are dealt with on the spot, a
  * request gets a fiber, a notification a place in the queue. What it completes may run programs of the user's at once, so
@@ -46,6 +59,7 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
   readonly #parts: Parts<P, R>
   #complaints: RateLimit | undefined
   #warnings: RateLimit | undefined
+  #kept: Backlog.Backlog<Kept> | undefined
 
   constructor(core: Core<S>, parts: Parts<P, R>) {
     this.#core = core
@@ -239,7 +253,9 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
   }
 
   #handle(message: JsonRpc.Notification, bytes: number | undefined): void {
-    const outcome = this.#core.happen({ _tag: "ReceiveNotification" })
+    const isLog = this.#core.role === "client" && message.method === "notifications/message"
+    const outcome = this.#core.happen(isLog ? receiveLog : receiveNotification)
+    if (outcome._tag === "Moved" && outcome.does === "Keep") return this.#keep(message, bytes)
     const peer = this.#parts.peer()
     if (outcome._tag !== "Moved" || outcome.does !== "Deliver" || peer === undefined) {
       return this.#ignored(message.method, `not expected while ${this.#core.state()._tag}`)
@@ -262,6 +278,32 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
       !this.#core.notifications.offer({ method: message.method, handle: contained }, Weight.received(message, bytes))
     ) {
       this.#ignored(message.method, "the handlers lag behind; the oldest was dropped")
+    }
+  }
+
+  #keep(message: JsonRpc.Notification, bytes: number | undefined): void {
+    this.#kept ??= Backlog.make({ ...keptBounds, budget: this.#core.budget })
+    if (this.#kept.offer({ message, bytes }, Weight.received(message, bytes))) return
+    this.#ignored(message.method, "too many came before the answer to initialize; the oldest was dropped")
+  }
+
+  /** Delivers the log messages that came before the session was established. */
+  deliverKept(): void {
+    const kept = this.#kept
+    this.#kept = undefined
+    for (let next = kept?.shift(); next !== undefined; next = kept?.shift()) {
+      kept?.release(next)
+      this.#handle(next.item.message, next.item.bytes)
+    }
+  }
+
+  /** Drops these log messages: the session ends. */
+  dropKept(): void {
+    const kept = this.#kept
+    this.#kept = undefined
+    for (let next = kept?.shift(); next !== undefined; next = kept?.shift()) {
+      kept?.release(next)
+      this.#ignored(next.item.message.method, "the session closed before the answer to initialize")
     }
   }
 

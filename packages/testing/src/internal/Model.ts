@@ -21,6 +21,8 @@ export interface Side {
   /** The replies of this side to no request, or to one that has its reply or was taken back. */
   readonly strayReplies: ReadonlyArray<Placed>
   readonly handlers: ReadonlyArray<Handler>
+  /** The log messages that came to this side, and those that its program was given. */
+  readonly logs: { readonly received: ReadonlyArray<Log>; readonly handled: ReadonlyArray<Log> }
   /** Where the handshake was behind this side: before that, nothing but it and pings may have an effect. */
   readonly opened: number | undefined
   /** Where this side began to end, and where it was lost. */
@@ -98,6 +100,12 @@ export interface Handler {
   readonly nonce: unknown
   readonly place: number
   readonly ended: { readonly place: number; readonly how: HandlerEnd } | undefined
+}
+
+/** A log message. */
+export interface Log {
+  readonly place: number
+  readonly data: unknown
 }
 
 type Writable<A> = { -readonly [Name in keyof A]: A[Name] }
@@ -275,6 +283,18 @@ const handlersOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<Handler> => {
   return [...byRun.values()]
 }
 
+const logsOf = (entries: ReadonlyArray<Placed>): Side["logs"] => ({
+  received: entries.flatMap((entry) => {
+    const heard = received(entry)
+    return isNamed(heard, "notifications/message")
+      ? [{ place: entry.place, data: member(heard.params, "data") }]
+      : []
+  }),
+  handled: entries.flatMap(({ happening, place }) =>
+    happening._tag === "Logged" ? [{ place, data: happening.data }] : []
+  )
+})
+
 /** The handshake is behind a client when it has an answer that it can live with, and behind a server when it has to give one. */
 const openedOf = (side: Method.Role, entries: ReadonlyArray<Placed>): number | undefined => {
   const asked = new Set<unknown>()
@@ -308,6 +328,7 @@ const sideOf = (
   ...outboundOf(entries),
   ...inboundOf(entries),
   handlers: handlersOf(entries),
+  logs: logsOf(entries),
   opened: openedOf(side, entries),
   closing: entries.find(({ happening }) =>
     happening._tag === "Event" && happening.event._tag === "StateChanged" &&

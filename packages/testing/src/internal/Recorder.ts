@@ -89,10 +89,16 @@ export const make = (book: Book, session: number, side: Method.Role): Recorder =
   const note: Recorder["note"] = (happening) => {
     book.entries.push({ at: book.now(), session, side, happening })
   }
-  const sent = (frame: JsonRpc.Frame) => {
+  const streams = new Map<Transport.Origin, JsonRpc.Request["id"]>()
+  const sent = (frame: JsonRpc.Frame, via?: Transport.Origin) => {
+    const stream = via === undefined ? undefined : streams.get(via)
     const writable = isWritable(frame)
     for (const message of JsonRpc.messages(frame)) {
-      note(writable ? { _tag: "Sent", message } : { _tag: "Unwritable", id: "id" in message ? message.id : undefined })
+      note(
+        writable
+          ? { _tag: "Sent", message, stream }
+          : { _tag: "Unwritable", id: "id" in message ? message.id : undefined }
+      )
     }
   }
   let behind: ((id: JsonRpc.Response["id"]) => void) | undefined
@@ -105,12 +111,15 @@ export const make = (book: Book, session: number, side: Method.Role): Recorder =
     behind = undefined
     action(reply.id)
   }
-  const received = ({ frame }: Transport.Inbound) => {
+  const received = ({ frame, origin }: Transport.Inbound) => {
     if (Result.isFailure(frame)) return note({ _tag: "Unreadable", error: frame.failure })
     for (const message of JsonRpc.messages(frame.success)) {
       note({ _tag: "Received", message })
       if (!("method" in message)) last.response = message
-      else if ("id" in message) last.request = message
+      else if ("id" in message) {
+        last.request = message
+        if (origin !== undefined) streams.set(origin, message.id)
+      }
     }
   }
   return {
@@ -131,7 +140,7 @@ export const make = (book: Book, session: number, side: Method.Role): Recorder =
             }, hooks),
           send: (outbound) =>
             Effect.suspend(() => {
-              sent(outbound.message)
+              sent(outbound.message, outbound.via)
               return Effect.ensuring(connection.send(outbound), Effect.sync(() => replied(outbound.message)))
             }),
           ...(request === undefined ? undefined : {

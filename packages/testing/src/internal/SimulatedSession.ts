@@ -79,7 +79,7 @@ export const open = (
           // Whoever waits in a handler for the end of its session waits for itself.
           tool === "close"
             ? Effect.as(Effect.forkDetach(close("server")), simulatedTools.resultFor(nonce))
-            : simulatedTools.call(tool, nonce))
+            : simulatedTools.call(tool, nonce, Deferred.await(server)))
       })
     }
   }, {
@@ -120,7 +120,8 @@ export const open = (
         CallbackContext.CallbackContext,
         ({ id, method }) =>
           recorders.client.serving({ method, id, nonce: undefined }, () => Effect.succeed({ roots: [] }))
-      )
+      ),
+    "notifications/message": ({ data }) => Effect.sync(() => recorders.client.note({ _tag: "Logged", data }))
   })
 
   const calling = ClientSession.make({

@@ -8,7 +8,8 @@ const nobodys = 4711
 
 const frameOf = (
   what: Exclude<Command.Injection, "NotJson" | "MuchNotJson" | "ProgressBehind">,
-  last: Last
+  last: Last,
+  number: number
 ): unknown => {
   switch (what) {
     case "Malformed":
@@ -23,6 +24,8 @@ const frameOf = (
       return last.response ?? JsonRpc.success(nobodys, {})
     case "StrayProgress":
       return JsonRpc.notification("notifications/progress", { progressToken: "nobody's", progress: 1 })
+    case "Log":
+      return JsonRpc.notification("notifications/message", { level: "info", data: number })
     case "StrayCancel":
       return JsonRpc.notification("notifications/cancelled", { requestId: nobodys })
     case "Cancel":
@@ -57,8 +60,8 @@ export const unterminated = JSON.stringify(
 
 const notJson = "npm warn {\n"
 
-/** What no session has sent, as the line that carries it. Some of it refers to what the peer said last. */
-export const lineOf = (what: Exclude<Command.Injection, "ProgressBehind">, last: Last): string => {
+/** What no session has sent, as the line that carries it. Some refers to what the peer said last, some is told apart by a number. */
+export const lineOf = (what: Exclude<Command.Injection, "ProgressBehind">, last: Last, number: number): string => {
   if (what === "NotJson") return notJson
-  return what === "MuchNotJson" ? notJson.repeat(25) : `${JSON.stringify(frameOf(what, last))}\n`
+  return what === "MuchNotJson" ? notJson.repeat(25) : `${JSON.stringify(frameOf(what, last, number))}\n`
 }

@@ -1,5 +1,5 @@
 import { Content, McpError, type Tool } from "@effect-mcp/protocol"
-import { RequestContext } from "@effect-mcp/session"
+import { RequestContext, type ServerSession } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import type * as Command from "../Command.ts"
 import { trust } from "./trust.ts"
@@ -54,6 +54,18 @@ const walk = (nonce: unknown): Serving =>
     return resultFor(nonce)
   })
 
+/** Says how far it has got, and logs, by the session and not by the request: each message names the request it belongs to. */
+const report = (nonce: unknown, server: Effect.Effect<ServerSession.Shape, unknown>): Serving =>
+  Effect.gen(function*() {
+    const { id: relatedRequestId, meta } = yield* RequestContext.RequestContext
+    const session = yield* server
+    for (let step = 1; step <= 4 && meta?.progressToken !== undefined; step++) {
+      yield* session.progress(meta.progressToken, { progress: step, total: 4 }, { relatedRequestId })
+    }
+    yield* session.log({ level: "info", data: { of: relatedRequestId } }, { relatedRequestId })
+    return resultFor(nonce)
+  }).pipe(Effect.mapError((error) => McpError.invalidRequest(String(error))))
+
 /** Goes on after it has answered. */
 const linger = (nonce: unknown): Serving =>
   Effect.gen(function*() {
@@ -63,7 +75,11 @@ const linger = (nonce: unknown): Serving =>
   })
 
 /** What each tool does but those that need more than the request. */
-export const call = (tool: Exclude<Command.Tool, "throwNull" | "close">, nonce: unknown): Serving => {
+export const call = (
+  tool: Exclude<Command.Tool, "throwNull" | "close">,
+  nonce: unknown,
+  server: Effect.Effect<ServerSession.Shape, unknown>
+): Serving => {
   switch (tool) {
     case "echo":
       return Effect.succeed(resultFor(nonce))
@@ -75,6 +91,8 @@ export const call = (tool: Exclude<Command.Tool, "throwNull" | "close">, nonce: 
       return steps(nonce)
     case "walk":
       return walk(nonce)
+    case "report":
+      return report(nonce, server)
     case "refuse":
       return Effect.fail(McpError.invalidParams("refused"))
     case "die":
