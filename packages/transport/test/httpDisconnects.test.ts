@@ -77,6 +77,35 @@ describe.concurrent("clients that go whenever they like", () => {
       assert.deepStrictEqual(server.logs, [])
     }))
 
+  for (const mode of ["adaptive", "json", "stream"] as const) {
+    it.live(`leave no session when they reset the connection before initialize is answered (${mode})`, () =>
+      Effect.gen(function*() {
+        const server = yield* serve(handlers, { http: { answer: mode } })
+        const posted = (text: string) =>
+          "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+          + `accept: application/json, text/event-stream\r\ncontent-length: ${text.length}\r\n\r\n${text}`
+        const resets = 20
+        for (let count = 0; count < resets; count++) {
+          const socket = net.connect(server.port, "127.0.0.1")
+          let heard = ""
+          socket.on("error", () => {}).on("data", (chunk) => {
+            heard += chunk.toString()
+          })
+          // The connection is known to the server then.
+          socket.write(posted("nonsense"))
+          yield* until(() => heard.includes("Parse error"))
+          socket.write(posted(JSON.stringify(initialize("2025-11-25"))))
+          socket.resetAndDestroy()
+        }
+        yield* until(() => server.events.filter(({ _tag }) => _tag === "Closed").length === resets)
+        assert.strictEqual((yield* server.host.health).sessions, 0)
+        assert.deepStrictEqual(
+          new Set(server.events.flatMap((event) => event._tag === "Closed" ? [event.reason._tag] : [])),
+          new Set(["PeerEnded"])
+        )
+      }))
+  }
+
   it.live("in the middle of a request, are no matter", () =>
     Effect.gen(function*() {
       const server = yield* serve(handlers)

@@ -11,6 +11,7 @@ import * as HttpAnswer from "./HttpAnswer.ts"
 import { HttpServerConnection, type Options as ConnectionOptions } from "./HttpServerConnection.ts"
 import * as Initialize from "./Initialize.ts"
 import type { PostResponse } from "./PostResponse.ts"
+import { onUndelivered } from "./Undelivered.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -51,6 +52,7 @@ export const make = Effect.fnUntraced(function*(
   options: ConnectionOptions & { readonly initializeLimitBytes: number }
 ): Effect.fn.Return<ReadonlyMap<string, Serve>, never, SessionHost.SessionHost> {
   const host = yield* SessionHost.SessionHost
+  const fork = Effect.runForkWith(yield* Effect.context<never>())
   const { initializeLimitBytes, store } = options
 
   /** The session that a request names, if it is there and belongs to whoever asks; or the answer that says why not. */
@@ -122,6 +124,10 @@ export const make = Effect.fnUntraced(function*(
           return HttpServerResponse.removeHeader(response, "mcp-session-id")
         }
         yield* orLeave(host.remember(hosted, [initialize, JsonRpc.notification("notifications/initialized")]))
+        // With a store, a client that knows its session from the head of a stream may take the stream up again.
+        if (response.body._tag !== "Stream" || store === undefined) {
+          onUndelivered(request, () => void fork(hosted.close({ _tag: "PeerEnded", exit: undefined })))
+        }
         return response
       })
     ).pipe(
