@@ -32,7 +32,7 @@ const adapters: Readonly<Record<string, string>> = {
   "effect/Stdio": "packages/transport/src/StdioServer.ts",
   "effect/process/*": "packages/transport/src/StdioClient.ts",
   "effect/http/*": "packages/transport/src/*",
-  "effect/ByteSize": "packages/transport/src/internal/HttpAdmission.ts",
+  "effect/ByteSize": "packages/transport/src/internal/IncomingBodies.ts",
   "effect/net/*": "packages/transport/src/internal/*",
   "effect/socket/*": "packages/transport/src/*",
   "effect/Arbitrary": "packages/testing/src/*",

@@ -54,11 +54,16 @@ export interface Options extends
     StreamableHttpServer.Options,
     | "allowedHosts"
     | "allowedOrigins"
+    | "bodiesLimitBytes"
     | "bodyLimitBytes"
+    | "bodyWithin"
     | "identifyWithin"
     | "initializeLimitBytes"
     | "keepAlive"
+    | "pipelineLimit"
     | "streamBuffer"
+    | "unreadLimitBytes"
+    | "unreadTotalBytes"
   >
 {
   /**
@@ -127,13 +132,14 @@ export const make = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Endpoints, never, Authentication | SessionHost.SessionHost | Scope.Scope> {
   const { endpoint } = options
   const messagesOf = messagesPath(paths.stream ?? "/sse", paths.messages ?? "/messages")
-  const admission = yield* HttpAdmission.make(options)
   const attendant = yield* Attendant.make({
     keepAliveMillis: Duration.toMillis(options.keepAlive ?? "15 seconds"),
-    stallMillis: Duration.toMillis(options.stalledAfter ?? "20 seconds"),
+    stallMillis: HttpAdmission.stallMillis(options),
+    bodyMillis: HttpAdmission.bodyMillis(options),
     // Nobody can come back here, so that nobody is waited for.
     unattendedMillis: Number.POSITIVE_INFINITY
   })
+  const admission = yield* HttpAdmission.make(attendant, options)
   const { messages, stream } = yield* HttpSseEndpoints.make(admission, {
     attendant,
     capacity: options.streamBuffer ?? StreamReader.defaultCapacity,

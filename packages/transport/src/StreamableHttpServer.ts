@@ -66,6 +66,28 @@ export interface Options {
   readonly identifyWithin?: Duration.Input | undefined
   /** How large the body of a request may be, in bytes; one that is larger is answered with 413. Default 4 MiB. */
   readonly bodyLimitBytes?: number | undefined
+  /** How long the body of a request may take to arrive; then it is answered with 408. Default 1 minute. */
+  readonly bodyWithin?: Duration.Input | undefined
+  /**
+   * How many bytes the bodies of all requests may have together while they arrive. The slowest of them makes room: it is answered with
+   * 503. Default 64 MiB.
+   */
+  readonly bodiesLimitBytes?: number | undefined
+  /**
+   * How many requests of one connection are served at a time (HTTP/1.1 on Node). The next ones are answered with 429 and the
+   * connection is closed; twice as many destroy it. Default 8.
+   */
+  readonly pipelineLimit?: number | undefined
+  /**
+   * How many bytes of responses may wait on one connection for its client to read them, unless it is a single response (HTTP/1.1 on
+   * Node). More destroy the connection. Default 4 MiB.
+   */
+  readonly unreadLimitBytes?: number | undefined
+  /**
+   * How many bytes of responses may wait on all connections together (HTTP/1.1 on Node). More destroy the connections that have read
+   * nothing for longest. Default 128 MiB.
+   */
+  readonly unreadTotalBytes?: number | undefined
   /**
    * How large `initialize` may be, in bytes; one that is larger is answered with 413. What a client says of itself is kept as long as
    * its session is. Default 64 KiB.
@@ -76,8 +98,8 @@ export interface Options {
   /** How much may wait for one reader of a stream before the sender waits, in characters. Default 1 Mi. */
   readonly streamBuffer?: number | undefined
   /**
-   * How long a reader may take nothing while something waits for it; then its response is broken off. It can come back for the rest
-   * where there is an `EventStore`. Less than `limits.write` of the sessions, which end whole when a message waits that long.
+   * How long a client may read nothing of a response, in JSON or of a stream, while something waits for it. Then the connection is
+   * destroyed (of a stream on any platform, of JSON over HTTP/1.1 on Node). The client can resume a stream if there is an `EventStore`. Less than `limits.write` of the sessions, which end whole when a message waits that long.
    * Default 20 seconds.
    */
   readonly stalledAfter?: Duration.Input | undefined
@@ -93,13 +115,14 @@ export interface Options {
 /** What a server needs, with sessions or without. */
 const parts = Effect.fnUntraced(function*(options: Options) {
   const mode = options.answer ?? "adaptive"
-  const admission = yield* HttpAdmission.make(options)
   const unattendedMillis = Duration.toMillis(options.unattended ?? "5 minutes")
   const attendant = yield* Attendant.make({
     keepAliveMillis: Duration.toMillis(options.keepAlive ?? "15 seconds"),
-    stallMillis: Duration.toMillis(options.stalledAfter ?? "20 seconds"),
+    stallMillis: HttpAdmission.stallMillis(options),
+    bodyMillis: HttpAdmission.bodyMillis(options),
     unattendedMillis
   })
+  const admission = yield* HttpAdmission.make(attendant, options)
   const responses = PostResponse.make({
     mode,
     streamAfterMillis: Duration.toMillis(options.streamAfter ?? "1 second")

@@ -43,6 +43,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Authentication } from "./Authentication.ts"
+import * as Attendant from "./internal/Attendant.ts"
 import * as HttpAdmission from "./internal/HttpAdmission.ts"
 import * as Initialize from "./internal/Initialize.ts"
 import * as NodeListener from "./internal/NodeListener.ts"
@@ -121,7 +122,14 @@ export const make = Effect.fnUntraced(function*(
   never,
   Authentication | SessionHost.SessionHost | Scope.Scope
 > {
-  const admission = yield* HttpAdmission.make(options)
+  // Of HTTP, a client can leave unread only what rejects its requests.
+  const attendant = yield* Attendant.make({
+    keepAliveMillis: Number.POSITIVE_INFINITY,
+    stallMillis: HttpAdmission.stallMillis({}),
+    bodyMillis: HttpAdmission.bodyMillis({}),
+    unattendedMillis: Number.POSITIVE_INFINITY
+  })
+  const admission = yield* HttpAdmission.make(attendant, options)
   const closeMillis = Duration.toMillis(options.closeWithin ?? "2 seconds")
   const methods = yield* WebSocketEndpoint.make({
     limitBytes: WebSocketLimits.messageBytes(options),

@@ -52,14 +52,16 @@ export const make = Effect.fnUntraced(function*(options: {
   readonly keepAliveMillis: number
   readonly stallMillis: number
   readonly unattendedMillis: number
+  /** How long the body of a request may take to arrive, where bodies are received. */
+  readonly bodyMillis?: number
 }): Effect.fn.Return<Attendant, never, Scope.Scope> {
-  const { keepAliveMillis, stallMillis, unattendedMillis } = options
+  const { bodyMillis = Number.POSITIVE_INFINITY, keepAliveMillis, stallMillis, unattendedMillis } = options
   const clock = yield* Clock.Clock
   const scope = yield* Effect.scope
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const readers = new Map<StreamReader, Care>()
   const appointments = new Set<Appointment>()
-  const shortest = Math.min(keepAliveMillis, stallMillis, unattendedMillis)
+  const shortest = Math.min(keepAliveMillis, stallMillis, unattendedMillis, bodyMillis)
   const turn = Math.min(Math.max(shortest / looks, shortestMillis), longestMillis)
   const running = new Set<Fiber.Fiber<void>>()
   const now = () => clock.currentTimeMillisUnsafe()

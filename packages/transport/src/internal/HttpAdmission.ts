@@ -1,20 +1,21 @@
 import { ErrorCode, Excerpt, Revision } from "@effect-mcp/protocol"
+import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import type { Principal } from "@effect-mcp/session/Principal"
-import * as ByteSize from "effect/ByteSize"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { MaxBodySize } from "effect/http/HttpIncomingMessage"
 import { HttpServer } from "effect/http/HttpServer"
-import type { HttpServerError } from "effect/http/HttpServerError"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import { Authentication } from "../Authentication.ts"
+import type { Attendant } from "./Attendant.ts"
 import * as Authenticating from "./Authenticating.ts"
 import * as ContentEncoding from "./ContentEncoding.ts"
 import * as HttpAnswer from "./HttpAnswer.ts"
+import * as HttpConnections from "./HttpConnections.ts"
 import * as HttpScreening from "./HttpScreening.ts"
+import * as IncomingBodies from "./IncomingBodies.ts"
 import * as MediaTypes from "./MediaTypes.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -33,6 +34,12 @@ export interface Options {
   readonly allowedHosts?: ReadonlyArray<string> | undefined
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
   readonly bodyLimitBytes?: number | undefined
+  readonly bodyWithin?: Duration.Input | undefined
+  readonly bodiesLimitBytes?: number | undefined
+  readonly pipelineLimit?: number | undefined
+  readonly unreadLimitBytes?: number | undefined
+  readonly unreadTotalBytes?: number | undefined
+  readonly stalledAfter?: Duration.Input | undefined
   readonly identifyWithin?: Duration.Input | undefined
 }
 
@@ -89,7 +96,7 @@ const compressed = HttpAnswer.refusal(415, "A body with Content-Encoding is not 
   headers: { "accept-encoding": "identity" }
 })
 
-const frameOf = (bytes: ArrayBuffer): { readonly frame: unknown } | undefined => {
+const frameOf = (bytes: Uint8Array): { readonly frame: unknown } | undefined => {
   try {
     return { frame: JSON.parse(utf8.decode(bytes)) }
   } catch {
@@ -113,36 +120,45 @@ const listening: Admission["listening"] = (request) =>
     ? revision(request)
     : Effect.fail(HttpAnswer.refusal(406, "Accept must list text/event-stream"))
 
+/** How long a connection may take nothing that waits for it, in milliseconds. */
+export const stallMillis = ({ stalledAfter = "20 seconds" }: Options): number => Duration.toMillis(stalledAfter)
+
+/** How long the body of a request may take to arrive, in milliseconds. */
+export const bodyMillis = ({ bodyWithin = "1 minute" }: Options): number => Duration.toMillis(bodyWithin)
+
 /** The address of an `HttpServer` in the context decides which names of hosts are accepted. */
-export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<Admission, never, Authentication> {
+export const make = Effect.fnUntraced(function*(
+  attendant: Attendant,
+  options: Options
+): Effect.fn.Return<Admission, never, Authentication> {
   const identified = Authenticating.make(
     yield* Authentication,
     Duration.toMillis(options.identifyWithin ?? "10 seconds"),
     yield* Clock.Clock
   )
   const server = Option.getOrUndefined(yield* Effect.serviceOption(HttpServer))
-  const { allowedHosts, allowedOrigins = [], bodyLimitBytes = 4 * 1024 * 1024 } = options
+  const budget = yield* MemoryBudget
+  const { allowedHosts, allowedOrigins = [] } = options
+  const connections = HttpConnections.make(attendant, {
+    pipelined: options.pipelineLimit ?? 8,
+    unreadBytes: options.unreadLimitBytes ?? 4 * 1024 * 1024,
+    totalUnreadBytes: options.unreadTotalBytes ?? 128 * 1024 * 1024,
+    budget,
+    stallMillis: stallMillis(options)
+  })
+  const bodies = IncomingBodies.make(attendant, {
+    bodyBytes: options.bodyLimitBytes ?? 4 * 1024 * 1024,
+    totalBytes: options.bodiesLimitBytes ?? 64 * 1024 * 1024,
+    budget,
+    withinMillis: bodyMillis(options)
+  })
   const screening = HttpScreening.make({
     allowedHosts,
     allowedOrigins,
     loopback: server !== undefined && HttpScreening.isLoopbackAddress(server.address)
   })
 
-  const tooLarge = HttpAnswer.refusal(413, `A body may have ${bodyLimitBytes} bytes`)
-  const maxBodySize = ByteSize.bytes(bodyLimitBytes)
-
-  const bodyOf = (request: HttpServerRequest): Effect.Effect<ArrayBuffer, Response> =>
-    Number(request.headers["content-length"] ?? 0) > bodyLimitBytes
-      ? Effect.fail(tooLarge)
-      : Effect.mapError(
-        Effect.provideService(request.arrayBuffer, MaxBodySize, maxBodySize),
-        ({ reason }: HttpServerError) =>
-          reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
-            ? tooLarge
-            : HttpAnswer.refusal(400, "The body could not be read", { code: ErrorCode.ParseError })
-      )
-
-  const read = (bytes: ArrayBuffer): Effect.Effect<Brought, Response> => {
+  const read = (bytes: Uint8Array): Effect.Effect<Brought, Response> => {
     const parsed = frameOf(bytes)
     if (parsed === undefined) return Effect.fail(HttpAnswer.refusal(400, "Parse error", { code: ErrorCode.ParseError }))
     return Effect.succeed({ frame: parsed.frame, bytes: bytes.byteLength })
@@ -151,7 +167,9 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
   const brought: Admission["brought"] = (request) => {
     const { "content-encoding": encoding, "content-type": type } = request.headers
     if (!MediaTypes.isJson(type)) return Effect.fail(notJson)
-    return ContentEncoding.isCompressed(encoding) ? Effect.fail(compressed) : Effect.flatMap(bodyOf(request), read)
+    return ContentEncoding.isCompressed(encoding)
+      ? Effect.fail(compressed)
+      : Effect.flatMap(bodies.receive(request), read)
   }
 
   const posted: Admission["posted"] = (request) => {
@@ -166,7 +184,14 @@ export const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Ret
     )
   }
 
-  const admit: Admission["admit"] = (methods, request, unserved = unservedInJson) => {
+  const admit: Admission["admit"] = (methods, request, unserved = unservedInJson) =>
+    connections.serve(request, () => admitted(methods, request, unserved))
+
+  const admitted = (
+    methods: ReadonlyMap<string, Serve>,
+    request: HttpServerRequest,
+    unserved: Unserved
+  ): Effect.Effect<Response> => {
     const { headers, method } = request
     const { host, origin } = headers
     // Web standards and HTTP/2 know it by the URL alone.

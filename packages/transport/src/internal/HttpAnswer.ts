@@ -1,14 +1,45 @@
 import { ErrorCode, JsonRpc, type RequestId } from "@effect-mcp/protocol"
 import type { HostFull } from "@effect-mcp/session/SessionHost"
 import type { TransportError } from "@effect-mcp/session/TransportError"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Stream from "effect/Stream"
 import type { StreamReader } from "./StreamReader.ts"
 
 /** The headers of one response beside those that every response has. */
 export type Headers = Readonly<Record<string, string>>
 
+/**
+ * How many bytes of a body the connection is given at a time. One that is given all at once shows no progress until all was taken, and
+ * a slow client could not be told from one that takes nothing.
+ */
+const pieceBytes = 65_536
+
+const encoder = new TextEncoder()
+
+const inPieces = (body: Uint8Array): Stream.Stream<Uint8Array> =>
+  Stream.fromPull(Effect.sync(() => {
+    let at = 0
+    return Effect.suspend((): Effect.Effect<readonly [Uint8Array], Cause.Done> => {
+      if (at >= body.length) return Cause.done()
+      const piece = body.subarray(at, at + pieceBytes)
+      at += pieceBytes
+      return Effect.succeed([piece])
+    })
+  }))
+
+const whole = (
+  body: string,
+  options: { readonly status?: number; readonly headers: Headers; readonly contentType: string }
+): HttpServerResponse.HttpServerResponse => {
+  if (body.length <= pieceBytes) return HttpServerResponse.text(body, options)
+  const bytes = encoder.encode(body)
+  return HttpServerResponse.stream(inPieces(bytes), { ...options, contentLength: bytes.length })
+}
+
 export const json = (status: number, body: string, headers: Headers): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.text(body, { status, headers, contentType: "application/json" })
+  whole(body, { status, headers, contentType: "application/json" })
 
 /** A refusal: its status, and in words that both a program and a person can read why. */
 export const refusal = (
@@ -81,8 +112,6 @@ const streamHeaders: Headers = {
 /** A stream of events, as long as it is read. */
 export const events = (reader: StreamReader, headers: Headers): HttpServerResponse.HttpServerResponse => {
   const options = { headers: { ...streamHeaders, ...headers }, contentType: "text/event-stream" }
-  const whole = reader.takeWhole()
-  return whole === undefined
-    ? HttpServerResponse.stream(reader.body, options)
-    : HttpServerResponse.text(whole, options)
+  const text = reader.takeWhole()
+  return text === undefined ? HttpServerResponse.stream(reader.body, options) : whole(text, options)
 }

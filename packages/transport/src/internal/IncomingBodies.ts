@@ -1,0 +1,187 @@
+import { ErrorCode } from "@effect-mcp/protocol"
+import type { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
+import { toIncomingMessage, toServerResponse } from "@effect/platform-node/NodeHttpServerRequest"
+import * as ByteSize from "effect/ByteSize"
+import * as Effect from "effect/Effect"
+import { MaxBodySize } from "effect/http/HttpIncomingMessage"
+import type { HttpServerError } from "effect/http/HttpServerError"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import { ServerResponse } from "node:http"
+import { Http2ServerResponse } from "node:http2"
+import { Readable } from "node:stream"
+import type { Attendant } from "./Attendant.ts"
+import * as HttpAnswer from "./HttpAnswer.ts"
+
+type Response = HttpServerResponse
+
+/** The bounds on bodies of requests while they arrive. */
+export interface Limits {
+  /** How many bytes one body may have. */
+  readonly bodyBytes: number
+  /** How many bytes all bodies that are being received may have together. */
+  readonly totalBytes: number
+  /** What the process has for everything that peers make it keep. */
+  readonly budget: MemoryBudget
+  /** How long a body may take to arrive, in milliseconds. */
+  readonly withinMillis: number
+}
+
+/** Receives the bodies of a server's requests. */
+export interface IncomingBodies {
+  /** The body of a request, or the response that says why it is not received. */
+  readonly receive: (request: HttpServerRequest) => Effect.Effect<Uint8Array, Response>
+}
+
+/** A body that is being received. */
+interface Arriving {
+  readonly since: number
+  bytes: number
+  readonly refuse: (why: Response) => void
+}
+
+/** How often bodies are looked at in the time that one may take. */
+const looks = 4
+
+/** What is not read of a body cannot be told from the next request. */
+const closing = { connection: "close" }
+
+const none = new Uint8Array()
+
+/** The body of a request on Node as it comes, unless something else, such as middleware, has begun to read it. */
+const readableOf = (request: HttpServerRequest): Readable | undefined => {
+  const message: unknown = toIncomingMessage(request)
+  return message instanceof Readable && !message.readableDidRead && !message.destroyed ? message : undefined
+}
+
+/** Asks for a body that its client sends only then. */
+const askForBody = (request: HttpServerRequest): void => {
+  if (request.headers["expect"]?.toLowerCase() !== "100-continue") return
+  const response: unknown = toServerResponse(request)
+  if (response instanceof ServerResponse || response instanceof Http2ServerResponse) response.writeContinue()
+}
+
+export const make = (attendant: Attendant, limits: Limits): IncomingBodies => {
+  const { bodyBytes, budget, totalBytes, withinMillis } = limits
+  const maxBodySize = ByteSize.bytes(bodyBytes)
+  const tooLarge = HttpAnswer.refusal(413, `A body may have ${bodyBytes} bytes`)
+  const late = HttpAnswer.refusal(408, `The body did not arrive within ${withinMillis} ms`, { headers: closing })
+  const broken = HttpAnswer.refusal(400, "The body could not be read", { code: ErrorCode.ParseError })
+  const crowded = HttpAnswer.refusal(503, `The bodies of all requests may have ${totalBytes} bytes while they arrive`, {
+    code: ErrorCode.Overloaded,
+    headers: { ...closing, "retry-after": "1" }
+  })
+
+  /** Those that arrive, the one that has taken longest first. */
+  const arriving = new Set<Arriving>()
+  let heldBytes = 0
+  let isWatched = false
+
+  const watch = () => {
+    if (isWatched) return
+    isWatched = true
+    attendant.appoint(withinMillis / looks, () => {
+      isWatched = false
+      const then = attendant.now() - withinMillis
+      for (const body of arriving) {
+        if (body.since > then) break
+        body.refuse(late)
+      }
+      if (arriving.size > 0) watch()
+    })
+  }
+
+  const begin = (body: Arriving) => {
+    arriving.add(body)
+    watch()
+  }
+
+  const end = (body: Arriving) => {
+    if (!arriving.delete(body)) return
+    heldBytes -= body.bytes
+    budget.release(body.bytes)
+  }
+
+  const hold = (body: Arriving, bytes: number) => {
+    // The slowest makes room: a body that is sent without delay is among the last, and is not what fills the memory.
+    for (const slowest of arriving) {
+      if (heldBytes + bytes <= totalBytes && budget.take(bytes)) {
+        body.bytes += bytes
+        heldBytes += bytes
+        return
+      }
+      slowest.refuse(crowded)
+      if (slowest === body) return
+    }
+  }
+
+  const fromReadable = (request: HttpServerRequest, readable: Readable): Effect.Effect<Uint8Array, Response> =>
+    Effect.callback<Uint8Array, Response>((resume) => {
+      const chunks: Array<Uint8Array> = []
+      const leave = () => {
+        readable.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken)
+        end(body)
+      }
+      const body: Arriving = {
+        since: attendant.now(),
+        bytes: 0,
+        refuse: (why) => {
+          leave()
+          readable.pause()
+          resume(Effect.fail(why))
+        }
+      }
+      const onData = (chunk: Uint8Array) => {
+        if (body.bytes + chunk.length > bodyBytes) return body.refuse(tooLarge)
+        hold(body, chunk.length)
+        chunks.push(chunk)
+      }
+      const onEnd = () => {
+        leave()
+        const [first = none] = chunks
+        resume(Effect.succeed(chunks.length < 2 ? first : Buffer.concat(chunks)))
+      }
+      const onBroken = () => body.refuse(broken)
+      begin(body)
+      askForBody(request)
+      readable.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken)
+      return Effect.sync(() => {
+        leave()
+        readable.pause()
+      })
+    })
+
+  const refusalOf = ({ reason }: HttpServerError): Response =>
+    reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge" ? tooLarge : broken
+
+  /** A body that the platform reads, which counts as long as it is declared to be. */
+  const fromPlatform = (request: HttpServerRequest, declaredBytes: number): Effect.Effect<Uint8Array, Response> =>
+    Effect.callback<Uint8Array, Response>((resume) => {
+      const body: Arriving = {
+        since: attendant.now(),
+        bytes: 0,
+        refuse: (why) => {
+          end(body)
+          resume(Effect.fail(why))
+        }
+      }
+      begin(body)
+      hold(body, declaredBytes)
+      return Effect.sync(() => end(body))
+    }).pipe(
+      Effect.raceFirst(
+        Effect.mapError(Effect.provideService(request.arrayBuffer, MaxBodySize, maxBodySize), refusalOf)
+      ),
+      Effect.map((bytes) => new Uint8Array(bytes))
+    )
+
+  return {
+    receive: (request) =>
+      Effect.suspend(() => {
+        const declaredBytes = Number(request.headers["content-length"] ?? 0)
+        if (declaredBytes > bodyBytes) return Effect.fail(tooLarge)
+        const readable = readableOf(request)
+        return readable === undefined ? fromPlatform(request, declaredBytes) : fromReadable(request, readable)
+      })
+  }
+}
