@@ -4,10 +4,12 @@
  *
  * @since 0.1.0
  */
-import { ErrorCode, type Method } from "@effect-mcp/protocol"
+import type { Method } from "@effect-mcp/protocol"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
+import { BoundedNames } from "./internal/BoundedNames.ts"
 import * as Operation from "./internal/Operation.ts"
 import type { Middleware } from "./Middleware.ts"
 
@@ -116,6 +118,25 @@ export const serverSessionsExpired: Metric.Counter<number> = Metric.counter("mcp
   incremental: true
 })
 
+/** The names that are labels besides those of the method table: of extensions, tools and prompts that were served. */
+interface Names {
+  readonly methods: BoundedNames
+  readonly targets: BoundedNames
+}
+
+const bounds = { size: 100, longest: 128 }
+
+/** A registry keeps its series as long as it lives, whichever session they are from; so its names are bounded together. */
+const namesOf: WeakMap<object, Names> = new WeakMap()
+
+const namesIn = (registry: object): Names => {
+  const known = namesOf.get(registry)
+  if (known !== undefined) return known
+  const names: Names = { methods: new BoundedNames(bounds), targets: new BoundedNames(bounds) }
+  namesOf.set(registry, names)
+  return names
+}
+
 const measured = <A, E, R>(
   direction: Operation.Direction,
   request: { readonly method: string; readonly params: object },
@@ -126,16 +147,24 @@ const measured = <A, E, R>(
   const [duration, active] = direction === "inbound"
     ? [serverOperationDuration, serverActiveRequests]
     : [clientOperationDuration, clientActiveRequests]
-  const inFlight = Metric.withAttributes(active, { "mcp.method.name": method })
-  return Effect.clockWith((clock) => {
+  return Effect.withFiber((fiber) => {
+    const clock = fiber.getRef(Clock.Clock)
+    const names = namesIn(fiber.getRef(Metric.MetricRegistry))
     const began = clock.monotonicTimeNanosUnsafe()
+    const methodOf = (served: boolean): string =>
+      Operation.isMethod(method) || (served ? names.methods.add(method) : names.methods.has(method))
+        ? method
+        : Operation.other
+    const inFlight = Metric.withAttributes(active, { "mcp.method.name": methodOf(false) })
     const record = (exit: Exit.Exit<A, E>) => {
-      const outcome = Operation.outcomeOf(direction, exit)
-      // Of tools and prompts that are none, a peer could invent as many as it likes.
-      const subject = direction === "inbound" && outcome["rpc.response.status_code"] === String(ErrorCode.InvalidParams)
-        ? {}
-        : params
-      const attributes = { ...Operation.attributesOf(method, subject, revision), ...outcome }
+      const outcome = Operation.boundedOutcomeOf(direction, exit)
+      // A name becomes a label when something was served under it; of names that are none a peer could invent any number.
+      const served = Exit.isSuccess(exit) && outcome["error.type"] === undefined
+      const target = Operation.targetOf(method, params)
+      const label = target === undefined || (served ? names.targets.add(target) : names.targets.has(target))
+        ? target
+        : Operation.other
+      const attributes = { ...Operation.attributesOf(methodOf(served), label, revision), ...outcome }
       return Effect.andThen(
         Metric.modify(inFlight, -1),
         Metric.update(
@@ -144,7 +173,7 @@ const measured = <A, E, R>(
         )
       )
     }
-    // Whoever is interrupted between the two would count for ever.
+    // A request that is interrupted between the two would count for ever.
     return Effect.uninterruptibleMask((restore) =>
       Effect.andThen(Metric.modify(inFlight, 1), Effect.onExit(restore(effect), record))
     )
@@ -155,6 +184,11 @@ const measured = <A, E, R>(
  * The middleware that measures requests of both directions. What is refused before it reaches a handler, say of an unknown
  * method, is not measured; the event `Refused` tells of it. A duration carries the method, the revision, the tool or prompt,
  * and what went wrong, if something did.
+ *
+ * Labels come from bounded sets, since a registry keeps each series for the life of the process and peers invent names. Methods
+ * are those of the method table. The first 100 methods of extensions, and the first 100 names of tools and prompts, become labels
+ * once a request for them has succeeded, if they have at most 128 characters. Every other name, and every error code that
+ * `ErrorCode` does not have, is `_OTHER`. Spans carry the names themselves.
  *
  * @example
  * ```ts

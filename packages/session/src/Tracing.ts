@@ -47,10 +47,8 @@ export const Baggage: Context.Reference<TraceContext.Baggage> = Context.Referenc
 const metaOf = (params: object): Meta.Meta | undefined =>
   "_meta" in params && typeof params._meta === "object" && params._meta !== null ? { ...params._meta } : undefined
 
-const nameOf = (method: string, params: object): string => {
-  const target = Operation.targetOf(method, params)
-  return target === undefined ? method : `${method} ${target}`
-}
+/** Backends keep the names of spans for ever, so the name of a tool, which a peer may invent, is an attribute. */
+const nameOf = (method: string): string => Operation.isMethod(method) ? method : Operation.other
 
 const annotate = (span: Tracer.Span, attributes: Operation.Attributes): void => {
   for (const [name, value] of Object.entries(attributes)) span.attribute(name, value)
@@ -68,6 +66,9 @@ const within = <A, E, R>(span: Tracer.Span, direction: Operation.Direction, effe
  * trace where there is none; the span that the session was made in is linked. A request that is sent gets a span of kind
  * `client`, and its receiver is told (MSG-31).
  *
+ * A span is named after its method, and `_OTHER` if the method is not in the method table, since backends keep every name. The
+ * method, tool or prompt (up to 256 characters) and the URI (up to 2,048) are attributes.
+ *
  * @example
  * ```ts
  * import { ClientSession, Tracing } from "@effect-mcp/session"
@@ -84,7 +85,7 @@ const within = <A, E, R>(span: Tracer.Span, direction: Operation.Direction, effe
 export const make = (options: Options = {}): Middleware => {
   const attributesOf = (method: string, params: object, revision: string | undefined) => ({
     ...options.attributes,
-    ...Operation.attributesOf(method, params, revision),
+    ...Operation.attributesOf(method, Operation.targetOf(method, params), revision),
     ...Operation.resourceOf(method, params)
   })
   return {
@@ -94,10 +95,10 @@ export const make = (options: Options = {}): Middleware => {
         const meta = metaOf(params)
         const remote = TraceContext.fromMeta(meta)
         return Effect.useSpan(
-          nameOf(method, params),
+          nameOf(method),
           {
             kind: "server",
-            attributes: { ...attributesOf(method, params, profile.revision), "jsonrpc.request.id": String(id) },
+            attributes: { ...attributesOf(method, params, profile.revision), "jsonrpc.request.id": Operation.idOf(id) },
             ...(remote === undefined ? { root: true } : { parent: Tracer.externalSpan(remote) }),
             links: Option.isSome(ambient) ? [{ span: ambient.value, attributes: {} }] : []
           },
@@ -107,7 +108,7 @@ export const make = (options: Options = {}): Middleware => {
     outbound: (request, next) =>
       Effect.flatMap(Baggage, (baggage) => {
         const { method, onOpen, params, profile } = request
-        return Effect.useSpan(nameOf(method, params), {
+        return Effect.useSpan(nameOf(method), {
           kind: "client",
           attributes: attributesOf(method, params, profile?.revision)
         }, (span) =>
@@ -118,7 +119,7 @@ export const make = (options: Options = {}): Middleware => {
               ...request,
               params: { ...params, _meta: { ...metaOf(params), ...baggage, ...TraceContext.toMeta(span) } },
               onOpen: (id) => {
-                span.attribute("jsonrpc.request.id", String(id))
+                span.attribute("jsonrpc.request.id", Operation.idOf(id))
                 onOpen?.(id)
               }
             })

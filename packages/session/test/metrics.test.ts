@@ -1,11 +1,12 @@
-import { JsonRpc } from "@effect-mcp/protocol"
-import { Metrics } from "@effect-mcp/session"
+import { JsonRpc, McpError, Meta, Method } from "@effect-mcp/protocol"
+import { Extension, Metrics } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
 import * as Scheduler from "effect/Scheduler"
+import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { call, connected, introduce, settled, start, text, tools, withRawClient } from "./support/sessions.ts"
@@ -15,7 +16,7 @@ const alone = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> 
   Effect.suspend(() => Effect.provideService(effect, Metric.MetricRegistry, new Map()))
 
 interface Series {
-  readonly attributes: object
+  readonly attributes: Readonly<Record<string, string>>
   readonly count?: number
   readonly sum?: number
   readonly value?: number
@@ -33,6 +34,8 @@ const seriesOf = (id: string) =>
         ? [{ attributes, value: Number(snapshot.state.value) }]
         : []
     }))
+
+const isOther = (label: string) => ({ attributes }: Series): boolean => attributes[label] === "_OTHER"
 
 const { middleware } = Metrics
 const tool = (name: string) => ({ "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name })
@@ -53,7 +56,7 @@ describe("metrics", () => {
       const failed = { "error.type": "-32603", "rpc.response.status_code": "-32603" }
       const expected = [
         { attributes: { ...common, ...tool("slow") }, count: 1, sum: 2 },
-        { attributes: { ...common, ...tool("dies"), ...failed }, count: 1, sum: 0 }
+        { attributes: { ...common, ...tool("_OTHER"), ...failed }, count: 1, sum: 0 }
       ]
       assert.deepStrictEqual(yield* seriesOf("mcp.client.operation.duration"), expected)
       assert.deepStrictEqual(yield* seriesOf("mcp.server.operation.duration"), expected)
@@ -97,20 +100,29 @@ describe("metrics", () => {
       ])
     }).pipe(alone))
 
-  it.effect("a tool that the peer does not know is named where it was called", () =>
+  it.effect("a tool is named once a call of it has succeeded", () =>
     Effect.gen(function*() {
-      const { client } = yield* connected({ handlers: tools({}), client: { middleware }, server: { middleware } })
+      let ready = false
+      const { client } = yield* connected({
+        handlers: tools({ late: Effect.suspend(() => ready ? Effect.succeed(text("x")) : Effect.die("no")) }),
+        client: { middleware }
+      })
       yield* Effect.flip(client.callTool("none"))
-      const failed = { "rpc.response.status_code": "-32602" }
+      yield* Effect.flip(client.callTool("late"))
+      ready = true
+      yield* client.callTool("late")
+      ready = false
+      yield* Effect.flip(client.callTool("late"))
+      const failed = (code: string) => ({ "rpc.response.status_code": code, "error.type": code })
       assert.deepStrictEqual(yield* seriesOf("mcp.client.operation.duration"), [
-        { attributes: { ...common, ...tool("none"), ...failed, "error.type": "-32602" }, count: 1, sum: 0 }
-      ])
-      assert.deepStrictEqual(yield* seriesOf("mcp.server.operation.duration"), [
-        { attributes: { ...common, "gen_ai.operation.name": "execute_tool", ...failed }, count: 1, sum: 0 }
+        { attributes: { ...common, ...tool("_OTHER"), ...failed("-32602") }, count: 1, sum: 0 },
+        { attributes: { ...common, ...tool("_OTHER"), ...failed("-32603") }, count: 1, sum: 0 },
+        { attributes: { ...common, ...tool("late") }, count: 1, sum: 0 },
+        { attributes: { ...common, ...tool("late"), ...failed("-32603") }, count: 1, sum: 0 }
       ])
     }).pipe(alone))
 
-  it.effect("a peer cannot fill them with names of its own invention", () =>
+  it.effect("a peer cannot fill them with names that fail", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({
         handlers: tools({ x: Effect.succeed(text("x")) }),
@@ -123,12 +135,61 @@ describe("metrics", () => {
       }
       yield* settled
       assert.deepStrictEqual(yield* seriesOf("mcp.server.operation.duration"), [
-        {
-          attributes: { ...common, "gen_ai.operation.name": "execute_tool", "rpc.response.status_code": "-32602" },
-          count: 100,
-          sum: 0
-        }
+        { attributes: { ...common, ...tool("_OTHER"), "rpc.response.status_code": "-32602" }, count: 100, sum: 0 }
       ])
+    }).pipe(alone))
+
+  it.effect("3,000 names that a peer invents become 100 series and one of others, whatever the handlers make of them", () =>
+    Effect.gen(function*() {
+      const invented = Array.from({ length: 3000 }, (_, index) => index)
+      const rowOf = (index: number) =>
+        Method.request(`invented/${index}`, { from: "client", params: Meta.RequestParams, result: Schema.Struct({}) })
+      const extensions = invented.slice(0, 300).map((index) =>
+        Extension.request(rowOf(index), () => Effect.succeed({}))
+      )
+      const { client } = yield* connected({
+        handlers: {
+          "tools/call": ({ name }) => Effect.succeed(text(name)),
+          "prompts/get": () => Effect.succeed({ messages: [] })
+        },
+        client: { middleware },
+        server: { middleware, extensions }
+      })
+      for (const index of invented) {
+        yield* client.callTool(`tool ${index}`)
+        yield* client.getPrompt(`prompt ${index}`)
+        if (index < extensions.length) yield* client.extension(rowOf(index), {})
+      }
+      yield* client.callTool("x".repeat(129))
+      for (const side of ["client", "server"]) {
+        const series = yield* seriesOf(`mcp.${side}.operation.duration`)
+        const labels = (method: string) => series.filter(({ attributes }) => attributes["mcp.method.name"] === method)
+        // A hundred names of tools and prompts together, and beside them a series of other tools and one of other prompts.
+        assert.strictEqual(labels("tools/call").length + labels("prompts/get").length, 102)
+        assert.strictEqual(labels("tools/call").find(isOther("gen_ai.tool.name"))?.count, 3001 - 50)
+        assert.strictEqual(series.find(isOther("mcp.method.name"))?.count, 200)
+        assert.strictEqual(series.length, 102 + 101)
+        assert.isAtMost((yield* seriesOf(`mcp.${side}.active_requests`)).length, 103)
+      }
+    }).pipe(alone))
+
+  it.effect("error codes that a peer invents are one series", () =>
+    Effect.gen(function*() {
+      let code = 0
+      const { client } = yield* connected({
+        handlers: {
+          "tools/call": () => Effect.suspend(() => Effect.fail(new McpError.McpError({ code: ++code, message: "no" })))
+        },
+        client: { middleware },
+        server: { middleware }
+      })
+      for (let count = 0; count < 200; count++) yield* Effect.flip(client.callTool("x"))
+      const failed = { "rpc.response.status_code": "_OTHER", "error.type": "_OTHER" }
+      for (const side of ["client", "server"]) {
+        assert.deepStrictEqual(yield* seriesOf(`mcp.${side}.operation.duration`), [
+          { attributes: { ...common, ...tool("_OTHER"), ...failed }, count: 200, sum: 0 }
+        ])
+      }
     }).pipe(alone))
 
   it.effect("how long sessions last, and what went wrong; it needs no middleware", () =>

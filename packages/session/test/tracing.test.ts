@@ -1,10 +1,11 @@
-import { ErrorCode, JsonRpc, McpError } from "@effect-mcp/protocol"
-import { Middleware, RequestContext, Tracing } from "@effect-mcp/session"
+import { ErrorCode, JsonRpc, McpError, Meta, Method } from "@effect-mcp/protocol"
+import { Extension, Middleware, RequestContext, Tracing } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
 import {
   call,
@@ -54,8 +55,8 @@ describe("tracing", () => {
       yield* Effect.withSpan(client.callTool("ask"), "in the program")
       assert.deepStrictEqual(spans.map(({ kind, name }) => [name, kind]), [
         ["in the program", "internal"],
-        ["tools/call ask", "client"],
-        ["tools/call ask", "server"],
+        ["tools/call", "client"],
+        ["tools/call", "server"],
         ["in the tool", "internal"],
         ["roots/list", "client"],
         ["roots/list", "server"]
@@ -92,8 +93,8 @@ describe("tracing", () => {
       })
       const tool = { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "x" }
       const expected = [
-        ["tools/call x", { ...common("tools/call", 1), ...tool }],
-        ["prompts/get p", { ...common("prompts/get", 2), "gen_ai.prompt.name": "p" }],
+        ["tools/call", { ...common("tools/call", 1), ...tool }],
+        ["prompts/get", { ...common("prompts/get", 2), "gen_ai.prompt.name": "p" }],
         ["resources/read", { ...common("resources/read", 3), "mcp.resource.uri": "file:///a" }]
       ]
       // Ping is answered without a handler, so it has one span and not two.
@@ -142,6 +143,32 @@ describe("tracing", () => {
         ["server", "cancelled", undefined],
         ["client", "Timeout", undefined]
       ])
+    }).pipe(traced)
+  })
+
+  it.effect("a span is named after a method of the table only, and long names are cut", () => {
+    const { spans, traced } = collector()
+    const row = Method.request("acme/invented", {
+      from: "client",
+      params: Meta.RequestParams,
+      result: Schema.Struct({})
+    })
+    return Effect.gen(function*() {
+      const { client } = yield* connected({
+        handlers: {
+          "tools/call": () => Effect.succeed(text("x")),
+          "resources/read": () => Effect.succeed({ contents: [] })
+        },
+        server: { middleware, extensions: [Extension.request(row, () => Effect.succeed({}))] }
+      })
+      yield* client.callTool("t".repeat(300))
+      yield* client.readResource(`file:///${"r".repeat(3000)}`)
+      yield* client.extension(row, {})
+      assert.deepStrictEqual(spans.map(({ name }) => name), ["tools/call", "resources/read", "_OTHER"])
+      const [call, read, extension] = spans.map(attributesOf)
+      assert.strictEqual(call?.["gen_ai.tool.name"], `${"t".repeat(256)}…`)
+      assert.strictEqual(read?.["mcp.resource.uri"], `file:///${"r".repeat(2040)}…`)
+      assert.strictEqual(extension?.["mcp.method.name"], "acme/invented")
     }).pipe(traced)
   })
 

@@ -1,4 +1,4 @@
-import { ErrorCode, McpError } from "@effect-mcp/protocol"
+import { ErrorCode, McpError, Methods, type RequestId } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
@@ -17,27 +17,45 @@ interface Subject {
   readonly uri?: unknown
 }
 
+/** Stands for every value that is outside of a bounded set, as OpenTelemetry has it. */
+export const other = "_OTHER"
+
 const tool = "tools/call"
 const prompt = "prompts/get"
 const aboutResources: ReadonlySet<string> = new Set(["resources/read", "resources/subscribe", "resources/unsubscribe"])
 
-const text = (key: string, value: unknown): Attributes => typeof value === "string" ? { [key]: value } : {}
+const methods: ReadonlySet<string> = new Set([...Object.keys(Methods.requests), ...Object.keys(Methods.notifications)])
 
-/** The tool or prompt that a request is about; there are few of them, and a name of many things should not have more parts. */
+/** Whether a method is one of the method table, so that its name cannot be a peer's invention. */
+export const isMethod = (name: string): boolean => methods.has(name)
+
+/** The longest name, and the longest URI, that a span carries; what is longer is cut. */
+const longestName = 256
+const longestUri = 2048
+
+const cut = (value: string, longest: number): string => value.length > longest ? `${value.slice(0, longest)}…` : value
+
+const text = (key: string, value: unknown, longest = longestName): Attributes =>
+  typeof value === "string" ? { [key]: cut(value, longest) } : {}
+
+/** The tool or prompt that a request is about. */
 export const targetOf = (method: string, params: Subject): string | undefined =>
   (method === tool || method === prompt) && typeof params.name === "string" ? params.name : undefined
 
-/** The kind of a request, and what it is about. */
-export const attributesOf = (method: string, params: Subject, revision: string | undefined): Attributes => ({
-  "mcp.method.name": method,
+/** The kind of a request, and the tool or prompt that it is about, if it is shown. */
+export const attributesOf = (method: string, target: string | undefined, revision: string | undefined): Attributes => ({
+  ...text("mcp.method.name", method),
   ...text("mcp.protocol.version", revision),
-  ...(method === tool ? { "gen_ai.operation.name": "execute_tool", ...text("gen_ai.tool.name", params.name) } : {}),
-  ...(method === prompt ? text("gen_ai.prompt.name", params.name) : {})
+  ...(method === tool ? { "gen_ai.operation.name": "execute_tool", ...text("gen_ai.tool.name", target) } : {}),
+  ...(method === prompt ? text("gen_ai.prompt.name", target) : {})
 })
 
-/** The resource that a request is about. There may be any number of them, so this is nothing to count by. */
+/** The resource that a request is about. There may be any number of them, so it is no label of a metric. */
 export const resourceOf = (method: string, params: Subject): Attributes =>
-  aboutResources.has(method) ? text("mcp.resource.uri", params.uri) : {}
+  aboutResources.has(method) ? text("mcp.resource.uri", params.uri, longestUri) : {}
+
+/** The id of a request as an attribute shows it. */
+export const idOf = (id: RequestId.RequestId): string => cut(String(id), longestName)
 
 /** A request that the receiver could not serve, and that is not its failure. */
 const faultsOfTheCaller: ReadonlySet<number> = new Set([
@@ -78,3 +96,16 @@ export const outcomeOf = (direction: Direction, exit: Exit.Exit<unknown, unknown
     : isToolError(exit.value)
     ? { "error.type": "tool_error" }
     : {}
+
+const codes: ReadonlySet<string> = new Set(Object.values(ErrorCode).map(String))
+
+/** How a request ended, for a label of a metric: error codes that this library does not know are one. */
+export const boundedOutcomeOf = (direction: Direction, exit: Exit.Exit<unknown, unknown>): Attributes => {
+  const outcome = outcomeOf(direction, exit)
+  const code = outcome["rpc.response.status_code"]
+  if (code === undefined || codes.has(code)) return outcome
+  return {
+    "rpc.response.status_code": other,
+    ...(outcome["error.type"] === undefined ? {} : { "error.type": other })
+  }
+}
