@@ -29,6 +29,12 @@ export interface Options {
   readonly write?: Duration.Input
   /** How many messages may wait to be written before the senders of notifications wait too. Default 1,024. */
   readonly outgoing?: number
+  /**
+   * The memory, in bytes, that messages may take while they wait to be written. While they take more, senders of notifications wait,
+   * and one more reply closes the session: the peer goes on asking and does not read. It is estimated, and rather too high: two bytes
+   * for each character. Messages that the transport takes at once do not count. Default 32 MiB, as for what comes in.
+   */
+  readonly outgoingBytes?: number
   /** How many requests of the peer are served at the same time; one more is answered `Overloaded`. Default 256. */
   readonly incoming?: number
   /**
@@ -82,6 +88,7 @@ export interface Limits {
   readonly gracefulClose: number
   readonly write: number
   readonly outgoing: number
+  readonly outgoingBytes: number
   readonly incoming: number
   readonly incomingBytes: number
   readonly replies: number
@@ -116,6 +123,7 @@ export const make = (options: Options = {}): Limits => ({
   gracefulClose: Duration.toMillis(options.gracefulClose ?? "5 seconds"),
   write: Duration.toMillis(options.write ?? "30 seconds"),
   outgoing: options.outgoing ?? 1024,
+  outgoingBytes: options.outgoingBytes ?? 32 * 1024 * 1024,
   incoming: options.incoming ?? 256,
   incomingBytes: options.incomingBytes ?? 32 * 1024 * 1024,
   replies: options.replies ?? 16_384,

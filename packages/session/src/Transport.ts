@@ -143,6 +143,12 @@ export interface Connection {
    * `WriteFailed` end the session, other failures concern this message only.
    */
   readonly send: (outbound: Outbound) => Effect.Effect<void, TransportError>
+  /**
+   * The stream of this origin, or the standalone one, took nothing for the write timeout, so its message is given up, and interrupted
+   * next: break the stream off. Without it, the rest of the stream would follow a message that is missing. Called only where there is a
+   * stream for each origin; with one for everything the session ends.
+   */
+  readonly stalled?: (origin: Origin | undefined) => void
   /** The exchange of this origin ended without a reply: close its stream. Absent where there is one stream. */
   readonly settle?: (origin: Origin) => void
   /**

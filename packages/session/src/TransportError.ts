@@ -15,6 +15,7 @@ import * as Formatter from "effect/Formatter"
  * - `ReadFailed`, `WriteFailed`: the connection broke while it was in use.
  * - `Unserializable`: the message is not JSON (a `bigint`, a cycle); only this message is lost.
  * - `NoRoute`: no stream to the peer is open that may carry this message; only this message is lost.
+ * - `StreamStalled`: the stream that was to carry this message took nothing for so long, and was given up; other streams go on.
  * - `ExchangeEnded`: the stream of one request ended without a response, or was lost; only that request is, and the peer may have
  *   carried it out. `cause` is what ended it, if anything is known; so it is of an answer that says that the peer has failed.
  * - `Rejected`: the peer took this message for none of its business, with the HTTP status that says why; it did not carry it out.
@@ -32,6 +33,7 @@ export type TransportErrorReason =
   | { readonly _tag: "WriteFailed"; readonly cause: unknown }
   | { readonly _tag: "Unserializable"; readonly cause: unknown }
   | { readonly _tag: "NoRoute"; readonly method: string | undefined }
+  | { readonly _tag: "StreamStalled"; readonly afterMillis: number }
   | { readonly _tag: "ExchangeEnded"; readonly cause?: unknown }
   | {
     readonly _tag: "Rejected"
@@ -62,6 +64,8 @@ const describe = (reason: TransportErrorReason): string => {
       return `the message is not JSON: ${words(reason.cause)}`
     case "NoRoute":
       return `no open stream may carry ${reason.method ?? "this response"}`
+    case "StreamStalled":
+      return `the stream took nothing for ${reason.afterMillis} ms and was given up`
     case "ExchangeEnded":
       return reason.cause === undefined
         ? "the peer ended the request's stream without a response"

@@ -11,6 +11,7 @@ describe("limits", () => {
       gracefulClose: 5000,
       write: 30_000,
       outgoing: 1024,
+      outgoingBytes: 33_554_432,
       incoming: 256,
       incomingBytes: 33_554_432,
       replies: 16_384,

@@ -51,6 +51,25 @@ describe("a server of frames", () => {
       }
     }))
 
+  it.effect("law 12: answers what has no room in the reply to a batch with an error", () =>
+    Effect.gen(function*() {
+      const big = text("x".repeat(10_000))
+      const { server } = yield* serving({ big: Effect.succeed(big) }, { limits: { outgoingBytes: 50_000 } })
+      const batch = [
+        call(1, "big"),
+        call(2, "big"),
+        call(3, "big"),
+        call(4, "big"),
+        JsonRpc.request(5, "ping", undefined)
+      ]
+      const replies = yield* server.handle(batch, { revision: "2025-03-26" })
+      assert.isTrue(replies !== undefined && JsonRpc.isBatch(replies))
+      assert.deepStrictEqual(
+        JsonRpc.messages(replies).map((reply) => ["id" in reply && reply.id, codeOf(reply)]),
+        [[1, undefined], [2, undefined], [3, undefined], [4, -32010], [5, -32010]]
+      )
+    }))
+
   it.effect("serves the same id to two clients at once, and lets neither cancel the other's", () =>
     Effect.gen(function*() {
       const gate = yield* Deferred.make<void>()

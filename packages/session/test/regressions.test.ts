@@ -61,7 +61,7 @@ describe("defects that were found, and must not come back", () => {
       yield* settled
       link.stall()
       for (let id = 1; id <= 200; id++) link.deliver(JsonRpc.request(id, "ping", undefined))
-      assert.deepStrictEqual(yield* session.closed, { _tag: "RepliesOverflow", waiting: 101 })
+      assert.deepInclude(yield* session.closed, { _tag: "RepliesOverflow", waiting: 101 })
     }))
 
   it.effect("law 2: a thousand messages that cannot be sent do not keep the session from closing", () =>

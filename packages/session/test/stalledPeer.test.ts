@@ -20,7 +20,8 @@ import {
 } from "./support/sessions.ts"
 
 describe("a peer that takes no bytes", () => {
-  for (const { form, pair } of forms) {
+  // With a stream for each request only the stream is given up: see `lanes.test.ts`.
+  for (const { form, pair } of forms.filter(({ form }) => form !== "a stream for each request")) {
     it.effect(`PeerStalled: after 30 seconds of one message (${form})`, () =>
       Effect.gen(function*() {
         const { effect, seen } = traced(Effect.never)

@@ -53,7 +53,7 @@ export const closeReason: Arbitrary.Arbitrary<CloseReason.CloseReason> = choose<
     (exit) => ({ _tag: "PeerEnded", exit })
   ),
   Arbitrary.map(count, (afterMillis) => ({ _tag: "PeerStalled", afterMillis })),
-  Arbitrary.map(count, (waiting) => ({ _tag: "RepliesOverflow", waiting })),
+  Arbitrary.map(Arbitrary.all([count, count]), ([waiting, bytes]) => ({ _tag: "RepliesOverflow", waiting, bytes })),
   Arbitrary.map(
     choose<unknown>(Arbitrary.map(words, (message) => new Error(message)), Arbitrary.schema(Schema.Json)),
     (cause) => ({ _tag: "TransportFailed", cause })

@@ -2,6 +2,7 @@ import { RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import { until } from "./fixtures/process.ts"
 import { connect } from "./support/client.ts"
 import { MapEventStore } from "./support/eventStore.ts"
@@ -123,6 +124,41 @@ describe("a reader that takes nothing", () => {
       assert.strictEqual((yield* client.ping()).status, 200)
       assert.deepStrictEqual(server.logs, [])
     }))
+
+  for (const [name, store] of stores.slice(0, 2)) {
+    it.live(`costs its session nothing but its stream, also if nothing has broken that off in time (${name})`, () =>
+      Effect.gen(function*() {
+        const { handlers, state } = flooding(Number.POSITIVE_INFINITY)
+        const server = yield* serve(handlers, {
+          store: store(),
+          http: { streamBuffer: 50_000, stalledAfter: "1 hour", unattended: "100 millis" },
+          session: { capabilities: { logging: {} }, limits: { write: "200 millis" } }
+        })
+        const client = yield* connect(server)
+        const standalone = yield* client.get()
+        const call = yield* client.call("f", "flood")
+        yield* call.begun
+        call.stall()
+        standalone.stall()
+        const session = server.host.find(client.id)?.session
+        const logging = yield* Effect.forkChild(
+          Effect.forever(session?.log({ level: "info", data: message }) ?? Effect.never)
+        )
+        yield* until(() => state.interrupted)
+        for (const stream of [call, standalone]) {
+          stream.response?.resume()
+          yield* stream.done
+          assert.isFalse(stream.ended)
+        }
+        yield* Fiber.interrupt(logging)
+        const pong = yield* client.ping()
+        assert.strictEqual(pong.status, 200)
+        const later = yield* client.call(2, "now")
+        yield* later.done
+        assert.strictEqual(later.status, 200)
+        assert.isFalse(server.events.some(({ _tag }) => _tag === "Closed"))
+      }))
+  }
 
   it.live("and can come back for the rest, where there is a store", () =>
     Effect.gen(function*() {

@@ -15,6 +15,8 @@ export interface Reply {
  */
 export class Batch {
   readonly origin: Origin | undefined
+  /** The bytes of the replies that wait here for the rest, as far as they are counted. */
+  weight = 0
   #unended: number
   readonly #replies: Array<Reply> = []
 

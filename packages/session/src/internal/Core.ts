@@ -241,8 +241,8 @@ export class Core<S extends State> {
   }
 
   /** The peer asks on and on and takes no replies. */
-  overflowed(waiting: number): void {
-    this.end({ _tag: "TransportEnded", reason: { _tag: "RepliesOverflow", waiting } }, "None")
+  overflowed(waiting: number, bytes: number): void {
+    this.end({ _tag: "TransportEnded", reason: { _tag: "RepliesOverflow", waiting, bytes } }, "None")
   }
 
   /** An observer made a mistake. */

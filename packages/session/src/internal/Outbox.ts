@@ -7,32 +7,11 @@ import type * as Fiber from "effect/Fiber"
 import type { Limits } from "../Limits.ts"
 import type { Connection, Origin, Outbound } from "../Transport.ts"
 import * as TransportError from "../TransportError.ts"
-import { Batch } from "./Batch.ts"
-import type { Exchange } from "./Exchanges.ts"
 import { Immediate } from "./Immediate.ts"
+import { type Entry, Lane, type Sending } from "./Lane.ts"
+import * as OutgoingWeight from "./OutgoingWeight.ts"
 import type { Timer } from "./Timer.ts"
 import { trust } from "./trust.ts"
-
-/**
- * One message on its way out. `Handed` means that the transport has been given it, so a peer may have seen it.
- */
-export interface Entry {
-  readonly outbound: Outbound
-  /** The exchange it opens, if it is a request. */
-  readonly exchange: Exchange | undefined
-  readonly done: (exit: Exit.Exit<void, TransportError.TransportError>) => void
-  state: "Waiting" | "Handed" | "Withdrawn"
-}
-
-export const entry = (
-  outbound: Outbound,
-  options: { readonly exchange?: Exchange; readonly done: Entry["done"] }
-): Entry => ({
-  outbound: outbound.via instanceof Batch ? { ...outbound, via: outbound.via.origin } : outbound,
-  exchange: options.exchange,
-  done: options.done,
-  state: "Waiting"
-})
 
 /** What kept a message from being sent, even if it is no error that a transport should fail with. */
 export const errorIn = (cause: Cause.Cause<TransportError.TransportError>): TransportError.TransportError => {
@@ -60,64 +39,84 @@ const repliesIn = ({ last, message }: Outbound): number => !last ? 0 : JsonRpc.i
 
 const isRequest = (frame: JsonRpc.Frame): frame is JsonRpc.Request => "method" in frame && "id" in frame
 
-/** Messages that take the same way, one at a time. */
-class Lane {
-  /** A Set keeps the order and lets go of one in the middle at no cost. */
-  readonly waiting = new Set<Entry>()
-  sending: { readonly fiber: Fiber.Fiber<void, TransportError.TransportError>; readonly since: number } | undefined
-}
-
 /** What an outbox needs of its session. */
-export interface Sending {
+export interface Surroundings {
   readonly connection: Connection
   readonly limits: Limits
   readonly timer: Timer
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
   /** The peer has taken nothing for the write timeout. */
   stalled(): void
-  /** More replies wait than may. */
-  overflowed(replies: number): void
+  /** More replies wait than may: so many, of so many bytes. */
+  overflowed(replies: number, bytes: number): void
 }
 
+const peerEnded = (): Exit.Exit<never, TransportError.TransportError> =>
+  Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
+
 /**
- * What waits to be sent, in order. One message at a time is with the transport, or, where it has a stream for each origin, one
- * for each of them; a fiber runs only while the transport makes it wait. Nothing here ever suspends whoever puts a message in: requests are bounded by the fibers that wait for
- * their responses, senders of notifications wait for room, and a peer that goes on asking but takes no replies is given up.
+ * The messages that wait to be sent, in order. One message at a time is with the transport, or, if the transport has a stream for each
+ * origin, one message for each of these. A fiber runs only while the transport makes a message wait.
+ *
+ * To put a message in never suspends. Requests are bounded by the fibers that wait for their responses, and senders of notifications wait
+ * for room. A peer that goes on asking and does not read its replies is given up, by the number of the replies that wait, and by their
+ * bytes: the peer chooses what it asks for. What the transport takes at once is not weighed.
  */
 export class Outbox {
-  readonly #session: Sending
+  readonly #session: Surroundings
   /** The ways on which something waits or is being sent; that of no origin is named by the session. */
   #lanes: Map<Origin, Lane> | undefined
   #ready: Set<Lane> | undefined
   /** Each until it ends by itself, or until the time it may still take behind its response. */
   #streams: Map<Fiber.Fiber<unknown, unknown>, number> | undefined
   #idle: Array<Deferred.Deferred<void>> | undefined
+  /** The messages that the transport makes wait, those included that have failed and cannot be interrupted. */
   #sending = 0
+  #failed = 0
   #waiting = 0
   #pumping = false
   #stopped = false
   #replies = 0
+  /** The bytes of what waits, with the transport too; and those of the replies among it. */
+  #bytes = 0
+  #replyBytes = 0
 
-  constructor(session: Sending) {
+  constructor(session: Surroundings) {
     this.#session = session
   }
 
   offer(entry: Entry): void {
-    if (this.#stopped) {
-      entry.done(Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined })))
-      return
-    }
+    if (this.#stopped) return entry.done(peerEnded())
     if (!this.#pumping && this.#sending === 0 && this.#waiting === 0) return this.#pump(entry)
     const lane = this.#laneOf(entry)
+    if (lane.sending?.state === "Failed") return entry.done(this.#streamStalled())
     lane.waiting.add(entry)
     this.#waiting++
     this.#makeReady(lane)
     this.#replies += repliesIn(entry.outbound)
     // What is put in while a message is being handed over goes out right behind it, however much it is.
-    if (this.#replies > this.#session.limits.replies && this.#sending > 0) {
-      return this.#session.overflowed(this.#replies)
-    }
-    this.#pump()
+    if (lane.sending === undefined) return this.#pump()
+    this.#weigh(entry)
+    this.#judge(entry)
+  }
+
+  /** Counts a reply that is kept elsewhere, for the rest of its batch. */
+  keep(reply: JsonRpc.Response): number {
+    const weight = OutgoingWeight.of(reply, this.#session.limits.outgoingBytes)
+    this.#bytes += weight
+    this.#replyBytes += weight
+    return weight
+  }
+
+  /** Replies of so many bytes are no longer kept elsewhere. */
+  release(weight: number): void {
+    this.#bytes -= weight
+    this.#replyBytes -= weight
+  }
+
+  /** The bytes of the replies that wait. */
+  get replyBytes(): number {
+    return this.#replyBytes
   }
 
   /** Takes a message back that has not been handed over; `false` when it is too late for that. */
@@ -127,6 +126,8 @@ export class Outbox {
     const lane = this.#lanes?.get(this.#wayOf(entry.outbound.via))
     if (lane?.waiting.delete(entry) === true) {
       this.#waiting--
+      this.#replies -= repliesIn(entry.outbound)
+      this.#unweigh(entry)
       this.#drop(lane, entry)
     }
     return true
@@ -134,7 +135,8 @@ export class Outbox {
 
   /** Is there room for a message of someone who can wait, on the way to this origin? */
   hasRoom(via: Origin | undefined): boolean {
-    if (this.#waiting < this.#session.limits.outgoing) return true
+    const { outgoing, outgoingBytes } = this.#session.limits
+    if (this.#waiting < outgoing && this.#bytes < outgoingBytes) return true
     // A way that is clogged does not stop the others.
     const way = this.#wayOf(via)
     return way !== this.#session && (this.#lanes?.get(way)?.waiting.size ?? 0) === 0
@@ -142,7 +144,7 @@ export class Outbox {
 
   /** Is there nothing to be handed over? */
   get isIdle(): boolean {
-    return this.#stopped || (this.#sending === 0 && this.#waiting === 0 && !this.#pumping)
+    return this.#stopped || (this.#sending === this.#failed && this.#waiting === 0 && !this.#pumping)
   }
 
   /** Waits until everything offered so far has been handed over or has failed. */
@@ -157,7 +159,7 @@ export class Outbox {
   }
 
   /** The exchange of this stream is over; the stream may end by itself, but not stay for ever. */
-  release(stream: Fiber.Fiber<unknown, unknown>): void {
+  releaseStream(stream: Fiber.Fiber<unknown, unknown>): void {
     if (this.#streams?.has(stream) !== true) return
     const { limits, timer } = this.#session
     const until = timer.now() + limits.write
@@ -165,21 +167,55 @@ export class Outbox {
     timer.watch(until)
   }
 
-  /** Reports a peer that takes no bytes, and says when there will be something to report. */
+  /**
+   * Gives up what the peer has not taken in time, and says when there will be something to give up. A stream that takes nothing costs
+   * itself alone; where there is one stream for everything it costs the session.
+   */
   expire(now: number): number {
-    const { write } = this.#session.limits
-    let stalled = Number.POSITIVE_INFINITY
-    for (const { sending } of this.#lanes?.values() ?? []) {
-      if (sending !== undefined) stalled = Math.min(stalled, sending.since + write)
-    }
-    let next = stalled
+    const { connection, limits: { write } } = this.#session
     for (const [stream, until] of this.#streams ?? []) {
-      if (until > now) next = Math.min(next, until)
-      else stream.interruptUnsafe()
+      if (until <= now) stream.interruptUnsafe()
     }
-    if (stalled > now) return next
-    this.#session.stalled()
-    return Number.POSITIVE_INFINITY
+    const stalled = this.#lanesSending().filter(({ sending }) => sending.since + write <= now)
+    if (stalled.length > 0 && connection.settle === undefined) {
+      this.#session.stalled()
+      return Number.POSITIVE_INFINITY
+    }
+    for (const { lane, sending } of stalled) this.#giveUp(lane, sending)
+    let next = Number.POSITIVE_INFINITY
+    for (const { sending } of this.#lanesSending()) next = Math.min(next, sending.since + write)
+    for (const until of this.#streams?.values() ?? []) if (until > now) next = Math.min(next, until)
+    return next
+  }
+
+  /** The messages that the transport makes wait, but for those that were given up already. */
+  #lanesSending(): ReadonlyArray<{ readonly lane: Lane; readonly sending: Sending }> {
+    return Array.from(this.#lanes?.values() ?? []).flatMap((lane) =>
+      lane.sending?.state !== "Sending" ? [] : [{ lane, sending: lane.sending }]
+    )
+  }
+
+  /** Gives up a message whose stream takes nothing. The transport breaks the stream off, and fails what comes after it or keeps it. */
+  #giveUp(lane: Lane, sending: Sending): void {
+    const { entry, fiber } = sending
+    sending.state = "GivenUp"
+    this.#session.connection.stalled?.(entry.outbound.via)
+    if (lane.sending === sending) fiber.interruptUnsafe()
+    if (lane.sending !== sending) return
+    // It cannot be interrupted at once. Until it has ended, whatever takes this way fails.
+    sending.state = "Failed"
+    this.#failed++
+    this.#unweigh(entry)
+    entry.done(this.#streamStalled())
+    for (const waiting of lane.waiting) {
+      this.#take(lane, waiting)
+      waiting.done(this.#streamStalled())
+    }
+    this.#pump()
+  }
+
+  #streamStalled(): Exit.Exit<never, TransportError.TransportError> {
+    return Exit.fail(TransportError.make({ _tag: "StreamStalled", afterMillis: this.#session.limits.write }))
   }
 
   /** Gives up whatever is still with the transport. */
@@ -194,10 +230,38 @@ export class Outbox {
       for (const entry of waiting) {
         waiting.delete(entry)
         this.#waiting--
-        entry.done(Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined })))
+        this.#unweigh(entry)
+        entry.done(peerEnded())
       }
     }
     this.#pump()
+  }
+
+  /**
+   * A message has to wait that was just weighed. If it is a reply and there are too many without it, the peer is given up: one of any size
+   * may wait while the others have fewer bytes than the limit.
+   */
+  #judge({ outbound, weight = 0 }: Entry): void {
+    if (!outbound.last) return
+    const { outgoingBytes, replies } = this.#session.limits
+    if (this.#replies > replies || this.#replyBytes - weight >= outgoingBytes) {
+      this.#session.overflowed(this.#replies, this.#replyBytes)
+    }
+  }
+
+  #weigh(entry: Entry): void {
+    if (entry.counted) return
+    entry.counted = true
+    entry.weight ??= OutgoingWeight.of(entry.outbound.message, this.#session.limits.outgoingBytes)
+    this.#bytes += entry.weight
+    if (entry.outbound.last) this.#replyBytes += entry.weight
+  }
+
+  #unweigh(entry: Entry): void {
+    if (!entry.counted) return
+    entry.counted = false
+    this.#bytes -= entry.weight ?? 0
+    if (entry.outbound.last) this.#replyBytes -= entry.weight ?? 0
   }
 
   /** The way of a message: that of its origin, where the transport has such. */
@@ -229,12 +293,17 @@ export class Outbox {
 
   #next(lane: Lane): Entry | undefined {
     for (const entry of lane.waiting) {
-      lane.waiting.delete(entry)
-      this.#waiting--
-      this.#replies -= repliesIn(entry.outbound)
+      this.#take(lane, entry)
       return entry
     }
     return undefined
+  }
+
+  #take(lane: Lane, entry: Entry): void {
+    lane.waiting.delete(entry)
+    this.#waiting--
+    this.#replies -= repliesIn(entry.outbound)
+    this.#unweigh(entry)
   }
 
   /** Hands over what waits in a lane, until the transport makes one of its messages wait. */
@@ -259,7 +328,7 @@ export class Outbox {
       this.#empty(lane)
     }
     this.#pumping = false
-    if (this.#idle !== undefined && this.#sending === 0 && (this.#stopped || this.#waiting === 0)) {
+    if (this.#idle !== undefined && this.#sending === this.#failed && (this.#stopped || this.#waiting === 0)) {
       for (const waiter of this.#idle.splice(0)) Deferred.doneUnsafe(waiter, Exit.void)
     }
   }
@@ -278,19 +347,28 @@ export class Outbox {
     const fiber = this.#session.fork(send)
     const exit = fiber.pollUnsafe()
     if (exit !== undefined) return entry.done(exit)
-    const since = timer.now()
     const lane = this.#laneOf(entry)
-    lane.sending = { fiber, since }
+    const sending: Sending = { entry, fiber, since: timer.now(), state: "Sending" }
+    lane.sending = sending
     this.#sending++
-    timer.watch(since + limits.write)
-    fiber.addObserver((exit) => this.#finish(lane, entry, exit))
+    // From now on whatever takes this way waits.
+    this.#weigh(entry)
+    for (const waiting of lane.waiting) this.#weigh(waiting)
+    timer.watch(sending.since + limits.write)
+    fiber.addObserver((exit) => this.#finish(lane, sending, exit))
+    this.#judge(entry)
   }
 
-  #finish(lane: Lane, entry: Entry, exit: Exit.Exit<void, TransportError.TransportError>): void {
+  #finish(lane: Lane, sending: Sending, exit: Exit.Exit<void, TransportError.TransportError>): void {
+    const { entry, state } = sending
     lane.sending = undefined
-    this.#sending--
     this.#makeReady(lane)
-    entry.done(exit)
+    this.#sending--
+    if (state === "Failed") this.#failed--
+    else {
+      this.#unweigh(entry)
+      entry.done(state === "GivenUp" && Exit.hasInterrupts(exit) ? this.#streamStalled() : exit)
+    }
     this.#drop(lane, entry)
     this.#pump()
   }

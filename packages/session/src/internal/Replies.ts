@@ -3,6 +3,7 @@ import type { Limits } from "../Limits.ts"
 import type { Connection, Origin } from "../Transport.ts"
 import type { TransportError } from "../TransportError.ts"
 import { Batch, type Reply } from "./Batch.ts"
+import * as Lane from "./Lane.ts"
 import * as Outbox from "./Outbox.ts"
 
 /** The response, unless no JSON can say it: then the peer would wait for ever, and is told that something failed. */
@@ -47,8 +48,8 @@ export interface Replying {
   readonly outbox: Outbox.Outbox
   /** One frame could not be sent. */
   failedToSend(frame: JsonRpc.Frame, error: TransportError): void
-  /** More replies wait than may. */
-  overflowed(replies: number): void
+  /** More replies wait than may: so many, of so many bytes. */
+  overflowed(replies: number, bytes: number): void
 }
 
 /**
@@ -82,7 +83,7 @@ export class Replies {
     instead: ReadonlyArray<Instead>
   ): void {
     this.#session.outbox.offer(
-      Outbox.entry({ message: frame, via, last: true }, {
+      Lane.entry({ message: frame, via, last: true }, {
         done: (exit) => {
           handed?.()
           const error = Outbox.errorOf(exit)
@@ -98,13 +99,18 @@ export class Replies {
 
   /** One message of a batch has ended. */
   #end(batch: Batch, reply?: Reply): void {
-    if (reply !== undefined) this.#collected++
+    const { limits, outbox } = this.#session
     const replies = batch.end(reply)
     if (replies === undefined) {
-      if (this.#collected > this.#session.limits.replies) this.#session.overflowed(this.#collected)
+      if (reply === undefined) return
+      this.#collected++
+      const isFull = this.#collected > limits.replies || outbox.replyBytes >= limits.outgoingBytes
+      batch.weight += outbox.keep(reply.response)
+      if (isFull) this.#session.overflowed(this.#collected, outbox.replyBytes)
       return
     }
-    this.#collected -= replies.length
+    this.#collected -= replies.length - (reply === undefined ? 0 : 1)
+    outbox.release(batch.weight)
     if (replies.length === 0) return this.settle(batch.origin)
     this.#post(
       replies.map(({ response }) => response),

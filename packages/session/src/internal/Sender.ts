@@ -22,6 +22,7 @@ import type { Origin } from "../Transport.ts"
 import { TransportError } from "../TransportError.ts"
 import type { AnyCore } from "./Core.ts"
 import * as Exchanges from "./Exchanges.ts"
+import * as Lane from "./Lane.ts"
 import * as Outbox from "./Outbox.ts"
 import * as Outgoing from "./Outgoing.ts"
 import * as ProgressMailbox from "./ProgressMailbox.ts"
@@ -188,7 +189,7 @@ export class Sender {
    * The caller no longer waits. Unless the exchange is over, the request is taken back, or, if the peer may have seen it,
    * cancelled. The handshake is never cancelled (CAN-02).
    */
-  #abandon(entry: Outbox.Entry | undefined, exchange: Exchanges.Exchange): void {
+  #abandon(entry: Lane.Entry | undefined, exchange: Exchanges.Exchange): void {
     const core = this.#core
     const { outbox } = core
     if (exchange.outcome === "Answered" || exchange.outcome === "Lost") return
@@ -201,7 +202,7 @@ export class Sender {
     if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== "initialize") {
       const message = JsonRpc.notification("notifications/cancelled", { requestId: exchange.id, reason })
       outbox.offer(
-        Outbox.entry({ message, via: entry.outbound.via, last: false }, {
+        Lane.entry({ message, via: entry.outbound.via, last: false }, {
           done: (exit) => {
             if (Exit.isSuccess(exit)) {
               core.emit({ _tag: "CancelSent", method: exchange.method, id: exchange.id, reason })
@@ -225,7 +226,7 @@ export class Sender {
     const method = row.name
     const onProgress = options?.onProgress
     let opened: Exchanges.Exchange | undefined
-    let entry: Outbox.Entry | undefined
+    let entry: Lane.Entry | undefined
     // Opening the exchange and beginning to wait are one step, which nothing can interrupt.
     const exchanged = Effect.suspend((): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> => {
       // Read before anything is opened, since reading them may throw.
@@ -249,7 +250,7 @@ export class Sender {
       const enter = (fit: JsonRpc.Params) => {
         const token = onProgress === undefined ? undefined : exchange.id
         const message = JsonRpc.request(exchange.id, method, Outgoing.params(fit, options?.meta, token))
-        entry = Outbox.entry(
+        entry = Lane.entry(
           { message, via: options?.via, last: false },
           { exchange, done: (exit) => this.#handedOver(exchange, message, exit) }
         )
@@ -279,7 +280,7 @@ export class Sender {
       exchanges.remove(opened)
       opened.progress?.close()
       this.#held?.delete(opened)
-      if (opened.stream !== undefined) outbox.release(opened.stream)
+      if (opened.stream !== undefined) outbox.releaseStream(opened.stream)
       return Effect.void
     })
   }
@@ -342,7 +343,7 @@ export class Sender {
       const { outbox } = this.#core
       const hadRoom = outbox.hasRoom(via)
       const handed = Deferred.makeUnsafe<void, TransportError>()
-      const entry = Outbox.entry({ message, via, last: false }, {
+      const entry = Lane.entry({ message, via, last: false }, {
         done: (exit) => {
           this.#reportFailure(message, exit)
           const error = Outbox.errorOf(exit)

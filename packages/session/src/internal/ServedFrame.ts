@@ -19,6 +19,7 @@ import * as Inflight from "./Inflight.ts"
 import * as Introduction from "./Introduction.ts"
 import * as Outbox from "./Outbox.ts"
 import * as Outgoing from "./Outgoing.ts"
+import * as OutgoingWeight from "./OutgoingWeight.ts"
 import type { RateLimit } from "./RateLimit.ts"
 import * as Refusal from "./Refusal.ts"
 import type { Sender } from "./Sender.ts"
@@ -106,10 +107,21 @@ export class ServedFrame {
   }
 
   #end(batch: Batch.Batch, reply?: Batch.Reply): void {
-    const replies = batch.end(reply)
+    const replies = batch.end(reply === undefined ? undefined : this.#kept(batch, reply))
     if (replies === undefined) return
     for (const { handed } of replies) handed?.()
     this.#done(replies.length === 0 ? undefined : replies.map(({ response }) => response))
+  }
+
+  /** A reply is kept for the rest of its batch. If the others take too much memory already, it makes room for an error. */
+  #kept(batch: Batch.Batch, { handed, response }: Batch.Reply): Batch.Reply {
+    const { outgoingBytes } = this.#server.limits
+    if (batch.weight >= outgoingBytes) {
+      const full = Refusal.overloaded(`the replies of a batch may take ${outgoingBytes} bytes of memory`)
+      return { response: JsonRpc.failure(response.id, full), handed }
+    }
+    batch.weight += OutgoingWeight.of(response, outgoingBytes)
+    return { response, handed }
   }
 
   #refuse({ id, method }: JsonRpc.Request, error: JsonRpc.ErrorObject, batch: Batch.Batch | undefined): void {

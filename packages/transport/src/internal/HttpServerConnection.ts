@@ -59,6 +59,7 @@ export class HttpServerConnection implements Host {
       run: (deliver, hooks) => this.run(deliver, hooks),
       send: (outbound) => this.send(outbound),
       settle: (origin) => this.settle(origin),
+      stalled: (origin) => this.stalled(origin),
       established: (profile) => this.established(profile),
       release: (origin) => origin instanceof PostExchange ? origin.release() : Effect.succeed(false)
     }
@@ -104,6 +105,12 @@ export class HttpServerConnection implements Host {
 
   settle(origin: Origin): void {
     if (origin instanceof PostExchange) origin.settle()
+  }
+
+  /** A stream has taken nothing for too long. Its attendant may be late, on a busy machine; the session must not suffer for that. */
+  stalled(origin: Origin | undefined): void {
+    if (origin instanceof PostExchange) origin.breakOffStream()
+    else this.#standalone?.breakOff()
   }
 
   established({ revision }: Profile.Profile): void {

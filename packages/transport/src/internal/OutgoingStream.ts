@@ -173,6 +173,11 @@ export class OutgoingStream {
     })
   }
 
+  /** Breaks off the response that is being read. With a store the client can come back for the rest. */
+  breakOff(): void {
+    this.#reader?.breakOff()
+  }
+
   /** Lets the response go, and keeps the stream, if the client can come back to it. */
   release(): Effect.Effect<boolean> {
     return this.#next(() => {

@@ -172,6 +172,11 @@ export class PostExchange {
     this.#stream?.end()
   }
 
+  /** Breaks off the response of its stream, which takes nothing. */
+  breakOffStream(): void {
+    this.#stream?.breakOff()
+  }
+
   /** The session ends before it, or the server. */
   breakOff(why: JsonRpc.ErrorObject = ended): void {
     if (this.#over) return
