@@ -151,9 +151,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "sends what waits last first",
     file: outbox,
-    original: "for (const entry of lane.waiting) {\n      lane.waiting.delete(entry)\n      this.#waiting--",
-    broken:
-      "for (const entry of Array.from(lane.waiting).reverse()) {\n      lane.waiting.delete(entry)\n      this.#waiting--"
+    original: "for (const entry of lane.waiting) {\n      this.#take(lane, entry)\n      return",
+    broken: "for (const entry of Array.from(lane.waiting).reverse()) {\n      this.#take(lane, entry)\n      return"
   },
   {
     name: "does not go on sending after it had to wait",

@@ -24,7 +24,8 @@ export interface ProcessExit {
  * - `Requested`: this side closed it, by leaving its scope or by `close`.
  * - `PeerEnded`: the peer's side of the transport came to its end; for a child process with how it exited.
  * - `PeerStalled`: the peer took no bytes for the write timeout.
- * - `RepliesOverflow`: the peer went on asking and did not read its replies. So many were waiting, which took so many bytes of memory.
+ * - `RepliesOverflow`: the peer went on asking and did not read its replies. So many were waiting, which took so many
+ *   bytes of memory. `limit` is the limit that was reached: `replies` or `outgoingBytes` of the session, or `MemoryBudget`, of the process.
  * - `TransportFailed`: the transport broke; `cause` is its error.
  * - `HandshakeFailed`: the two sides did not come to terms.
  * - `HandshakeTimeout`: the handshake did not finish in time.
@@ -39,7 +40,12 @@ export type CloseReason =
   | { readonly _tag: "Requested" }
   | { readonly _tag: "PeerEnded"; readonly exit: ProcessExit | undefined }
   | { readonly _tag: "PeerStalled"; readonly afterMillis: number }
-  | { readonly _tag: "RepliesOverflow"; readonly waiting: number; readonly bytes: number }
+  | {
+    readonly _tag: "RepliesOverflow"
+    readonly waiting: number
+    readonly bytes: number
+    readonly limit: "replies" | "outgoingBytes" | "MemoryBudget"
+  }
   | { readonly _tag: "TransportFailed"; readonly cause: unknown }
   | { readonly _tag: "HandshakeFailed"; readonly problem: string }
   | { readonly _tag: "HandshakeTimeout"; readonly afterMillis: number }
@@ -92,7 +98,7 @@ export const describe = (reason: CloseReason): string => {
     case "PeerStalled":
       return `the peer took no bytes for ${reason.afterMillis} ms`
     case "RepliesOverflow":
-      return `the peer went on asking while ${reason.waiting} replies of ${reason.bytes} bytes waited for it`
+      return `the peer went on asking while ${reason.waiting} replies of ${reason.bytes} bytes waited for it (limit: ${reason.limit})`
     case "TransportFailed": {
       // Some errors have nothing to say, and neither has an empty text.
       const said = reason.cause instanceof Error ? reason.cause.message : inWords(reason.cause)

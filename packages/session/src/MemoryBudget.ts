@@ -72,6 +72,25 @@ export const make = ({ limitBytes = 256 * 1024 * 1024 }: Options = {}): MemoryBu
 }
 
 /**
+ * Returns whether half of a budget is charged. Then messages no longer wait for peers that do not read: the other half stays for the
+ * requests of those that do.
+ *
+ * @example
+ * ```ts
+ * import { MemoryBudget } from "@effect-mcp/session"
+ *
+ * const budget = MemoryBudget.make({ limitBytes: 1000 })
+ * budget.take(500)
+ *
+ * export const scarce = MemoryBudget.isScarce(budget) // => true
+ * ```
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const isScarce = (budget: MemoryBudget): boolean => budget.usedBytes() >= budget.limitBytes / 2
+
+/**
  * The budget that sessions and servers charge. It is read where a session, a `SessionHost` or a sessionless server is made. The default
  * is one budget of 256 MiB for the whole process.
  *

@@ -137,6 +137,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     fork,
     emit: (event: SessionEvent) => observers.emit(event),
     timer: { now },
+    budget,
     capacity: new Capacity(limits, budget),
     warnings: new RateLimit(limits.malformedReplies)
   }

@@ -106,6 +106,58 @@ describe("sessions that share a budget", () => {
       assert.strictEqual(record.of("NotificationIgnored").length, 2)
     }))
 
+  it.effect("law 12: messages wait for peers that do not read while less than half of it is charged", () =>
+    Effect.gen(function*() {
+      const budget = MemoryBudget.make({ limitBytes: 100_000 })
+      const open = Effect.gen(function*() {
+        const opened = yield* withRawClient({
+          handlers: tools({ big: Effect.succeed(text("x".repeat(10_000))) }),
+          server: { capabilities: { logging: {} } }
+        }).pipe(Effect.provideService(MemoryBudget.MemoryBudget, budget))
+        yield* introduce(opened.raw)
+        opened.link.stall()
+        return opened
+      })
+      const [one, other, third] = [yield* open, yield* open, yield* open]
+      for (const id of [1, 2, 3]) one.link.deliver(call(id, "big"))
+      assert.isAbove(budget.usedBytes(), 50_000)
+      // One reply may wait in any case, and a second one is one too many. Who only tells something waits for room.
+      other.link.deliver(call(1, "big"))
+      yield* third.session.log({ level: "info", data: "with the transport" })
+      yield* third.session.log({ level: "info", data: "has room" })
+      const waiting = yield* start(third.session.log({ level: "info", data: "has none" }))
+      yield* settled
+      assert.strictEqual((yield* other.session.state)._tag, "Operating")
+      assert.isUndefined(waiting.pollUnsafe())
+      other.link.deliver(JsonRpc.request(2, "ping", undefined))
+      assert.deepInclude(yield* other.session.closed, { _tag: "RepliesOverflow", limit: "MemoryBudget" })
+      assert.strictEqual((yield* one.session.state)._tag, "Operating")
+      // Requests are served: half of it is theirs.
+      const fourth = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) }).pipe(
+        Effect.provideService(MemoryBudget.MemoryBudget, budget)
+      )
+      yield* introduce(fourth.raw)
+      fourth.link.deliver(heavy(1, "x"), 1)
+      assert.deepStrictEqual(yield* fourth.raw.response, JsonRpc.success(1, text("x")))
+      for (const { link } of [one, third]) link.recover()
+      yield* settled
+      assert.isDefined(waiting.pollUnsafe())
+      assert.strictEqual(budget.usedBytes(), 0)
+    }))
+
+  it.effect("law 12: replies of a batch that find no room in it are errors, and are released with their batch", () =>
+    Effect.gen(function*() {
+      const budget = MemoryBudget.make({ limitBytes: 50_000 })
+      const server = yield* SessionlessServer.make(tools({ big: Effect.succeed(text("x".repeat(10_000))) }), { info })
+        .pipe(Effect.provideService(MemoryBudget.MemoryBudget, budget))
+      const replies = yield* server.handle([call(1, "big"), call(2, "big"), call(3, "big")], { revision: "2025-03-26" })
+      assert.deepStrictEqual(
+        replies !== undefined && JsonRpc.messages(replies).map(codeOf),
+        [undefined, undefined, ErrorCode.Overloaded]
+      )
+      assert.strictEqual(budget.usedBytes(), 0)
+    }))
+
   it.effect("law 2: of everything that is held when they end nothing stays charged", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make()

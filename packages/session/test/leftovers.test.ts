@@ -42,6 +42,8 @@ describe("nothing is left", () => {
 
   for (const { form, pair } of forms) {
     for (const [how, end] of ways) {
+      // A server with a stream for each request gives up the stream, and not the session.
+      if (how === "a stalled server" && form === "a stream for each request") continue
       it.effect(`law 2: after ${how}, with everything in flight (${form})`, () =>
         Effect.gen(function*() {
           const census = Census.make()

@@ -237,7 +237,7 @@ describe("a full outbox", () => {
       assert.strictEqual((yield* session.state)._tag, "Operating")
       link.deliver(JsonRpc.request(5, "ping", undefined))
       const reason = yield* session.closed
-      assert.deepInclude(reason, { _tag: "RepliesOverflow", waiting: 4 })
+      assert.deepInclude(reason, { _tag: "RepliesOverflow", waiting: 4, limit: "replies" })
       assert.include(CloseReason.describe(reason), "4 replies")
       assert.isFalse(link.isOpen())
     }))
@@ -254,8 +254,11 @@ describe("a full outbox", () => {
       assert.strictEqual((yield* session.state)._tag, "Operating")
       link.deliver(JsonRpc.request("third", "ping", undefined))
       const reason = yield* session.closed
-      assert.deepInclude(reason, { _tag: "RepliesOverflow", waiting: 2 })
-      assert.match(CloseReason.describe(reason), /2 replies of 1[67]\d\d\d bytes/)
+      assert.deepInclude(reason, { _tag: "RepliesOverflow", waiting: 2, limit: "outgoingBytes" })
+      assert.match(
+        CloseReason.describe(reason),
+        /2 replies of 1[67]\d\d\d bytes waited for it \(limit: outgoingBytes\)$/
+      )
       assert.isFalse(link.isOpen())
     }))
 

@@ -9,6 +9,8 @@ import * as Schema from "effect/Schema"
 import { choose, oneOf } from "./internal/choose.ts"
 import * as Profiles from "./Profiles.ts"
 
+type Overflow = Extract<CloseReason.CloseReason, { readonly _tag: "RepliesOverflow" }>
+
 const revision: Arbitrary.Arbitrary<Revision.Revision> = oneOf(Revision.latest, ...Revision.supported)
 
 const clientProfile: Arbitrary.Arbitrary<Profile.ClientProfile> = Arbitrary.flatMap(revision, Profiles.clientProfile)
@@ -53,7 +55,10 @@ export const closeReason: Arbitrary.Arbitrary<CloseReason.CloseReason> = choose<
     (exit) => ({ _tag: "PeerEnded", exit })
   ),
   Arbitrary.map(count, (afterMillis) => ({ _tag: "PeerStalled", afterMillis })),
-  Arbitrary.map(Arbitrary.all([count, count]), ([waiting, bytes]) => ({ _tag: "RepliesOverflow", waiting, bytes })),
+  Arbitrary.map(
+    Arbitrary.all([count, count, oneOf<Overflow["limit"]>("replies", "outgoingBytes", "MemoryBudget")]),
+    ([waiting, bytes, limit]) => ({ _tag: "RepliesOverflow", waiting, bytes, limit })
+  ),
   Arbitrary.map(
     choose<unknown>(Arbitrary.map(words, (message) => new Error(message)), Arbitrary.schema(Schema.Json)),
     (cause) => ({ _tag: "TransportFailed", cause })

@@ -15,8 +15,9 @@ export interface Reply {
  */
 export class Batch {
   readonly origin: Origin | undefined
-  /** The bytes of the replies that wait here for the rest, as far as they are counted. */
+  /** The bytes of the replies that wait here for the rest, and what the budget of the process is charged for them. */
   weight = 0
+  charge = 0
   #unended: number
   readonly #replies: Array<Reply> = []
 

@@ -25,7 +25,7 @@ import { Inflight } from "./Inflight.ts"
 import { modifyUnsafe } from "./modify.ts"
 import { NotificationQueue } from "./NotificationQueue.ts"
 import { Observers } from "./Observers.ts"
-import { Outbox } from "./Outbox.ts"
+import { Outbox, type Overflow } from "./Outbox.ts"
 import { Replies } from "./Replies.ts"
 import * as SessionDuration from "./SessionDuration.ts"
 import { everything, Subscriptions } from "./Subscriptions.ts"
@@ -241,8 +241,8 @@ export class Core<S extends State> {
   }
 
   /** The peer asks on and on and takes no replies. */
-  overflowed(waiting: number, bytes: number): void {
-    this.end({ _tag: "TransportEnded", reason: { _tag: "RepliesOverflow", waiting, bytes } }, "None")
+  overflowed(overflow: Overflow): void {
+    this.end({ _tag: "TransportEnded", reason: { _tag: "RepliesOverflow", ...overflow } }, "None")
   }
 
   /** An observer made a mistake. */

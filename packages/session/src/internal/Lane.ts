@@ -16,8 +16,8 @@ export interface Entry {
   state: "Waiting" | "Handed" | "Withdrawn"
   /** The bytes of memory that it takes, once it has had to wait. */
   weight: number | undefined
-  /** It waits, and its weight is counted. */
-  counted: boolean
+  /** What the budget of the process is charged for it, while it has to wait. */
+  charge: number | undefined
 }
 
 export const entry = (
@@ -29,7 +29,7 @@ export const entry = (
   done: options.done,
   state: "Waiting",
   weight: undefined,
-  counted: false
+  charge: undefined
 })
 
 /** A message that the transport makes wait. */

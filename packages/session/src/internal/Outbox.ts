@@ -1,17 +1,19 @@
-import { JsonRpc } from "@effect-mcp/protocol"
+import { type CloseReason, JsonRpc } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type { Limits } from "../Limits.ts"
+import * as MemoryBudget from "../MemoryBudget.ts"
 import type { Connection, Origin, Outbound } from "../Transport.ts"
 import * as TransportError from "../TransportError.ts"
+import type { Batch } from "./Batch.ts"
 import { Immediate } from "./Immediate.ts"
 import { type Entry, Lane, type Sending } from "./Lane.ts"
-import * as OutgoingWeight from "./OutgoingWeight.ts"
 import type { Timer } from "./Timer.ts"
 import { trust } from "./trust.ts"
+import * as Weight from "./Weight.ts"
 
 /** What kept a message from being sent, even if it is no error that a transport should fail with. */
 export const errorIn = (cause: Cause.Cause<TransportError.TransportError>): TransportError.TransportError => {
@@ -41,15 +43,22 @@ const isRequest = (frame: JsonRpc.Frame): frame is JsonRpc.Request => "method" i
 
 /** What an outbox needs of its session. */
 export interface Surroundings {
+  readonly budget: MemoryBudget.MemoryBudget
   readonly connection: Connection
   readonly limits: Limits
   readonly timer: Timer
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
   /** The peer has taken nothing for the write timeout. */
   stalled(): void
-  /** More replies wait than may: so many, of so many bytes. */
-  overflowed(replies: number, bytes: number): void
+  /** More replies wait than may. */
+  overflowed(overflow: Overflow): void
 }
+
+/** The replies that wait when there are too many. */
+export type Overflow = Pick<
+  CloseReason.CloseReason & { readonly _tag: "RepliesOverflow" },
+  "waiting" | "bytes" | "limit"
+>
 
 const peerEnded = (): Exit.Exit<never, TransportError.TransportError> =>
   Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
@@ -80,6 +89,8 @@ export class Outbox {
   /** The bytes of what waits, with the transport too; and those of the replies among it. */
   #bytes = 0
   #replyBytes = 0
+  /** What the budget is charged for replies that wait for the rest of their batches. */
+  #collectedCharge = 0
 
   constructor(session: Surroundings) {
     this.#session = session
@@ -97,26 +108,28 @@ export class Outbox {
     // What is put in while a message is being handed over goes out right behind it, however much it is.
     if (lane.sending === undefined) return this.#pump()
     this.#weigh(entry)
-    this.#judge(entry)
+    this.#judgeEntry(entry)
   }
 
-  /** Counts a reply that is kept elsewhere, for the rest of its batch. */
-  keep(reply: JsonRpc.Response): number {
-    const weight = OutgoingWeight.of(reply, this.#session.limits.outgoingBytes)
-    this.#bytes += weight
-    this.#replyBytes += weight
-    return weight
+  /** Counts a reply that waits for the rest of its batch, as so many others do, itself included. */
+  collect(batch: Batch, reply: JsonRpc.Response, collected: number): void {
+    if (this.#stopped) return
+    const weight = this.#weightOf(reply)
+    const charge = this.#charge(weight)
+    batch.weight += weight
+    batch.charge += charge
+    this.#collectedCharge += charge
+    this.#count(weight, true)
+    this.#judge(weight, charge, collected)
   }
 
-  /** Replies of so many bytes are no longer kept elsewhere. */
-  release(weight: number): void {
-    this.#bytes -= weight
-    this.#replyBytes -= weight
-  }
-
-  /** The bytes of the replies that wait. */
-  get replyBytes(): number {
-    return this.#replyBytes
+  /** The replies of a batch no longer wait for each other. */
+  gather(batch: Batch): void {
+    if (this.#stopped) return
+    this.#count(-batch.weight, true)
+    this.#collectedCharge -= batch.charge
+    this.#session.budget.release(batch.charge)
+    batch.weight = batch.charge = 0
   }
 
   /** Takes a message back that has not been handed over; `false` when it is too late for that. */
@@ -135,8 +148,9 @@ export class Outbox {
 
   /** Is there room for a message of someone who can wait, on the way to this origin? */
   hasRoom(via: Origin | undefined): boolean {
-    const { outgoing, outgoingBytes } = this.#session.limits
-    if (this.#waiting < outgoing && this.#bytes < outgoingBytes) return true
+    const { budget, limits: { outgoing, outgoingBytes } } = this.#session
+    const isScarce = this.#waiting > 0 && MemoryBudget.isScarce(budget)
+    if (this.#waiting < outgoing && this.#bytes < outgoingBytes && !isScarce) return true
     // A way that is clogged does not stop the others.
     const way = this.#wayOf(via)
     return way !== this.#session && (this.#lanes?.get(way)?.waiting.size ?? 0) === 0
@@ -226,6 +240,7 @@ export class Outbox {
     const lanes = Array.from(this.#lanes?.values() ?? [])
     for (const { sending } of lanes) sending?.fiber.interruptUnsafe()
     for (const fiber of this.#streams?.keys() ?? []) fiber.interruptUnsafe()
+    this.#session.budget.release(this.#collectedCharge)
     for (const { waiting } of lanes) {
       for (const entry of waiting) {
         waiting.delete(entry)
@@ -238,30 +253,51 @@ export class Outbox {
   }
 
   /**
-   * A message has to wait that was just weighed. If it is a reply and there are too many without it, the peer is given up: one of any size
-   * may wait while the others have fewer bytes than the limit.
+   * Gives the peer up if there are too many replies without this one, which has to wait. One of any size may wait while the others take
+   * less than the limit, or, where the process is short of memory, alone.
    */
-  #judge({ outbound, weight = 0 }: Entry): void {
-    if (!outbound.last) return
+  #judge(weight: number, charge: number, waiting: number): void {
     const { outgoingBytes, replies } = this.#session.limits
-    if (this.#replies > replies || this.#replyBytes - weight >= outgoingBytes) {
-      this.#session.overflowed(this.#replies, this.#replyBytes)
-    }
+    const bytes = this.#replyBytes
+    if (waiting > replies) this.#session.overflowed({ waiting, bytes, limit: "replies" })
+    else if (bytes - weight >= outgoingBytes) this.#session.overflowed({ waiting, bytes, limit: "outgoingBytes" })
+    else if (charge < weight && bytes > weight) this.#session.overflowed({ waiting, bytes, limit: "MemoryBudget" })
   }
 
+  #weightOf(message: JsonRpc.Frame): number {
+    return Weight.outgoing(message, this.#session.limits.outgoingBytes)
+  }
+
+  /** Charges the budget of the process, and says how much: all of it or nothing. */
+  #charge(weight: number): number {
+    const { budget } = this.#session
+    return !MemoryBudget.isScarce(budget) && budget.take(weight) ? weight : 0
+  }
+
+  #count(weight: number, isReply: boolean): void {
+    this.#bytes += weight
+    if (isReply) this.#replyBytes += weight
+  }
+
+  /** Counts a message that has to wait. */
   #weigh(entry: Entry): void {
-    if (entry.counted) return
-    entry.counted = true
-    entry.weight ??= OutgoingWeight.of(entry.outbound.message, this.#session.limits.outgoingBytes)
-    this.#bytes += entry.weight
-    if (entry.outbound.last) this.#replyBytes += entry.weight
+    if (entry.charge !== undefined) return
+    entry.weight ??= this.#weightOf(entry.outbound.message)
+    entry.charge = this.#charge(entry.weight)
+    this.#count(entry.weight, entry.outbound.last)
   }
 
   #unweigh(entry: Entry): void {
-    if (!entry.counted) return
-    entry.counted = false
-    this.#bytes -= entry.weight ?? 0
-    if (entry.outbound.last) this.#replyBytes -= entry.weight ?? 0
+    const { charge, weight = 0 } = entry
+    if (charge === undefined) return
+    entry.charge = undefined
+    this.#session.budget.release(charge)
+    this.#count(-weight, entry.outbound.last)
+  }
+
+  /** Gives the peer up if this message is one reply too many that has to wait. */
+  #judgeEntry({ charge = 0, outbound, weight = 0 }: Entry): void {
+    if (outbound.last) this.#judge(weight, charge, this.#replies)
   }
 
   /** The way of a message: that of its origin, where the transport has such. */
@@ -356,7 +392,7 @@ export class Outbox {
     for (const waiting of lane.waiting) this.#weigh(waiting)
     timer.watch(sending.since + limits.write)
     fiber.addObserver((exit) => this.#finish(lane, sending, exit))
-    this.#judge(entry)
+    this.#judgeEntry(entry)
   }
 
   #finish(lane: Lane, sending: Sending, exit: Exit.Exit<void, TransportError.TransportError>): void {

@@ -1,5 +1,4 @@
 import { JsonRpc, McpError } from "@effect-mcp/protocol"
-import type { Limits } from "../Limits.ts"
 import type { Connection, Origin } from "../Transport.ts"
 import type { TransportError } from "../TransportError.ts"
 import { Batch, type Reply } from "./Batch.ts"
@@ -44,12 +43,9 @@ const insteadOfSeveral: ReadonlyArray<Instead> = [writable, failed]
 /** What replies need of their session. */
 export interface Replying {
   readonly connection: Connection
-  readonly limits: Limits
   readonly outbox: Outbox.Outbox
   /** One frame could not be sent. */
   failedToSend(frame: JsonRpc.Frame, error: TransportError): void
-  /** More replies wait than may: so many, of so many bytes. */
-  overflowed(replies: number, bytes: number): void
 }
 
 /**
@@ -99,18 +95,14 @@ export class Replies {
 
   /** One message of a batch has ended. */
   #end(batch: Batch, reply?: Reply): void {
-    const { limits, outbox } = this.#session
+    const { outbox } = this.#session
     const replies = batch.end(reply)
     if (replies === undefined) {
       if (reply === undefined) return
-      this.#collected++
-      const isFull = this.#collected > limits.replies || outbox.replyBytes >= limits.outgoingBytes
-      batch.weight += outbox.keep(reply.response)
-      if (isFull) this.#session.overflowed(this.#collected, outbox.replyBytes)
-      return
+      return outbox.collect(batch, reply.response, ++this.#collected)
     }
     this.#collected -= replies.length - (reply === undefined ? 0 : 1)
-    outbox.release(batch.weight)
+    outbox.gather(batch)
     if (replies.length === 0) return this.settle(batch.origin)
     this.#post(
       replies.map(({ response }) => response),

@@ -6,6 +6,7 @@ import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
 import type { Dispatch } from "../Dispatch.ts"
 import type { Limits } from "../Limits.ts"
+import * as MemoryBudget from "../MemoryBudget.ts"
 import type { Principal } from "../Principal.ts"
 import { RequestContext } from "../RequestContext.ts"
 import * as RequestError from "../RequestError.ts"
@@ -19,7 +20,6 @@ import * as Inflight from "./Inflight.ts"
 import * as Introduction from "./Introduction.ts"
 import * as Outbox from "./Outbox.ts"
 import * as Outgoing from "./Outgoing.ts"
-import * as OutgoingWeight from "./OutgoingWeight.ts"
 import type { RateLimit } from "./RateLimit.ts"
 import * as Refusal from "./Refusal.ts"
 import type { Sender } from "./Sender.ts"
@@ -37,6 +37,7 @@ export interface Server {
   readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   readonly emit: (event: SessionEvent) => void
   readonly timer: { readonly now: () => number }
+  readonly budget: MemoryBudget.MemoryBudget
   readonly capacity: Capacity
   readonly warnings: RateLimit
 }
@@ -109,18 +110,21 @@ export class ServedFrame {
   #end(batch: Batch.Batch, reply?: Batch.Reply): void {
     const replies = batch.end(reply === undefined ? undefined : this.#kept(batch, reply))
     if (replies === undefined) return
+    this.#server.budget.release(batch.charge)
     for (const { handed } of replies) handed?.()
     this.#done(replies.length === 0 ? undefined : replies.map(({ response }) => response))
   }
 
   /** A reply is kept for the rest of its batch. If the others take too much memory already, it makes room for an error. */
   #kept(batch: Batch.Batch, { handed, response }: Batch.Reply): Batch.Reply {
-    const { outgoingBytes } = this.#server.limits
-    if (batch.weight >= outgoingBytes) {
+    const { budget, limits: { outgoingBytes } } = this.#server
+    const weight = Weight.outgoing(response, outgoingBytes)
+    if (batch.weight >= outgoingBytes || MemoryBudget.isScarce(budget) || !budget.take(weight)) {
       const full = Refusal.overloaded(`the replies of a batch may take ${outgoingBytes} bytes of memory`)
       return { response: JsonRpc.failure(response.id, full), handed }
     }
-    batch.weight += OutgoingWeight.of(response, outgoingBytes)
+    batch.weight += weight
+    batch.charge += weight
     return { response, handed }
   }
 

@@ -46,17 +46,32 @@ const ofObject = (members: { readonly [name: string]: unknown }, aside: Array<ob
   return bytes
 }
 
-/** The bytes of heap of a value that came as JSON. Counted without recursion, because peers choose how deeply it is nested. */
-export const of = (value: unknown): number => {
+/**
+ * The bytes of heap of a value that came as JSON. Counted without recursion, because peers choose how deeply it is nested. A value of more
+ * than `most` bytes is not looked at any further.
+ */
+export const of = (value: unknown, most: number = Number.POSITIVE_INFINITY): number => {
   const aside: Array<object> = []
   let bytes = ofScalar(value, aside)
-  for (let left = mostContainers; left > 0; left--) {
+  for (let left = mostContainers; left > 0 && bytes <= most; left--) {
     const container = aside.pop()
     if (container === undefined) break
     // An object is a record of whatever its members hold.
     bytes += Array.isArray(container) ? ofArray(container, aside) : ofObject(trust(container), aside)
   }
   return bytes
+}
+
+/**
+ * The bytes of heap of a message that a program of this process has made, as far as `most`; so a cycle ends, too. 0 for an object that
+ * throws when it is looked at: such a message cannot be sent either, and is gone when its turn comes.
+ */
+export const outgoing = (message: unknown, most: number): number => {
+  try {
+    return of(message, most)
+  } catch {
+    return 0
+  }
 }
 
 /**

@@ -6,7 +6,7 @@ const reasons: ReadonlyArray<CloseReason.CloseReason> = [
   CloseReason.requested,
   { _tag: "PeerEnded", exit: undefined },
   { _tag: "PeerStalled", afterMillis: 1 },
-  { _tag: "RepliesOverflow", waiting: 1, bytes: 1 },
+  { _tag: "RepliesOverflow", waiting: 1, bytes: 1, limit: "MemoryBudget" },
   { _tag: "TransportFailed", cause: new Error("of this side") },
   { _tag: "HandshakeFailed", problem: "ü".repeat(1000) },
   { _tag: "HandshakeTimeout", afterMillis: 1 },
