@@ -1,0 +1,85 @@
+/** A connection that carries messages in order, in the hand of a peer that need not read them. */
+import { WebSocket } from "@effect/platform-node/NodeWS"
+import type { ChildProcess } from "node:child_process"
+import * as net from "node:net"
+import type { Duplex, Readable, Writable } from "node:stream"
+import { drained } from "./drained.ts"
+
+export interface Line {
+  /** Sends a message; waits while the connection takes nothing. `false` when it has closed. */
+  readonly send: (text: string) => Promise<boolean>
+  /** Reads all that comes, or nothing at all. */
+  readonly read: (reads: boolean) => void
+  readonly close: () => void
+  /** Completes when the connection has closed. */
+  readonly closed: Promise<void>
+}
+
+const overStreams = (input: Readable, output: Writable, close: () => void): Line => {
+  let isClosed = false
+  const closed = new Promise<void>((resolve) => {
+    const end = () => {
+      isClosed = true
+      resolve()
+    }
+    for (const stream of [input, output]) stream.on("error", end).on("close", end)
+  })
+  input.on("data", () => {})
+  return {
+    send: async (text) => {
+      if (isClosed) return false
+      if (!output.write(`${text}\n`)) await drained(output)
+      return !isClosed
+    },
+    read: (reads) => void (reads ? input.resume() : input.pause()),
+    close,
+    closed
+  }
+}
+
+const settled = (socket: Duplex, event: string): Promise<void> =>
+  new Promise((resolve, reject) => void socket.once(event, resolve).once("error", reject))
+
+/** To the server behind a Unix socket. */
+export const unix = async (path: string): Promise<Line> => {
+  const socket = net.connect(path)
+  await settled(socket, "connect")
+  return overStreams(socket, socket, () => socket.destroy())
+}
+
+/** To a child process. */
+export const stdio = (child: ChildProcess): Line => {
+  if (child.stdin === null || child.stdout === null) throw new Error("the child has no pipes")
+  return overStreams(child.stdout, child.stdin, () => child.stdin?.destroy())
+}
+
+/** To the server of WebSockets at this URL. */
+export const webSocket = async (url: string): Promise<Line> => {
+  const client = new WebSocket(url, ["mcp"], { perMessageDeflate: false })
+  let tcp: net.Socket | undefined
+  let isClosed = false
+  client.once("upgrade", (response) => {
+    tcp = response.socket
+  })
+  const closed = new Promise<void>((resolve) => {
+    client.on("close", () => {
+      isClosed = true
+      resolve()
+    }).on("error", () => {})
+  })
+  await Promise.race([
+    new Promise((resolve) => client.once("open", resolve)),
+    closed.then(() => Promise.reject(new Error("refused")))
+  ])
+  return {
+    send: async (text) => {
+      if (isClosed) return false
+      client.send(text)
+      if (tcp !== undefined && tcp.writableLength > 1024 * 1024) await drained(tcp)
+      return !isClosed
+    },
+    read: (reads) => void (reads ? tcp?.resume() : tcp?.pause()),
+    close: () => client.terminate(),
+    closed
+  }
+}

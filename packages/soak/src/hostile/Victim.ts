@@ -1,0 +1,75 @@
+/** A process that is attacked, as its parent sees it. */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { type ChildProcess, spawn } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import { none, reportMillis, type Vitals } from "./Vitals.ts"
+
+export interface Victim {
+  readonly vitals: () => Vitals
+  readonly death: () => string | number | undefined
+  /** Where a server listens. */
+  readonly place: Effect.Effect<string>
+  readonly send: (message: string) => void
+}
+
+/** Starts a program of this folder as a child with an IPC channel. It is killed when the scope closes. */
+export const start = Effect.fnUntraced(function*(
+  program: string,
+  args: ReadonlyArray<string>,
+  execArgs: ReadonlyArray<string> = []
+): Effect.fn.Return<Victim, never, Scope.Scope> {
+  let vitals = none
+  let reportedAt = performance.now()
+  let death: string | number | undefined
+  let place: string | undefined
+  const waiting: Array<(place: string) => void> = []
+  const running = yield* Effect.acquireRelease(
+    Effect.sync((): ChildProcess => {
+      const child = spawn(
+        process.execPath,
+        [
+          "--disable-warning=ExperimentalWarning",
+          ...execArgs,
+          fileURLToPath(new URL(program, import.meta.url)),
+          ...args
+        ],
+        { stdio: ["ignore", "inherit", "inherit", "ipc"] }
+      )
+      child.on("message", (message) => {
+        if (typeof message !== "object" || message === null) return
+        if ("place" in message) {
+          place = String(message.place)
+          for (const tell of waiting) tell(place)
+        } else if ("exit" in message) death ??= String(message.exit)
+        else {
+          vitals = { ...vitals, ...message }
+          reportedAt = performance.now()
+        }
+      })
+      child.on("exit", (code, signal) => {
+        death ??= signal ?? code ?? undefined
+      })
+      return child
+    }),
+    (child) =>
+      Effect.callback<void>((resume) => {
+        if (child.exitCode !== null || child.signalCode !== null) return resume(Effect.void)
+        child.once("exit", () => resume(Effect.void))
+        child.kill("SIGKILL")
+      })
+  )
+  return {
+    // A process whose event loop stands still does not report that it does.
+    vitals: () =>
+      vitals === none
+        ? none
+        : { ...vitals, loopMillis: Math.max(vitals.loopMillis, performance.now() - reportedAt - reportMillis) },
+    death: () => death,
+    send: (message) => void running.send(message),
+    place: Effect.callback<string>((resume) => {
+      if (place === undefined) waiting.push((found) => resume(Effect.succeed(found)))
+      else resume(Effect.succeed(place))
+    })
+  }
+})

@@ -1,0 +1,54 @@
+/** Clients that mean no harm, beside a hostile one. */
+import { ClientSession, type Transport } from "@effect-mcp/session"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { Bystander } from "./Vitals.ts"
+
+const session = ClientSession.layer({ info: { name: "bystander", version: "1.0.0" } })
+
+/** How long a bystander waits for an answer before it counts as a failure. */
+const patience = "15 seconds"
+
+const call = (bystander: Bystander, client: ClientSession.Shape) =>
+  Effect.suspend(() => {
+    const began = performance.now()
+    return Effect.match(client.callTool("echo", { bytes: 10 }, { deadline: patience }), {
+      onSuccess: () => bystander.record(began, undefined),
+      onFailure: (error) => bystander.record(began, error.message)
+    })
+  })
+
+/** Waits until the transport connects: the victim may just have been started. */
+const connected = <A, R>(
+  use: Effect.Effect<A, unknown, R | ClientSession.ClientSession>,
+  bystander: Bystander,
+  transport: Layer.Layer<Transport.Transport>
+) =>
+  Effect.suspend(() => {
+    const began = performance.now()
+    return Effect.provide(use, Layer.provide(Layer.fresh(session), Layer.fresh(transport))).pipe(
+      Effect.catch((error) => Effect.sync(() => bystander.record(began, String(error))))
+    )
+  })
+
+/** Calls 20 times a second in one session, and opens another when that has closed. Runs until it is interrupted. */
+export const stay = (bystander: Bystander, transport: Layer.Layer<Transport.Transport>) =>
+  Effect.forever(Effect.andThen(
+    connected(
+      Effect.flatMap(ClientSession.ClientSession, (client) =>
+        Effect.raceFirst(
+          Effect.forever(Effect.andThen(call(bystander, client), Effect.sleep(50))),
+          Effect.flatMap(client.closed, ({ _tag }) => Effect.fail(`the session closed: ${_tag}`))
+        )),
+      bystander,
+      transport
+    ),
+    Effect.sleep(100)
+  ))
+
+/** Opens a session twice a second, calls once, and closes it. Runs until it is interrupted. */
+export const come = (bystander: Bystander, transport: Layer.Layer<Transport.Transport>) =>
+  Effect.forever(Effect.andThen(
+    connected(Effect.flatMap(ClientSession.ClientSession, (client) => call(bystander, client)), bystander, transport),
+    Effect.sleep(500)
+  ))

@@ -1,0 +1,74 @@
+/**
+ * The client that is attacked: `node clientVictim.ts websocket ws://127.0.0.1:3000/mcp /path/of/socket`. It uses the hostile server as
+ * a host would, in one session after another, and is a client of an honest one behind a Unix socket all the while.
+ */
+import { ClientSession, type Transport } from "@effect-mcp/session"
+import * as AjvValidator from "@effect-mcp/session/AjvValidator"
+import {
+  HttpSseClient,
+  StdioClient,
+  StreamableHttpClient,
+  UnixSocketClient,
+  WebSocketClient
+} from "@effect-mcp/transport"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import { fileURLToPath } from "node:url"
+import * as Bystanders from "./bystander.ts"
+import { Bystander, report } from "./Vitals.ts"
+
+const [transport = "", place = "", honest = ""] = process.argv.slice(2)
+
+process.on("disconnect", () => process.exit(0))
+
+const way = (): Layer.Layer<Transport.Transport> => {
+  switch (transport) {
+    case "stdio":
+      return StdioClient.layerNode({
+        command: process.execPath,
+        args: [fileURLToPath(new URL("hostileServer.ts", import.meta.url)), "stdio", place]
+      })
+    case "unix":
+      return UnixSocketClient.layerNode({ path: place })
+    case "websocket":
+      return WebSocketClient.layerNode({ url: place })
+    case "http":
+      return StreamableHttpClient.layerNode({ url: place })
+    default:
+      return HttpSseClient.layerNode({ url: place })
+  }
+}
+
+const use = Effect.gen(function*() {
+  const client = yield* ClientSession.ClientSession
+  const round = Effect.gen(function*() {
+    const tools = yield* client.listTools({}, { deadline: "2 seconds" })
+    for (const { name } of tools.tools) yield* Effect.ignore(client.callTool(name, {}, { deadline: "2 seconds" }))
+  })
+  const all = Effect.ignore(Effect.timeoutOption(Stream.runDrain(client.tools), "5 seconds"))
+  yield* Effect.raceFirst(
+    Effect.forever(Effect.andThen(Effect.ignore(Effect.andThen(all, round)), Effect.sleep(20))),
+    client.closed
+  )
+})
+
+const sessions = Effect.forever(Effect.andThen(
+  Effect.suspend(() =>
+    Effect.ignore(Effect.provide(
+      use,
+      Layer.provide(
+        Layer.fresh(
+          ClientSession.layer({ info: { name: "victim", version: "1.0.0" }, validator: AjvValidator.make() })
+        ),
+        Layer.fresh(way())
+      )
+    ))
+  ),
+  Effect.sleep(200)
+))
+
+const bystander = new Bystander()
+report(bystander)
+Effect.runFork(Bystanders.stay(bystander, UnixSocketClient.layerNode({ path: honest })))
+Effect.runFork(sessions)

@@ -1,0 +1,198 @@
+/**
+ * A hostile server: `node hostileServer.ts websocket 'cursors of 1 MB without end'`. It tells its parent where it listens; over stdio it
+ * is the child of the client itself.
+ */
+import { WebSocketServer } from "@effect/platform-node/NodeWS"
+import * as fs from "node:fs"
+import * as http from "node:http"
+import * as net from "node:net"
+import * as os from "node:os"
+import * as path from "node:path"
+import type { Readable, Writable } from "node:stream"
+import * as zlib from "node:zlib"
+import { drained } from "./drained.ts"
+import * as Frames from "./frames.ts"
+import { type Behaviour, behaviours, usualResult } from "./serverBehaviours.ts"
+
+const [transport = "", name = ""] = process.argv.slice(2)
+const found = behaviours(transport)[name]
+if (found === undefined) throw new Error(`there is no attack "${name}" over ${transport}`)
+const behaviour: Behaviour = found
+const revision = behaviour.revision ?? "2025-11-25"
+
+process.on("disconnect", () => process.exit(0))
+// A client that goes away breaks pipes and sockets.
+process.on("uncaughtException", () => {})
+
+const announce = (place: string): void => void process.send?.({ place })
+const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis))
+
+let requests = 0
+
+interface Message {
+  readonly method: string | undefined
+  readonly id: unknown
+}
+
+const read = (text: string): Message => {
+  const message: unknown = JSON.parse(text)
+  const isObject = typeof message === "object" && message !== null
+  return {
+    method: isObject && "method" in message ? String(message.method) : undefined,
+    id: isObject && "id" in message ? message.id : undefined
+  }
+}
+
+const answer = ({ id, method = "" }: Message): string =>
+  Frames.success(id, behaviour.result?.(method, requests++) ?? usualResult(method, revision))
+
+/** Sends what is poured; `write` waits while the client takes nothing, and is `false` when it has gone. */
+const pour = async (write: (text: string) => Promise<boolean>): Promise<void> => {
+  const { everyMillis = 0, pour: text } = behaviour
+  if (text === undefined) return
+  for (let index = 1; await write(text(index)); index++) {
+    if (everyMillis > 0 || index % 16 === 0) await pause(everyMillis)
+  }
+}
+
+/** A conversation of lines or of messages: what comes, and a way to write. */
+const converse = (write: (text: string) => Promise<boolean>, stopReading: () => void) => (text: string): void => {
+  const message = read(text)
+  if (message.method === "notifications/initialized") {
+    if (behaviour.unread === true) stopReading()
+    void pour(write)
+  } else if (message.method !== undefined && message.id !== undefined) void write(answer(message))
+}
+
+const overLines = (input: Readable, output: Writable): void => {
+  let isClosed = false
+  const end = () => {
+    isClosed = true
+  }
+  for (const stream of [input, output]) stream.on("close", end).on("error", end)
+  const receive = converse(async (text) => {
+    if (isClosed) return false
+    if (!output.write(`${text}\n`)) await drained(output)
+    return !isClosed
+  }, () => void input.pause())
+  let rest = ""
+  input.setEncoding("utf8").on("data", (chunk: string) => {
+    const lines = (rest + chunk).split("\n")
+    rest = lines.pop() ?? ""
+    for (const line of lines) if (line !== "") receive(line)
+  })
+}
+
+const eventOf = (text: string): string => `event: message\ndata: ${text}\n\n`
+
+const overHttp = (request: http.IncomingMessage, response: http.ServerResponse): void => {
+  const write = async (text: string): Promise<boolean> => {
+    if (response.destroyed) return false
+    if (!response.write(eventOf(text))) await drained(response)
+    return !response.destroyed
+  }
+  if (request.method === "GET") {
+    if (behaviour.http === "forget") return void response.writeHead(404).end()
+    response.writeHead(200, { "content-type": "text/event-stream" })
+    if (behaviour.http === "retry") return void response.end("id: 1\nretry: 0\ndata:\n\n")
+    response.flushHeaders()
+    return void pour(write)
+  }
+  if (request.method !== "POST") return void response.writeHead(200).end()
+  let body = ""
+  request.setEncoding("utf8").on("data", (chunk: string) => body += chunk).on("end", () => {
+    const message = read(body)
+    if (message.method === undefined && behaviour.unread === true) return
+    if (message.id === undefined || message.method === undefined) return void response.writeHead(202).end()
+    const headers = { "content-type": "application/json", "mcp-session-id": `s${Math.random()}` }
+    if (message.method === "initialize") return void response.writeHead(200, headers).end(answer(message))
+    switch (behaviour.http) {
+      case "forget":
+        return void response.writeHead(404).end()
+      case "retry":
+        return void response.writeHead(200, { "content-type": "text/event-stream" }).end("id: 1\nretry: 0\ndata:\n\n")
+      case "bomb":
+        return void response.writeHead(200, { ...headers, "content-encoding": "gzip" }).end(bomb())
+      case "unread answer":
+        response.writeHead(200, headers)
+        response.write("[")
+        return void endless(response)
+      case undefined:
+        return void response.writeHead(200, headers).end(answer(message))
+    }
+  })
+}
+
+const endless = async (response: http.ServerResponse): Promise<void> => {
+  while (!response.destroyed) {
+    if (!response.write(" ".repeat(65_536))) await drained(response)
+  }
+}
+
+let packed: Buffer | undefined
+const bomb = (): Buffer => packed ??= zlib.gzipSync(Buffer.alloc(1024 * Frames.MiB, " "))
+
+/** HTTP+SSE: one stream for all that the server sends. */
+const overSse = () => {
+  const streams = new Map<string, (text: string) => void>()
+  return (request: http.IncomingMessage, response: http.ServerResponse): void => {
+    if (request.method === "GET") {
+      const key = `/messages/${streams.size}`
+      response.writeHead(200, { "content-type": "text/event-stream" })
+      response.write(`event: endpoint\ndata: ${key}\n\n`)
+      const write = async (text: string): Promise<boolean> => {
+        if (response.destroyed) return false
+        if (!response.write(eventOf(text))) await drained(response)
+        return !response.destroyed
+      }
+      streams.set(key, converse(write, () => {}))
+      return
+    }
+    let body = ""
+    request.setEncoding("utf8").on("data", (chunk: string) => body += chunk).on("end", () => {
+      if (behaviour.unread === true && read(body).method === undefined) return
+      response.writeHead(202).end()
+      streams.get(request.url ?? "")?.(body)
+    })
+  }
+}
+
+const listen = (server: net.Server, url: (port: number) => string): void => {
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address()
+    announce(url(typeof address === "object" && address !== null ? address.port : 0))
+  })
+}
+
+switch (transport) {
+  case "stdio":
+    overLines(process.stdin, process.stdout)
+    break
+  case "unix": {
+    const place = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "hostile-")), "socket")
+    net.createServer((socket) => overLines(socket, socket)).listen(place, () => announce(place))
+    break
+  }
+  case "websocket": {
+    const server = http.createServer()
+    new WebSocketServer({ server, handleProtocols: () => "mcp", perMessageDeflate: false }).on(
+      "connection",
+      (client, { socket }) => {
+        const receive = converse(async (text) => {
+          if (client.readyState !== client.OPEN) return false
+          client.send(text)
+          if (socket.writableLength > Frames.MiB) await drained(socket)
+          return client.readyState === client.OPEN
+        }, () => void socket.pause())
+        client.on("message", (data) => receive(String(data))).on("error", () => {})
+      }
+    )
+    listen(server, (port) => `ws://127.0.0.1:${port}/mcp`)
+    break
+  }
+  case "http":
+    listen(http.createServer(overHttp), (port) => `http://127.0.0.1:${port}/mcp`)
+    break
+  default:
+    listen(http.createServer(overSse()), (port) => `http://127.0.0.1:${port}/sse`)
+}

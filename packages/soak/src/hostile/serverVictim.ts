@@ -1,0 +1,97 @@
+/**
+ * The server that is attacked: `node serverVictim.ts websocket`. It reports its vitals to its parent, and says where it listens in its
+ * first message. Its tools are `echo`, which answers as many bytes as it is told, `wait`, which never answers, and `flood`, which logs
+ * 64 KiB again and again.
+ */
+import { Content } from "@effect-mcp/protocol"
+import { EventStore, RequestContext, ServerSession, SessionHost } from "@effect-mcp/session"
+import {
+  Authentication,
+  HttpSseServer,
+  StdioServer,
+  StreamableHttpServer,
+  UnixSocketServer,
+  WebSocketServer
+} from "@effect-mcp/transport"
+import * as Effect from "effect/Effect"
+import { HttpServer } from "effect/http/HttpServer"
+import * as Layer from "effect/Layer"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import type { ServerTransport } from "./ServerTransport.ts"
+import { Bystander, report } from "./Vitals.ts"
+
+const kibibytes64 = "x".repeat(64 * 1024)
+
+const flood = Effect.repeat(
+  Effect.andThen(RequestContext.log({ level: "info", data: kibibytes64 }), Effect.sleep(1)),
+  { times: 319 }
+).pipe(Effect.ignore, Effect.as({ content: [Content.text("flooded")] }))
+
+const handlers = {
+  "tools/list": () => Effect.succeed({ tools: [{ name: "echo", inputSchema: { type: "object" as const } }] }),
+  "tools/call": ({ arguments: input, name }: { readonly name: string; readonly arguments?: object }) => {
+    if (name === "wait") return Effect.never
+    if (name === "flood") return flood
+    const bytes = input !== undefined && "bytes" in input ? Number(input.bytes) : 1
+    return Effect.succeed({ content: [Content.text("x".repeat(bytes))] })
+  }
+}
+
+const options = { info: { name: "victim", version: "1.0.0" }, capabilities: { logging: {} } }
+
+const announce = (place: string): void => void process.send?.({ place })
+
+const announced = <E, R>(server: Layer.Layer<HttpServer, E, R>, url: (port: number) => string) =>
+  Layer.effectDiscard(Effect.map(HttpServer, ({ address }) => announce(url("port" in address ? address.port : 0))))
+    .pipe(
+      Layer.provide(server)
+    )
+
+const host = SessionHost.layer(handlers, options)
+
+const unixSocket = () => {
+  const place = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "hostile-")), "socket")
+  return Layer.tap(UnixSocketServer.layerNode({ path: place }), () => Effect.sync(() => announce(place)))
+}
+
+const servers: Readonly<Record<Exclude<ServerTransport, "stdio">, () => Layer.Layer<never, unknown>>> = {
+  "unix": () => Layer.provide(unixSocket(), host),
+  "websocket": () =>
+    announced(WebSocketServer.layerNode({ port: 0 }), (port) => `ws://127.0.0.1:${port}/mcp`).pipe(
+      Layer.provide([host, Authentication.anonymous])
+    ),
+  "http": () =>
+    announced(StreamableHttpServer.layerNode({ port: 0 }), (port) => `http://127.0.0.1:${port}/mcp`).pipe(
+      Layer.provide([host, Authentication.anonymous])
+    ),
+  "http-stored": () =>
+    announced(StreamableHttpServer.layerNode({ port: 0 }), (port) => `http://127.0.0.1:${port}/mcp`).pipe(
+      Layer.provide([host, Authentication.anonymous]),
+      Layer.provide(EventStore.layerMemory({ bytes: 64 * 1024 * 1024 }))
+    ),
+  "http-sessionless": () =>
+    announced(
+      StreamableHttpServer.layerNodeSessionless(handlers, { ...options, port: 0 }),
+      (port) => `http://127.0.0.1:${port}/mcp`
+    ).pipe(Layer.provide(Authentication.anonymous)),
+  "http-sse": () =>
+    announced(HttpSseServer.layerNode({ port: 0 }), (port) => `http://127.0.0.1:${port}/sse`).pipe(
+      Layer.provide([host, Authentication.anonymous])
+    )
+}
+
+const [name = ""] = process.argv.slice(2)
+report(new Bystander())
+// The parent is gone: nobody would end this process.
+process.on("disconnect", () => process.exit(0))
+
+if (name === "stdio") {
+  announce("stdio")
+  StdioServer.runMain(ServerSession.serve(handlers, options).pipe(Effect.provide(StdioServer.layerNode)))
+} else {
+  const found = Object.entries(servers).find(([transport]) => transport === name)
+  if (found === undefined) throw new Error(`there is no transport "${name}"`)
+  Effect.runFork(Layer.launch(found[1]()))
+}
