@@ -3,6 +3,8 @@
  * browser that visits it learns that it was visited, least of all the client (ELI-11).
  */
 import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
+import type { ClientProfile } from "@effect-mcp/protocol/Profile"
+import { RequestContext } from "@effect-mcp/session/RequestContext"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -14,8 +16,8 @@ import { News } from "./news.ts"
 
 export class Account extends Context.Service<Account, {
   readonly isSignedIn: Effect.Effect<boolean>
-  /** A page that signs in whoever visits it, once. */
-  readonly page: Effect.Effect<Elicitation.UrlParams>
+  /** A page that signs in whoever visits it, once; the client that asks is told then. */
+  readonly page: Effect.Effect<Elicitation.UrlParams, never, RequestContext>
   readonly signOut: Effect.Effect<void>
 }>()("@effect-mcp/examples/notebook/Account") {}
 
@@ -51,28 +53,34 @@ export const layer: Layer.Layer<Account, NoPage, News> = Layer.effect(
   Effect.gen(function*() {
     const news = yield* News
     let isSignedIn = false
-    /** By the ids of their elicitations, which nobody can guess (ELI-15). */
-    const waiting = new Set<string>()
+    /** The clients to tell, by the ids of their elicitations, which nobody can guess (ELI-15). */
+    const waiting = new Map<string, ClientProfile>()
 
-    const visited = (elicitationId: string) => {
+    const visited = (client: ClientProfile, elicitationId: string) => {
       isSignedIn = true
       Queue.offerUnsafe(news, { _tag: "ToolsChanged" })
-      Queue.offerUnsafe(news, { _tag: "PageVisited", elicitationId })
+      Queue.offerUnsafe(news, { _tag: "PageVisited", client, elicitationId })
     }
 
     const address = yield* served(({ url = "" }, response) => {
       const elicitationId = url.slice("/sign-in/".length)
-      const isKnown = waiting.delete(elicitationId)
-      response.writeHead(isKnown ? 200 : 404, { "content-type": "text/plain; charset=utf-8", "connection": "close" })
-      response.end(isKnown ? "You are signed in. Go back to where you came from.\n" : "There is no such page.\n")
-      if (isKnown) visited(elicitationId)
+      const client = waiting.get(elicitationId)
+      waiting.delete(elicitationId)
+      response.writeHead(client !== undefined ? 200 : 404, {
+        "content-type": "text/plain; charset=utf-8",
+        "connection": "close"
+      })
+      response.end(
+        client !== undefined ? "You are signed in. Go back to where you came from.\n" : "There is no such page.\n"
+      )
+      if (client !== undefined) visited(client, elicitationId)
     })
 
     return {
       isSignedIn: Effect.sync(() => isSignedIn),
-      page: Effect.sync(() => {
+      page: Effect.map(RequestContext, ({ profile }) => {
         const elicitationId = randomUUID()
-        waiting.add(elicitationId)
+        waiting.set(elicitationId, profile)
         return {
           mode: "url",
           message: "Sign in to publish.",

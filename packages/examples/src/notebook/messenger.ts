@@ -1,6 +1,7 @@
 /**
  * Tells the client the news.
  */
+import type { ClientProfile } from "@effect-mcp/protocol/Profile"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import type * as ServerSession from "@effect-mcp/session/ServerSession"
 import * as Effect from "effect/Effect"
@@ -10,15 +11,16 @@ import * as Places from "./places.ts"
 import { uriOf } from "./resources.ts"
 import * as Subscriptions from "./subscriptions.ts"
 
-/** Tells one client one thing. */
-export const tell = (
-  session: ServerSession.Shape,
-  item: Item
-): Effect.Effect<void, RequestError.RequestError, Places.Places | Subscriptions.Subscriptions> => {
+type Told = Effect.Effect<void, RequestError.RequestError, Places.Places | Subscriptions.Subscriptions>
+
+const tellOf = (item: Item, session: ServerSession.Shape, client: ClientProfile): Told => {
   switch (item._tag) {
     case "NoteChanged": {
       const uri = uriOf(item.name)
-      return Effect.flatMap(Subscriptions.has(uri), (wanted) => wanted ? session.resourceUpdated(uri) : Effect.void)
+      return Effect.flatMap(
+        Subscriptions.has(client, uri),
+        (wanted) => wanted ? session.resourceUpdated(uri) : Effect.void
+      )
     }
     case "NotesChanged":
       return session.resourceListChanged
@@ -27,15 +29,22 @@ export const tell = (
     case "ToolsChanged":
       return session.toolListChanged
     case "PageVisited":
-      return session.elicitationComplete(item.elicitationId)
+      return item.client === client ? session.elicitationComplete(item.elicitationId) : Effect.void
     case "PlacesChanged":
       return Effect.flatMap(
-        Places.ask(session.listRoots({ deadline: "5 seconds" })),
+        Places.ask(client, session.listRoots({ deadline: "5 seconds" })),
         ({ length }) =>
           session.log({ level: "info", logger: "places", data: `places that the client works in: ${length}` })
       )
   }
 }
+
+/** Tells one client one thing, if it is of interest to that client. One that has not introduced itself is told nothing. */
+export const tell = (session: ServerSession.Shape, item: Item): Told =>
+  Effect.flatMap(
+    session.state,
+    (state) => "profile" in state ? tellOf(item, session, state.profile) : Effect.void
+  )
 
 /** Goes on for as long as there is a session. What cannot be told is told to the log. */
 export const run = (

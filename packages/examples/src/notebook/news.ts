@@ -2,6 +2,7 @@
  * What there is to tell the client that is no answer to anything. Whoever has news puts them here; the program that holds
  * the session passes them on.
  */
+import type { ClientProfile } from "@effect-mcp/protocol/Profile"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -10,7 +11,7 @@ import * as Queue from "effect/Queue"
 /**
  * - `NoteChanged`: a note has another text.
  * - `NotesChanged`, `PromptsChanged`, `ToolsChanged`: there are more of them, or fewer.
- * - `PageVisited`: the user has been where an elicitation asked to go.
+ * - `PageVisited`: the user has been where an elicitation of this client asked to go.
  * - `PlacesChanged`: the client has said that its roots are others now.
  */
 export type Item =
@@ -18,7 +19,7 @@ export type Item =
   | { readonly _tag: "NotesChanged" }
   | { readonly _tag: "PromptsChanged" }
   | { readonly _tag: "ToolsChanged" }
-  | { readonly _tag: "PageVisited"; readonly elicitationId: string }
+  | { readonly _tag: "PageVisited"; readonly client: ClientProfile; readonly elicitationId: string }
   | { readonly _tag: "PlacesChanged" }
 
 /** The news that have not been passed on yet. */

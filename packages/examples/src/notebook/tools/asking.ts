@@ -4,8 +4,6 @@
 import type * as Form from "@effect-mcp/protocol/Form"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import * as Tool from "../../tool.ts"
 import { Notes } from "../notes.ts"
@@ -85,9 +83,9 @@ const places = Tool.make("places", {
     places: Schema.Array(Schema.Struct({ uri: Schema.String, name: Schema.optionalKey(Schema.String) }))
   }),
   run: Effect.fnUntraced(function*() {
-    const known = yield* Ref.get(yield* Places.Places)
-    const roots = Option.isSome(known) ? known.value : yield* Places.ask(RequestContext.listRoots())
-    return Tool.structured({ places: roots })
+    const { profile } = yield* RequestContext.RequestContext
+    const known = yield* Places.known(profile)
+    return Tool.structured({ places: known ?? (yield* Places.ask(profile, RequestContext.listRoots())) })
   })
 })
 
