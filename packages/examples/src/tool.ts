@@ -53,10 +53,21 @@ export interface Options<Input, R> {
 /** Arguments are checked as strictly as the JSON Schema says it. */
 const strictly = { onExcessProperty: "error" } as const
 
-const schemaOf = (codec: Schema.Codec<unknown, unknown>): Protocol.ObjectSchema => ({
-  ...Schema.toJsonSchemaDocument(codec, strictly).schema,
-  type: "object"
-})
+/** The name of the definition that a reference leads to: the last token of a JSON Pointer. */
+const definitionOf = ($ref: string): string => $ref.slice("#/$defs/".length).replaceAll("~1", "/").replaceAll("~0", "~")
+
+/** The JSON Schema of a codec, with the definitions of the classes and the recursive schemas that it refers to. */
+const schemaOf = (codec: Schema.Codec<unknown, unknown>): Protocol.ObjectSchema => {
+  const { definitions, schema: { $ref, ...schema } } = Schema.toJsonSchemaDocument(codec, strictly)
+  // A class is a reference all by itself. Clients look for its properties at the root.
+  const root = typeof $ref === "string" ? definitions[definitionOf($ref)] : undefined
+  return {
+    ...root,
+    ...schema,
+    ...(Object.keys(definitions).length === 0 ? undefined : { $defs: definitions }),
+    type: "object"
+  }
+}
 
 const answer = (given: Answer): Protocol.CallToolResult =>
   typeof given === "string" ? { content: [Content.text(given)] } : given
