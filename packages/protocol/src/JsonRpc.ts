@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import { InternalError } from "./ErrorCode.ts"
 import { trust } from "./internal/trust.ts"
 import { isRequestId, isTooLong, maximumBytes, type RequestId } from "./RequestId.ts"
 
@@ -118,6 +119,13 @@ export interface Malformed {
    * without an id: an id that long is never sent back.
    */
   readonly tooLong?: true
+  /** The id of the receiver's request that this answers, if it looks like a response and like nothing else. */
+  readonly answers?: RequestId
+  /**
+   * The response that this was certainly meant as: one of a result and an error is `null`, or the code of an error is a text. A text
+   * that is no whole number becomes `InternalError` (-32603), and is kept in the error's message.
+   */
+  readonly meant?: Response
 }
 
 /**
@@ -224,25 +232,66 @@ const classifyResponse = (
   carriesResult: boolean,
   carriesError: boolean
 ): Classified => {
-  const never = (problem: string) => malformed(id, false, problem)
-  if ("method" in frame && (carriesResult || carriesError)) {
-    return never("a message is a request or a response, not both")
-  }
+  if ("method" in frame) return malformed(id, false, "a message is a request or a response, not both")
+  const never = (problem: string, meant?: object): Classified => notResponse(id, problem, meant)
   if (!carriesResult && !carriesError) return never("no method, no result and no error")
   if (envelope.jsonrpc !== "2.0") return never("jsonrpc must be \"2.0\"")
-  if (carriesResult && carriesError) return never("a response has a result or an error, not both")
+  const { error, ...withoutError } = envelope
+  if (carriesResult && carriesError) {
+    const { result, ...withoutResult } = envelope
+    const meant = error === null ? withoutError : result === null ? withoutResult : undefined
+    return never("a response has a result or an error, not both", meant)
+  }
   if (carriesResult) {
     return id === undefined
       ? never("a result must carry the id of its request")
       : { _tag: "Response", message: trust<Success>(frame) }
   }
-  const error = envelope.error
   if (!isObject(error) || !Number.isSafeInteger(error.code) || typeof error.message !== "string") {
-    return never("an error has a whole-number code and a message")
+    const meant = isObject(error) ? withCode(error) : undefined
+    return never(
+      "an error has a whole-number code and a message",
+      meant === undefined ? undefined : { ...withoutError, error: meant }
+    )
   }
   return id === undefined && envelope.id !== undefined && envelope.id !== null
     ? never("an id is a string or a whole number")
     : { _tag: "Response", message: trust<Failure>(frame) }
+}
+
+/** What looks like a response, and is never answered. */
+const notResponse = (id: RequestId | undefined, problem: string, meant: object | undefined): Classified => {
+  const read = meant === undefined ? undefined : classify(meant)
+  const response = read?._tag === "Response"
+    ? read.message
+    : read?._tag === "Malformed"
+    ? read.malformed.meant
+    : undefined
+  return {
+    _tag: "Malformed",
+    malformed: {
+      id,
+      answerable: false,
+      problem,
+      ...(id === undefined ? undefined : { answers: id }),
+      ...(response === undefined ? undefined : { meant: response })
+    }
+  }
+}
+
+/** How much of a code that is a text is kept, in characters. */
+const codeCharacters = 100
+
+/** An error whose code is a text, with a code that is a number. */
+const withCode = (error: NonNullable<Envelope["error"]>): object | undefined => {
+  const { code, message } = error
+  if (typeof code !== "string" || typeof message !== "string") return undefined
+  if (/^-?[0-9]{1,15}$/.test(code)) return { ...error, code: Number(code) }
+  return {
+    ...error,
+    code: InternalError,
+    message: `${message} (code ${JSON.stringify(code.slice(0, codeCharacters))})`
+  }
 }
 
 /**

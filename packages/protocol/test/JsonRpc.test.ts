@@ -126,6 +126,66 @@ describe("classify, example by example", () => {
   ])("[MSG-01] %s is answered, without an id", (value) => assert.deepStrictEqual(verdictOn(value), { answer: "no id" }))
 })
 
+const success = { jsonrpc: "2.0", id: 1, result: {} }
+const failed = { jsonrpc: "2.0", id: 1, error }
+
+describe("what looks like a response and is none", () => {
+  const meant: ReadonlyArray<readonly [what: string, frame: object, meant: object]> = [
+    ["a null error beside a result", { ...success, error: null, acme: 1 }, { ...success, acme: 1 }],
+    ["a null result beside an error", { ...failed, result: null }, failed],
+    ["two that are null", { ...success, result: null, error: null }, { ...success, result: null }],
+    ["a number in a text for a code", { ...failed, error: { ...error, code: "-32601" } }, failed],
+    ["the same beside a null result", { ...failed, result: null, error: { ...error, code: "-32601" } }, failed],
+    ["the same without an id", { jsonrpc: "2.0", error: { ...error, code: "-32601" } }, { jsonrpc: "2.0", error }],
+    [
+      "a text for a code",
+      { ...failed, error: { ...error, code: `E${"x".repeat(200)}`, data: 1 } },
+      { ...failed, error: { code: -32603, message: `Method not found (code "E${"x".repeat(99)}")`, data: 1 } }
+    ],
+    [
+      "digits that are no number",
+      { ...failed, error: { ...error, code: "9".repeat(16) } },
+      { ...failed, error: { code: -32603, message: `Method not found (code "${"9".repeat(16)}")` } }
+    ]
+  ]
+  it.each(meant)("says what was meant with %s, and leaves it as it was", (_, frame, meant) => {
+    const before = JSON.stringify(frame)
+    const classified = JsonRpc.classify(frame)
+    assert.isTrue(classified._tag === "Malformed" && !classified.malformed.answerable)
+    assert.deepStrictEqual<unknown>(classified._tag === "Malformed" ? classified.malformed.meant : undefined, meant)
+    assert.strictEqual(JSON.stringify(frame), before)
+  })
+
+  it.each(
+    [
+      ["two that are not null", { ...success, error }],
+      ["a null error alone", { jsonrpc: "2.0", id: 1, error: null }],
+      ["a text for a code and no message", { jsonrpc: "2.0", id: 1, error: { code: "1" } }],
+      ["a null error of another JSON-RPC", { ...success, jsonrpc: "1.0", error: null }],
+      ["neither", { jsonrpc: "2.0", id: 1 }]
+    ] satisfies ReadonlyArray<[string, object]>
+  )("says no more than the id with %s", (_, frame) => {
+    const classified = JsonRpc.classify(frame)
+    assert.isTrue(
+      classified._tag === "Malformed" && classified.malformed.answers === 1 && classified.malformed.meant === undefined
+    )
+  })
+
+  it.each(
+    [
+      ["a method", { ...success, method: "ping" }],
+      ["an id that is none", { ...success, id: 1.5, error: null }],
+      ["no id", { jsonrpc: "2.0", result: {} }]
+    ] satisfies ReadonlyArray<[string, object]>
+  )("says nothing with %s", (_, frame) => {
+    const classified = JsonRpc.classify(frame)
+    assert.isTrue(
+      classified._tag === "Malformed" && classified.malformed.answers === undefined &&
+        classified.malformed.meant === undefined
+    )
+  })
+})
+
 // =====================================================================================================================
 // Every combination
 // =====================================================================================================================

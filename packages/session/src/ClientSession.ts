@@ -276,6 +276,8 @@ const closedWhile = (error: RequestError): HandshakeError.HandshakeErrorReason =
       return { _tag: "Closed", reason: error.reason.reason }
     case "SendFailed":
       return { _tag: "Closed", reason: Core.reasonOf(error.reason.error) }
+    case "MalformedResponse":
+      return { _tag: "InvalidResult", problem: error.reason.problem }
     default:
       return { _tag: "Closed", reason: { _tag: "TransportFailed", cause: error } }
   }

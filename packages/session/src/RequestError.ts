@@ -17,6 +17,7 @@ import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
  * - `Closed`: the session ended first, or had ended already.
  * - `InvalidResult`: the result does not fit the method's schema, or the tool's output schema (TOOL-08); `problem` names the
  *   first mismatch.
+ * - `MalformedResponse`: what came under the request's id is no JSON-RPC response; `problem` says why. The peer may have carried it out.
  * - `UnusableSchema`: the output schema of the tool to be called is none that results could be checked against; nothing was
  *   sent.
  * - `InvalidParams`: the params break a rule that no schema can say; nothing was sent.
@@ -37,6 +38,7 @@ export type RequestErrorReason =
   | { readonly _tag: "Timeout"; readonly afterMillis: number }
   | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason }
   | { readonly _tag: "InvalidResult"; readonly problem: string }
+  | { readonly _tag: "MalformedResponse"; readonly problem: string }
   | { readonly _tag: "UnusableSchema"; readonly tool: string; readonly error: UnsupportedSchema }
   | { readonly _tag: "InvalidParams"; readonly problem: string }
   | { readonly _tag: "MissingCapability"; readonly capability: string }
@@ -57,6 +59,8 @@ const describe = (reason: RequestErrorReason): string => {
       return `the session ended: ${CloseReason.describe(reason.reason)}`
     case "InvalidResult":
       return `the result does not fit: ${reason.problem}`
+    case "MalformedResponse":
+      return `the peer answered with what is no response: ${reason.problem}`
     case "UnusableSchema":
       return `the output schema of the tool ${JSON.stringify(reason.tool)} cannot be used: ${reason.error.message}`
     case "InvalidParams":

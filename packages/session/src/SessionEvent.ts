@@ -27,7 +27,9 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  *
  * - `StateChanged`: the handshake machine moved.
  * - `BadFrame`: bytes that are no frame; a client skips them, a server answers −32700.
- * - `Malformed`: JSON that is no message.
+ * - `Malformed`: JSON that is no message. If it answers a request of this side, that request fails with `MalformedResponse`.
+ * - `Tolerated`: the peer broke a rule, and what it meant was read all the same; `method` is that of the request it answered, where that
+ *   is known.
  * - `UnmatchedResponse`: no exchange waits for it. `Late` ones come after a cancellation or a deadline, `Duplicate` ones
  *   after a first response, `Unknown` ones were never asked for, and `NoId` ones say that the peer could not read one of
  *   our requests.
@@ -53,6 +55,7 @@ export type SessionEvent =
   | { readonly _tag: "StateChanged"; readonly from: string; readonly to: string }
   | { readonly _tag: "BadFrame"; readonly error: FrameError }
   | { readonly _tag: "Malformed"; readonly problem: string }
+  | { readonly _tag: "Tolerated"; readonly method: string | undefined; readonly problem: string }
   | {
     readonly _tag: "UnmatchedResponse"
     readonly kind: "Late" | "Duplicate" | "Unknown" | "NoId"

@@ -471,11 +471,44 @@ describe("a batch that a client receives", () => {
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer()
       const calling = yield* start(session.ping())
-      yield* raw.say([JsonRpc.success(1, {})])
+      yield* raw.say([JsonRpc.success(1, {}), JsonRpc.success(1, {})])
       yield* settled
       assert.isUndefined(calling.pollUnsafe())
       assert.strictEqual(record.of("Malformed").length, 1)
       yield* raw.say(JsonRpc.success(1, {}))
       yield* Fiber.join(calling)
+    }))
+
+  for (const revision of Revision.supported.filter((revision) => revision !== batched)) {
+    it.effect(`[MSG-17] one answer in a list of its own is read in ${revision}, with an event`, () =>
+      Effect.gen(function*() {
+        const { raw, record, session } = yield* withRawServer({
+          result: RawServer.initializeResult({ protocolVersion: revision })
+        })
+        const pinging = yield* start(session.ping())
+        const calling = yield* start(Effect.flip(session.callTool("x")))
+        const broken = yield* start(Effect.flip(session.callTool("x")))
+        yield* raw.say([JsonRpc.success(1, {})])
+        yield* raw.say([{ jsonrpc: "2.0", id: 2, error: { code: "-32602", message: "no" } }])
+        yield* raw.say([{ jsonrpc: "2.0", id: 3 }])
+        yield* Fiber.join(pinging)
+        const { reason } = yield* Fiber.join(calling)
+        assert.isTrue(reason._tag === "ErrorResponse" && reason.error.code === -32602)
+        assert.strictEqual((yield* Fiber.join(broken)).reason._tag, "MalformedResponse")
+        assert.deepStrictEqual(record.of("Tolerated").map(({ method }) => method), ["ping", "tools/call"])
+      }))
+  }
+
+  it.effect("[MSG-17] one request or notification in a list of its own is no message", () =>
+    Effect.gen(function*() {
+      const { raw, record } = yield* withRawServer()
+      const before = raw.received.length
+      for (const message of [ping(1), JsonRpc.notification("notifications/tools/list_changed"), [ping(2)], {}, null]) {
+        yield* raw.say([message])
+      }
+      yield* settled
+      assert.strictEqual(raw.received.length, before)
+      assert.strictEqual(record.of("Malformed").length, 5)
+      assert.deepStrictEqual(record.of("Tolerated"), [])
     }))
 })

@@ -3,7 +3,6 @@ import { MemoryTransport } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as TestClock from "effect/testing/TestClock"
 import { reasonOf, settled, start } from "./support/sessions.ts"
 import { waiting } from "./support/waitingCall.ts"
 
@@ -40,7 +39,7 @@ describe("what a response brings", () => {
     }))
 
   for (const code of [1e300, 2 ** 53, -(2 ** 60)]) {
-    it.effect(`[MSG-10] law 7: an error with the code ${code} costs at most its request`, () =>
+    it.effect(`[MSG-10] law 7: an error with the code ${code} costs no more than its request`, () =>
       Effect.gen(function*() {
         const { fiber, link, session } = yield* waiting()
         const other = yield* start(session.ping())
@@ -48,8 +47,7 @@ describe("what a response brings", () => {
         assert.doesNotThrow(() => link.deliver({ jsonrpc: "2.0", id: 1, error: { code, message: "far out" } }))
         link.deliver(JsonRpc.success(2, {}))
         yield* Fiber.join(other)
-        yield* TestClock.adjust("60 seconds")
-        assert.include(["ErrorResponse", "Timeout"], (yield* reasonOf(fiber))._tag)
+        assert.strictEqual((yield* reasonOf(fiber))._tag, "MalformedResponse")
       }))
   }
 
@@ -68,7 +66,7 @@ describe("what a response brings", () => {
       yield* Fiber.join(ping)
     }))
 
-  for (const result of [null, [], "text", 0, {}, { content: null }, { content: {} }]) {
+  for (const result of [null, [], "text", 0, { content: {} }]) {
     it.effect(`InvalidResult: ${JSON.stringify(result)} is no result of tools/call`, () =>
       Effect.gen(function*() {
         const { fiber, raw } = yield* waiting()

@@ -174,6 +174,10 @@ const spoilsOfNotification = (from: Method.Role, notification: JsonRpc.Notificat
     spoil("MemberUnwanted", "UnknownMethod", ["id"], 1)
   ])
 
+/** A tool without content has run, and is taken to have none. */
+const isBorne = (method: string, { mutation: { _tag, path } }: Spoil): boolean =>
+  method === "tools/call" && path.join(".") === "result.content" && (_tag === "MemberMissing" || _tag === "MemberNull")
+
 const spoilsOfSuccess = (method: string, { result }: JsonRpc.Success): Spoils => [
   [
     ...ofWrongVersion,
@@ -187,7 +191,7 @@ const spoilsOfSuccess = (method: string, { result }: JsonRpc.Success): Spoils =>
   [
     spoil("MemberNull", "InvalidResult", ["result"], null),
     ...["text", 1, true, []].map((value) => spoil("MemberOfWrongType", "InvalidResult", ["result"], value)),
-    ...withinPart(method, "result", result)
+    ...withinPart(method, "result", result).filter((one) => !isBorne(method, one))
   ]
 ]
 

@@ -2,6 +2,7 @@ import { ErrorCode, McpError } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as net from "node:net"
 import * as zlib from "node:zlib"
 import { until } from "./fixtures/process.ts"
@@ -220,6 +221,32 @@ describe.concurrent("statuses of Streamable HTTP", () => {
         assert.strictEqual(answer.messages[0]?.error?.code, ErrorCode.InvalidRequest)
       }
       assert.strictEqual((yield* client.ping()).status, 200)
+    }))
+
+  it.live("[HTTP-08] an answer that is no response gets 400, and fails its question; one that leaves no doubt gets 202", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(handlers)
+      const client = yield* connect(server)
+      const standalone = yield* client.get()
+      const answers = [
+        [{ result: {}, error: null }, 202, undefined],
+        [{ result: null, error: { code: "-32601", message: "no" } }, 202, "ErrorResponse"],
+        [{ error: "no" }, 400, "MalformedResponse"]
+      ] as const
+      for (const [index, [members, status, reason]] of answers.entries()) {
+        const pong = yield* Effect.forkChild(
+          server.host.find(client.id)?.session.ping() ?? Effect.void,
+          { startImmediately: true }
+        )
+        yield* standalone.said(index + 1)
+        const answer = yield* client.ask({ body: { jsonrpc: "2.0", id: standalone.messages[index]?.id, ...members } })
+        assert.strictEqual(answer.status, status)
+        const outcome = yield* Effect.match(Fiber.join(pong), {
+          onSuccess: () => undefined,
+          onFailure: (error) => error.reason._tag
+        })
+        assert.strictEqual(outcome, reason)
+      }
     }))
 
   it.live("law 5: an id or a token of more than 4,096 bytes gets 400 and an error without an id", () =>

@@ -69,8 +69,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MSG-08",
     file: "packages/protocol/src/JsonRpc.ts",
-    original: "  if (carriesResult && carriesError) return never(\"a response has a result or an error, not both\")\n",
-    broken: "",
+    original: "  if (carriesResult && carriesError) {",
+    broken: "  if (carriesResult && carriesError && error === null) {",
     test: "packages/protocol/test/JsonRpc.test.ts",
     name: "[MSG-08] a result and an error"
   },

@@ -75,6 +75,14 @@ export const answer = (exchange: Exchange, response: JsonRpc.Response): boolean 
   )
 }
 
+/** Completes an exchange with an answer of the peer's that is no response. Nothing better will come under its id. */
+export const answerMalformed = (exchange: Exchange, problem: string): boolean =>
+  complete(
+    exchange,
+    "Answered",
+    Exit.fail(RequestError.make(exchange.method, { _tag: "MalformedResponse", problem }))
+  )
+
 /** This side gives up, while the peer is there and may be working on it. */
 const isAbandonment = (reason: RequestError.RequestErrorReason): boolean =>
   reason._tag === "Timeout" || (reason._tag === "Closed" && reason.reason._tag === "Requested")

@@ -1,4 +1,4 @@
-import { type Handshake, JsonRpc, type Method, Methods, type Profile } from "@effect-mcp/protocol"
+import { type Handshake, JsonRpc, type Method, Methods, type Profile, type RequestId } from "@effect-mcp/protocol"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -100,11 +100,18 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
 
   #malformed(found: JsonRpc.Malformed, origin: Origin | undefined): void {
     this.#core.emit({ _tag: "Malformed", problem: found.problem })
+    if (found.answers !== undefined) this.#answeredMalformed(found.answers, found.problem)
     // A line that a child prints by mistake may be JSON. A client answers only what was certainly meant for it.
     const answer = found.answerable &&
       (this.#core.role === "server" || found.id !== undefined || found.tooLong === true)
     if (!answer) return this.#core.replies.settle(origin)
     this.#complain(() => Refusal.malformed(found.problem), found.id, origin)
+  }
+
+  #notMessage(found: JsonRpc.Malformed, origin: Origin | undefined, bytes: number | undefined): void {
+    const { meant, problem } = found
+    if (meant === undefined) this.#malformed(found, origin)
+    else this.#meant(meant, problem, origin, bytes)
   }
 
   // ===================================================================================================================
@@ -129,6 +136,25 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
     // It was not sent yet, so this cannot be its response.
     if (!exchange.handed) return unmatched("Unknown")
     if (!Exchanges.answer(exchange, message)) unmatched(exchange.outcome === "Answered" ? "Duplicate" : "Late")
+  }
+
+  /** Reads a response that breaks a rule, and leaves no doubt about what it means. */
+  #meant(message: JsonRpc.Response, problem: string, origin: Origin | undefined, bytes: number | undefined): void {
+    const exchange = message.id === undefined || message.id === null
+      ? undefined
+      : this.#core.exchanges.find(message.id)
+    this.#core.emit({ _tag: "Tolerated", method: exchange?.method, problem })
+    this.#core.subscriptions.publish(everything, message, bytes)
+    this.#response(message)
+    this.#core.replies.settle(origin)
+  }
+
+  /** The peer has answered, with what is no response: without this, the caller would wait until its deadline. */
+  #answeredMalformed(id: RequestId.RequestId, problem: string): void {
+    const outcome = this.#core.happen({ _tag: "ReceiveResponse" })
+    if (outcome._tag !== "Moved" || outcome.does !== "Match") return
+    const exchange = this.#core.exchanges.find(id)
+    if (exchange?.handed === true) Exchanges.answerMalformed(exchange, problem)
   }
 
   // ===================================================================================================================
@@ -318,8 +344,25 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
     principal: Principal | undefined
   ): void {
     const opened = Batch.open(frames.length, origin, this.#parts.peer()?.revision, this.#core.limits)
-    if (Result.isFailure(opened)) return this.#malformed(opened.failure, origin)
+    if (Result.isFailure(opened)) return this.#noBatch(opened.failure, frames, origin, bytes)
     for (const frame of frames) this.#receive(frame, opened.success, bytes, principal)
+  }
+
+  /** Some peers put each answer into a list of one. */
+  #noBatch(
+    why: JsonRpc.Malformed,
+    frames: ReadonlyArray<unknown>,
+    origin: Origin | undefined,
+    bytes: number | undefined
+  ): void {
+    const [only] = frames
+    if (frames.length > 1 || Array.isArray(only) || origin instanceof Batch.Batch) return this.#malformed(why, origin)
+    const classified = JsonRpc.classify(only)
+    if (classified._tag === "Response") return this.#meant(classified.message, why.problem, origin, bytes)
+    if (classified._tag !== "Malformed" || classified.malformed.answers === undefined) {
+      return this.#malformed(why, origin)
+    }
+    this.#notMessage(classified.malformed, origin, bytes)
   }
 
   #receive(
@@ -343,7 +386,7 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
       case "Batch":
         return this.#batch(classified.frames, origin, bytes, principal)
       case "Malformed":
-        return this.#malformed(classified.malformed, origin)
+        return this.#notMessage(classified.malformed, origin, bytes)
     }
   }
 

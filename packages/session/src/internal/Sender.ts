@@ -27,8 +27,9 @@ import * as Outbox from "./Outbox.ts"
 import * as Outgoing from "./Outgoing.ts"
 import * as ProgressMailbox from "./ProgressMailbox.ts"
 import * as Rules from "./Rules.ts"
+import * as Tolerance from "./Tolerance.ts"
 import { trust } from "./trust.ts"
-import { validate } from "./validation.ts"
+import { type Validate, validate } from "./validation.ts"
 
 /** Sends a request and waits for its result. */
 export type Request = <Params extends object, Result, R = never>(
@@ -318,12 +319,23 @@ export class Sender {
       if (Math.min(allowedMillis, totalMillis) <= 0) return fail({ _tag: "Timeout", afterMillis: 0 })
       const sent = this.#send(row, params, admission === "Hold", allowedMillis, totalMillis, options)
       return Effect.flatMap(sent, (success) => {
-        const result = validate(row.result)(success.result)
+        const fits = validate(row.result)
+        const received = fits(success.result)
+        const result = Result.isSuccess(received) ? received : this.#meant(row, success.result, fits) ?? received
         if (Result.isFailure(result)) return fail({ _tag: "InvalidResult", problem: result.failure })
         const problem = Rules.problemOf(row.name, params, result.success)
         return problem === undefined ? Effect.succeed(result.success) : fail({ _tag: "InvalidResult", problem })
       })
     })
+  }
+
+  /** A result that does not fit its schema, read as it was meant where there is no doubt. */
+  #meant<A>(row: Outgoing.Gate, result: unknown, fits: Validate<A>): Result.Result<A, string> | undefined {
+    const meant = Tolerance.meantBy(row, result)
+    if (meant === undefined) return undefined
+    const read = fits(meant.result)
+    if (Result.isSuccess(read)) this.#core.emit({ _tag: "Tolerated", method: row.name, problem: meant.problem })
+    return read
   }
 
   /** What middleware needs was captured when the session was made; what the caller has comes first. */

@@ -49,10 +49,22 @@ const owedFor = (frame: unknown, by: Method.Role, revision: Revision.Revision, i
       return { requests: [], complaints: answerable && (by === "server" || id !== undefined || tooLong) ? 1 : 0 }
     }
     case "Batch":
-      return inBatch || !Revision.envelopes[revision].batches
-        ? { requests: [], complaints: by === "server" ? 1 : 0 }
+      return inBatch || !Revision.envelopes[revision].batches || classified.frames.length > mostInBatch
+        ? { requests: [], complaints: by === "server" && !isAnswer(classified.frames, inBatch) ? 1 : 0 }
         : sum(classified.frames.map((inner) => owedFor(inner, by, revision, true)))
   }
+}
+
+/** As many messages may be in a batch, unless an option says otherwise. A larger one is complained of as a whole. */
+const mostInBatch = 100
+
+/** One answer in a list of its own is read as if it had come without. */
+const isAnswer = (frames: ReadonlyArray<unknown>, inBatch: boolean): boolean => {
+  const [only] = frames
+  if (inBatch || frames.length > 1) return false
+  const classified = JsonRpc.classify(only)
+  return classified._tag === "Response" ||
+    (classified._tag === "Malformed" && classified.malformed.answers !== undefined)
 }
 
 const sum = (all: ReadonlyArray<Owed>): Owed => ({

@@ -16,9 +16,13 @@ type Restore = <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 /** Refusals that say something else than that nothing is POSTed there: who asks, how much, how often, or that it is not the time. */
 const saysOtherwise: ReadonlySet<number> = new Set([401, 402, 403, 407, 408, 409, 413, 421, 423, 425, 429, 431, 451])
 
+/** A status for a method that a server does not know, as some say it of a POST to the path of a stream. */
+const notImplemented = 501
+
 /** May this mean that the server knows nothing of Streamable HTTP (SSE-07)? One that answers in JSON-RPC knows what it was asked. */
 const mayBeOlder = ({ reason }: TransportError.TransportError): boolean =>
-  reason._tag === "Rejected" && reason.status >= 400 && reason.status < 500 && !saysOtherwise.has(reason.status)
+  reason._tag === "Rejected" && !saysOtherwise.has(reason.status) &&
+  ((reason.status >= 400 && reason.status < 500) || reason.status === notImplemented)
 
 const peerEnded = Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
 

@@ -167,7 +167,9 @@ export class PostExchange {
     this.#end()
     if (this.#answer === undefined) {
       // The session may have had enough of complaining about such, but whoever sent it asks no more often than it is told.
-      this.#decide(JsonRpc.classify(this.#frame)._tag === "Malformed" ? malformed : nothing)
+      const classified = JsonRpc.classify(this.#frame)
+      const isLost = classified._tag === "Malformed" && classified.malformed.meant === undefined
+      this.#decide(isLost ? malformed : nothing)
     }
     this.#stream?.end()
   }

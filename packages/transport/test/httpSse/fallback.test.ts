@@ -113,7 +113,7 @@ describe.concurrent("a client that falls back", () => {
       assert.deepStrictEqual(peer.received.at(-1)?.headers["mcp-session-id"], "s2")
     }))
 
-  for (const status of [400, 404, 405, 406, 410, 415, 422]) {
+  for (const status of [400, 404, 405, 406, 410, 415, 422, 501]) {
     const ids = [400, 404, 405].includes(status) ? "[SSE-07] [SSE-08]" : "[SSE-07]"
     it.live(`${ids} after ${status}, which may mean that nothing is POSTed there`, () =>
       Effect.gen(function*() {
@@ -124,7 +124,7 @@ describe.concurrent("a client that falls back", () => {
       }))
   }
 
-  for (const status of [307, 401, 403, 407, 408, 413, 429, 500, 501, 503]) {
+  for (const status of [307, 401, 403, 407, 408, 413, 429, 500, 502, 503]) {
     it.live(`[SSE-07] not after ${status}, which means something else, and asks again next time`, () =>
       Effect.gen(function*() {
         let isRefused = true

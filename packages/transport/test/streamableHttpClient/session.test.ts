@@ -40,6 +40,23 @@ it.live("a whole conversation", () =>
     yield* nothingLeft(peer)
   }))
 
+it.live("[MSG-08] a call whose answer is no response fails at once, in JSON and on a stream, and its stream is closed", () =>
+  Effect.gen(function*() {
+    let inJson = true
+    const peer = yield* serve(mcp((received, reply) => {
+      const answer = { jsonrpc: "2.0", id: idOf(received), error: "no" }
+      if (inJson) reply.json(answer)
+      else reply.stream().event(answer)
+    }))
+    const { events, session } = yield* open(peer)
+    assert.strictEqual(yield* tagOf(session.callTool("x")), "MalformedResponse")
+    inJson = false
+    assert.strictEqual(yield* tagOf(session.callTool("x")), "MalformedResponse")
+    yield* until(() => peer.open() === 0)
+    assert.lengthOf(events.filter(({ _tag }) => _tag === "Malformed"), 2)
+    assert.lengthOf(events.filter(({ _tag }) => _tag === "StreamLost"), 0)
+  }))
+
 it.live("a call whose stream ends without a response fails at once, and says that its outcome is unknown", () =>
   Effect.gen(function*() {
     const peer = yield* serve(mcp((_, reply) => reply.stream().end()))

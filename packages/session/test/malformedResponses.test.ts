@@ -1,0 +1,208 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import { MemoryTransport } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+import * as RawServer from "./support/RawServer.ts"
+import { client, introduce, settled, start, text, withRawClient, withRawServer } from "./support/sessions.ts"
+import { answered, waiting } from "./support/waitingCall.ts"
+
+const error = { code: -32602, message: "no such tool" }
+
+/** Answers to request 1 that are no responses. */
+const malformed: ReadonlyArray<readonly [what: string, frame: object]> = [
+  ["both a result and an error", { jsonrpc: "2.0", id: 1, result: text("wrong"), error }],
+  ["neither a result nor an error", { jsonrpc: "2.0", id: 1 }],
+  ["no jsonrpc", { id: 1, result: text("wrong") }],
+  ["another jsonrpc", { jsonrpc: "1.0", id: 1, result: text("wrong") }],
+  ["another jsonrpc and a null error", { jsonrpc: "1.0", id: 1, result: text("wrong"), error: null }],
+  ["an error that is null", { jsonrpc: "2.0", id: 1, error: null }],
+  ["an error that is a text", { jsonrpc: "2.0", id: 1, error: "no" }],
+  ["an error that is a list", { jsonrpc: "2.0", id: 1, error: [] }],
+  ["an error without a code", { jsonrpc: "2.0", id: 1, error: { message: "no" } }],
+  ["an error whose code is a fraction", { jsonrpc: "2.0", id: 1, error: { ...error, code: 1.5 } }],
+  ["an error without a message", { jsonrpc: "2.0", id: 1, error: { code: "1" } }],
+  ["a null result beside such an error", { jsonrpc: "2.0", id: 1, result: null, error: { code: 1 } }]
+]
+
+describe("an answer that is no response", () => {
+  for (const [what, frame] of malformed) {
+    it.effect(`[MSG-08] [MSG-10] law 1: with ${what} fails its request at once, and only that`, () =>
+      Effect.gen(function*() {
+        const { fiber, raw, record, saidSince, session } = yield* waiting()
+        const other = yield* start(session.ping())
+        yield* settled
+        const before = saidSince().length
+        yield* raw.say(frame)
+        const { reason } = yield* Effect.flip(Fiber.join(fiber))
+        const [event] = record.of("Malformed")
+        assert.deepStrictEqual(reason, { _tag: "MalformedResponse", problem: event?.problem ?? "" })
+        assert.lengthOf(record.of("Malformed"), 1)
+        assert.isUndefined(other.pollUnsafe())
+        // The peer has answered, so there is nothing to cancel.
+        assert.lengthOf(saidSince(), before)
+        assert.deepStrictEqual(yield* session.inFlight, { sent: 1, served: 0 })
+        yield* raw.say(answered(1))
+        assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Duplicate"])
+        yield* raw.say(JsonRpc.success(2, {}))
+        yield* Fiber.join(other)
+      }))
+  }
+
+  const elsewhere: ReadonlyArray<readonly [what: string, frame: object]> = [
+    ["the id as a text", { jsonrpc: "2.0", id: "1" }],
+    ["another id", { jsonrpc: "2.0", id: 2, error: "no" }],
+    ["a fractional id", { jsonrpc: "2.0", id: 1.5, error: "no" }],
+    ["no id", { jsonrpc: "2.0", error: "no" }],
+    ["a method, so that it may be a request", { jsonrpc: "2.0", id: 1, method: "ping", result: {} }]
+  ]
+  for (const [what, frame] of elsewhere) {
+    it.effect(`[MSG-07] law 3: with ${what} changes nothing`, () =>
+      Effect.gen(function*() {
+        const { fiber, raw, record } = yield* waiting()
+        yield* raw.say(frame)
+        yield* settled
+        assert.isUndefined(fiber.pollUnsafe())
+        assert.lengthOf(record.of("Malformed"), 1)
+        yield* raw.say(answered(1))
+        assert.deepStrictEqual(yield* Fiber.join(fiber), text("answer"))
+      }))
+  }
+
+  it.effect("law 1: changes nothing once its request has ended, or before it was sent", () =>
+    Effect.gen(function*() {
+      const { link, raw, record, session } = yield* withRawServer()
+      const [, broken = {}] = malformed[1] ?? []
+      yield* raw.say(broken)
+      const first = yield* start(session.ping())
+      yield* raw.say(JsonRpc.success(1, {}))
+      yield* Fiber.join(first)
+      yield* raw.say(broken)
+      link.stall()
+      const stalled = yield* start(session.ping())
+      const unsent = yield* start(session.ping())
+      yield* settled
+      link.deliver({ jsonrpc: "2.0", id: 3 })
+      yield* settled
+      assert.isUndefined(unsent.pollUnsafe())
+      link.recover()
+      link.deliver(JsonRpc.success(2, {}))
+      link.deliver(JsonRpc.success(3, {}))
+      yield* Fiber.join(stalled)
+      yield* Fiber.join(unsent)
+      assert.lengthOf(record.of("Malformed"), 3)
+    }))
+
+  it.effect("law 4: comes after all progress before it", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer()
+      const steps: Array<number> = []
+      const calling = yield* start(Effect.flip(session.callTool("x", {}, {
+        onProgress: ({ progress }) => Effect.andThen(Effect.yieldNow, Effect.sync(() => steps.push(progress)))
+      })))
+      yield* settled
+      for (const progress of [1, 2, 3]) {
+        yield* raw.say(JsonRpc.notification("notifications/progress", { progressToken: 1, progress }))
+      }
+      yield* raw.say({ jsonrpc: "2.0", id: 1 })
+      const { reason } = yield* Fiber.join(calling)
+      assert.strictEqual(reason._tag, "MalformedResponse")
+      assert.deepStrictEqual(steps, [1, 2, 3])
+    }))
+
+  it.effect("fails a question of a server's, too", () =>
+    Effect.gen(function*() {
+      const { link, raw, session } = yield* withRawClient()
+      yield* introduce(raw)
+      const pinging = yield* start(Effect.flip(session.ping()))
+      yield* settled
+      const request = (yield* raw.pending).find((message) => "method" in message && message.method === "ping")
+      link.deliver({ jsonrpc: "2.0", id: request !== undefined && "id" in request ? request.id : undefined })
+      assert.strictEqual((yield* Fiber.join(pinging)).reason._tag, "MalformedResponse")
+    }))
+
+  it.effect("fails the handshake at once", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      yield* RawServer.make(pair.server, (message) => "id" in message ? [{ jsonrpc: "2.0", id: message.id }] : [])
+      const { reason } = yield* Effect.flip(client(pair.client))
+      assert.isTrue(reason._tag === "InvalidResult" && reason.problem.includes("no result and no error"))
+    }))
+})
+
+/** Answers to request 1 that break a rule and leave no doubt. */
+const borne: ReadonlyArray<readonly [what: string, frame: object, meant: object]> = [
+  ["a null error beside a result", { jsonrpc: "2.0", id: 1, result: text("x"), error: null }, { result: text("x") }],
+  ["a null result beside an error", { jsonrpc: "2.0", id: 1, result: null, error }, { error }],
+  ["a code that is a number in a text", { jsonrpc: "2.0", id: 1, error: { ...error, code: "-32602" } }, { error }],
+  [
+    "a code that is a text",
+    { jsonrpc: "2.0", id: 1, error: { code: "ENOENT", message: "no such tool", data: 7 } },
+    { error: { code: -32603, message: "no such tool (code \"ENOENT\")", data: 7 } }
+  ],
+  [
+    "a null result beside a code that is a number in a text",
+    { jsonrpc: "2.0", id: 1, result: null, error: { ...error, code: "-32602" } },
+    { error }
+  ]
+]
+
+describe("an answer that breaks a rule and leaves no doubt", () => {
+  for (const [what, frame, meant] of borne) {
+    it.effect(`with ${what} is read, with an event`, () =>
+      Effect.gen(function*() {
+        const { fiber, raw, record } = yield* waiting()
+        yield* raw.say(frame)
+        const outcome = yield* Effect.match(Fiber.join(fiber), {
+          onSuccess: (result) => ({ result }),
+          onFailure: ({ reason }) => {
+            if (reason._tag !== "ErrorResponse") return { reason }
+            const { code, data, message } = reason.error
+            return { error: { code, message, ...(data === undefined ? undefined : { data }) } }
+          }
+        })
+        assert.deepStrictEqual<unknown>(outcome, meant)
+        assert.deepStrictEqual(record.of("Tolerated").map(({ method }) => method), ["tools/call"])
+        assert.deepStrictEqual(record.of("Malformed"), [])
+        yield* raw.say(frame)
+        assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Duplicate"])
+      }))
+  }
+
+  it.effect("of a tool without content has empty content, with an event", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawServer()
+      for (const [id, result] of [{}, { content: null }, { structuredContent: { a: 1 }, isError: false }].entries()) {
+        const calling = yield* start(session.callTool("x"))
+        yield* raw.say(JsonRpc.success(id + 1, result))
+        assert.deepStrictEqual<unknown>(yield* Fiber.join(calling), { ...result, content: [] })
+      }
+      assert.deepStrictEqual(
+        record.of("Tolerated").map(({ method, problem }) => [method, problem]),
+        Array.from({ length: 3 }, () => ["tools/call", "the result of a tool has no content"])
+      )
+    }))
+
+  it.effect("of a tool whose content is none, or that names a task, is no result", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawServer()
+      for (const [id, result] of [{ content: "x" }, { task: {} }, { isError: "yes" }, [], null].entries()) {
+        const calling = yield* start(Effect.flip(session.callTool("x")))
+        yield* raw.say(JsonRpc.success(id + 1, result))
+        assert.strictEqual((yield* Fiber.join(calling)).reason._tag, "InvalidResult")
+      }
+      assert.deepStrictEqual(record.of("Tolerated"), [])
+    }))
+
+  it.effect("law 3: under the id as a text stays unmatched", () =>
+    Effect.gen(function*() {
+      const { fiber, raw, record } = yield* waiting()
+      yield* raw.say({ jsonrpc: "2.0", id: "1", result: text("x"), error: null })
+      yield* settled
+      assert.isUndefined(fiber.pollUnsafe())
+      assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Unknown"])
+      yield* TestClock.adjust("60 seconds")
+      assert.strictEqual((yield* Effect.flip(Fiber.join(fiber))).reason._tag, "Timeout")
+    }))
+})
