@@ -27,6 +27,7 @@ export type Origin = object
  *
  * - `NotJson`: they are no JSON, or no UTF-8; `text` is their beginning, at most 200 characters.
  * - `TooLarge`: they are more than `limitBytes`; they were skipped up to the frame's end.
+ * - `TooComplex`: as JSON they have more arrays, objects and members than `limitNodes`, namely `nodes`; they were not parsed.
  *
  * @category models
  * @since 0.1.0
@@ -34,6 +35,7 @@ export type Origin = object
 export type FrameError =
   | { readonly _tag: "NotJson"; readonly text: string }
   | { readonly _tag: "TooLarge"; readonly limitBytes: number }
+  | { readonly _tag: "TooComplex"; readonly nodes: number; readonly limitNodes: number }
 
 /**
  * One inbound frame.

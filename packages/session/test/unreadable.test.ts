@@ -42,13 +42,15 @@ describe("a server that is sent what it cannot read", () => {
         yield* introduce(raw, revision)
         link.deliverBad({ _tag: "NotJson", text: "{" })
         link.deliverBad({ _tag: "TooLarge", limitBytes: 10 })
+        link.deliverBad({ _tag: "TooComplex", nodes: 11, limitNodes: 10 })
         link.deliver([])
         link.deliver({ jsonrpc: "2.0", id: 1.5, method: "ping" })
         link.deliver({ jsonrpc: "1.0", id: "known", method: "ping" })
-        const replies = yield* Effect.forEach([1, 2, 3, 4, 5], () => raw.response)
+        const replies = yield* Effect.forEach([1, 2, 3, 4, 5, 6], () => raw.response)
         const id = revision === "2025-11-25" ? undefined : null
-        assert.deepStrictEqual(replies.map((reply) => reply.id), [id, id, id, id, "known"])
+        assert.deepStrictEqual(replies.map((reply) => reply.id), [id, id, id, id, id, "known"])
         assert.deepStrictEqual(replies.map((reply) => "id" in reply), [
+          id === null,
           id === null,
           id === null,
           id === null,
@@ -57,7 +59,7 @@ describe("a server that is sent what it cannot read", () => {
         ])
         assert.deepStrictEqual(
           replies.map((reply) => JsonRpc.isFailure(reply) ? reply.error.code : undefined),
-          [-32700, -32700, -32600, -32600, -32600]
+          [-32700, -32700, -32700, -32600, -32600, -32600]
         )
       }))
   }

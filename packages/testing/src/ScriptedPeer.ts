@@ -131,15 +131,24 @@ export class ScriptError extends Data.TaggedError("ScriptError")<{
 
 type Arrival = ScriptedConnection.Arrival
 
+const unreadable = (error: Transport.FrameError): string => {
+  switch (error._tag) {
+    case "NotJson":
+      return JSON.stringify(error.text)
+    case "TooLarge":
+      return `more than ${error.limitBytes} bytes`
+    case "TooComplex":
+      return `${error.nodes} arrays, objects and members, more than ${error.limitNodes}`
+  }
+}
+
 /** What came, as a line of a transcript, with what more there is to say of it. */
 const lineOf = (arrival: Arrival): string => {
   switch (arrival._tag) {
     case "Message":
       return `← ${Pattern.print(Pattern.exactly(arrival.frame))}`
     case "Unreadable":
-      return arrival.error._tag === "NotJson"
-        ? `← unreadable: ${JSON.stringify(arrival.error.text)}`
-        : `← unreadable: more than ${arrival.error.limitBytes} bytes`
+      return `← unreadable: ${unreadable(arrival.error)}`
     case "Ended":
       return `← end (${TransportError.make({ _tag: "PeerEnded", exit: arrival.end.exit }).message})`
     case "Failed":

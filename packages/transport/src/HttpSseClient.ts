@@ -14,6 +14,7 @@ import * as Effect from "effect/Effect"
 import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import * as EventStreamFraming from "./EventStreamFraming.ts"
+import * as FrameText from "./internal/FrameText.ts"
 import { headersOf } from "./internal/headersOf.ts"
 import * as HttpClients from "./internal/HttpClients.ts"
 import type * as StreamableHttpClient from "./StreamableHttpClient.ts"
@@ -26,7 +27,8 @@ import type * as StreamableHttpClient from "./StreamableHttpClient.ts"
  * @since 0.1.0
  */
 export interface Options
-  extends Pick<StreamableHttpClient.Options, "authorize" | "headers" | "messageLimitBytes" | "url">
+  extends
+    Pick<StreamableHttpClient.Options, "authorize" | "headers" | "messageLimitBytes" | "messageLimitNodes" | "url">
 {
   /** How long the server may take to open the stream and say where to POST to. The default is 30 seconds. */
   readonly openWithin?: Duration.Input | undefined
@@ -62,7 +64,7 @@ export interface Options
  * @since 0.1.0
  */
 export const make = (
-  { authorize, headers, messageLimitBytes, openWithin, url }: Options
+  { authorize, headers, messageLimitBytes, messageLimitNodes, openWithin, url }: Options
 ): Effect.Effect<Transport.Transport["Service"], never, HttpClient> =>
   // Loaded when it is used: a program that speaks over stdio must not pay 100 ms for HTTP.
   Effect.flatMap(
@@ -73,6 +75,7 @@ export const make = (
         headers: headersOf(headers),
         authorize,
         limitBytes: messageLimitBytes ?? EventStreamFraming.defaultLimitBytes,
+        limitNodes: messageLimitNodes ?? FrameText.defaultLimitNodes,
         openWithin: openWithin ?? "30 seconds"
       })
   )

@@ -56,6 +56,7 @@ export interface Options extends
     | "allowedOrigins"
     | "bodiesLimitBytes"
     | "bodyLimitBytes"
+    | "bodyLimitNodes"
     | "bodyWithin"
     | "identifyWithin"
     | "initializeLimitBytes"

@@ -8,6 +8,7 @@
 import type { FrameError } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Result from "effect/Result"
+import * as FrameText from "./internal/FrameText.ts"
 import * as PartialLine from "./internal/PartialLine.ts"
 import * as utf8 from "./internal/utf8.ts"
 
@@ -18,6 +19,15 @@ import * as utf8 from "./internal/utf8.ts"
  * @since 0.1.0
  */
 export const defaultLimitBytes: number = 4 * 1024 * 1024
+
+/**
+ * The most arrays, objects and members that the JSON of a line may have unless an option says otherwise: 100,000. Parsing takes time and
+ * memory for each of them, and cannot be interrupted.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const defaultLimitNodes: number = FrameText.defaultLimitNodes
 
 /**
  * Options of {@link decoder}.
@@ -31,6 +41,11 @@ export interface DecoderOptions {
    * kept, and is reported once as `TooLarge`. The default is {@link defaultLimitBytes}.
    */
   readonly limitBytes?: number | undefined
+  /**
+   * The most arrays, objects and members of a line to read. A line with more is not parsed, and is reported as `TooComplex`. The default
+   * is {@link defaultLimitNodes}.
+   */
+  readonly limitNodes?: number | undefined
 }
 
 /**
@@ -62,20 +77,13 @@ const isBlank = (line: Uint8Array): boolean => {
 const withoutCarriageReturn = (line: Uint8Array): Uint8Array =>
   line[line.length - 1] === carriageReturn ? line.subarray(0, -1) : line
 
-const parse = (line: Uint8Array): Result.Result<unknown, FrameError> => {
-  try {
-    return Result.succeed(JSON.parse(utf8.decode(line)))
-  } catch {
-    return Result.fail({ _tag: "NotJson", text: utf8.beginning(line) })
-  }
-}
-
 /**
  * A decoder for one connection. It calls `deliver` once per line, in order and before `push` or `finish` returns:
  *
  * - with the parsed JSON, and how many bytes of it there were;
  * - with `NotJson` for a line that is no JSON or no UTF-8;
- * - with `TooLarge`, as soon as a line has grown beyond the limit.
+ * - with `TooLarge`, as soon as a line has grown beyond the limit;
+ * - with `TooComplex` for a line with more arrays, objects and members than the limit.
  *
  * A bad line costs only itself. Lines of white space are passed over, as are a carriage return before the newline and a
  * byte order mark before the first line. It takes time in proportion to the bytes, however they are cut, and keeps no
@@ -103,6 +111,7 @@ export const decoder = (
   options?: DecoderOptions
 ): Decoder => {
   const limitBytes = options?.limitBytes ?? defaultLimitBytes
+  const limitNodes = options?.limitNodes ?? defaultLimitNodes
   const partial = PartialLine.make(limitBytes)
   let skipping = false
   let atStart = true
@@ -118,7 +127,7 @@ export const decoder = (
 
   const read = (line: Uint8Array): void => {
     const text = withoutCarriageReturn(atStart && utf8.startsWithByteOrderMark(line) ? line.subarray(3) : line)
-    if (!isBlank(text)) deliver(parse(text), text.length)
+    if (!isBlank(text)) deliver(FrameText.parseBytes(text, limitNodes), text.length)
   }
 
   const end = (): void => {

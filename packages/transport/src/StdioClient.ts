@@ -25,6 +25,7 @@ import * as LastLines from "./internal/LastLines.ts"
 import * as LineWriter from "./internal/LineWriter.ts"
 import { atMost, delay } from "./internal/nativeTime.ts"
 import * as ProcessGroup from "./internal/ProcessGroup.ts"
+import * as Turns from "./internal/Turns.ts"
 import * as LineFraming from "./LineFraming.ts"
 
 /**
@@ -72,6 +73,11 @@ export interface Options {
   readonly inheritEnv?: boolean | ReadonlyArray<string> | undefined
   /** The longest message to read, in bytes. The default is 4 MiB. */
   readonly messageLimitBytes?: number | undefined
+  /**
+   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not parsed, which an event says:
+   * parsing takes time and memory for each of them, and cannot be interrupted.
+   */
+  readonly messageLimitNodes?: number | undefined
   /**
    * What happens to its standard error, which is read in any case, so that the child never waits for a reader. A function
    * sees each line, cut at 65,536 characters; if it throws, that is logged, and it sees no more. `"inherit"` lets the
@@ -231,14 +237,15 @@ const readOutput = Effect.fnUntraced(function*(handle: ChildProcessHandle, optio
   let deliver: (inbound: Transport.Inbound) => void = discard
   let chunksRead = 0
   const decoder = LineFraming.decoder((frame, bytes) => deliver({ frame, bytes }), {
-    limitBytes: options.messageLimitBytes
+    limitBytes: options.messageLimitBytes,
+    limitNodes: options.messageLimitNodes
   })
   const begun = Latch.makeUnsafe(false)
   const reader = yield* handle.stdout.pipe(
     Stream.runForEachArray((chunks) =>
-      Effect.sync(() => {
+      Effect.suspend(() => {
         chunksRead += chunks.length
-        chunks.forEach(decoder.push)
+        return Turns.bytes(chunks, decoder.push)
       })
     ),
     begun.whenOpen,

@@ -25,6 +25,7 @@ import { causeBelow } from "./internal/causeBelow.ts"
 import * as consoleToStderr from "./internal/consoleToStderr.ts"
 import * as LineWriter from "./internal/LineWriter.ts"
 import { atMost, delay } from "./internal/nativeTime.ts"
+import * as Turns from "./internal/Turns.ts"
 import * as LineFraming from "./LineFraming.ts"
 
 /**
@@ -36,6 +37,11 @@ import * as LineFraming from "./LineFraming.ts"
 export interface Options {
   /** The longest message to read, in bytes. The default is 4 MiB. */
   readonly messageLimitBytes?: number | undefined
+  /**
+   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is answered with −32700, without an id,
+   * since it was not parsed: parsing takes time and memory for each of them, and cannot be interrupted.
+   */
+  readonly messageLimitNodes?: number | undefined
   /** How long the end of the scope waits for a client that does not read what was sent. The default is 3 seconds. */
   readonly flushWithin?: Duration.Input | undefined
 }
@@ -78,10 +84,11 @@ const open = Effect.fnUntraced(function*(
     deliver: (inbound: Transport.Inbound) => void
   ): Effect.fn.Return<Transport.End, TransportError.TransportError> {
     const decoder = LineFraming.decoder((frame, bytes) => deliver({ frame, bytes }), {
-      limitBytes: options?.messageLimitBytes
+      limitBytes: options?.messageLimitBytes,
+      limitNodes: options?.messageLimitNodes
     })
     yield* stdio.stdin.pipe(
-      Stream.runForEachArray((chunks) => Effect.sync(() => chunks.forEach(decoder.push))),
+      Stream.runForEachArray((chunks) => Turns.bytes(chunks, decoder.push)),
       Effect.mapError((error) => TransportError.make({ _tag: "ReadFailed", cause: causeBelow(error) })),
       // What was taken and cannot be written is nobody's send any more, so that reading has to tell.
       Effect.raceFirst(writer.failed)

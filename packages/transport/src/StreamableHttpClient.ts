@@ -15,6 +15,7 @@ import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import type { Redacted } from "effect/Redacted"
 import * as EventStreamFraming from "./EventStreamFraming.ts"
+import * as FrameText from "./internal/FrameText.ts"
 import { headersOf } from "./internal/headersOf.ts"
 import * as HttpClients from "./internal/HttpClients.ts"
 import * as ReconnectDelay from "./internal/ReconnectDelay.ts"
@@ -82,6 +83,11 @@ export interface Options {
   readonly standalone?: boolean | undefined
   /** The longest message to read, in bytes. The default is 4 MiB. */
   readonly messageLimitBytes?: number | undefined
+  /**
+   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not parsed, which an event says:
+   * parsing takes time and memory for each of them, and cannot be interrupted.
+   */
+  readonly messageLimitNodes?: number | undefined
   /** How streams that broke off are taken up again. */
   readonly reconnect?: Reconnect | undefined
   /**
@@ -92,13 +98,14 @@ export interface Options {
 }
 
 const settings = (
-  { authorize, closeWithin, headers, messageLimitBytes, reconnect, standalone, url }: Options
+  { authorize, closeWithin, headers, messageLimitBytes, messageLimitNodes, reconnect, standalone, url }: Options
 ): Settings => ({
   url,
   headers: headersOf(headers),
   authorize,
   standalone: standalone ?? true,
   limitBytes: messageLimitBytes ?? EventStreamFraming.defaultLimitBytes,
+  limitNodes: messageLimitNodes ?? FrameText.defaultLimitNodes,
   reconnect: ReconnectDelay.make({
     initialMillis: Duration.toMillis(reconnect?.initial ?? "1 second"),
     factor: reconnect?.factor ?? 1.5,

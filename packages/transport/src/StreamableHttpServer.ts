@@ -89,6 +89,11 @@ export interface Options {
    */
   readonly unreadTotalBytes?: number | undefined
   /**
+   * How many arrays, objects and members the JSON of a body may have; one with more is not parsed, and is answered with 413. Parsing
+   * takes time and memory for each of them, and cannot be interrupted. Default 100,000.
+   */
+  readonly bodyLimitNodes?: number | undefined
+  /**
    * How large `initialize` may be, in bytes; one that is larger is answered with 413. What a client says of itself is kept as long as
    * its session is. Default 64 KiB.
    */

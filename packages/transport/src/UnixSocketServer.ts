@@ -33,6 +33,11 @@ export interface Options {
    */
   readonly messageLimitBytes?: number | undefined
   /**
+   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is answered with −32700, without an id,
+   * since it was not parsed: parsing takes time and memory for each of them, and cannot be interrupted.
+   */
+  readonly messageLimitNodes?: number | undefined
+  /**
    * How long `initialize` may be, in bytes; a longer one is taken for a message that is too long. What a client says of itself is kept
    * as long as its session is. The default is 64 KiB.
    */

@@ -31,6 +31,11 @@ export interface Options {
    * have answered waits until its deadline.
    */
   readonly messageLimitBytes?: number | undefined
+  /**
+   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not parsed, which an event says:
+   * parsing takes time and memory for each of them, and cannot be interrupted.
+   */
+  readonly messageLimitNodes?: number | undefined
   /** How long the server may take until the connection is open. The default is 10 seconds. */
   readonly connectWithin?: Duration.Input | undefined
   /** How long the server may take to answer a close frame; then the connection is cut off. The default is 2 seconds. */
@@ -69,7 +74,7 @@ export interface NodeOptions extends Options {
 
 const settings = (options: Options): Settings => ({
   url: options.url,
-  limitBytes: WebSocketLimits.messageBytes(options),
+  limits: WebSocketLimits.ofMessages(options),
   connectMillis: Duration.toMillis(options.connectWithin ?? "10 seconds"),
   closeMillis: Duration.toMillis(options.closeWithin ?? "2 seconds")
 })

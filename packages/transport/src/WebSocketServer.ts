@@ -68,6 +68,11 @@ export interface Options
    */
   readonly messageLimitBytes?: number | undefined
   /**
+   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is answered with −32700, without an id,
+   * since it was not parsed: parsing takes time and memory for each of them, and cannot be interrupted.
+   */
+  readonly messageLimitNodes?: number | undefined
+  /**
    * How long `initialize` may be, in bytes; a longer one is taken for a message that is too long. What a client says of itself is kept
    * as long as its session is. Default 64 KiB.
    */
@@ -132,7 +137,7 @@ export const make = Effect.fnUntraced(function*(
   const admission = yield* HttpAdmission.make(attendant, options)
   const closeMillis = Duration.toMillis(options.closeWithin ?? "2 seconds")
   const methods = yield* WebSocketEndpoint.make({
-    limitBytes: WebSocketLimits.messageBytes(options),
+    limits: WebSocketLimits.ofMessages(options),
     initializeLimitBytes: options.initializeLimitBytes ?? Initialize.defaultLimitBytes,
     pingMillis: Duration.toMillis(options.ping ?? "15 seconds"),
     closeMillis,

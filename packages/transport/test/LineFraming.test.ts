@@ -199,6 +199,14 @@ describe("decoding", () => {
 })
 
 describe("encoding", () => {
+  it("law 12: a line with more arrays, objects and members than the limit is reported, and the next is read", () => {
+    assert.deepStrictEqual(decode([bytesOf("[[],[]]\n[[],[],[]]\n[1]\n")], { limitNodes: 3 }), [
+      Result.succeed([[], []]),
+      Result.fail({ _tag: "TooComplex" as const, nodes: 4, limitNodes: 3 }),
+      Result.succeed([1])
+    ])
+  })
+
   it.effect.prop(
     "[STD-02] a line holds no newline but its last, and reads back as it was",
     { text: Schema.String, more: Schema.Array(Character), id: Schema.Int },

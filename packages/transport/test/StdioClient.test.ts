@@ -146,6 +146,18 @@ describe.concurrent("a conversation", () => {
       yield* close
     }))
 
+  it.live("law 12: a message of more arrays, objects and members than the limit costs only itself", () =>
+    Effect.gen(function*() {
+      const { close, connection, frames } = yield* start(["echo"], { messageLimitNodes: 100 })
+      yield* connection.send(outbound(notification(Array.from({ length: 100 }, () => []))))
+      yield* connection.send(outbound(notification("short")))
+      yield* until(() => frames.length === 3)
+      const [, failed, short] = frames
+      assert.isTrue(failed !== undefined && Result.isFailure(failed) && failed.failure._tag === "TooComplex")
+      assert.deepStrictEqual<Frame | undefined>(short, Result.succeed(notification("short")))
+      yield* close
+    }))
+
   it.live("what is no JSON fails by itself and is not sent", () =>
     Effect.gen(function*() {
       const { close, connection, frames } = yield* start(["echo"])

@@ -249,14 +249,18 @@ describe("over any standard streams", () => {
 
   it.live("limits what it reads as it is told", () =>
     Effect.gen(function*() {
-      const stdin = Stream.make(bytes("\"12345678\"\n1\n"))
-      const transport = yield* StdioServer.make({ messageLimitBytes: 8 }).pipe(
+      const stdin = Stream.make(bytes("\"12345678\"\n[[[]]]\n1\n"))
+      const transport = yield* StdioServer.make({ messageLimitBytes: 8, messageLimitNodes: 2 }).pipe(
         Effect.provide(Stdio.layerTest({ stdin }))
       )
       const connection = yield* transport.connect
       const frames: Array<unknown> = []
       yield* connection.run((inbound) => frames.push(inbound.frame))
-      assert.deepStrictEqual(frames, [Result.fail({ _tag: "TooLarge", limitBytes: 8 }), Result.succeed(1)])
+      assert.deepStrictEqual(frames, [
+        Result.fail({ _tag: "TooLarge", limitBytes: 8 }),
+        Result.fail({ _tag: "TooComplex", nodes: 3, limitNodes: 2 }),
+        Result.succeed(1)
+      ])
     }).pipe(Effect.scoped))
 
   it.live("[STD-03] the console is what it was when the last connection has closed", () =>

@@ -84,4 +84,28 @@ describe.concurrent.each(Object.entries(transports))("over %s", (_, open) => {
       }])
       assert.deepStrictEqual([yield* client.called, yield* other.called], [text("hello"), text("hello")])
     }))
+
+  it.live("law 12: 4 MB of small arrays are rejected before they are parsed, and both clients go on", () =>
+    Effect.gen(function*() {
+      const [client, other] = yield* open("2025-11-25")
+      const params = `{"name":"greet","arguments":{"x":[${"[],".repeat(1_300_000)}[]]}}`
+      const [answer] = yield* client.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`)
+      assert.include(answer?.error?.message, "1300012 arrays, objects and members; the limit is 100000")
+      assert.deepStrictEqual([yield* client.called, yield* other.called], [text("hello"), text("hello")])
+    }))
+})
+
+describe.concurrent("lines that are no JSON, thousands of them in one chunk", () => {
+  it.live("law 7: cost only themselves: what is behind them is answered, and so is another client", () =>
+    Effect.gen(function*() {
+      const server = yield* Unix.serve(handlers, { session: { limits: { malformedReplies: 0 } } })
+      const client = yield* Unix.join({ path: server.path })
+      const other = yield* Unix.join({ path: server.path })
+      client.socket.write("{\n".repeat(30_000))
+      client.say(Unix.call(1, "greet"))
+      other.say(Unix.call(1, "greet"))
+      yield* client.answer(1)
+      yield* other.answer(1)
+      assert.lengthOf(client.messages, 2)
+    }))
 })

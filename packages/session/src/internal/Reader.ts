@@ -414,5 +414,13 @@ const notReady = (role: Method.Role, state: string) =>
       : "Client not initialized"
   )
 
-const problemOf = (error: FrameError): string =>
-  error._tag === "TooLarge" ? `Message larger than ${error.limitBytes} bytes` : "Parse error"
+const problemOf = (error: FrameError): string => {
+  switch (error._tag) {
+    case "TooLarge":
+      return `Message larger than ${error.limitBytes} bytes`
+    case "TooComplex":
+      return `Message of ${error.nodes} arrays, objects and members; the limit is ${error.limitNodes}`
+    case "NotJson":
+      return "Parse error"
+  }
+}

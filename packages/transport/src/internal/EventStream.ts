@@ -4,8 +4,9 @@ import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as EventStreamFraming from "../EventStreamFraming.ts"
 import * as ContentEncoding from "./ContentEncoding.ts"
+import * as FrameText from "./FrameText.ts"
 import type { Answer } from "./HttpCall.ts"
-import * as utf8 from "./utf8.ts"
+import * as Turns from "./Turns.ts"
 
 /** One stream of the server, in as many answers as it takes: when one breaks off, another goes on behind the last event. */
 export interface EventStream {
@@ -36,18 +37,9 @@ const headerValue = (id: string): string | undefined => {
   return Array.from(new TextEncoder().encode(id), (byte) => String.fromCharCode(byte)).join("")
 }
 
-/** The JSON of these bytes or this text. A byte order mark before bytes is passed over (RFC 8259, 8.1). */
-export const parse = (json: Uint8Array | string): Inbound["frame"] => {
-  try {
-    return Result.succeed(JSON.parse(typeof json === "string" ? json : utf8.decode(utf8.withoutByteOrderMark(json))))
-  } catch {
-    const bytes = typeof json === "string" ? new TextEncoder().encode(json.slice(0, 1_000)) : json
-    return Result.fail({ _tag: "NotJson", text: utf8.beginning(bytes) })
-  }
-}
-
 export const make = (options: {
   readonly limitBytes: number
+  readonly limitNodes: number
   readonly deliver: (inbound: Inbound) => void
 }): EventStream => {
   let lastEventId = ""
@@ -80,7 +72,7 @@ export const make = (options: {
     events++
     // An event without data gives an id to come back with (SHS-03), and one of another type is no message.
     if (data === "" || type !== "message") return
-    const frame = parse(data)
+    const frame = FrameText.parse(data, options.limitNodes)
     if (Result.isFailure(frame)) damaged = true
     else messages++
     options.deliver({ frame, bytes })
@@ -100,10 +92,7 @@ export const make = (options: {
           expansion.grow(chunk.length, events > before)
         }
         const pushAll = (chunks: ReadonlyArray<Uint8Array>) =>
-          Effect.suspend(() => {
-            chunks.forEach(push)
-            return expansion.check
-          })
+          Effect.andThen(Turns.bytes(chunks, push), expansion.check)
         return Stream.runForEachArray(answer.chunks, pushAll).pipe(
           Effect.match({ onSuccess: () => undefined, onFailure: (cause) => cause })
         )

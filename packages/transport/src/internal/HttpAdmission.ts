@@ -8,10 +8,12 @@ import { HttpServer } from "effect/http/HttpServer"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import { Authentication } from "../Authentication.ts"
 import type { Attendant } from "./Attendant.ts"
 import * as Authenticating from "./Authenticating.ts"
 import * as ContentEncoding from "./ContentEncoding.ts"
+import * as FrameText from "./FrameText.ts"
 import * as HttpAnswer from "./HttpAnswer.ts"
 import * as HttpConnections from "./HttpConnections.ts"
 import * as HttpScreening from "./HttpScreening.ts"
@@ -40,6 +42,7 @@ export interface Options {
   readonly unreadLimitBytes?: number | undefined
   readonly unreadTotalBytes?: number | undefined
   readonly stalledAfter?: Duration.Input | undefined
+  readonly bodyLimitNodes?: number | undefined
   readonly identifyWithin?: Duration.Input | undefined
 }
 
@@ -96,13 +99,15 @@ const compressed = HttpAnswer.refusal(415, "A body with Content-Encoding is not 
   headers: { "accept-encoding": "identity" }
 })
 
-const frameOf = (bytes: Uint8Array): { readonly frame: unknown } | undefined => {
+const textOf = (bytes: Uint8Array): string | undefined => {
   try {
-    return { frame: JSON.parse(utf8.decode(bytes)) }
+    return utf8.decode(bytes)
   } catch {
     return undefined
   }
 }
+
+const unreadable = HttpAnswer.refusal(400, "Parse error", { code: ErrorCode.ParseError })
 
 const revision: Admission["revision"] = ({ headers }) => {
   const said = headers["mcp-protocol-version"]
@@ -138,7 +143,7 @@ export const make = Effect.fnUntraced(function*(
   )
   const server = Option.getOrUndefined(yield* Effect.serviceOption(HttpServer))
   const budget = yield* MemoryBudget
-  const { allowedHosts, allowedOrigins = [] } = options
+  const { allowedHosts, allowedOrigins = [], bodyLimitNodes = FrameText.defaultLimitNodes } = options
   const connections = HttpConnections.make(attendant, {
     pipelined: options.pipelineLimit ?? 8,
     unreadBytes: options.unreadLimitBytes ?? 4 * 1024 * 1024,
@@ -159,9 +164,18 @@ export const make = Effect.fnUntraced(function*(
   })
 
   const read = (bytes: Uint8Array): Effect.Effect<Brought, Response> => {
-    const parsed = frameOf(bytes)
-    if (parsed === undefined) return Effect.fail(HttpAnswer.refusal(400, "Parse error", { code: ErrorCode.ParseError }))
-    return Effect.succeed({ frame: parsed.frame, bytes: bytes.byteLength })
+    const text = textOf(bytes)
+    if (text === undefined) return Effect.fail(unreadable)
+    const frame = FrameText.parse(text, bodyLimitNodes)
+    if (Result.isSuccess(frame)) return Effect.succeed({ frame: frame.success, bytes: bytes.byteLength })
+    return Effect.fail(
+      frame.failure._tag === "TooComplex"
+        ? HttpAnswer.refusal(
+          413,
+          `The body has ${frame.failure.nodes} arrays, objects and members; the limit is ${bodyLimitNodes}`
+        )
+        : unreadable
+    )
   }
 
   const brought: Admission["brought"] = (request) => {

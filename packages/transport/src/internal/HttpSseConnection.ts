@@ -13,7 +13,7 @@ import * as EventStreamFraming from "../EventStreamFraming.ts"
 import * as AnswerBody from "./AnswerBody.ts"
 import * as ContentEncoding from "./ContentEncoding.ts"
 import * as Endpoint from "./Endpoint.ts"
-import * as EventStream from "./EventStream.ts"
+import * as FrameText from "./FrameText.ts"
 import * as HttpCall from "./HttpCall.ts"
 import { isRequest } from "./isRequest.ts"
 import { delay } from "./nativeTime.ts"
@@ -21,10 +21,12 @@ import * as OutgoingFrame from "./OutgoingFrame.ts"
 import { ownedBy } from "./ownedBy.ts"
 import * as Refusal from "./Refusal.ts"
 import * as ServerAddress from "./serverAddress.ts"
+import * as Turns from "./Turns.ts"
 
 /** What a connection is made of. */
 export interface Settings extends Endpoint.Settings {
   readonly limitBytes: number
+  readonly limitNodes: number
   /** How long it may take until the server has said where to POST to. */
   readonly openWithin: Duration.Input
 }
@@ -83,7 +85,7 @@ const messagesAt = (
 }
 
 const open = Effect.fnUntraced(function*(
-  { limitBytes, openWithin }: Settings,
+  { limitBytes, limitNodes, openWithin }: Settings,
   stream: Endpoint.Endpoint
 ): Effect.fn.Return<Transport.Connection, TransportError.TransportError, Scope.Scope> {
   const scope = yield* Effect.scope
@@ -108,7 +110,7 @@ const open = Effect.fnUntraced(function*(
     const { data, event: type } = event.success
     // The first word counts: a session does not move.
     if (type === "endpoint") Deferred.doneUnsafe(told, messagesAt(stream, data))
-    else if (type === "message" && data !== "") deliver({ frame: EventStream.parse(data), bytes })
+    else if (type === "message" && data !== "") deliver({ frame: FrameText.parse(data, limitNodes), bytes })
   }
 
   const end = (
@@ -133,15 +135,15 @@ const open = Effect.fnUntraced(function*(
       const expansion = ContentEncoding.expansion(answer, limitBytes)
       let bytes = 0
       return Stream.runForEachArray(answer.chunks, (chunks) =>
-        Effect.suspend(() => {
-          for (const chunk of chunks) {
-            const before = events
-            decoder.push(chunk)
-            expansion.grow(chunk.length, events > before)
-            bytes += chunk.length
-          }
-          return Effect.andThen(expansion.check, bytes < earlyBytes ? Effect.void : Deferred.await(listening))
-        }))
+        Turns.bytes(chunks, (part) => {
+          const before = events
+          decoder.push(part)
+          expansion.grow(part.length, events > before)
+          bytes += part.length
+        }).pipe(
+          Effect.andThen(expansion.check),
+          Effect.andThen(Effect.suspend(() => bytes < earlyBytes ? Effect.void : Deferred.await(listening)))
+        ))
     }).pipe(
       Effect.match({
         onSuccess: () => end("the stream ended", Exit.succeed({ exit: undefined, writable: false })),

@@ -13,11 +13,14 @@ import * as LineFraming from "../LineFraming.ts"
 import * as LineWriter from "./LineWriter.ts"
 import { delay } from "./nativeTime.ts"
 import * as NodeEnding from "./NodeEnding.ts"
+import * as Turns from "./Turns.ts"
 
 /** What may be said about a connection. */
 export interface Settings {
   /** The longest message to read, in bytes. */
   readonly messageLimitBytes?: number | undefined
+  /** The most arrays, objects and members of a message to read. */
+  readonly messageLimitNodes?: number | undefined
   /** How many bytes may wait before a sender does. */
   readonly sendBufferBytes?: number | undefined
   /** How long the end of the scope waits for a peer that does not read what was sent. */
@@ -84,9 +87,10 @@ export const open = Effect.fnUntraced(function*(
   const run = (deliver: (inbound: Inbound) => void): Effect.Effect<End, TransportError.TransportError> =>
     Effect.suspend(() => {
       const decoder = LineFraming.decoder((frame, bytes) => deliver({ frame, bytes }), {
-        limitBytes: settings.messageLimitBytes
+        limitBytes: settings.messageLimitBytes,
+        limitNodes: settings.messageLimitNodes
       })
-      return Effect.map(pull, (chunks) => chunks.forEach(decoder.push)).pipe(
+      return Effect.flatMap(pull, (chunks) => Turns.bytes(chunks, decoder.push)).pipe(
         Effect.forever({ disableYield: true }),
         Effect.catch((error): Effect.Effect<End, TransportError.TransportError> => {
           const { reason } = error

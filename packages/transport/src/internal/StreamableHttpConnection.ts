@@ -12,6 +12,7 @@ import * as Scope from "effect/Scope"
 import * as AnswerBody from "./AnswerBody.ts"
 import * as Endpoint from "./Endpoint.ts"
 import * as EventStream from "./EventStream.ts"
+import * as FrameText from "./FrameText.ts"
 import * as HttpCall from "./HttpCall.ts"
 import { isRequest } from "./isRequest.ts"
 import * as OpenedSessions from "./OpenedSessions.ts"
@@ -22,11 +23,13 @@ import type { ReconnectDelay } from "./ReconnectDelay.ts"
 import * as Refusal from "./Refusal.ts"
 import * as Renewals from "./Renewals.ts"
 import { responseIn } from "./responseIn.ts"
+import * as utf8 from "./utf8.ts"
 
 /** What a connection is made of. */
 export interface Settings extends Endpoint.Settings {
   readonly standalone: boolean
   readonly limitBytes: number
+  readonly limitNodes: number
   readonly reconnect: ReconnectDelay
   readonly closeWithin: Duration.Input
 }
@@ -69,7 +72,7 @@ const open = Effect.fnUntraced(function*(
   settings: Settings,
   endpoint: Endpoint.Endpoint
 ): Effect.fn.Return<Transport.Connection, never, Scope.Scope> {
-  const { closeWithin, limitBytes, reconnect } = settings
+  const { closeWithin, limitBytes, limitNodes, reconnect } = settings
   const scope = yield* Effect.scope
   const owned = ownedBy(scope)
 
@@ -120,7 +123,7 @@ const open = Effect.fnUntraced(function*(
       if (isResponse) Deferred.doneUnsafe(answered, Exit.void)
     }
     return {
-      stream: EventStream.make({ limitBytes, deliver: pass }),
+      stream: EventStream.make({ limitBytes, limitNodes, deliver: pass }),
       answered,
       isAnswered: () => Deferred.isDoneUnsafe(answered)
     }
@@ -146,9 +149,17 @@ const open = Effect.fnUntraced(function*(
       take({ frame: Result.fail({ _tag: "TooLarge", limitBytes }), bytes: limitBytes })
       return yield* endedBecause(new Error(`the answer is larger than ${limitBytes} bytes`))
     }
-    const frame = EventStream.parse(body)
+    const frame = FrameText.parseBytes(utf8.withoutByteOrderMark(body), limitNodes)
     take({ frame, bytes: body.length })
-    if (Result.isFailure(frame)) return yield* endedBecause(new Error("the answer is no JSON"))
+    if (Result.isSuccess(frame)) return
+    const { failure } = frame
+    return yield* endedBecause(
+      new Error(
+        failure._tag === "TooComplex"
+          ? `the answer has ${failure.nodes} arrays, objects and members; the limit is ${limitNodes} (messageLimitNodes)`
+          : "the answer is no JSON"
+      )
+    )
   })
 
   const unexpected = (answer: HttpCall.Answer): TransportError.TransportError =>
@@ -290,7 +301,7 @@ const open = Effect.fnUntraced(function*(
 
   /** The stream for what belongs to no request, for as long as this session lasts. */
   const keepStandalone = Effect.fnUntraced(function*(under: Renewals.Identity): Effect.fn.Return<void> {
-    const begin = () => EventStream.make({ limitBytes, deliver: (inbound) => deliver(inbound) })
+    const begin = () => EventStream.make({ limitBytes, limitNodes, deliver: (inbound) => deliver(inbound) })
     let stream = begin()
     const method = undefined
     let isOpened = false

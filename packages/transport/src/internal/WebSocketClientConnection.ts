@@ -13,13 +13,14 @@ import * as Refusal from "./Refusal.ts"
 import * as ServerAddress from "./serverAddress.ts"
 import * as WebSocketConnection from "./WebSocketConnection.ts"
 import type { Dial, Dialled } from "./WebSocketDial.ts"
+import type * as WebSocketFraming from "./WebSocketFraming.ts"
 
 type HeaderValues = Readonly<Record<string, string | Redacted<string>>>
 
 /** What every client says. */
 export interface Settings {
   readonly url: string | URL
-  readonly limitBytes: number
+  readonly limits: WebSocketFraming.Limits
   readonly connectMillis: number
   readonly closeMillis: number
 }
@@ -73,12 +74,12 @@ type Opening = Effect.Effect<Transport.Connection, TransportError.TransportError
 const opened = Effect.fnUntraced(function*(
   { refused, socket, wire }: Dialled,
   target: string,
-  { closeMillis, limitBytes }: Settings,
+  { closeMillis, limits }: Settings,
   pingMillis: number
 ): Effect.fn.Return<Transport.Connection, TransportError.TransportError | Refused, Scope.Scope> {
   return yield* WebSocketConnection.make(socket, wire, {
     side: Effect.succeed("client"),
-    limitBytes,
+    limits,
     closeMillis,
     heartbeat: yield* Heartbeat.make(pingMillis)
   }).pipe(

@@ -9,6 +9,7 @@ import * as Socket from "effect/socket/Socket"
 import * as CloseCode from "./CloseCode.ts"
 import type { Heartbeat } from "./Heartbeat.ts"
 import { atMost } from "./nativeTime.ts"
+import * as Turns from "./Turns.ts"
 import * as WebSocketFraming from "./WebSocketFraming.ts"
 import { WebSocketWriter } from "./WebSocketWriter.ts"
 import type { Wire } from "./Wire.ts"
@@ -17,7 +18,7 @@ import type { Wire } from "./Wire.ts"
 export interface Options {
   /** Which side this is, when it closes. */
   readonly side: Effect.Effect<CloseCode.Side>
-  readonly limitBytes: number
+  readonly limits: WebSocketFraming.Limits
   /** How long the peer may take to answer a close frame. */
   readonly closeMillis: number
   readonly heartbeat: Heartbeat
@@ -52,7 +53,7 @@ export const make = Effect.fnUntraced(function*<E>(
   wireOf: Effect.Effect<Wire, E>,
   options: Options
 ): Effect.fn.Return<Transport.Connection, Socket.SocketError | E, Scope.Scope> {
-  const { closeMillis, heartbeat, limitBytes, principal, side } = options
+  const { closeMillis, heartbeat, limits, principal, side } = options
   return yield* Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
       const { pull } = yield* restore(socket.reader)
@@ -87,10 +88,10 @@ export const make = Effect.fnUntraced(function*<E>(
 
       const run: Transport.Connection["run"] = (deliver) => {
         const take = (data: string | Uint8Array) => {
-          const inbound = WebSocketFraming.inbound(data, limitBytes)
+          const inbound = WebSocketFraming.inbound(data, limits)
           deliver(principal === undefined ? inbound : { ...inbound, principal })
         }
-        return Effect.map(pull, (batch) => batch.forEach(take)).pipe(
+        return Effect.flatMap(pull, (batch) => Turns.frames(batch, take)).pipe(
           Effect.forever({ disableYield: true }),
           Effect.catch((error): Effect.Effect<Transport.End, TransportError.TransportError> => {
             const problem = silence ?? problemOf(error)

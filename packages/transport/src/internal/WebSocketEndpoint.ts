@@ -16,11 +16,12 @@ import * as HttpAnswer from "./HttpAnswer.ts"
 import { atMost } from "./nativeTime.ts"
 import * as TcpWire from "./TcpWire.ts"
 import * as WebSocketConnection from "./WebSocketConnection.ts"
+import type * as WebSocketFraming from "./WebSocketFraming.ts"
 import * as WebSocketOffer from "./WebSocketOffer.ts"
 
 /** What is the same for all connections of a server. */
 export interface Options {
-  readonly limitBytes: number
+  readonly limits: WebSocketFraming.Limits
   readonly initializeLimitBytes: number
   readonly pingMillis: number
   readonly closeMillis: number
@@ -35,7 +36,7 @@ const ping = Uint8Array.of(0x89, 0)
  * does not end with the request, but at the latest with the scope.
  */
 export const make = Effect.fnUntraced(function*(
-  { closeMillis, initializeLimitBytes, limitBytes, pingMillis, subprotocol }: Options
+  { closeMillis, initializeLimitBytes, limits, pingMillis, subprotocol }: Options
 ): Effect.fn.Return<ReadonlyMap<string, Serve>, never, SessionHost.SessionHost | Scope.Scope> {
   const host = yield* SessionHost.SessionHost
   const heartbeat = yield* Heartbeat.make(pingMillis)
@@ -58,7 +59,7 @@ export const make = Effect.fnUntraced(function*(
     yield* Effect.addFinalizer(() => Effect.andThen(atMost(wire.gone, closeMillis), Effect.sync(wire.cut)))
     return yield* WebSocketConnection.make(socket, Effect.succeed(wire), {
       side,
-      limitBytes,
+      limits,
       closeMillis,
       heartbeat,
       principal

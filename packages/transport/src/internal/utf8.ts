@@ -20,6 +20,8 @@ export const startsWithByteOrderMark = (bytes: Uint8Array): boolean =>
 export const withoutByteOrderMark = (bytes: Uint8Array): Uint8Array =>
   startsWithByteOrderMark(bytes) ? bytes.subarray(byteOrderMark.length) : bytes
 
-/** The beginning of what cannot be read, without half a surrogate pair at the cut. */
-export const beginning = (bytes: Uint8Array): string =>
-  lenient.decode(bytes.subarray(0, shownBytes)).slice(0, shownCharacters).replace(/[\uD800-\uDBFF]$/, "")
+/** The beginning of a text that cannot be read, without half a surrogate pair at the cut. */
+export const cut = (text: string): string => text.slice(0, shownCharacters).replace(/[\uD800-\uDBFF]$/, "")
+
+/** The beginning of bytes that cannot be read. */
+export const beginning = (bytes: Uint8Array): string => cut(lenient.decode(bytes.subarray(0, shownBytes)))

@@ -1,12 +1,21 @@
-/** How long messages over WebSocket may be where nobody says otherwise. */
+/** How large messages over WebSocket may be unless an option says otherwise. */
+
+import * as FrameText from "./FrameText.ts"
+import type * as WebSocketFraming from "./WebSocketFraming.ts"
 
 interface Limits {
   readonly messageLimitBytes?: number | undefined
+  readonly messageLimitNodes?: number | undefined
   readonly payloadLimitBytes?: number | undefined
 }
 
-/** The longest message to read. */
-export const messageBytes = ({ messageLimitBytes = 4 * 1024 * 1024 }: Limits): number => messageLimitBytes
+const messageBytes = ({ messageLimitBytes = 4 * 1024 * 1024 }: Limits): number => messageLimitBytes
+
+/** The largest message to read. */
+export const ofMessages = (limits: Limits): WebSocketFraming.Limits => ({
+  limitBytes: messageBytes(limits),
+  limitNodes: limits.messageLimitNodes ?? FrameText.defaultLimitNodes
+})
 
 /** The longest message to receive at all: one that is only too long to be read shall not cost the connection. */
 export const payloadBytes = (limits: Limits): number => limits.payloadLimitBytes ?? 4 * messageBytes(limits)

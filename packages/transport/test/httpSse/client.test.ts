@@ -62,14 +62,16 @@ describe.concurrent("a client of HTTP+SSE hears", () => {
   it.live("[law 7] what cannot be read costs only itself", () =>
     Effect.gen(function*() {
       const peer = yield* serveStream()
-      const client = yield* connect(peer, { messageLimitBytes: 1000 })
+      const client = yield* connect(peer, { messageLimitBytes: 1000, messageLimitNodes: 100 })
       peer.streams[0]?.raw(`data: {"half":\n\n`)
         .raw(message(notification("x".repeat(2000))))
+        .raw(`data: ${"[".repeat(101)}${"]".repeat(101)}\n\n`)
         .raw(message(notification(1)))
       yield* until(() => client.messages().length === 1)
       assert.deepStrictEqual(client.faults(), [
         { _tag: "NotJson", text: "{\"half\":" },
-        { _tag: "TooLarge", limitBytes: 1000 }
+        { _tag: "TooLarge", limitBytes: 1000 },
+        { _tag: "TooComplex", nodes: 101, limitNodes: 100 }
       ])
       assert.isUndefined(outcomeOf(client.running))
     }))

@@ -213,6 +213,24 @@ it.live("an answer larger than the limit is given up, reported, and fails its re
     yield* until(() => peer.open() === 0)
   }))
 
+it.live("law 12: an answer of more arrays, objects and members than the limit is not parsed, and fails its request", () =>
+  Effect.gen(function*() {
+    const wide = { list: Array.from({ length: 100 }, () => []) }
+    let calls = 0
+    const { faults, messages, request: ask } = yield* connected((received, reply) => {
+      calls++
+      if (calls === 1) reply.json(response(received, wide))
+      else if (calls === 2) reply.stream().event(notification(1)).event(response(received, wide)).end()
+      else reply.json(response(received))
+    }, { messageLimitNodes: 50 })
+    for (let id = 1; id <= 2; id++) assert.strictEqual((yield* reasonOf(ask(request(id))))._tag, "ExchangeEnded")
+    // The message and its four members, the result and its one, the list, and what is in it.
+    const tooComplex = { _tag: "TooComplex", nodes: 107, limitNodes: 50 } as const
+    assert.deepStrictEqual(faults(), [tooComplex, tooComplex])
+    yield* ask(request(3))
+    assert.lengthOf(messages(), 2)
+  }))
+
 it.live("giving a request up gives its connection up, in whatever state it is", () =>
   Effect.gen(function*() {
     let calls = 0
