@@ -19,9 +19,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-02",
-    file: "packages/transport/src/LineFraming.ts",
-    original: "JSON.parse(utf8.decode(line))",
-    broken: "JSON.parse(new TextDecoder(\"latin1\").decode(line))",
+    file: "packages/transport/src/internal/FrameText.ts",
+    original: "text = utf8.decode(bytes)",
+    broken: "text = new TextDecoder(\"latin1\").decode(bytes)",
     test: "packages/testing/test/hostileLines.test.ts",
     name: "each hostile line is a frame, is unreadable or is blank"
   },
