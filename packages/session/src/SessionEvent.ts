@@ -43,6 +43,9 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * - `SendFailed`: one message could not be sent.
  * - `OutputSchemaDropped`: there are more, or larger, output schemas than a client remembers; the results of this tool are not
  *   checked until it is listed again.
+ * - `SessionStoreFailed`: the host's `SessionStore` failed, threw or did not answer in time. After a failed `save` the session goes
+ *   on, but cannot be restored. After a failed `touch` it may count as unused for longer than it is. After a failed `remove`, which
+ *   comes after `Closed`, this host does not restore the session and tries to remove it again, but another host may restore it.
  * - `Closed`: the session has ended; `unfinished` counts, by method, the handlers that could not be stopped in time.
  *
  * What a transport reports is among them.
@@ -76,6 +79,11 @@ export type SessionEvent =
   | { readonly _tag: "HandlerFailed"; readonly method: string; readonly cause: Cause.Cause<unknown> }
   | { readonly _tag: "SendFailed"; readonly method: string | undefined; readonly error: TransportError }
   | { readonly _tag: "OutputSchemaDropped"; readonly tool: string }
+  | {
+    readonly _tag: "SessionStoreFailed"
+    readonly operation: "save" | "touch" | "remove"
+    readonly cause: Cause.Cause<unknown>
+  }
   | {
     readonly _tag: "Closed"
     readonly reason: CloseReason.CloseReason

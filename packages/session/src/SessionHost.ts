@@ -284,7 +284,7 @@ export interface Shape {
    * The session with this id: the one that is here, or else what the store remembers of it, opened over this transport. `undefined`
    * where neither knows it, or where it has expired. It keeps its id, its principal's id and its age; the log level and the
    * subscriptions that the client had set are gone. Who restores the same session at the same time gets the same, over the
-   * transport of the first. A store that does not answer within 5 seconds has failed.
+   * transport of the first. A store that does not answer within 5 seconds, or throws, has failed.
    */
   readonly restore: (
     id: string,
@@ -293,7 +293,8 @@ export interface Shape {
   ) => Effect.Effect<Hosted | undefined, HostFull | TransportError | SessionStoreError>
   /**
    * Has the store remember the session, with what its client has said to open it: `initialize`, and once more with
-   * `notifications/initialized`. Without a store it does nothing; a store that fails is logged.
+   * `notifications/initialized`. Without a store it does nothing. If the store fails, the session goes on and cannot be restored; the
+   * event `SessionStoreFailed` and a warning tell so.
    */
   readonly remember: (
     hosted: Hosted,
@@ -410,7 +411,13 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   const store = Option.getOrUndefined(
     Option.map(
       yield* Effect.serviceOption(SessionStore),
-      (service) => new HostStore.HostStore(service, { sessions, fork })
+      (service) =>
+        new HostStore.HostStore(service, {
+          sessions,
+          now: () => timer.now(),
+          fork,
+          failed: (hosted, operation, cause) => tell(hosted, { _tag: "SessionStoreFailed", operation, cause })
+        })
     )
   )
   // Those that are being connected: they have their places already.
@@ -421,6 +428,17 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   let draining = false
 
   const now = () => clock.currentTimeMillisUnsafe()
+
+  /** Tells of something that happened to a session, also when it has closed. */
+  const tell = (hosted: HostedSession, event: SessionEvent) => {
+    const { core } = hosted.session
+    if (core.state()._tag !== "Closed") return core.emit(event)
+    try {
+      observe?.(event, hosted.id)
+    } catch (thrown) {
+      fork(Effect.logError("a session's observer threw", thrown))
+    }
+  }
 
   // ===================================================================================================================
   // Coming and going
@@ -442,9 +460,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   /** Nothing is left of a session but its place here, and what the store knows of it. */
   const departed = (hosted: HostedSession, scope: Scope.Closeable) => {
     if (sessions.get(hosted.id) !== hosted) return
-    const forgotten = store === undefined || hosted.kept || hosted.toldAt === undefined
-      ? Effect.void
-      : store.remove(hosted.id)
+    const forgotten = store === undefined || hosted.kept ? Effect.void : store.remove(hosted)
     hosted.leaving = fork(
       forgotten.pipe(
         Effect.andThen(Effect.sync(() => leave(hosted))),
@@ -479,7 +495,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   const evict = (hosted: HostedSession): Effect.Effect<void> => {
     const { kind, operates } = hosted
     const of = operates ? "idle" : "handshake"
-    hosted.kept = operates && hosted.toldAt !== undefined
+    hosted.kept = operates && hosted.stored === "Yes"
     const afterMillis = Math.max(now() - hosted.aloneSince, 0)
     hosted.session.core.end({ _tag: "Close", reason: { _tag: "Evicted", afterMillis, of } })
     const attributes = { "mcp.session.kind": kind, "mcp.session.eviction": of }
@@ -609,12 +625,13 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     if (stored === undefined || stored.principal !== asking?.id) return undefined
     // When it was used last, the store may know a little late.
     if (stored.usedAt + lifetimes.idle + HostStore.tellingMillis <= now() || stored.openedAt + lifetimes.age <= now()) {
-      yield* store.remove(id)
+      yield* store.forget(id)
       return undefined
     }
     const { opening } = stored
     const hosted = yield* admit(transport, { id, kind, opening, principal: asking, client }, stored.openedAt)
     hosted.toldAt = stored.usedAt
+    hosted.stored = "Yes"
     const { client: profile } = hosted.session
     if (profile !== undefined && profile.revision === revisionIn(opening)) return hosted
     yield* Effect.logWarning("a session could not be restored: this server would not agree on the same revision")
@@ -656,7 +673,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       return store.save(hosted, agreed(opening, hosted.session.client?.revision)).pipe(
         // It may have ended meanwhile, and been forgotten before it was remembered.
         Effect.andThen(
-          Effect.suspend(() => hosted.phase === "Live" || hosted.kept ? Effect.void : store.remove(id))
+          Effect.suspend(() => hosted.phase === "Live" || hosted.kept ? Effect.void : store.remove(hosted))
         )
       )
     })

@@ -9,6 +9,8 @@ import type { SessionStore } from "@effect-mcp/session"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
@@ -26,6 +28,9 @@ type StoredSession = SessionStore.StoredSession
 
 /** How far the time of the last use may lag behind, in milliseconds. */
 const lag = 60_000
+
+/** The time that a host gives an operation, which it interrupts then. */
+const patience = "5 seconds"
 
 /** An id that no store has seen: what a law leaves behind in a database is not in the way of the next. */
 const newId = Effect.map(Random.nextInt, (number) => `law-${number.toString(36)}`)
@@ -341,6 +346,38 @@ export const laws = (
         return Effect.all([touch, touch, remove, touch, touch], { concurrency: "unbounded" })
       }, { concurrency: "unbounded" })
       for (const { id } of sessions) assert.strictEqual(yield* store.load(id), undefined)
+    })
+  ),
+
+  law(
+    "an operation that is interrupted holds up no other, and is done as a whole or not at all",
+    Effect.gen(function*() {
+      const store = yield* make
+      for (const turns of numbers(5)) {
+        const id = yield* newId
+        const first = yield* sessionOf(id, 1)
+        const second = yield* sessionOf(id, 2)
+        const operations = [
+          () => store.save(second),
+          () => store.touch(id, second.usedAt + 10 * lag),
+          () => store.remove(id),
+          () => store.load(id)
+        ]
+        for (const operation of operations) {
+          yield* store.save(first)
+          const fiber = yield* Effect.forkChild(Effect.suspend<unknown, unknown, never>(operation), {
+            startImmediately: true
+          })
+          for (let turn = 0; turn < turns; turn++) yield* Effect.yieldNow
+          yield* Fiber.interrupt(fiber)
+          const loaded = yield* Effect.timeoutOption(Effect.suspend(() => store.load(id)), patience)
+          assert.ok(Option.isSome(loaded), `no session is loaded within ${patience} after that`)
+          const session = loaded.value
+          if (session === undefined) continue
+          const saved = session.openedAt === first.openedAt ? first : second
+          assert.deepStrictEqual(essence(session), essence(saved))
+        }
+      }
     })
   )
 ]

@@ -138,7 +138,8 @@ describe("a naive store of sessions", () => {
       "a session that is saved again takes the place of what was remembered, the time of its last use included"
     ],
     "it saves the parts of a session one after another": [
-      "of what is saved at once under one id, one is remembered, and all of it"
+      "of what is saved at once under one id, one is remembered, and all of it",
+      "an operation that is interrupted holds up no other, and is done as a whole or not at all"
     ],
     "it remembers a session by the first message only": [
       "what was saved is loaded as it was, whatever the client said when it opened it"
@@ -163,6 +164,9 @@ describe("a naive store of sessions", () => {
       "to touch or to remove what is not known does nothing",
       "a session that was removed is forgotten, and a use does not bring it back",
       "a session that is removed while it is used stays removed"
+    ],
+    "it holds its lock when it is interrupted": [
+      "an operation that is interrupted holds up no other, and is done as a whole or not at all"
     ]
   }
 

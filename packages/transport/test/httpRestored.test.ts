@@ -160,6 +160,26 @@ describe.concurrent("a session that another host goes on with", () => {
       assert.strictEqual((yield* at(other, client).ping()).status, 200)
     }))
 
+  it.live("cannot be saved when the store throws, and is opened all the same", () =>
+    Effect.gen(function*() {
+      const { sessionStore } = yield* shared
+      const server = yield* serve(handlers, {
+        sessionStore: {
+          ...sessionStore,
+          save: () => {
+            throw new Error("the store is gone")
+          }
+        }
+      })
+      const client = yield* connect(server)
+      assert.strictEqual((yield* client.ping()).status, 200)
+      assert.deepStrictEqual(
+        server.events.flatMap((event) => event._tag === "SessionStoreFailed" ? [event.operation] : []),
+        ["save"]
+      )
+      assert.strictEqual(server.logs.length, 1)
+    }))
+
   it.live("cannot be looked up while the store fails, and is not lost then", () =>
     Effect.gen(function*() {
       const { sessionStore, store } = yield* shared

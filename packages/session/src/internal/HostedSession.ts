@@ -72,8 +72,10 @@ export class HostedSession {
   phase: "Opening" | "Live" | "Ending" = "Opening"
   /** The store keeps it when it ends, since it goes on elsewhere or later. */
   kept = false
-  /** When the store believes it was used; `undefined` where it does not know the session. */
-  toldAt: number | undefined
+  /** Whether the store has it: perhaps, while it is being saved, or if that failed. */
+  stored: "No" | "Perhaps" | "Yes" = "No"
+  /** When the store believes it was used, if it has it. */
+  toldAt = 0
   /** It has ended, and the host is about to forget it. */
   leaving: Fiber.Fiber<void> | undefined
 

@@ -9,6 +9,8 @@ export interface LeastRecentlyUsed<A> {
   readonly set: (name: string, value: A, weight: number) => ReadonlyArray<string>
   readonly delete: (name: string) => void
   readonly clear: () => void
+  /** The names of all, the one that has not been used for longest first. */
+  readonly names: () => ReadonlyArray<string>
   readonly size: () => number
   readonly weight: () => number
 }
@@ -54,6 +56,7 @@ export const make = <A>(bounds: { readonly size: number; readonly weight: number
       entries.clear()
       total = 0
     },
+    names: () => Array.from(entries.keys()),
     size: () => entries.size,
     weight: () => total
   }

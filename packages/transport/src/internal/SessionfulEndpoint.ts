@@ -86,11 +86,8 @@ export const make = Effect.fnUntraced(function*(
       Effect.catchTags({
         HostFull: (error) => Effect.fail(HttpAnswer.full(error, undefined)),
         TransportError: () => Effect.undefined,
-        SessionStoreError: (error) =>
-          Effect.andThen(
-            Effect.logWarning("the session store failed", error),
-            Effect.fail(HttpAnswer.unavailable("The session cannot be looked up at the moment"))
-          )
+        // The host has logged why.
+        SessionStoreError: () => Effect.fail(HttpAnswer.unavailable("The session cannot be looked up at the moment"))
       }),
       Effect.flatMap(check)
     )
