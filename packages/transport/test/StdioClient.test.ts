@@ -205,7 +205,7 @@ describe("the environment", () => {
       () => Effect.sync(() => Object.keys(variables).forEach((name) => Reflect.deleteProperty(process.env, name)))
     )
 
-  it.live("[STD-01] the child inherits what is harmless, and what it is given", () =>
+  it.live("the child inherits what is harmless, and what it is given", () =>
     Effect.gen(function*() {
       yield* withVariables({ SECRET: "token", USER: "ada", TERM: "() { echo shell; }" })
       const { cwd, environment } = yield* environmentOf({ env: { NOTES: "/notes" }, cwd: "/" })

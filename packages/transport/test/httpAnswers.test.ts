@@ -72,7 +72,7 @@ describe.concurrent("the answer to a POST", () => {
       assert.strictEqual((yield* client.tell("notifications/x")).status, 202)
     }))
 
-  it.live("[SHS-08] [SHS-16] what belongs to a request goes on its stream only, questions included", () =>
+  it.live("[SHS-08] [SHS-14] [SHS-16] what belongs to a request goes on its stream only, questions included", () =>
     Effect.gen(function*() {
       for (const answer of ["adaptive", "stream"] as const) {
         const server = yield* serve(tools({ asked: Effect.andThen(progress(1), asked) }), { http: { answer } })

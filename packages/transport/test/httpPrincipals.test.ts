@@ -33,7 +33,7 @@ const whoami = tools({
 const as = (token: string) => ({ authorization: `Bearer ${token}` })
 
 describe.concurrent("who asks", () => {
-  it.live("[HTTP-14] [HTTP-16] nobody is let in without a token that is somebody's", () =>
+  it.live("[HTTP-14] nobody is let in without a token that is somebody's", () =>
     Effect.gen(function*() {
       const server = yield* serve(whoami, { authentication: yield* bearer })
       const client = yield* connect(server, { headers: as("adas-secret") })

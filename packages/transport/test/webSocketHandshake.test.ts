@@ -89,7 +89,7 @@ describe.concurrent("before the upgrade", () => {
       assert.strictEqual(peer.header("sec-websocket-version"), "13")
     }))
 
-  it.live("[HTTP-14] [HTTP-16] nobody is let in without a token that is somebody's", () =>
+  it.live("[HTTP-14] nobody is let in without a token that is somebody's", () =>
     Effect.gen(function*() {
       const server = yield* serve(whoami, { authentication: yield* bearer })
       for (const offer of [{}, as("somebodys-secret"), { headers: { Authorization: "Basic YWRh" } }]) {

@@ -114,8 +114,7 @@ describe.concurrent("a client that falls back", () => {
     }))
 
   for (const status of [400, 404, 405, 406, 410, 415, 422, 501]) {
-    const ids = [400, 404, 405].includes(status) ? "[SSE-07] [SSE-08]" : "[SSE-07]"
-    it.live(`${ids} after ${status}, which may mean that nothing is POSTed there`, () =>
+    it.live(`[SSE-07] after ${status}, which may mean that nothing is POSTed there`, () =>
       Effect.gen(function*() {
         const peer = yield* older((_, reply) => reply.raw(status, {}, "no"))
         yield* open(yield* transportTo(peer))
@@ -142,7 +141,7 @@ describe.concurrent("a client that falls back", () => {
   }
 
   for (const status of [400, 404, 405]) {
-    it.live(`[SSE-08] not after ${status} with an error of JSON-RPC, which is the answer of a newer server`, () =>
+    it.live(`not after ${status} with an error of JSON-RPC, which is the answer of a newer server`, () =>
       Effect.gen(function*() {
         const error = { code: -32602, message: "Unsupported protocol version" }
         const peer = yield* older((_, reply) => reply.status(status, { jsonrpc: "2.0", id: null, error }))

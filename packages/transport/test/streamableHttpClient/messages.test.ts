@@ -8,7 +8,7 @@ import * as HttpClient from "effect/http/HttpClient"
 import * as Result from "effect/Result"
 import * as Tracer from "effect/Tracer"
 import { inspect } from "node:util"
-import { beside, connect, nothingLeft, reasonOf, request, until } from "../fixtures/httpConnection.ts"
+import { beside, connect, nothingLeft, profile, reasonOf, request, until } from "../fixtures/httpConnection.ts"
 import { type Handler, idOf, initializeResult, mcp, response, serve } from "../fixtures/httpPeer.ts"
 
 const echo = (): Handler =>
@@ -49,7 +49,23 @@ it.live("[HTTP-03] each POST accepts JSON and streams of events", () =>
     }
   }))
 
-it.live("[SHS-24] [INIT-11] [SHS-30] what comes after the handshake carries the session id and the revision", () =>
+it.live("[SHS-30] the revision in the header is the one that was agreed on, though another was offered", () =>
+  Effect.gen(function*() {
+    const peer = yield* serve(echo())
+    const client = yield* connect(peer)
+    yield* client.request(request(0, "initialize"))
+    client.connection.established?.({ ...profile, revision: "2025-06-18" })
+    yield* client.send(JsonRpc.notification("notifications/initialized"))
+    yield* client.request(request(1))
+    const posts = peer.received.filter(({ method }) => method === "POST")
+    assert.deepStrictEqual(posts.map(({ headers }) => headers["mcp-protocol-version"]), [
+      undefined,
+      "2025-06-18",
+      "2025-06-18"
+    ])
+  }))
+
+it.live("[SHS-24] [INIT-11] what comes after the handshake carries the session id and the revision", () =>
   Effect.gen(function*() {
     const peer = yield* serve(echo())
     const client = yield* connect(peer)

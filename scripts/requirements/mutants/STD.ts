@@ -1,0 +1,79 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "STD-02",
+    file: "packages/transport/src/LineFraming.ts",
+    original: "JSON.stringify(message)\n",
+    broken: "JSON.stringify(message, undefined, 1)\n",
+    test: "packages/transport/test/LineFraming.test.ts",
+    name: "a line holds no newline but its last, and reads back as it was"
+  },
+  {
+    id: "STD-03",
+    file: "packages/transport/src/internal/consoleToStderr.ts",
+    original:
+      "  Object.defineProperty(globalThis.console, output, { configurable: true, get: () => process.stderr })\n",
+    broken: "",
+    test: "packages/transport/test/StdioServer.test.ts",
+    name: "nothing but messages goes to standard output, whoever logs and whenever"
+  },
+  {
+    id: "STD-04",
+    file: "packages/transport/src/LineFraming.ts",
+    original: "`${json}\\n`)",
+    broken: "`${json}\\n# a remark\\n`)",
+    test: "packages/transport/test/StdioClient.test.ts",
+    name: "messages go to the child line by line, and come back"
+  },
+  {
+    id: "STD-05",
+    file: "packages/transport/src/StdioClient.ts",
+    original: "stderr: options.stderr === \"inherit\" ? \"inherit\" : \"pipe\"",
+    broken: "stderr: \"inherit\"",
+    test: "packages/transport/test/StdioClient.test.ts",
+    name: "a function sees its lines, and is no reason to fail"
+  },
+  {
+    id: "STD-06",
+    file: "packages/transport/src/StdioClient.ts",
+    original: "      return { exit, writable: false }\n",
+    broken:
+      "      if (exit !== undefined && exit.stderr.length > 0) {\n        return yield* TransportError.make({ _tag: \"ReadFailed\", cause: exit.stderr })\n      }\n      return { exit, writable: false }\n",
+    test: "packages/transport/test/StdioClient.test.ts",
+    name: "a function sees its lines, and is no reason to fail"
+  },
+  {
+    id: "STD-07",
+    file: "packages/transport/src/StdioClient.ts",
+    original: "killSignal: \"SIGTERM\"",
+    broken: "killSignal: \"SIGKILL\"",
+    test: "packages/transport/test/StdioClient.test.ts",
+    name: "terminates a child that does not exit on the end of its input, and not before"
+  },
+  {
+    id: "STD-08",
+    file: "packages/transport/src/StdioClient.ts",
+    original: "      return { exit, writable: false }\n",
+    broken: "      return yield* TransportError.make({ _tag: \"ReadFailed\", cause: exit })\n",
+    test: "packages/transport/test/StdioClient.test.ts",
+    name: "the report has the exit code and the last lines of standard error"
+  },
+  {
+    id: "STD-09",
+    file: "packages/transport/src/StdioClient.ts",
+    original: "Effect.andThen(output.begin, atMost(ended, options.exitWithin ?? \"2 seconds\"))",
+    broken: "output.begin",
+    test: "packages/transport/test/StdioClient.test.ts",
+    name: "ends the child's input, and a child that exits then gets no signal"
+  },
+  {
+    id: "STD-10",
+    file: "packages/transport/src/StdioServer.ts",
+    original: "    decoder.finish()\n    return {",
+    broken: "    decoder.finish()\n    yield* Effect.never\n    return {",
+    test: "packages/transport/test/StdioServer.test.ts",
+    name: "answers what came before the end of input, and exits with 0",
+    hangs: true
+  }
+]
