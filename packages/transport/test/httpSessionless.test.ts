@@ -105,7 +105,11 @@ describe.concurrent("Streamable HTTP without sessions", () => {
     Effect.gen(function*() {
       const server = yield* serveSessionless(tools({ sum: Effect.succeed(structured) }))
       const old = yield* ask(server, { body: call(1, "sum") })
-      assert.deepStrictEqual(old.messages[0]?.result, { content: [{ type: "text", text: "{\"sum\":42}" }] })
+      // A revision that does not know what is structured has it in text as well.
+      assert.deepStrictEqual(old.messages[0]?.result, {
+        ...structured,
+        content: [{ type: "text", text: "{\"sum\":42}" }]
+      })
       const recent = yield* ask(server, { body: call(1, "sum"), headers: newest })
       assert.deepStrictEqual(recent.messages[0]?.result, structured)
       const batch = [

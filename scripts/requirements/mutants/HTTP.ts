@@ -4,8 +4,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "HTTP-01",
     file: "packages/transport/src/StreamableHttpServer.ts",
-    original: "options.path ?? \"/mcp\", handle",
-    broken: "`${options.path ?? \"/mcp\"}/:kind`, handle",
+    original: "Effect.flatMap(make(options), (handle) => router.add(\"*\", path, handle))",
+    broken: "Effect.flatMap(make(options), (handle) => router.add(\"*\", `${path}/:kind`, handle))",
     test: "packages/transport/test/httpStatuses.test.ts",
     name: "[HTTP-01] [HTTP-06] [HTTP-09] serves a session at one path"
   },

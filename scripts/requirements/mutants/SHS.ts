@@ -69,8 +69,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-09",
     file: "packages/transport/src/internal/PostExchange.ts",
-    original: "return last ? Effect.ensuring(written, Effect.sync(() => this.settle())) : written",
-    broken: "return written",
+    original: "    this.#stream?.end()\n  }\n\n  /** The session ends",
+    broken: "  }\n\n  /** The session ends",
     test: "packages/transport/test/httpSessionless.test.ts",
     name: "answers in the way that it is told to",
     hangs: true
@@ -81,7 +81,8 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    this.#appointment = attendant.appoint(unattendedMillis, () => this.#host.abandon(this))\n",
     broken: "    this.#host.abandon(this)\n",
     test: "packages/transport/test/httpSessionless.test.ts",
-    name: "takes no lost connection for a cancellation, until it has waited long"
+    name: "takes no lost connection for a cancellation, until it has waited long",
+    hangs: true
   },
   {
     id: "SHS-11",
@@ -148,8 +149,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-17",
     file: "packages/session/src/internal/EventLog.ts",
-    original: "`${escaped(name)}-${this.#name}.`",
-    broken: "`${this.#name}.`",
+    original: "return stream.prefix + event.number\n",
+    broken: "return `${this.#name}.${stream.events}`\n",
     test: "packages/testing/test/memoryStores.test.ts",
     name: "no two events of a session have the same id, whatever their streams"
   },
@@ -245,7 +246,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "SHS-29",
     file: "packages/transport/src/internal/SessionlessEndpoint.ts",
     original: "const unsaid: Revision.Revision = \"2025-03-26\"",
-    broken: "const unsaid: Revision.Revision = Revision.latest",
+    broken: "const unsaid: Revision.Revision = \"2025-11-25\"",
     test: "packages/transport/test/httpSessionless.test.ts",
     name: "takes what says no revision to be in 2025-03-26"
   },

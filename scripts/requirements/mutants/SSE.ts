@@ -61,8 +61,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SSE-09",
     file: "packages/transport/src/HttpSseServer.ts",
-    original: "paths.stream ?? \"/sse\"",
-    broken: "paths.stream ?? \"/mcp\"",
+    original: "stream: streamAt = \"/sse\"",
+    broken: "stream: streamAt = \"/mcp\"",
     test: "packages/transport/test/httpSse/mounting.test.ts",
     name: "stands beside Streamable HTTP, before the same host"
   }
