@@ -69,8 +69,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-09",
     file: "packages/transport/src/internal/PostExchange.ts",
-    original: "    this.#stream?.end()\n  }\n\n  /** The session ends",
-    broken: "  }\n\n  /** The session ends",
+    original: "    this.#stream?.end()\n",
+    broken: "",
     test: "packages/transport/test/httpSessionless.test.ts",
     name: "answers in the way that it is told to",
     hangs: true
