@@ -6,7 +6,10 @@
  */
 import type { EventStore } from "@effect-mcp/session"
 import * as Arbitrary from "effect/Arbitrary"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
@@ -202,6 +205,20 @@ const sayAtOnce = (
       ),
     { concurrency: "unbounded" }
   )
+
+/** How long a server waits for one operation unless it is told otherwise (`storeWithin`). */
+const patience = "5 seconds"
+
+/** Runs an operation as a server does: one that throws, dies or is late is its failure. */
+const prompt = <A>(operation: () => Effect.Effect<A, EventStore.EventStoreError>) =>
+  Effect.gen(function*() {
+    const exit = yield* Effect.exit(Effect.timeoutOption(Effect.suspend(operation), patience))
+    if (Exit.isFailure(exit)) {
+      assert.ok(Cause.hasFails(exit.cause), `it died instead of failing with an EventStoreError: ${exit.cause}`)
+      return
+    }
+    assert.ok(Option.isSome(exit.value), `it did not end within ${patience}`)
+  })
 
 const listOf = (count: number) => Array.from({ length: count }, (_, index) => String(index))
 
@@ -442,6 +459,22 @@ export const laws = (
       yield* store.drop(second)
       yield* appendTo(store, model, { session: first, stream: "a" }, "1")
       yield* agreeOnAll(store, model, sessions)
+    })
+  ),
+
+  law(
+    "every operation ends within 5 seconds, whatever it is called with, and none throws or dies",
+    Effect.gen(function*() {
+      const store = yield* make
+      const session = yield* newSession
+      const id = yield* store.append({ session, stream: "a" }, "")
+      const forged = ["", "a", "-", "\t", "é", "%", "' or 1=1 --", "x".repeat(10_000), `${id}0`, id]
+      for (const after of forged) yield* prompt(() => store.replay(session, after))
+      for (const stream of streamNames) yield* prompt(() => store.end({ session, stream }))
+      yield* prompt(() => store.drop(`${session}-unknown`))
+      yield* Effect.forEach(listOf(50), (data) => prompt(() => store.append({ session, stream: "b" }, data)), {
+        concurrency: "unbounded"
+      })
     })
   ),
 

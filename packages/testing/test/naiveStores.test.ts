@@ -100,6 +100,10 @@ describe("a naive store of events", () => {
     ],
     "it remembers that a stream has ended when its session is dropped": [
       "to drop a session forgets all of its streams, those that have ended included, and nothing else"
+    ],
+    "it throws for an id that it has not given out": [
+      "[SHS-20] an id that was not given out gets nothing",
+      "every operation ends within 5 seconds, whatever it is called with, and none throws or dies"
     ]
   }
 

@@ -12,6 +12,7 @@ import { EventStore } from "@effect-mcp/session/EventStore"
 import type * as Handlers from "@effect-mcp/session/Handlers"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -26,6 +27,7 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { Authentication } from "./Authentication.ts"
 import * as Attendant from "./internal/Attendant.ts"
+import { GuardedEventStore } from "./internal/GuardedEventStore.ts"
 import * as HttpAdmission from "./internal/HttpAdmission.ts"
 import * as Initialize from "./internal/Initialize.ts"
 import * as NodeListener from "./internal/NodeListener.ts"
@@ -115,6 +117,11 @@ export interface Options {
   readonly unattended?: Duration.Input | undefined
   /** How soon a client should come back to a stream that it lost (SHS-05). Default 1 second. */
   readonly retry?: Duration.Input | undefined
+  /**
+   * How long one call of the `EventStore` may take. A late call fails, as one that throws does: an event is sent without being stored, and
+   * its stream cannot be resumed; a client that resumes a stream is answered with 503. Default 5 seconds.
+   */
+  readonly storeWithin?: Duration.Input | undefined
 }
 
 /** What a server needs, with sessions or without. */
@@ -177,9 +184,11 @@ export const make = Effect.fnUntraced(function*(
   Authentication | SessionHost.SessionHost | Scope.Scope
 > {
   const { admission, exchanges, responses } = yield* parts(options)
+  const store = Option.getOrUndefined(yield* Effect.serviceOption(EventStore))
+  const storeMillis = Duration.toMillis(options.storeWithin ?? "5 seconds")
   const methods = yield* SessionfulEndpoint.make(admission, responses, {
     ...exchanges,
-    store: Option.getOrUndefined(yield* Effect.serviceOption(EventStore)),
+    store: store === undefined ? undefined : new GuardedEventStore(store, storeMillis, yield* Clock.Clock),
     initializeLimitBytes: options.initializeLimitBytes ?? Initialize.defaultLimitBytes,
     retryMillis: Duration.toMillis(options.retry ?? "1 second")
   })
@@ -334,7 +343,9 @@ export const layerNode = (
  * @category options
  * @since 0.1.0
  */
-export interface SessionlessOptions<R = never> extends Omit<Options, "retry">, SessionlessServer.Options<R> {}
+export interface SessionlessOptions<R = never>
+  extends Omit<Options, "retry" | "storeWithin">, SessionlessServer.Options<R>
+{}
 
 /** The services that a server without sessions needs for these handlers. */
 type ServicesOf<H, R> = Exclude<Handlers.ServicesOf<H, "client"> | R, Scope.Scope>

@@ -24,9 +24,9 @@ export interface Attendant {
   /** Makes an appointment. It is not kept if it has been cancelled. */
   readonly appoint: (afterMillis: number, keep: () => void) => Appointment
   readonly cancel: (appointment: Appointment) => void
-  /** Runs something in the background; what goes wrong is logged, and what takes too long. */
+  /** Runs something in the background, which ends by itself. A failure is logged. */
   readonly run: (effect: Effect.Effect<void, unknown>) => void
-  /** Waits for what runs in the background when this is called. */
+  /** Waits for what runs in the background when this is called, for 5 seconds at most. */
   readonly settled: () => Effect.Effect<void>
 }
 
@@ -45,8 +45,8 @@ const looks = 4
 const shortestMillis = 10
 const longestMillis = 60_000
 
-/** How long something may take in the background. */
-const backgroundMillis = 5000
+/** How long what runs in the background is waited for. */
+const patienceMillis = 5000
 
 export const make = Effect.fnUntraced(function*(options: {
   readonly keepAliveMillis: number
@@ -118,15 +118,15 @@ export const make = Effect.fnUntraced(function*(options: {
     run: (effect) => {
       if (Exit.isExit(effect) && Exit.isSuccess(effect)) return
       const fiber = runFork(
-        Effect.catchCause(
-          Effect.timeout(effect, backgroundMillis),
-          (cause) => Effect.logWarning("keeping the events of a stream failed", cause)
-        )
+        Effect.catchCause(effect, (cause) => Effect.logWarning("work in the background of a server failed", cause))
       )
       if (fiber.pollUnsafe() !== undefined) return
       running.add(fiber)
       fiber.addObserver(() => running.delete(fiber))
     },
-    settled: () => running.size === 0 ? Effect.void : Effect.asVoid(Fiber.awaitAll(Array.from(running)))
+    settled: () =>
+      running.size === 0
+        ? Effect.void
+        : Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Fiber.awaitAll(Array.from(running))), patienceMillis))
   }
 })

@@ -136,6 +136,7 @@ export class HttpServerConnection implements Host {
   /** Begins the standalone stream; `undefined` if it is read already. */
   listen(onLeave: () => void): StreamReader | undefined {
     if (this.#standalone?.isRead === true) return undefined
+    if (this.#standalone?.isBroken === true) this.#endStandalone(this.#standalone)
     this.#standalone ??= this.#newStream(undefined)
     const reader = this.#standalone.read(undefined, onLeave)
     this.#standalone.hail()
@@ -143,14 +144,29 @@ export class HttpServerConnection implements Host {
     return reader
   }
 
+  /** It cannot be resumed any more, but the next can. */
+  #endStandalone(stream: OutgoingStream): void {
+    this.#standalone = undefined
+    this.#open?.delete(stream.key.stream)
+    stream.end()
+  }
+
   /** Is this a stream of its own, and not of a connection that the session had elsewhere? */
   hasBegun(name: string): boolean {
     return name.startsWith(`${this.#name}.`)
   }
 
-  /** Takes a stream up again, behind one of its events. One that has ended is read to its end. */
-  resume(name: string, after: string, onLeave: () => void): StreamReader {
+  /**
+   * Resumes a stream after one of its events. A stream that has ended is read to its end. Returns `undefined` for the stream of a request
+   * of which an event could not be stored. In place of such a standalone stream another one begins.
+   */
+  resume(name: string, after: string, onLeave: () => void): StreamReader | undefined {
     const open = this.#open?.get(name)
+    if (open?.stream.isBroken === true) {
+      if (open.exchange !== undefined) return undefined
+      this.#endStandalone(open.stream)
+      return this.listen(onLeave)
+    }
     if (open !== undefined) {
       const reader = open.exchange?.read(open.stream, after, onLeave) ?? open.stream.read(after, onLeave)
       open.stream.hail()

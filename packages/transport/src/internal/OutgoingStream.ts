@@ -25,7 +25,8 @@ const isDone = <A, E>(effect: Effect.Effect<A, E>): effect is Exit.Success<A, E>
 
 /**
  * One stream of events to the client: of one of its requests, or the standalone one. It has one reader at a time, or none. With
- * a store it goes on without one, and whoever comes back is given what it has missed; without one, it ends with its reader.
+ * a store it goes on without one, and a client that resumes it is given what it has missed; without one, it ends with its reader. It goes
+ * on as if it had no store once an event could not be stored: resumed behind a gap, it would seem to be complete.
  */
 export class OutgoingStream {
   readonly key: StreamKey
@@ -33,7 +34,8 @@ export class OutgoingStream {
   #reader: StreamReader | undefined
   #last: string | undefined
   #ended = false
-  #warned = false
+  #isStored = false
+  #isBroken = false
   // One at a time, where the store takes its time: events are read in the order in which they are stored.
   #turn: Semaphore.Semaphore | undefined
   #turns = 0
@@ -45,6 +47,11 @@ export class OutgoingStream {
 
   get isRead(): boolean {
     return this.#reader !== undefined
+  }
+
+  /** An event could not be stored, so that the stream cannot be resumed. */
+  get isBroken(): boolean {
+    return this.#isBroken
   }
 
   /** Can what is said now be read by anybody, ever? */
@@ -135,30 +142,42 @@ export class OutgoingStream {
 
   #store(data: string): Effect.Effect<void, TransportError.TransportError> {
     const { store } = this.#settings
-    if (store === undefined) return this.#pass(undefined, data)
-    const appended: Effect.Effect<string, EventStoreError> = store.append(this.key, data)
+    if (store === undefined || this.#isBroken) return this.#pass(undefined, data)
+    const appended = store.append(this.key, data)
     // What needs no fiber shall have none.
     return isDone(appended)
       ? this.#pass(appended.value, data)
       : Effect.matchEffect(appended, {
         onSuccess: (id) => this.#pass(id, data),
-        onFailure: (error) => Effect.andThen(this.#warn(error), Effect.suspend(() => this.#pass(undefined, data)))
+        onFailure: () => {
+          this.#break()
+          return this.#pass(undefined, data)
+        }
       })
   }
 
-  /** What could not be stored can still be said, but not be said again. */
-  #warn(error: EventStoreError): Effect.Effect<void> {
-    if (this.#warned) return Effect.void
-    this.#warned = true
-    return Effect.logWarning("a stream cannot be taken up again: its events could not be stored", error)
+  #break(): void {
+    this.#isBroken = true
+    this.#last = undefined
+  }
+
+  #stored(id: string): void {
+    this.#last = id
+    this.#isStored = true
   }
 
   #pass(id: string | undefined, data: string): Effect.Effect<void, TransportError.TransportError> {
-    if (id !== undefined) this.#last = id
+    if (id !== undefined) this.#stored(id)
     const reader = this.#reader
-    // Who is behind will find it in the store.
-    if (reader === undefined || reader.isBehind) return id === undefined ? noRoute : Effect.void
+    if (reader === undefined) return id === undefined ? noRoute : Effect.void
+    // An event that only gives an id says nothing without one.
+    if (id === undefined && data === "") return Effect.void
     const text = EventStreamFraming.event(id, data)
+    if (reader.isBehind) {
+      // What is in the store is found there, in its turn.
+      if (id === undefined) reader.putBehindPast(text)
+      return Effect.void
+    }
     if (!reader.isFull) {
       reader.put(text)
       return Effect.void
@@ -193,19 +212,25 @@ export class OutgoingStream {
   endWith(data: string): void {
     const { attendant, store } = this.#settings
     const put = (id: string | undefined) => {
-      if (id !== undefined) this.#last = id
-      if (this.#reader?.isBehind === false) this.#reader.put(EventStreamFraming.event(id, data))
+      if (id !== undefined) this.#stored(id)
+      const text = EventStreamFraming.event(id, data)
+      if (this.#reader?.isBehind === false) this.#reader.put(text)
+      else if (id === undefined) this.#reader?.putBehindPast(text)
       this.#finish()
     }
-    if (store === undefined || !this.isOpen) {
+    if (store === undefined || this.#isBroken || !this.isOpen) {
       put(undefined)
       return attendant.run(this.#told)
     }
     const appended = this.#next(() => Effect.map(store.append(this.key, data), put))
     attendant.run(Effect.onError(
       Effect.andThen(appended, Effect.suspend(() => this.#told)),
-      // Whoever listens has it in any case, and its end.
-      () => Effect.sync(() => put(undefined))
+      // A client that reads it has it in any case, and its end.
+      () =>
+        Effect.sync(() => {
+          this.#break()
+          put(undefined)
+        })
     ))
   }
 
@@ -226,6 +251,6 @@ export class OutgoingStream {
     const { store } = this.#settings
     return store === undefined
       ? Effect.void
-      : this.#next(() => this.#last === undefined ? Effect.void : store.end(this.key))
+      : this.#next(() => this.#isStored ? store.end(this.key) : Effect.void)
   }
 }

@@ -30,6 +30,10 @@ const nothingLeft = HttpAnswer.refusal(405, "The stream has ended, and nothing c
   headers: { allow: "POST, DELETE" }
 })
 
+const hasStandalone = HttpAnswer.refusal(409, "The session has a standalone stream already")
+
+const notStored = HttpAnswer.refusal(400, "The stream cannot be resumed: an event of it could not be stored")
+
 /** The same refusal, for whoever sent this frame. */
 const withId = (refusal: Response, frame: unknown): Response => {
   const id = idOf(frame)
@@ -209,7 +213,7 @@ export const make = Effect.fnUntraced(function*(
         : connection.resume(stream, after, release)
       if (reader !== undefined) return Effect.succeed(HttpAnswer.events(reader, {}))
       release()
-      return Effect.fail(HttpAnswer.refusal(409, "The session has a standalone stream already"))
+      return Effect.fail(stream === undefined ? hasStandalone : notStored)
     })
   })
 

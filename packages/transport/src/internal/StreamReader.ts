@@ -32,6 +32,7 @@ export class StreamReader {
   readonly #onLeave: () => void
   #past: Past | undefined
   #missed: Iterator<StoredEvent> | undefined
+  readonly #behindPast: Array<string> = []
   #pieces: Array<string> = []
   #length = 0
   #finished = false
@@ -82,11 +83,20 @@ export class StreamReader {
   }
 
   put(text: string): void {
-    if (this.#left || this.#finished) return
+    if (!this.#left && !this.#finished) this.#add(text)
+  }
+
+  #add(text: string): void {
     if (this.#length === 0) this.takenAt = this.#now()
     this.#pieces.push(text)
     this.#length += text.length
     this.#awaken()
+  }
+
+  /** Puts something in that is read after the past, in which it is not. */
+  putBehindPast(text: string): void {
+    if (this.isBehind) this.#behindPast.push(text)
+    else this.put(text)
   }
 
   get #hasRoom(): boolean {
@@ -174,9 +184,7 @@ export class StreamReader {
 
   #catchUp(past: Past): Effect.Effect<readonly [Uint8Array], Cause.Done> {
     const missed = Effect.suspend(() => past.replay(past.after)).pipe(
-      Effect.catch((error) =>
-        Effect.as(Effect.logWarning("the events of a stream could not be read again", error), undefined)
-      ),
+      Effect.catch(() => Effect.undefined),
       Effect.map((replay) => this.#miss(replay))
     )
     // That there is nothing more is true only as long as nothing is added.
@@ -189,9 +197,11 @@ export class StreamReader {
       return
     }
     this.#past = undefined
-    this.#release()
+    const later = this.#behindPast.splice(0)
     // What is gone cannot be made up for: the stream ends here, and the client learns it when it comes back.
-    if (replay === undefined || replay.ended) this.#finished = true
+    if (replay === undefined || replay.ended && later.length === 0) this.#finished = true
+    else for (const text of later) this.#add(text)
+    this.#release()
   }
 
   /** Some of what was missed. All of it at once could take long, and nobody would see that it is being taken. */

@@ -1,12 +1,14 @@
 import { JsonRpc } from "@effect-mcp/protocol"
 import type { EventStore } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as Attendant from "../../src/internal/Attendant.ts"
+import { GuardedEventStore } from "../../src/internal/GuardedEventStore.ts"
 import { HttpServerConnection } from "../../src/internal/HttpServerConnection.ts"
 
 const open = Effect.fnUntraced(function*(store?: EventStore.EventStore["Service"]) {
@@ -53,7 +55,7 @@ describe("the connection of a session over HTTP", () => {
         end: () => Effect.never,
         drop: () => Effect.never
       }
-      const connection = yield* open(hanging)
+      const connection = yield* open(new GuardedEventStore(hanging, 5000, yield* Clock.Clock))
       connection.established({ revision: "2025-11-25", capabilities: {}, info: undefined })
       const exchange = connection.post(JsonRpc.request(1, "ping", undefined), 10, undefined)
       exchange.begin()

@@ -1,6 +1,7 @@
 import { EventStore } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Scheduler from "effect/Scheduler"
@@ -67,6 +68,36 @@ describe("a stream and its reader, wherever their fibers yield", () => {
         const got = yield* readWhileSaid(stream, stream.read(seen, () => {}), reader, writer)
         assert.deepStrictEqual(got, numbers, `${reader} and ${writer} steps`)
       }
+    }))
+
+  it.effect("[SHS-17] an event that cannot be stored while a reader catches up is read after the past", () =>
+    Effect.gen(function*() {
+      const memory = yield* EventStore.makeMemory()
+      const replaying = yield* Deferred.make<void>()
+      let isFailing = false
+      const store: EventStore.EventStore["Service"] = {
+        ...memory,
+        append: (key, data) =>
+          isFailing ? Effect.fail(new EventStore.EventStoreError({ cause: undefined })) : memory.append(key, data),
+        replay: (session, after) => Effect.andThen(Deferred.await(replaying), memory.replay(session, after))
+      }
+      const stream = new OutgoingStream(key("one"), yield* settings(store))
+      const first = stream.read(undefined, () => {})
+      yield* stream.write("n0")
+      const seen = yield* memory.append(stream.key, "n1")
+      yield* stream.write("n2")
+      first.leave()
+      const reader = stream.read(seen, () => {})
+      const reading = yield* Effect.forkChild(Stream.mkString(Stream.decodeText(reader.body)), {
+        startImmediately: true
+      })
+      isFailing = true
+      const writing = yield* Effect.forkChild(stream.write("n3"), { startImmediately: true })
+      yield* Deferred.succeed(replaying, undefined)
+      yield* Fiber.join(writing)
+      stream.end()
+      assert.deepStrictEqual(numbersIn(yield* Fiber.join(reading)), [2, 3])
+      assert.isTrue(stream.isBroken)
     }))
 
   it.effect("[SHS-09] whoever was there all the time likewise", () =>

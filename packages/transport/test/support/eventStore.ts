@@ -1,4 +1,4 @@
-/** A store of events in a Map, which can be made slow, or made to fail. */
+/** A store of events in a Map, which can be made slow, or made to fail in every way. */
 import { EventStore } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -8,9 +8,27 @@ interface Kept {
   ended: boolean
 }
 
+/** How an operation of a store can fail. */
+export const failures = {
+  fails: () => Effect.fail(new EventStore.EventStoreError({ cause: new Error("the store is gone") })),
+  dies: () => Effect.die(new Error("the store is broken")),
+  throws: () => {
+    throw new Error("the store is broken")
+  },
+  interrupts: () => Effect.interrupt,
+  hangs: () => Effect.never,
+  "hangs and cannot be interrupted": () => Effect.uninterruptible(Effect.never)
+} as const satisfies Readonly<Record<string, () => Effect.Effect<never, EventStore.EventStoreError>>>
+
+export type Failure = keyof typeof failures
+
 export class MapEventStore {
   readonly streams = new Map<string, Map<string, Kept>>()
   failing = false
+  /** How these operations fail. */
+  readonly broken: { -readonly [operation in keyof EventStore.EventStore["Service"]]?: Failure | undefined } = {}
+  /** How often each was called. */
+  readonly calls = { append: 0, replay: 0, end: 0, drop: 0 }
   /** How long an operation takes; `undefined`: it is done at once. */
   readonly delay: () => number | undefined
 
@@ -18,7 +36,13 @@ export class MapEventStore {
     this.delay = delay
   }
 
-  #do<A>(action: () => A): Effect.Effect<A, EventStore.EventStoreError> {
+  #do<A>(
+    operation: keyof EventStore.EventStore["Service"],
+    action: () => A
+  ): Effect.Effect<A, EventStore.EventStoreError> {
+    this.calls[operation]++
+    const broken = this.broken[operation]
+    if (broken !== undefined) return failures[broken]()
     const delay = this.delay()
     const act = Effect.suspend(() =>
       this.failing
@@ -38,7 +62,7 @@ export class MapEventStore {
 
   readonly service: EventStore.EventStore["Service"] = {
     append: ({ session, stream }, data) =>
-      this.#do(() => {
+      this.#do("append", () => {
         const kept = this.#of(session).get(stream) ?? { events: [], ended: false }
         this.#of(session).set(stream, kept)
         const id = `${stream}_${kept.events.length}`
@@ -46,7 +70,7 @@ export class MapEventStore {
         return id
       }),
     replay: (session, after) =>
-      this.#do(() => {
+      this.#do("replay", () => {
         for (const [stream, { ended, events }] of this.streams.get(session) ?? []) {
           const index = events.findIndex(({ id }) => id === after)
           if (index >= 0) return { stream, events: events.slice(index + 1), ended }
@@ -54,10 +78,10 @@ export class MapEventStore {
         return undefined
       }),
     end: ({ session, stream }) =>
-      this.#do(() => {
+      this.#do("end", () => {
         const kept = this.streams.get(session)?.get(stream)
         if (kept !== undefined) kept.ended = true
       }),
-    drop: (session) => this.#do(() => void this.streams.delete(session))
+    drop: (session) => this.#do("drop", () => void this.streams.delete(session))
   }
 }
