@@ -47,6 +47,9 @@ const foreign: Readonly<Record<string, string>> = {
   ajv: "packages/session/src/internal/CountedAjv.ts"
 }
 
+/** The files of `scripts` that private packages may import: what all programs of this repository have in common. */
+const ofPrograms: ReadonlySet<string> = new Set(["scripts/commandLine.ts"])
+
 interface Violation {
   readonly file: string
   readonly line: number
@@ -84,7 +87,9 @@ const stabilityOf = (specifier: string): string | undefined => {
 
 /** What is wrong with an import inside its own package. */
 const relativeFault = ({ file, from, specifier }: Arrow): string | undefined => {
-  if (!path.posix.join(path.posix.dirname(file), specifier).startsWith(`packages/${from.folder}/`)) {
+  const imported = path.posix.join(path.posix.dirname(file), specifier)
+  const isOfPrograms = from.manifest.private === true && ofPrograms.has(imported)
+  if (!isOfPrograms && !imported.startsWith(`packages/${from.folder}/`)) {
     return `"${specifier}" leaves the package: import the other package by its name`
   }
   return specifier.endsWith(".ts") ? undefined : `"${specifier}" lacks the extension .ts`

@@ -16,26 +16,38 @@ import { run } from "../packages/conformance/src/suite/run.ts"
 import { scenarios } from "../packages/conformance/src/suite/scenario.ts"
 import { entry, remarks, table } from "../packages/conformance/src/suite/table.ts"
 import { astray, judge } from "../packages/conformance/src/suite/verdict.ts"
-
-const { values } = parseArgs({
-  options: {
-    revision: { type: "string" },
-    release: { type: "string" },
-    side: { type: "string" },
-    scenario: { type: "string" },
-    output: { type: "string" }
-  }
-})
+import { choice, orExit, UsageError } from "./commandLine.ts"
 
 const all = releases.flatMap(scenarios)
-const isWanted = (wanted: string | undefined, is: string): boolean => wanted === undefined || wanted === is
-const chosen = all.filter(({ name, release, revision, side }) =>
-  isWanted(values.revision, revision) && isWanted(values.release, release.version) && isWanted(values.side, side) &&
-  isWanted(values.scenario, name)
-)
-if (chosen.length === 0) {
-  throw new Error("the suite has no such scenario")
-}
+
+const { chosen, values } = orExit(() => {
+  const { values } = parseArgs({
+    options: {
+      revision: { type: "string" },
+      release: { type: "string" },
+      side: { type: "string" },
+      scenario: { type: "string" },
+      output: { type: "string" }
+    }
+  })
+  const known = {
+    revision: all.map(({ revision }) => revision),
+    release: all.map(({ release }) => release.version),
+    side: all.map(({ side }) => side),
+    scenario: all.map(({ name }) => name)
+  }
+  for (const option of ["revision", "release", "side", "scenario"] as const) {
+    const given = values[option]
+    if (given !== undefined) choice<string>(option, given, Array.from(new Set<string>(known[option])))
+  }
+  const isWanted = (wanted: string | undefined, is: string): boolean => wanted === undefined || wanted === is
+  const chosen = all.filter(({ name, release, revision, side }) =>
+    isWanted(values.revision, revision) && isWanted(values.release, release.version) && isWanted(values.side, side) &&
+    isWanted(values.scenario, name)
+  )
+  if (chosen.length === 0) throw new UsageError("the suite has no scenario for all of these options together")
+  return { chosen, values }
+})
 
 const output = values.output === undefined
   ? fs.mkdtempSync(path.join(os.tmpdir(), "conformance-"))

@@ -13,6 +13,7 @@ import * as fs from "node:fs"
 import { availableParallelism } from "node:os"
 import * as path from "node:path"
 import { parseArgs, promisify } from "node:util"
+import { orExit, UsageError } from "./commandLine.ts"
 import { readReplays, type Replay, replaysFile } from "./mutants/replays.ts"
 import { page, withTable } from "./mutants/report.ts"
 import { type Mutant, mutants } from "./mutants/table.ts"
@@ -40,12 +41,15 @@ const forEach = async <A>(items: ReadonlyArray<A>, action: (item: A) => Promise<
   await Promise.all(Array.from({ length: availableParallelism() }, worker))
 }
 
-const { values: { only, replay: isReplay } } = parseArgs({
-  options: { replay: { type: "boolean", default: false }, only: { type: "string", multiple: true } }
+const { isReplay, only } = orExit(() => {
+  const { values: { only, replay } } = parseArgs({
+    options: { replay: { type: "boolean", default: false }, only: { type: "string", multiple: true } }
+  })
+  const unknown = only?.find((name) => !mutants.some((mutant) => mutant.name === name))
+  if (unknown !== undefined) throw new UsageError(`--only takes the name of a mutant in table.ts, not "${unknown}"`)
+  return { isReplay: replay, only }
 })
 const chosen = only === undefined ? mutants : mutants.filter(({ name }) => only.includes(name))
-const unknown = only?.find((name) => !mutants.some((mutant) => mutant.name === name))
-if (unknown !== undefined) throw new Error(`no mutant is called ${unknown}`)
 
 const problems: Array<string> = []
 const began = performance.now()

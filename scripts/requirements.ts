@@ -12,28 +12,28 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { parseArgs } from "node:util"
+import { orExit, wholeNumber } from "./commandLine.ts"
 import { chapterOf, chapters, list, readList, type Requirement, scopeOf, scopes } from "./requirement.ts"
 import { faultsOf, lackingFile, readLacking, readMutants } from "./requirements/Mutant.ts"
 import { runMutants } from "./requirements/run.ts"
 import { type NamedTest, testNames } from "./testNames.ts"
 import { read, root } from "./workspace.ts"
 
-const { values } = parseArgs({
-  options: {
-    check: { type: "boolean", default: false },
-    mutants: { type: "boolean", default: false },
-    only: { type: "string", multiple: true, default: [] },
-    chapter: { type: "string", multiple: true, default: [] },
-    sample: { type: "string" },
-    seed: { type: "string", default: "1" }
-  }
+const { sample, values } = orExit(() => {
+  const { values } = parseArgs({
+    options: {
+      check: { type: "boolean", default: false },
+      mutants: { type: "boolean", default: false },
+      only: { type: "string", multiple: true, default: [] },
+      chapter: { type: "string", multiple: true, default: [] },
+      sample: { type: "string" },
+      seed: { type: "string", default: "1" }
+    }
+  })
+  return { values, sample: values.sample === undefined ? undefined : wholeNumber("sample", values.sample) }
 })
 
 if (values.mutants) {
-  const sample = values.sample === undefined ? undefined : Number(values.sample)
-  if (sample !== undefined && !(Number.isInteger(sample) && sample > 0)) {
-    throw new Error(`--sample takes a positive integer, not ${values.sample}`)
-  }
   const faults = await runMutants({ only: values.only, chapters: values.chapter, sample, seed: values.seed })
   process.exit(faults > 0 ? 1 : 0)
 }

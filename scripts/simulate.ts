@@ -8,12 +8,31 @@ import { Conversation, FailureReport, Search } from "@effect-mcp/testing"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { parseArgs } from "node:util"
+import { orExit, UsageError, wholeNumber } from "./commandLine.ts"
 
-const { values } = parseArgs({
-  options: {
-    sessions: { type: "string", default: "10000" },
-    seed: { type: "string", default: "1" },
-    conversation: { type: "string" }
+/** The conversation of a report. */
+const conversationIn = (text: string): Conversation.Conversation => {
+  try {
+    return Schema.decodeUnknownSync(Conversation.Conversation)(JSON.parse(text))
+  } catch (error) {
+    throw new UsageError(
+      `--conversation takes one as a report gives it: ${error instanceof Error ? error.message : error}`
+    )
+  }
+}
+
+const { conversation, seed, total } = orExit(() => {
+  const { values } = parseArgs({
+    options: {
+      sessions: { type: "string", default: "10000" },
+      seed: { type: "string", default: "1" },
+      conversation: { type: "string" }
+    }
+  })
+  return {
+    total: wholeNumber("sessions", values.sessions),
+    seed: values.seed,
+    conversation: values.conversation === undefined ? undefined : conversationIn(values.conversation)
   }
 })
 
@@ -25,16 +44,12 @@ const show = (found: Search.Found): void => {
   console.log(Search.describe(found))
 }
 
-if (values.conversation === undefined) {
-  const total = Number(values.sessions)
-  if (!Number.isInteger(total) || total < 1) {
-    throw new Error(`--sessions takes a whole number above 0, not ${values.sessions}`)
-  }
+if (conversation === undefined) {
   const portion = 1000
   const began = performance.now()
   for (let held = 0; held < total; held += portion) {
     const runs = Math.min(portion, total - held)
-    const found = await Effect.runPromise(Search.run({ runs, seed: `${values.seed} ${held}` }))
+    const found = await Effect.runPromise(Search.run({ runs, seed: `${seed} ${held}` }))
     if (found !== undefined) {
       show(found)
       break
@@ -46,7 +61,6 @@ if (values.conversation === undefined) {
     }
   }
 } else {
-  const conversation = Schema.decodeUnknownSync(Conversation.Conversation)(JSON.parse(values.conversation))
   const { history, violations } = Search.judge(conversation)
   if (violations.length > 0) show({ conversation, history, violations, runs: 1 })
   else if (history !== undefined) console.log(FailureReport.describe(history, []))

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { availableParallelism, cpus } from "node:os"
 import { fileURLToPath } from "node:url"
 import { parseArgs, promisify } from "node:util"
+import * as CommandLine from "../../../scripts/commandLine.ts"
 import * as http from "./http.ts"
 import * as memory from "./memory.ts"
 import * as report from "./report.ts"
@@ -11,36 +12,45 @@ import * as startup from "./startup.ts"
 import * as stdio from "./stdio.ts"
 import * as webSocket from "./webSocket.ts"
 
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: "string", default: "15" },
-    calls: { type: "string", default: "2000" },
-    sessions: { type: "string", default: "10000" },
-    servers: { type: "string", default: "" },
-    only: { type: "string" }
+/** The parts; `http` stands for all that start with it. */
+const parts = [
+  "startup",
+  "stdio",
+  "websocket",
+  "memory",
+  "http",
+  "http-calls",
+  "http-handshakes",
+  "http-idle",
+  "http-stalled"
+]
+
+/** The parts in which there is more than one server. */
+const compared = ["stdio", "http", "http-calls", "http-handshakes", "http-idle", "http-stalled"]
+
+const { calls, only, rounds, servers, sessions } = CommandLine.orExit(() => {
+  const { values } = parseArgs({
+    options: {
+      rounds: { type: "string", default: "15" },
+      calls: { type: "string", default: "2000" },
+      sessions: { type: "string", default: "10000" },
+      servers: { type: "string", default: "" },
+      only: { type: "string" }
+    }
+  })
+  const { only, servers } = values
+  if (only !== undefined) CommandLine.choice("only", only, parts)
+  if (servers !== "" && only !== undefined && !compared.includes(only)) {
+    throw new CommandLine.UsageError(`--servers chooses among those of ${compared.join(", ")}, not of ${only}`)
+  }
+  return {
+    rounds: CommandLine.wholeNumber("rounds", values.rounds),
+    calls: CommandLine.wholeNumber("calls", values.calls),
+    sessions: CommandLine.wholeNumber("sessions", values.sessions),
+    servers,
+    only
   }
 })
-
-const atLeastOne = (name: string, text: string): number => {
-  const value = Number(text)
-  if (Number.isSafeInteger(value) && value > 0) return value
-  throw new Error(`--${name} takes a whole number, not "${text}"`)
-}
-
-const rounds = atLeastOne("rounds", options.rounds)
-const calls = atLeastOne("calls", options.calls)
-const sessions = atLeastOne("sessions", options.sessions)
-const { only, servers } = options
-
-const parts = ["startup", "stdio", "websocket", "memory", "http-calls", "http-handshakes", "http-idle", "http-stalled"]
-if (only !== undefined && only !== "http" && !parts.includes(only)) {
-  throw new Error(`--only takes ${parts.join(", ")}, or http for all that start with it`)
-}
-
-const chosen = ["stdio", "http", "http-calls", "http-handshakes", "http-idle", "http-stalled"]
-if (servers !== "" && only !== undefined && !chosen.includes(only)) {
-  throw new Error(`--servers chooses among those of ${chosen.join(", ")}, not of ${only}`)
-}
 
 /** One part of it all, unless another was asked for. */
 const part = async <Results>(name: string, measure: () => Promise<Results>): Promise<Results | undefined> =>

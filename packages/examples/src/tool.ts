@@ -53,8 +53,9 @@ export interface Options<Input, R> {
 /** Arguments are checked as strictly as the JSON Schema says it. */
 const strictly = { onExcessProperty: "error" } as const
 
-/** The name of the definition that a reference leads to: the last token of a JSON Pointer. */
-const definitionOf = ($ref: string): string => $ref.slice("#/$defs/".length).replaceAll("~1", "/").replaceAll("~0", "~")
+/** The name of the definition that a reference leads to: the last token of a JSON Pointer in a URI. */
+const definitionOf = ($ref: string): string =>
+  decodeURIComponent($ref.slice("#/$defs/".length)).replaceAll("~1", "/").replaceAll("~0", "~")
 
 /** The JSON Schema of a codec, with the definitions of the classes and the recursive schemas that it refers to. */
 const schemaOf = (codec: Schema.Codec<unknown, unknown>): Protocol.ObjectSchema => {

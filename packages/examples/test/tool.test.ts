@@ -8,7 +8,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Tool from "../src/tool.ts"
 
-class Point extends Schema.Class<Point>("acme/Point~2")({ x: Schema.Finite, y: Schema.Finite }) {}
+class Point extends Schema.Class<Point>("acme/Point ~2%")({ x: Schema.Finite, y: Schema.Finite }) {}
 
 class Line extends Schema.Class<Line>("Line")({ from: Point, to: Point }) {}
 

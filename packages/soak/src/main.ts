@@ -9,6 +9,7 @@
 import * as Effect from "effect/Effect"
 import { mkdirSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
+import { orExit } from "../../../scripts/commandLine.ts"
 import { chart } from "./chart.ts"
 import * as Plan from "./plan.ts"
 import type { Sample } from "./Sample.ts"
@@ -18,7 +19,7 @@ import { table } from "./table.ts"
 import { judge } from "./verdict.ts"
 import * as Words from "./words.ts"
 
-const { endings, leakBytes, out, rounds, seed, sessions, subjects } = parse(process.argv.slice(2))
+const { endings, leakBytes, out, rounds, seed, sessions, subjects } = orExit(() => parse(process.argv.slice(2)))
 
 const progress = (sample: Sample, round: number): void => {
   const heap = Words.amount("heap used", sample.levels["heap used"] ?? 0)

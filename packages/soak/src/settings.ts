@@ -1,6 +1,7 @@
 /** What is said on the command line. */
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
+import { choice, wholeNumber } from "../../../scripts/commandLine.ts"
 import type { EndingName } from "./EndingName.ts"
 import { endings } from "./endings.ts"
 import type { Subject } from "./Subject.ts"
@@ -25,18 +26,9 @@ const defaults = {
   leak: "0"
 }
 
-const wholeNumber = (name: string, text: string, least: number): number => {
-  const value = Number(text)
-  if (Number.isSafeInteger(value) && value >= least) return value
-  throw new Error(`--${name} takes a whole number from ${least} on, not "${text}"`)
-}
+const isEnding = (name: string): name is EndingName => Object.hasOwn(endings, name)
 
-const unknown = (option: string, names: ReadonlyArray<string>, name: string): Error =>
-  new Error(`--${option} takes ${names.join(", ")}, not "${name}"`)
-
-const isEnding = (name: string): name is EndingName => name in endings
-
-/** Reads the command line; throws where it says something that cannot be. */
+/** Reads the command line; fails with a `UsageError`, or with one of `parseArgs`. */
 export const parse = (args: ReadonlyArray<string>): Settings => {
   const { values } = parseArgs({
     args: [...args],
@@ -51,11 +43,8 @@ export const parse = (args: ReadonlyArray<string>): Settings => {
     }
   })
   const names = subjects.map(({ name }) => name)
-  for (const name of values.only) if (!names.includes(name)) throw unknown("only", names, name)
-  const wanted = values.ending.map((name) => {
-    if (isEnding(name)) return name
-    throw unknown("ending", Object.keys(endings), name)
-  })
+  for (const name of values.only) choice("only", name, names)
+  const wanted = values.ending.map((name) => choice("ending", name, Object.keys(endings).filter(isEnding)))
   return {
     sessions: wholeNumber("sessions", values.sessions, 1),
     rounds: wholeNumber("rounds", values.rounds, 1),

@@ -9,26 +9,39 @@
  */
 import * as Effect from "effect/Effect"
 import { parseArgs } from "node:util"
+import * as CommandLine from "../../../../scripts/commandLine.ts"
 import * as ClientTrials from "./clientTrials.ts"
 import { serverTransports } from "./ServerTransport.ts"
 import * as ServerTrials from "./serverTrials.ts"
 import { complaint, heading, row, type Trial } from "./Trial.ts"
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: "string", default: "10" },
-    heap: { type: "string", default: "512" },
-    side: { type: "string" },
-    transport: { type: "string" },
-    attack: { type: "string", default: "" }
+const { terms, wanted } = CommandLine.orExit(() => {
+  const { values } = parseArgs({
+    options: {
+      seconds: { type: "string", default: "10" },
+      heap: { type: "string", default: "512" },
+      side: { type: "string" },
+      transport: { type: "string" },
+      attack: { type: "string", default: "" }
+    }
+  })
+  const { attack, side, transport } = values
+  if (side !== undefined) CommandLine.choice("side", side, ["server", "client"])
+  if (transport !== undefined) {
+    CommandLine.choice("transport", transport, [...new Set([...serverTransports, ...ClientTrials.clientTransports])])
+  }
+  return {
+    terms: {
+      seconds: CommandLine.wholeNumber("seconds", values.seconds),
+      heapMebibytes: CommandLine.wholeNumber("heap", values.heap)
+    },
+    wanted: { side, transport, attack }
   }
 })
 
-const terms = { seconds: Number(values.seconds), heapMebibytes: Number(values.heap) }
-
 const isWanted = (side: string, transport: string, attack: string): boolean =>
-  (values.side === undefined || values.side === side) &&
-  (values.transport === undefined || values.transport === transport) && attack.includes(values.attack)
+  (wanted.side === undefined || wanted.side === side) &&
+  (wanted.transport === undefined || wanted.transport === transport) && attack.includes(wanted.attack)
 
 const trials: ReadonlyArray<Effect.Effect<Trial>> = [
   ...serverTransports.flatMap((transport) =>

@@ -1,0 +1,79 @@
+/** The programs of this repository, with command lines that make no sense. */
+import { assert, describe, it } from "@effect/vitest"
+import { execFile } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import { choice, UsageError, wholeNumber } from "../../../scripts/commandLine.ts"
+
+interface Outcome {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const root = new URL("../../../", import.meta.url)
+
+const run = (program: string, args: ReadonlyArray<string>): Promise<Outcome> =>
+  new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [fileURLToPath(new URL(program, root)), ...args],
+      (_, stdout, stderr) => resolve({ status: child.exitCode, stdout, stderr })
+    )
+  })
+
+const programs = {
+  bench: "packages/benchmarks/src/main.ts",
+  soak: "packages/soak/src/main.ts",
+  hostile: "packages/soak/src/hostile/main.ts",
+  simulate: "scripts/simulate.ts",
+  mutants: "scripts/mutants.ts",
+  conformance: "scripts/conformance.ts",
+  requirements: "scripts/requirements.ts"
+}
+
+const mistakes: ReadonlyArray<readonly [keyof typeof programs, ReadonlyArray<string>, RegExp]> = [
+  ["bench", ["--rounds", "many"], /^--rounds takes a whole number from 1 on, not "many"$/],
+  ["bench", ["--calls", ""], /^--calls takes a whole number from 1 on, not ""$/],
+  ["bench", ["--only", "speed"], /^--only takes startup, stdio, .*, not "speed"$/],
+  ["bench", ["--quick"], /^Unknown option '--quick'/],
+  ["soak", ["--sessions", "-1"], /^Option '--sessions' argument is ambiguous/],
+  ["soak", ["--sessions=-1"], /^--sessions takes a whole number from 1 on, not "-1"$/],
+  ["soak", ["--ending", "toString"], /^--ending takes .*, not "toString"$/],
+  ["soak", ["more"], /^Unexpected argument 'more'/],
+  ["hostile", ["--seconds", "NaN"], /^--seconds takes a whole number from 1 on, not "NaN"$/],
+  ["hostile", ["--side", "both"], /^--side takes server, client, not "both"$/],
+  ["simulate", ["--sessions", "1.5"], /^--sessions takes a whole number from 1 on, not "1\.5"$/],
+  ["simulate", ["--conversation", "{"], /^--conversation takes one as a report gives it: /],
+  ["mutants", ["--only", "nothing"], /^--only takes the name of a mutant in table\.ts, not "nothing"$/],
+  ["conformance", ["--revision", "1999-01-01"], /^--revision takes .*2025-11-25.*, not "1999-01-01"$/],
+  ["conformance", ["--side"], /^Option '--side <value>' argument missing/],
+  ["requirements", ["--mutants", "--sample", "0"], /^--sample takes a whole number from 1 on, not "0"$/]
+]
+
+describe("a program", () => {
+  it.each(mistakes)(
+    "%s exits with status 2 and one message for %j",
+    { timeout: 60_000 },
+    async (name, args, message) => {
+      const { status, stderr, stdout } = await run(programs[name], args)
+      assert.match(stderr.split("\n")[0] ?? "", message)
+      assert.notInclude(stderr, "    at ")
+      assert.deepStrictEqual([status, stdout], [2, ""])
+    }
+  )
+})
+
+describe("an option", () => {
+  it("takes whole numbers only, from the least on", () => {
+    assert.strictEqual(wholeNumber("n", "0", 0), 0)
+    assert.strictEqual(wholeNumber("n", "12"), 12)
+    for (const text of ["", " ", "0", "-1", "1.5", "1e3", "0x10", "Infinity", "NaN", "9007199254740993"]) {
+      assert.throws(() => wholeNumber("n", text), UsageError, `--n takes a whole number from 1 on, not "${text}"`)
+    }
+  })
+
+  it("takes one of its choices", () => {
+    assert.strictEqual(choice("side", "client", ["client", "server"]), "client")
+    assert.throws(() => choice("side", "Client", ["client"]), UsageError, "--side takes client, not \"Client\"")
+  })
+})
