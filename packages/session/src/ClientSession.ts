@@ -36,6 +36,7 @@ import type { Extension } from "./Extension.ts"
 import * as Handlers from "./Handlers.ts"
 import * as HandshakeError from "./HandshakeError.ts"
 import * as Core from "./internal/Core.ts"
+import * as KeptProfile from "./internal/KeptProfile.ts"
 import * as OutputSchemas from "./internal/OutputSchemas.ts"
 import * as Paging from "./internal/Paging.ts"
 import * as Reader from "./internal/Reader.ts"
@@ -247,12 +248,16 @@ export const Service = <Self>() => <const Id extends string>(id: Id): Context.Se
  */
 export class ClientSession extends Context.Service<ClientSession, Shape>()("@effect-mcp/session/ClientSession") {}
 
+/** A server also says how to use it, and a client has few of them. */
+const defaultProfileBytes = 256 * 1024
+
 /** Reads the server's answer; what it says decides whether there will be a session. */
 const judge = (
   response: JsonRpc.Response,
   revisions: ReadonlyArray<Revision.Revision>,
-  projection: Differences.Projection | undefined
-): Result.Result<Profile.ServerProfile, HandshakeError.HandshakeErrorReason> => {
+  projection: Differences.Projection | undefined,
+  limitBytes: number
+): Result.Result<KeptProfile.Kept<Profile.ServerProfile>, HandshakeError.HandshakeErrorReason> => {
   if (JsonRpc.isFailure(response)) {
     return Result.fail({ _tag: "Refused", error: McpError.received(response.error) })
   }
@@ -265,7 +270,10 @@ const judge = (
   }
   // A capability without a meaning in the revision was not declared, even if the answer has it.
   const { capabilities } = Differences.project("initialize", "result", revision, answer.success, projection)
-  return Result.succeed({ revision, capabilities, info: serverInfo, instructions })
+  return Result.mapError(
+    KeptProfile.within({ revision, capabilities, info: serverInfo, instructions }, limitBytes),
+    (problem) => ({ _tag: "InvalidResult", problem })
+  )
 }
 
 const closedWhile = (error: RequestError): HandshakeError.HandshakeErrorReason => {
@@ -312,7 +320,7 @@ export const make = Effect.fnUntraced(
     HandshakeError.HandshakeError,
     Transport | Scope.Scope | Handlers.ServicesOf<H, "server"> | R
   > {
-    const limits = Limits.make(options.limits)
+    const limits = Limits.make({ profileBytes: defaultProfileBytes, ...options.limits })
     const revisions = options.revisions ?? Revision.supported
     const offer = Revision.newest(revisions)
     const handlers: Handlers.Handlers<"server", unknown> = options.handlers ?? {}
@@ -386,9 +394,11 @@ export const make = Effect.fnUntraced(
     // The answer is judged as it is read, so that what the server sends right behind it finds a session.
     let verdict: Result.Result<Profile.ServerProfile, HandshakeError.HandshakeErrorReason> | undefined
     const onAnswer = (response: JsonRpc.Response) => {
-      verdict = judge(response, revisions, options.projection)
-      if (Result.isFailure(verdict)) return
-      profile = verdict.success
+      const judged = judge(response, revisions, options.projection, limits.profileBytes)
+      verdict = Result.map(judged, (kept) => kept.profile)
+      if (Result.isFailure(judged)) return
+      profile = judged.success.profile
+      if (judged.success.isTrimmed) core.emit({ _tag: "ProfileTrimmed", limitBytes: limits.profileBytes })
       const outcome = core.happen({ _tag: "ReceiveInitializeResult", profile })
       if (outcome._tag !== "Moved" || outcome.does !== "Establish") return
       core.connection.established?.(profile)

@@ -61,6 +61,11 @@ export interface Options {
    * requests are; the oldest makes room. Default 32 MiB.
    */
   readonly notificationBytes?: number
+  /**
+   * How many bytes of memory the peer's info, capabilities and instructions may take, which are kept for as long as the session. If they
+   * take more, icons are dropped; if they still do, the handshake fails. Default 16 KiB at a server, 256 KiB at a client.
+   */
+  readonly profileBytes?: number
   /** How many tools' output schemas a client with a validator remembers; the one not used for longest makes room. Default 1,024. */
   readonly outputSchemas?: number
   /**
@@ -96,6 +101,7 @@ export interface Limits {
   readonly progressInterval: number
   readonly notifications: number
   readonly notificationBytes: number
+  readonly profileBytes: number
   readonly outputSchemas: number
   readonly pages: number
   readonly batch: number
@@ -131,6 +137,7 @@ export const make = (options: Options = {}): Limits => ({
   progressInterval: Duration.toMillis(options.progressInterval ?? 0),
   notifications: options.notifications ?? 1024,
   notificationBytes: options.notificationBytes ?? 32 * 1024 * 1024,
+  profileBytes: options.profileBytes ?? 16 * 1024,
   outputSchemas: options.outputSchemas ?? 1024,
   pages: options.pages ?? 10_000,
   batch: options.batch ?? 100,

@@ -41,6 +41,8 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * - `ProgressDropped`: a step of progress went nowhere.
  * - `HandlerFailed`: a handler died; the peer was told no more than "Internal error".
  * - `SendFailed`: one message could not be sent.
+ * - `ProfileTrimmed`: the peer's info takes more memory than the session keeps (`Limits.profileBytes`). Its icons, and members that
+ *   this library does not know, were dropped.
  * - `OutputSchemaDropped`: there are more, or larger, output schemas than a client remembers; the results of this tool are not
  *   checked until it is listed again.
  * - `SessionStoreFailed`: the host's `SessionStore` failed, threw or did not answer in time. After a failed `save` the session goes
@@ -78,6 +80,7 @@ export type SessionEvent =
   | { readonly _tag: "ProgressDropped"; readonly reason: ProgressDropReason }
   | { readonly _tag: "HandlerFailed"; readonly method: string; readonly cause: Cause.Cause<unknown> }
   | { readonly _tag: "SendFailed"; readonly method: string | undefined; readonly error: TransportError }
+  | { readonly _tag: "ProfileTrimmed"; readonly limitBytes: number }
   | { readonly _tag: "OutputSchemaDropped"; readonly tool: string }
   | {
     readonly _tag: "SessionStoreFailed"

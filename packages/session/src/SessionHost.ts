@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import { CloseReason, type Implementation, JsonRpc, type Revision } from "@effect-mcp/protocol"
+import { CloseReason, type Implementation, JsonRpc, type Profile, type Revision } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -332,14 +332,21 @@ export interface Shape {
  */
 export class SessionHost extends Context.Service<SessionHost, Shape>()("@effect-mcp/session/SessionHost") {}
 
-/** What the store is to know: the revision is the one that was agreed on, and not only the one that was asked for. */
+/**
+ * What the store is to know: the revision is the one that was agreed on, and of what the client said of itself there is no more than the
+ * session keeps.
+ */
 const agreed = (
   opening: StoredSession["opening"],
-  revision: Revision.Revision | undefined
+  client: Profile.ClientProfile | undefined
 ): StoredSession["opening"] =>
   opening.map((message) =>
-    message.method === "initialize" && "id" in message && revision !== undefined
-      ? JsonRpc.request(message.id, message.method, { ...message.params, protocolVersion: revision })
+    message.method === "initialize" && "id" in message && client !== undefined
+      ? JsonRpc.request(message.id, message.method, {
+        protocolVersion: client.revision,
+        capabilities: client.capabilities,
+        clientInfo: client.info
+      })
       : message
   )
 
@@ -670,7 +677,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     Effect.suspend(() => {
       const hosted = sessions.get(id)
       if (store === undefined || hosted?.phase !== "Live") return Effect.void
-      return store.save(hosted, agreed(opening, hosted.session.client?.revision)).pipe(
+      return store.save(hosted, agreed(opening, hosted.session.client)).pipe(
         // It may have ended meanwhile, and been forgotten before it was remembered.
         Effect.andThen(
           Effect.suspend(() => hosted.phase === "Live" || hosted.kept ? Effect.void : store.remove(hosted))

@@ -104,7 +104,9 @@ export interface MemoryOptions {
 
 /** A session that is remembered, and what becomes of it. */
 interface Kept {
-  readonly session: StoredSession
+  readonly session: Omit<StoredSession, "opening">
+  /** As JSON, which takes less memory than what it is parsed to. */
+  readonly opening: string
   usedAt: number
   /** The time of the store's own clock at which it is forgotten. */
   until: number
@@ -156,13 +158,15 @@ export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<SessionSt
 
     return {
       save: (session) => {
-        const kept = { session, usedAt: session.usedAt, until: now() + retention }
-        sessions.set(session.id, kept, 2 * JSON.stringify(session.opening).length)
+        const { opening, ...rest } = session
+        const text = JSON.stringify(opening)
+        const kept = { session: rest, opening: text, usedAt: session.usedAt, until: now() + retention }
+        sessions.set(session.id, kept, 2 * text.length)
         return Exit.void
       },
       load: (id) => {
         const kept = used(id)
-        return Exit.succeed(kept && { ...kept.session, usedAt: kept.usedAt })
+        return Exit.succeed(kept && { ...kept.session, opening: JSON.parse(kept.opening), usedAt: kept.usedAt })
       },
       touch: (id, usedAt) => {
         const kept = used(id)

@@ -19,6 +19,7 @@ describe("limits", () => {
       progressInterval: 0,
       notifications: 1024,
       notificationBytes: 33_554_432,
+      profileBytes: 16_384,
       outputSchemas: 1024,
       pages: 10_000,
       batch: 100,

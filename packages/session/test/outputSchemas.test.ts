@@ -309,7 +309,7 @@ describe("output schemas, off the wire", () => {
       assert.strictEqual(yield* problemOf(session.callTool("weather")), doesNotFit)
     }).pipe(Effect.scoped))
 
-  it.effect("so many characters are remembered, and nothing that cannot be written", () =>
+  it.effect("law 12: 32 MiB of memory are remembered, and nothing that cannot be written", () =>
     Effect.gen(function*() {
       const half = (name: string) => tool(name, { ...weather, description: name.repeat(9_000_000) })
       const { link, record, session } = yield* withRawServer({

@@ -9,6 +9,7 @@ import {
   Revision
 } from "@effect-mcp/protocol"
 import * as Result from "effect/Result"
+import * as KeptProfile from "./KeptProfile.ts"
 import * as Refusal from "./Refusal.ts"
 import { validate } from "./validation.ts"
 
@@ -55,16 +56,22 @@ export const notInBatch: JsonRpc.ErrorObject = Refusal.invalidRequest("initializ
 export const agreed = ({ fallback, revisions }: Introduction, offered: string): Revision.Revision =>
   revisions.find((revision) => revision === offered) ?? fallback
 
-/** The client's profile. A capability without a meaning in its revision was not declared, even if the params have it. */
+/**
+ * The client's profile, as far as it may be kept; or what is wrong with it. A capability without a meaning in its revision was not
+ * declared, even if the params have it.
+ */
 export const profile = (
   { projection }: Introduction,
   params: Initialize.InitializeParams,
-  revision: Revision.Revision
-): Profile.ClientProfile => ({
-  revision,
-  capabilities: Differences.project("initialize", "params", revision, params, projection).capabilities,
-  info: params.clientInfo
-})
+  revision: Revision.Revision,
+  limitBytes: number
+): Result.Result<KeptProfile.Kept<Profile.ClientProfile>, JsonRpc.ErrorObject> => {
+  const { capabilities } = Differences.project("initialize", "params", revision, params, projection)
+  return Result.mapError(
+    KeptProfile.within({ revision, capabilities, info: params.clientInfo }, limitBytes),
+    (problem) => Refusal.invalidParams(`Invalid params for initialize: ${problem}`)
+  )
+}
 
 /** The answer to `initialize`, in the words of this revision. */
 export const answer = (

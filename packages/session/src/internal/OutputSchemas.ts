@@ -8,12 +8,13 @@ import * as LeastRecentlyUsed from "./LeastRecentlyUsed.ts"
 import type { Request } from "./Sender.ts"
 import { trust } from "./trust.ts"
 import { validate } from "./validation.ts"
+import * as Weight from "./Weight.ts"
 
 /** The revision that brought output schemas and structured content. */
 const since: Revision.Revision = "2025-06-18"
 
-/** How many characters all remembered schemas may have together, as JSON text. */
-const maximumCharacters = 16_777_216
+/** How many bytes of memory all remembered schemas may take together. */
+const maximumBytes = 32 * 1024 * 1024
 
 /**
  * The output schemas of the tools that were listed, and the checks of what these tools return (TOOL-08).
@@ -65,14 +66,15 @@ export const make = (options: {
     const agreed = revision()
     return agreed !== undefined && Revision.isAtLeast(agreed, since)
   }
-  const known = LeastRecentlyUsed.make<Known>({ size: options.capacity, weight: maximumCharacters })
+  const known = LeastRecentlyUsed.make<Known>({ size: options.capacity, weight: maximumBytes })
 
   const remember = ({ name, outputSchema }: Tool.Tool): void => {
     if (outputSchema === undefined) return known.delete(name)
     const text = textOf(outputSchema)
     const before = known.get(name)
     if (before !== undefined && text !== undefined && text === textOf(before.schema)) return
-    const dropped = known.set(name, { schema: outputSchema }, text?.length ?? Number.POSITIVE_INFINITY)
+    const bytes = text === undefined ? Number.POSITIVE_INFINITY : Weight.of(outputSchema)
+    const dropped = known.set(name, { schema: outputSchema }, bytes)
     for (const tool of dropped) emit({ _tag: "OutputSchemaDropped", tool })
   }
 

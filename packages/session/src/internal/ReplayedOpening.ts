@@ -19,10 +19,12 @@ const wrap = (
   onDelivered: () => void
 ): Connection => {
   const origin: Origin = {}
+  // The connection lives as long as its session, and what it holds does.
+  const untold = Array.from(opening)
   return {
     run: (deliver, hooks) =>
       Effect.suspend(() => {
-        for (const message of opening) deliver({ frame: Result.succeed(message), origin })
+        for (const message of untold.splice(0)) deliver({ frame: Result.succeed(message), origin })
         onDelivered()
         return below.run(deliver, hooks)
       }),

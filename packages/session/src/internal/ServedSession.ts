@@ -43,6 +43,7 @@ import { Batch } from "./Batch.ts"
 import * as Core from "./Core.ts"
 import type { Served } from "./Inflight.ts"
 import * as Introduction from "./Introduction.ts"
+import type * as KeptProfile from "./KeptProfile.ts"
 import * as LogLevel from "./LogLevel.ts"
 import * as Reader from "./Reader.ts"
 import * as Refusal from "./Refusal.ts"
@@ -223,23 +224,37 @@ export class ServedSession implements Reader.Parts<Profile.ClientProfile, unknow
     this.core.replies.reply(JsonRpc.failure(request.id, error), origin)
   }
 
+  /** What the client says of itself, as far as it is kept; or what is wrong with it. */
+  #introduce(
+    request: JsonRpc.Request
+  ): Result.Result<KeptProfile.Kept<Profile.ClientProfile>, JsonRpc.ErrorObject> {
+    const { introduction, limits, options: { sessionless } } = this.#server
+    return Result.flatMap(Introduction.params(request), (params) => {
+      const revision = sessionless?.revision ?? Introduction.agreed(introduction, params.protocolVersion)
+      // Without sessions nothing is kept.
+      const limitBytes = sessionless === undefined ? limits.profileBytes : Number.POSITIVE_INFINITY
+      return Introduction.profile(introduction, params, revision, limitBytes)
+    })
+  }
+
   #initialize(request: JsonRpc.Request, origin: Origin | undefined): void {
     const { introduction, options: { sessionless } } = this.#server
     if (origin instanceof Batch) return this.#refuse(request, Introduction.notInBatch, origin)
-    const params = Introduction.params(request)
-    if (Result.isFailure(params)) {
+    const kept = this.#introduce(request)
+    if (Result.isFailure(kept)) {
       const outcome = this.core.happen({ _tag: "ReceiveInvalidInitialize" })
       const error = outcome._tag === "Moved" && outcome.does === "RefuseParams"
-        ? params.failure
+        ? kept.failure
         : Refusal.invalidRequest("The session is initialized already")
       return this.#refuse(request, error, origin)
     }
-    const revision = sessionless?.revision ?? Introduction.agreed(introduction, params.success.protocolVersion)
-    const client = Introduction.profile(introduction, params.success, revision)
+    const { isTrimmed, profile: client } = kept.success
+    const { revision } = client
     const outcome = this.core.happen({ _tag: "ReceiveInitialize", profile: client })
     if (outcome._tag !== "Moved" || outcome.does !== "Answer") {
       return this.#refuse(request, Refusal.invalidRequest("The session is initialized already"), origin)
     }
+    if (isTrimmed) this.core.emit({ _tag: "ProfileTrimmed", limitBytes: this.core.limits.profileBytes })
     if (sessionless === undefined) this.client = client
     // The machine moves first, since a transport may bring the client's next words before the call returns.
     this.core.happen({ _tag: "SendInitializeResult" })

@@ -64,7 +64,8 @@ export interface Host {
  */
 export class PostExchange {
   readonly #host: Host
-  readonly #frame: unknown
+  /** What the POST brought, until the exchange is over: a response that is read slowly must not hold the request. */
+  #frame: unknown
   #answer: Answer | undefined
   #tell: ((answer: Answer) => void) | undefined
   #stream: OutgoingStream | undefined
@@ -164,10 +165,11 @@ export class PostExchange {
   /** It ended without a reply, or behind it. */
   settle(): void {
     if (this.#over) return
+    const frame = this.#frame
     this.#end()
     if (this.#answer === undefined) {
       // The session may have had enough of complaining about such, but whoever sent it asks no more often than it is told.
-      const classified = JsonRpc.classify(this.#frame)
+      const classified = JsonRpc.classify(frame)
       const isLost = classified._tag === "Malformed" && classified.malformed.meant === undefined
       this.#decide(isLost ? malformed : nothing)
     }
@@ -208,6 +210,7 @@ export class PostExchange {
 
   #end(): void {
     this.#over = true
+    this.#frame = undefined
     this.#return()
     this.#host.forget(this, this.#stream)
   }

@@ -1,0 +1,131 @@
+/** What a peer says of itself is kept as long as its session, and so is bounded in memory. */
+import { JsonRpc, Revision } from "@effect-mcp/protocol"
+import { MemoryTransport, SessionlessServer } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Weight from "../src/internal/Weight.ts"
+import { host, settle, store, withStore } from "./support/hosts.ts"
+import * as RawServer from "./support/RawServer.ts"
+import {
+  client,
+  codeOf,
+  info,
+  initialize,
+  initialized,
+  recorder,
+  tools,
+  withRawClient,
+  withRawServer
+} from "./support/sessions.ts"
+
+const revision = Revision.latest
+
+const saying = (members: object): JsonRpc.Request =>
+  JsonRpc.request(0, "initialize", { protocolVersion: revision, capabilities: {}, clientInfo: info, ...members })
+
+/** So many small arrays: three bytes of text each, and fifty-six of memory. */
+const arrays = (count: number) => ({ experimental: { x: { y: Array.from({ length: count }, () => []) } } })
+
+const icon = { src: `data:image/png;base64,${"A".repeat(20_000)}` }
+
+describe("a client's profile", () => {
+  it.effect("law 12: of more than 16 KiB of memory fails its handshake with -32602, and another one succeeds", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawClient()
+      yield* raw.send(saying({ capabilities: arrays(1000) }))
+      const capabilities = arrays(1000)
+      const bytes = Weight.of({ revision, capabilities, info })
+      assert.deepStrictEqual<unknown>(yield* raw.response, {
+        jsonrpc: "2.0",
+        id: 0,
+        error: {
+          code: -32602,
+          message:
+            `Invalid params for initialize: clientInfo and capabilities take ${bytes} bytes of memory; the limit is 16384`
+        }
+      })
+      assert.strictEqual((yield* session.state)._tag, "Opening")
+      yield* raw.send(saying({ capabilities: arrays(100) }))
+      assert.property(yield* raw.response, "result")
+      assert.deepStrictEqual((yield* session.profile).capabilities, arrays(100))
+    }))
+
+  it.effect("law 12: may take as much as the limit says, and no more", () =>
+    Effect.gen(function*() {
+      const bytes = Weight.of({ revision, capabilities: {}, info })
+      for (const [profileBytes, succeeds] of [[bytes, true], [bytes - 1, false]] as const) {
+        const { raw } = yield* withRawClient({ server: { limits: { profileBytes } } })
+        yield* raw.send(initialize())
+        assert.strictEqual(codeOf(yield* raw.response), succeeds ? undefined : -32602)
+      }
+    }))
+
+  it.effect("law 12: is kept without icons, and without members that are not known, if it takes too much with them", () =>
+    Effect.gen(function*() {
+      const texts = { ...info, title: "A client", description: "Asks", websiteUrl: "https://example.com" }
+      const { raw, record, session } = yield* withRawClient()
+      yield* raw.send(saying({ clientInfo: { ...texts, icons: [icon], unknown: [] } }))
+      assert.property(yield* raw.response, "result")
+      assert.deepStrictEqual((yield* session.profile).info, texts)
+      assert.deepStrictEqual(record.of("ProfileTrimmed"), [{ _tag: "ProfileTrimmed", limitBytes: 16_384 }])
+    }))
+
+  it.effect("keeps its icons and members that are not known within the limit", () =>
+    Effect.gen(function*() {
+      const clientInfo = { ...info, icons: [{ src: "https://example.com/icon.png" }], unknown: [1] }
+      const { raw, record, session } = yield* withRawClient()
+      yield* raw.send(saying({ clientInfo }))
+      assert.property(yield* raw.response, "result")
+      assert.deepStrictEqual<unknown>((yield* session.profile).info, clientInfo)
+      assert.deepStrictEqual(record.of("ProfileTrimmed"), [])
+    }))
+
+  it.effect("is not kept without sessions, and may take what it likes", () =>
+    Effect.gen(function*() {
+      const { raw } = yield* withRawClient({ server: { sessionless: { revision } } })
+      yield* raw.send(saying({ capabilities: arrays(1000) }))
+      assert.property(yield* raw.response, "result")
+      const server = yield* SessionlessServer.make(tools({}), { info })
+      assert.property(yield* server.handle(saying({ capabilities: arrays(1000) }), { revision }), "result")
+    }))
+
+  it.effect("law 12: is all that a store remembers of what its client said to open the session", () =>
+    Effect.gen(function*() {
+      const { kept, service } = store()
+      const shape = yield* host().pipe(withStore(service))
+      const { hosted } = yield* settle(shape, { id: "kept" })
+      const said = saying({ clientInfo: { ...info, icons: [icon] }, unknown: arrays(1000), _meta: arrays(1000) })
+      yield* shape.remember(hosted, [said, initialized])
+      assert.deepStrictEqual(kept.get("kept")?.opening, [
+        JsonRpc.request(0, "initialize", { protocolVersion: revision, capabilities: {}, clientInfo: info }),
+        initialized
+      ])
+    }))
+})
+
+describe("a server's profile", () => {
+  it.effect("law 12: of more than 256 KiB of memory fails the handshake", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const result = RawServer.initializeResult({ instructions: "x".repeat(140_000) })
+      yield* RawServer.make(pair.server, RawServer.shakesHands(undefined, result))
+      const error = yield* Effect.flip(client(pair.client))
+      assert.match(
+        error.message,
+        /serverInfo, capabilities and instructions take 28\d{4} bytes of memory; the limit is 262144/
+      )
+    }))
+
+  it.effect("law 12: is kept without icons if it takes too much with them", () =>
+    Effect.gen(function*() {
+      const record = recorder()
+      const serverInfo = { ...info, title: "A server" }
+      const { session } = yield* withRawServer({
+        client: { limits: { profileBytes: 20_000 }, observe: record.observe },
+        result: RawServer.initializeResult({ serverInfo: { ...serverInfo, icons: [icon] }, instructions: "Ask." })
+      })
+      assert.deepStrictEqual([session.profile.info, session.profile.instructions], [serverInfo, "Ask."])
+      assert.deepStrictEqual(record.of("ProfileTrimmed"), [{ _tag: "ProfileTrimmed", limitBytes: 20_000 }])
+      yield* session.close
+    }))
+})
