@@ -15,6 +15,7 @@ export interface Refusal {
   readonly bytes: number
   /** Its body, if that is a JSON-RPC error. */
   readonly failure: Failure | undefined
+  readonly location: string | undefined
   /** When it would have the message tried again. */
   readonly retryAfterMillis: number | undefined
 }
@@ -58,6 +59,7 @@ export const read = (answer: Answer): Effect.Effect<Refusal> =>
       text,
       bytes: text.length,
       failure: failureIn(text),
+      location: answer.header("location"),
       retryAfterMillis: retryAfter(answer.header("retry-after"), now)
     }
   })
@@ -78,10 +80,14 @@ const responseTo = (id: JsonRpc.Request["id"], { failure }: Refusal): object | u
   return failure.id === id ? failure : undefined
 }
 
-const problemOf = ({ failure, status, text }: Refusal): string => {
+const problemOf = ({ failure, location, status, text }: Refusal): string => {
   if (failure !== undefined) return failure.error.message
   // `fetch` in a browser shows a redirect as status 0, without its `Location`.
   if (status === 0) return "`fetch` does not show where it is redirected to; set `url` to that"
+  // Those of an upgrade to a WebSocket, and those that are none of a request's.
+  if (status >= 300 && status < 400 && location !== undefined) {
+    return `redirects are not followed: ${location.slice(0, shownCharacters)}`
+  }
   return text.trim() === "" ? "it does not say why" : text.slice(0, shownCharacters)
 }
 
