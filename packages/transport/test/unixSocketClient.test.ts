@@ -111,7 +111,7 @@ describe("connecting", () => {
         return yield* Effect.flip(Layer.build(Layer.fresh(session)))
       }).pipe(Effect.provide(session), Effect.scoped)
       assert.instanceOf(error, HandshakeError.HandshakeError)
-      assert.include(error.message, "there is no room for one more session: 1 are open")
+      assert.include(error.message, "no room for another session: the host has 1, and none of them can be evicted")
     }))
 
   it.live("[law 2] leaves nothing, whenever it is interrupted", () =>

@@ -79,7 +79,7 @@ describe.concurrent("a server says why it closes", () => {
       peer.socket.resume()
       yield* until(() => peer.gone)
       assert.strictEqual(peer.farewell?.code, 4004)
-      assert.match(peer.farewell?.reason ?? "", /the peer went on asking while \d+ replies waited for it/)
+      assert.match(peer.farewell?.reason ?? "", /the peer went on asking while \d+ replies of \d+ bytes waited for it/)
       assert.deepStrictEqual(reasons(server).map(({ _tag }) => _tag), ["RepliesOverflow"])
     }))
 })
