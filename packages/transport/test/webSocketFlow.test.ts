@@ -1,5 +1,5 @@
 import { JsonRpc } from "@effect-mcp/protocol"
-import { RequestContext, Transport } from "@effect-mcp/session"
+import { MemoryBudget, RequestContext, Transport } from "@effect-mcp/session"
 import { WebSocketClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -37,6 +37,23 @@ const flooding = () => {
 }
 
 describe("a server whose client reads nothing", () => {
+  it.live("[law 12] charges what waits to the budget of the process, until it is read or the connection has ended", () =>
+    Effect.gen(function*() {
+      const budget = MemoryBudget.make()
+      const { handlers } = flooding()
+      const server = yield* Effect.provideService(serve(handlers), MemoryBudget.MemoryBudget, budget)
+      const peer = yield* connect(server)
+      for (const id of [1, 2]) {
+        peer.socket.pause()
+        peer.say(call(id, "flood"))
+        yield* until(() => budget.usedBytes() > 1024 * 1024)
+        peer.say({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } })
+        if (id === 1) peer.socket.resume()
+        else peer.socket.destroy()
+        yield* until(() => budget.usedBytes() === 0)
+      }
+    }))
+
   it.live("[law 12] has its handlers wait, keeps little, and goes on where it was", () =>
     Effect.gen(function*() {
       const { handlers, said } = flooding()

@@ -1,3 +1,4 @@
+import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -18,6 +19,8 @@ export interface Appointment {
  * and it keeps appointments.
  */
 export interface Attendant {
+  /** The budget of the process, which what waits for readers is charged to. */
+  readonly budget: MemoryBudget
   readonly now: () => number
   readonly attend: (reader: StreamReader) => void
   readonly leave: (reader: StreamReader) => void
@@ -102,6 +105,7 @@ export const make = Effect.fnUntraced(function*(options: {
   }
 
   return {
+    budget: yield* MemoryBudget,
     now,
     attend: (reader) => {
       readers.set(reader, { spokenAt: now(), waits: 0 })

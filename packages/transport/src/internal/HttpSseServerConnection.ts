@@ -46,6 +46,7 @@ export class HttpSseServerConnection {
   constructor(endpoint: string, { attendant, capacity }: Options) {
     this.#attendant = attendant
     this.#reader = new StreamReader({
+      budget: attendant.budget,
       capacity,
       now: attendant.now,
       past: undefined,

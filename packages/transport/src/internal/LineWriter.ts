@@ -2,6 +2,7 @@
  * The outgoing half of a connection that is one stream of lines: it takes messages at once while there is room, and one
  * fiber writes whatever is ready in one go.
  */
+import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import type { Outbound } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Cause from "effect/Cause"
@@ -15,6 +16,7 @@ import type * as Scope from "effect/Scope"
 import type * as Sink from "effect/Sink"
 import * as Stream from "effect/Stream"
 import * as LineFraming from "../LineFraming.ts"
+import { OutgoingCharge } from "./OutgoingCharge.ts"
 
 /** How many bytes may wait, those being written included, before `send` suspends: 1 MiB. */
 const defaultHighWaterBytes: number = 1024 * 1024
@@ -52,7 +54,7 @@ const closed = (): TransportError.TransportError =>
 export const make = Effect.fnUntraced(function*(
   options: LineWriterOptions
 ): Effect.fn.Return<LineWriter, never, Scope.Scope> {
-  const highWaterBytes = options.highWaterBytes ?? defaultHighWaterBytes
+  const charge = new OutgoingCharge(yield* MemoryBudget, options.highWaterBytes ?? defaultHighWaterBytes)
   let ready: Array<string> = []
   let waitingBytes = 0
   let writingBytes = 0
@@ -64,6 +66,7 @@ export const make = Effect.fnUntraced(function*(
   const take = (line: string): void => {
     ready.push(line)
     waitingBytes += Buffer.byteLength(line)
+    charge.update(waitingBytes)
     if (wakeWriter === undefined) return
     // Not at once: what the same turn of the event loop still sends shall go out in the same write.
     queueMicrotask(wakeWriter)
@@ -72,7 +75,7 @@ export const make = Effect.fnUntraced(function*(
 
   const admitWaiters = (): void => {
     for (const waiter of waiters) {
-      if (waitingBytes >= highWaterBytes) return
+      if (!charge.hasRoom(waitingBytes)) return
       waiters.delete(waiter)
       take(waiter.line)
       waiter.resume(Effect.void)
@@ -84,6 +87,7 @@ export const make = Effect.fnUntraced(function*(
 
   const end = (reason: TransportError.TransportError): void => {
     ended ??= reason
+    charge.update(0)
     if (!closing) Deferred.doneUnsafe(failed, Exit.fail(ended))
     for (const waiter of waiters) {
       waiters.delete(waiter)
@@ -105,6 +109,7 @@ export const make = Effect.fnUntraced(function*(
     waitingBytes -= writingBytes
     writingBytes = 0
     admitWaiters()
+    if (ended === undefined) charge.update(waitingBytes)
     if (ready.length === 0) {
       return ended === undefined ? Effect.flatMap(woken, () => pull) : Cause.done()
     }
@@ -133,7 +138,7 @@ export const make = Effect.fnUntraced(function*(
         const encoded = LineFraming.encode(outbound.message)
         if (Result.isFailure(encoded)) return Effect.fail(encoded.failure)
         const line = encoded.success
-        if (waitingBytes < highWaterBytes && waiters.size === 0) {
+        if (charge.hasRoom(waitingBytes) && waiters.size === 0) {
           take(line)
           return Effect.void
         }

@@ -73,6 +73,7 @@ export class OutgoingStream {
     // Whoever comes back knows that the earlier response is lost, which this side may not yet.
     this.#reader?.breakOff()
     const reader = new StreamReader({
+      budget: attendant.budget,
       capacity,
       now: attendant.now,
       past,

@@ -1,4 +1,5 @@
 import type { EventStoreError, Replay, StoredEvent } from "@effect-mcp/session/EventStore"
+import * as MemoryBudget from "@effect-mcp/session/MemoryBudget"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
@@ -19,6 +20,9 @@ const encoder = new TextEncoder()
 /** How many characters may wait for one reader, unless told otherwise. */
 export const defaultCapacity = 1024 * 1024
 
+/** A text with one character beyond Latin-1 takes two bytes for each. */
+const bytesPerCharacter = 2
+
 /** How much of what was missed is given at a time, in characters. */
 const piece = 65_536
 
@@ -30,6 +34,9 @@ export class StreamReader {
   readonly #capacity: number
   readonly #now: () => number
   readonly #onLeave: () => void
+  readonly #budget: MemoryBudget.MemoryBudget
+  /** What the budget of the process is charged for what waits. */
+  #charge = 0
   #past: Past | undefined
   #missed: Iterator<StoredEvent> | undefined
   readonly #behindPast: Array<string> = []
@@ -45,12 +52,14 @@ export class StreamReader {
   takenAt: number
 
   constructor(options: {
+    readonly budget: MemoryBudget.MemoryBudget
     /** How many characters may wait. */
     readonly capacity: number
     readonly now: () => number
     readonly past: Past | undefined
     readonly onLeave: () => void
   }) {
+    this.#budget = options.budget
     this.#capacity = options.capacity
     this.#now = options.now
     this.#past = options.past
@@ -63,9 +72,9 @@ export class StreamReader {
     return this.#past !== undefined
   }
 
-  /** Something always has room, where nothing waits. */
+  /** Something always has room, where nothing waits. While the process is short of memory nothing more has. */
   get isFull(): boolean {
-    return this.#length > 0 && !(this.#length < this.#capacity)
+    return this.#length > 0 && (!(this.#length < this.#capacity) || MemoryBudget.isScarce(this.#budget))
   }
 
   /** Has nothing been taken since then, though there is something to be taken? */
@@ -90,6 +99,8 @@ export class StreamReader {
     if (this.#length === 0) this.takenAt = this.#now()
     this.#pieces.push(text)
     this.#length += text.length
+    const bytes = bytesPerCharacter * text.length
+    if (!MemoryBudget.isScarce(this.#budget) && this.#budget.take(bytes)) this.#charge += bytes
     this.#awaken()
   }
 
@@ -124,8 +135,7 @@ export class StreamReader {
   leave(): void {
     if (this.#left) return
     this.#left = true
-    this.#pieces = []
-    this.#length = 0
+    this.#clear()
     this.#awaken()
     this.#release()
     this.#onLeave()
@@ -144,6 +154,13 @@ export class StreamReader {
     wake?.()
   }
 
+  #clear(): void {
+    this.#pieces = []
+    this.#length = 0
+    this.#budget.release(this.#charge)
+    this.#charge = 0
+  }
+
   #release(): void {
     if (!this.#hasRoom) return
     for (const sender of this.#senders.splice(0)) sender()
@@ -151,8 +168,7 @@ export class StreamReader {
 
   #take(): readonly [Uint8Array] {
     const text = this.#pieces.length === 1 ? this.#pieces[0] ?? "" : this.#pieces.join("")
-    this.#pieces = []
-    this.#length = 0
+    this.#clear()
     this.takenAt = this.#now()
     this.#release()
     return [encoder.encode(text)]

@@ -1,4 +1,5 @@
 import { CloseReason } from "@effect-mcp/protocol"
+import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import type { Principal } from "@effect-mcp/session/Principal"
 import type * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
@@ -59,7 +60,7 @@ export const make = Effect.fnUntraced(function*<E>(
       const { pull } = yield* restore(socket.reader)
       const messages = yield* socket.writer
       const wire = yield* wireOf
-      const writer = new WebSocketWriter(messages, wire)
+      const writer = new WebSocketWriter(messages, wire, yield* MemoryBudget)
       let reason: CloseReason.CloseReason = CloseReason.requested
       let silence: Error | undefined
 

@@ -1,10 +1,12 @@
 import type { JsonRpc } from "@effect-mcp/protocol"
+import type { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Socket from "effect/socket/Socket"
+import { OutgoingCharge } from "./OutgoingCharge.ts"
 import * as OutgoingFrame from "./OutgoingFrame.ts"
 import * as WebSocketFraming from "./WebSocketFraming.ts"
 import type { Wire } from "./Wire.ts"
@@ -24,6 +26,7 @@ interface Waiter {
 export class WebSocketWriter {
   readonly #writer: Socket.Writer
   readonly #wire: Wire
+  readonly #charge: OutgoingCharge
   #ready: Array<string> = []
   #readyBytes = 0
   /** In order of arrival; a `Set` so that one that is interrupted leaves at no cost. */
@@ -31,9 +34,10 @@ export class WebSocketWriter {
   #callOff: (() => void) | undefined
   #ended: TransportError.TransportError | undefined
 
-  constructor(writer: Socket.Writer, wire: Wire) {
+  constructor(writer: Socket.Writer, wire: Wire, budget: MemoryBudget) {
     this.#writer = writer
     this.#wire = wire
+    this.#charge = new OutgoingCharge(budget, highWaterBytes)
   }
 
   send(message: JsonRpc.Frame): Effect.Effect<void, TransportError.TransportError> {
@@ -64,8 +68,12 @@ export class WebSocketWriter {
     return this.#ended === undefined && this.#wire.isOpen()
   }
 
+  #waiting(): number {
+    return this.#readyBytes + this.#wire.waiting()
+  }
+
   #hasRoom(): boolean {
-    return this.#readyBytes + this.#wire.waiting() < highWaterBytes
+    return this.#charge.hasRoom(this.#waiting())
   }
 
   #take(text: string): void {
@@ -95,7 +103,7 @@ export class WebSocketWriter {
     else this.#wire.together(write)
   }
 
-  /** Lets in who waits, as far as there is room, and has itself called when there is more. */
+  /** Lets in who waits, as far as there is room, and has itself called when there is more, or less to be charged. */
   #admit(): void {
     if (this.#ended !== undefined) return this.#fail(this.#ended)
     for (const waiter of this.#waiters) {
@@ -104,7 +112,9 @@ export class WebSocketWriter {
       this.#take(waiter.text)
       waiter.resume(Effect.void)
     }
-    if (this.#waiters.size === 0 || this.#callOff !== undefined || !this.#isOpen()) return
+    if (!this.#isOpen()) return this.#charge.update(0)
+    this.#charge.update(this.#waiting())
+    if ((this.#waiters.size === 0 && !this.#charge.isCharged) || this.#callOff !== undefined) return
     this.#callOff = this.#wire.onRoom(() => {
       this.#callOff = undefined
       this.#admit()
@@ -113,6 +123,7 @@ export class WebSocketWriter {
 
   #fail(error: TransportError.TransportError): void {
     this.#ended ??= error
+    this.#charge.update(0)
     this.#callOff?.()
     this.#callOff = undefined
     for (const waiter of this.#waiters) {

@@ -1,5 +1,5 @@
 import type { Transport } from "@effect-mcp/session"
-import { TransportError } from "@effect-mcp/session"
+import { MemoryBudget, TransportError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -66,6 +66,40 @@ describe("LineWriter", () => {
       yield* gate.open
       yield* settled
       assert.deepStrictEqual(writes, [line("a"), line("b") + line("c")])
+    }))
+
+  it.live("[law 12] what waits is charged to the budget of the process, until it is written or the writer is closed", () =>
+    Effect.gen(function*() {
+      const budget = MemoryBudget.make()
+      const long = "x".repeat(200_000)
+      const { close, gate, writer } = yield* start().pipe(Effect.provideService(MemoryBudget.MemoryBudget, budget))
+      yield* gate.close
+      yield* writer.send(outbound(long))
+      assert.isAbove(budget.usedBytes(), 100_000)
+      yield* gate.open
+      yield* settled
+      assert.strictEqual(budget.usedBytes(), 0)
+      yield* gate.close
+      for (const _ of [1, 2, 3]) yield* writer.send(outbound(long))
+      assert.isAbove(budget.usedBytes(), 500_000)
+      yield* close
+      assert.strictEqual(budget.usedBytes(), 0)
+    }))
+
+  it.live("[law 12] while the process is short of memory send suspends as soon as a little waits", () =>
+    Effect.gen(function*() {
+      const budget = MemoryBudget.make()
+      budget.take(budget.limitBytes / 2)
+      const { gate, writer, writes } = yield* start().pipe(Effect.provideService(MemoryBudget.MemoryBudget, budget))
+      yield* gate.close
+      yield* writer.send(outbound("x".repeat(100_000)))
+      const waiting = yield* Effect.forkChild(writer.send(outbound("a")), { startImmediately: true })
+      yield* settled
+      assert.isUndefined(waiting.pollUnsafe())
+      yield* gate.open
+      yield* Fiber.join(waiting)
+      yield* settled
+      assert.strictEqual(writes.at(-1), line("a"))
     }))
 
   it.live("[law 12] send suspends while the high-water mark is reached, and goes on in order", () =>

@@ -1,4 +1,4 @@
-import { EventStore } from "@effect-mcp/session"
+import { EventStore, MemoryBudget } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -52,6 +52,42 @@ const ways: ReadonlyArray<readonly [number, number]> = Array.from(
 const settings = Effect.fnUntraced(function*(store: EventStore.EventStore["Service"] | undefined) {
   const attendant = yield* Attendant.make({ keepAliveMillis: 60_000, stallMillis: 60_000, unattendedMillis: 60_000 })
   return { store, attendant, capacity: 1_000_000, retryMillis: 1 }
+})
+
+describe("what waits for a reader", () => {
+  it.effect("law 12: is charged to the budget of the process, until it is taken or the reader leaves", () =>
+    Effect.gen(function*() {
+      const budget = MemoryBudget.make()
+      const common = yield* Effect.provideService(settings(undefined), MemoryBudget.MemoryBudget, budget)
+      const stream = new OutgoingStream(key("one"), common)
+      const reader = stream.read(undefined, () => {})
+      yield* stream.write("x".repeat(1000))
+      assert.isAtLeast(budget.usedBytes(), 2000)
+      const reading = yield* Effect.forkChild(Stream.runDrain(reader.body), { startImmediately: true })
+      assert.strictEqual(budget.usedBytes(), 0)
+      stream.end()
+      yield* Fiber.join(reading)
+      const other = new OutgoingStream(key("other"), common)
+      const leaver = other.read(undefined, () => {})
+      yield* other.write("x".repeat(1000))
+      leaver.leave()
+      assert.strictEqual(budget.usedBytes(), 0)
+    }))
+
+  it.effect("law 12: is one message while the process is short of memory", () =>
+    Effect.gen(function*() {
+      const budget = MemoryBudget.make()
+      const common = yield* Effect.provideService(settings(undefined), MemoryBudget.MemoryBudget, budget)
+      budget.take(budget.limitBytes / 2)
+      const stream = new OutgoingStream(key("one"), common)
+      const reader = stream.read(undefined, () => {})
+      yield* stream.write("n1")
+      const waiting = yield* Effect.forkChild(stream.write("n2"), { startImmediately: true })
+      assert.isUndefined(waiting.pollUnsafe())
+      yield* Effect.forkChild(Stream.runDrain(reader.body), { startImmediately: true })
+      yield* Fiber.join(waiting)
+      assert.strictEqual(budget.usedBytes(), budget.limitBytes / 2)
+    }))
 })
 
 describe("a stream and its reader, wherever their fibers yield", () => {
