@@ -14,7 +14,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Dispatch from "./Dispatch.ts"
 import * as Handlers from "./Handlers.ts"
-import { Capacity } from "./internal/Capacity.ts"
+import { FairCapacity } from "./internal/FairCapacity.ts"
 import * as Introduction from "./internal/Introduction.ts"
 import * as LogLevel from "./internal/LogLevel.ts"
 import { Observers } from "./internal/Observers.ts"
@@ -30,8 +30,9 @@ import type { TransportError } from "./TransportError.ts"
 
 /**
  * What may be said about a server without sessions: what `ServerSession.Options` has, but for what concerns the handshake. Limits that
- * concern what a server serves at the same time, `incoming` and `incomingBytes`, are those of all its clients together. Since nothing
- * is asked of clients, what `middleware` has for requests of the server has nothing to do.
+ * concern what a server serves at the same time, `incoming` and `incomingBytes`, are those of all its clients together. No client may
+ * have more in flight than there is still room for: one alone gets half, and a newcomer always finds room. Since nothing is asked of
+ * clients, what `middleware` has for requests of the server has nothing to do.
  *
  * @category models
  * @since 0.1.0
@@ -49,6 +50,11 @@ export interface Asked {
   readonly revision: Revision.Revision
   /** Who sends it, where somebody has found out. */
   readonly principal?: Principal | undefined
+  /**
+   * Distinguishes clients without a principal, such as by their addresses, so that none of them takes all the room. Default: they count
+   * as one client.
+   */
+  readonly client?: string | undefined
   /** How many bytes it came in, where it came in bytes: then the memory that it takes is counted. */
   readonly bytes?: number | undefined
   /**
@@ -138,7 +144,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     emit: (event: SessionEvent) => observers.emit(event),
     timer: { now },
     budget,
-    capacity: new Capacity(limits, budget),
+    capacity: new FairCapacity(limits, budget),
     warnings: new RateLimit(limits.malformedReplies)
   }
   return {

@@ -169,30 +169,102 @@ describe("a server of frames", () => {
   it.effect("serves so many requests at a time for all its clients, and frees what those held that are gone", () =>
     Effect.gen(function*() {
       const { server } = yield* serving({ wait: Effect.never, x: Effect.succeed(text("x")) }, {
-        limits: { incoming: 3 }
+        limits: { incoming: 4 }
       })
-      const ask = (frame: unknown) => Effect.map(server.handle(frame, { revision: "2025-03-26" }), code)
-      const one = yield* start(ask(call(1, "wait")))
+      const ask = (client: string, frame: unknown) =>
+        Effect.map(server.handle(frame, { revision: "2025-03-26", client }), code)
+      const one = yield* start(ask("one", call(1, "wait")))
       // A reply that waits for the rest of its batch counts, too.
-      const batch = yield* start(ask([call(1, "x"), call(2, "wait")]))
-      assert.strictEqual(yield* ask(call(2, "x")), -32010)
-      assert.strictEqual(yield* ask(JsonRpc.request(3, "ping", {})), undefined)
-      yield* Fiber.interrupt(one)
-      yield* Fiber.interrupt(batch)
-      for (let time = 0; time < 5; time++) assert.strictEqual(yield* ask(call(2, "x")), undefined)
-      const again = yield* start(ask([call(1, "wait"), call(2, "wait"), call(3, "wait")]))
-      assert.strictEqual(yield* ask(call(2, "x")), -32010)
-      yield* Fiber.interrupt(again)
+      const batch = yield* start(ask("two", [call(1, "x"), call(2, "wait")]))
+      const three = yield* start(ask("three", call(1, "wait")))
+      assert.strictEqual(yield* ask("four", call(2, "x")), -32010)
+      assert.strictEqual(yield* ask("four", JsonRpc.request(3, "ping", {})), undefined)
+      yield* Fiber.interruptAll([one, batch, three])
+      for (let time = 0; time < 5; time++) assert.strictEqual(yield* ask("four", call(2, "x")), undefined)
+      const again = [
+        yield* start(ask("one", [call(1, "wait"), call(2, "wait")])),
+        yield* start(ask("two", call(1, "wait"))),
+        yield* start(ask("three", call(1, "wait")))
+      ]
+      assert.strictEqual(yield* ask("four", call(2, "x")), -32010)
+      yield* Fiber.interruptAll(again)
     }))
+
+  describe("leaves room for others, however much one client asks for", () => {
+    const hog = (
+      server: SessionlessServer.SessionlessServer,
+      count: number,
+      whose: Pick<SessionlessServer.Asked, "client" | "principal">
+    ) =>
+      Effect.forEach(
+        Array.from({ length: count }, (_, id) => id),
+        (id) => start(Effect.map(server.handle(call(id, "wait"), { revision, ...whose }), code))
+      )
+
+    const refusedOf = (fibers: ReadonlyArray<Fiber.Fiber<number | undefined>>) =>
+      fibers.filter((fiber) => fiber.pollUnsafe() !== undefined).length
+
+    for (
+      const [name, whose, others] of [
+        ["of one principal", { principal: { id: "ada" }, client: "192.0.2.1" }, [
+          { principal: { id: "grace" }, client: "192.0.2.1" },
+          { client: "192.0.2.1" },
+          { client: "ada" },
+          {}
+        ]],
+        ["of one address", { client: "192.0.2.1" }, [{ client: "192.0.2.2" }, { principal: { id: "192.0.2.1" } }, {}]],
+        ["that nobody knows", {}, [{ client: "192.0.2.1" }, { principal: { id: "" } }, { client: "" }]]
+      ] as const
+    ) {
+      it.effect(`requests ${name}: no more than half`, () =>
+        Effect.gen(function*() {
+          const { record, server } = yield* serving({ wait: Effect.never, x: Effect.succeed(text("x")) }, {
+            limits: { incoming: 16 }
+          })
+          const held = yield* hog(server, 20, whose)
+          assert.strictEqual(refusedOf(held), 12)
+          assert.strictEqual(record.of("Refused").length, 12)
+          const refused = yield* server.handle(call(99, "x"), { revision, ...whose })
+          assert.deepNestedInclude(refused, {
+            "error.code": -32010,
+            "error.message":
+              "Overloaded: 8 requests of this client are in flight, and there must be room for as many of others"
+          })
+          for (const other of others) {
+            assert.isUndefined(code(yield* server.handle(call(1, "x"), { revision, ...other })))
+          }
+          yield* Fiber.interruptAll(held)
+          assert.strictEqual(refusedOf(yield* hog(server, 20, whose)), 12)
+        }))
+    }
+
+    it.effect("bytes: no more than half, and all of them for one request", () =>
+      Effect.gen(function*() {
+        const { server } = yield* serving({ wait: Effect.never, x: Effect.succeed(text("x")) }, {
+          limits: { incomingBytes: 10_000 }
+        })
+        const ask = (tool: string, client: string, arrays: number) => {
+          const input = { x: Array.from({ length: arrays }, () => []) }
+          return Effect.map(server.handle(call(1, tool, { arguments: input }), { revision, client, bytes: 1 }), code)
+        }
+        assert.isUndefined(yield* ask("x", "hog", 160))
+        yield* start(ask("wait", "hog", 40))
+        yield* start(ask("wait", "hog", 10))
+        assert.strictEqual(yield* ask("x", "hog", 80), -32010)
+        assert.isUndefined(yield* ask("x", "another", 80))
+      }))
+  })
 
   it.effect("law 12: serves as many requests at a time as the limit of memory allows", () =>
     Effect.gen(function*() {
       const { server } = yield* serving({ wait: Effect.never, x: Effect.succeed(text("x")) }, {
         limits: { incomingBytes: 10_000 }
       })
+      let clients = 0
       const ask = (tool: string, arrays: number) => {
         const input = { x: Array.from({ length: arrays }, () => []) }
-        return Effect.map(server.handle(call(1, tool, { arguments: input }), { revision, bytes: 1 }), code)
+        const client = String(clients++)
+        return Effect.map(server.handle(call(1, tool, { arguments: input }), { revision, bytes: 1, client }), code)
       }
       assert.strictEqual(yield* ask("x", 180), -32010)
       const waiting = yield* start(ask("wait", 120))

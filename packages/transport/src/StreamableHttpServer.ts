@@ -39,6 +39,10 @@ import * as StreamReader from "./internal/StreamReader.ts"
 /**
  * What may be said about a server; everything has a default.
  *
+ * Clients without a principal are distinguished by their addresses (of IPv6, by the first 64 bits), so that none of them keeps the
+ * others out. Behind a reverse proxy all requests come from its address: apply `HttpMiddleware.xForwardedHeaders`, with the proxy
+ * among `trustedProxies`, or the proxy counts as one client.
+ *
  * @category options
  * @since 0.1.0
  */
@@ -338,7 +342,8 @@ export const layerNode = (
 
 /**
  * What may be said about a server without sessions: about HTTP what {@link Options} has, but that nobody can come back to a stream, and
- * about the server what `SessionlessServer.Options` has. When it goes, handlers may finish within `limits.gracefulClose`.
+ * about the server what `SessionlessServer.Options` has. When it goes, handlers may finish within `limits.gracefulClose`. One client
+ * may have half of `limits.incoming` in flight, and of `limits.incomingBytes`, and a newcomer always finds room.
  *
  * @category options
  * @since 0.1.0

@@ -238,16 +238,23 @@ describe.concurrent("Streamable HTTP without sessions", () => {
             Effect.as(text("done"))
           )
         }),
-        { server: { limits: { incoming: 2 } } }
+        { server: { limits: { incoming: 3 } } },
+        "behind a proxy"
       )
+      const from = (address: string) => ({ body: call(1, "wait"), headers: { "x-forwarded-for": address } })
       const waiting = [
-        yield* listen(server, { body: call(1, "wait") }),
-        yield* listen(server, { body: call(1, "wait") })
+        yield* listen(server, from("192.0.2.1")),
+        yield* listen(server, from("192.0.2.1"))
       ]
       yield* until(() => began.length === 2)
-      const refused = yield* ask(server, { body: call(1, "wait") })
+      // What room there is left is for others.
+      const greedy = yield* ask(server, from("192.0.2.1"))
+      assert.deepStrictEqual([greedy.status, codeOf(greedy)], [429, [[1, -32010]]])
+      assert.match(greedy.headers["retry-after"] ?? "", /^\d+$/)
+      waiting.push(yield* listen(server, from("192.0.2.2")))
+      yield* until(() => began.length === 3)
+      const refused = yield* ask(server, from("192.0.2.3"))
       assert.deepStrictEqual([refused.status, codeOf(refused)], [429, [[1, -32010]]])
-      assert.match(refused.headers["retry-after"] ?? "", /^\d+$/)
       yield* Deferred.succeed(gate, undefined)
       for (const answer of waiting) {
         yield* answer.done

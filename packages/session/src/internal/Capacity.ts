@@ -1,10 +1,18 @@
 import type { Limits } from "../Limits.ts"
 import type { MemoryBudget } from "../MemoryBudget.ts"
 
+/** Room for requests. */
+export interface Room {
+  /** Takes the room for one more; or says why there is none. */
+  readonly take: (bytes: number) => string | undefined
+  /** Gives the room of one back. */
+  readonly release: (bytes: number) => void
+}
+
 /**
  * How much may be served at the same time: so many requests, which take so much memory, of which the process has enough.
  */
-export class Capacity {
+export class Capacity implements Room {
   readonly #limits: Limits
   readonly #budget: MemoryBudget
   #requests = 0
@@ -13,6 +21,14 @@ export class Capacity {
   constructor(limits: Limits, budget: MemoryBudget) {
     this.#limits = limits
     this.#budget = budget
+  }
+
+  get requests(): number {
+    return this.#requests
+  }
+
+  get bytes(): number {
+    return this.#bytes
   }
 
   /** Takes the room for one more; or says why there is none. */

@@ -5,7 +5,7 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type { Principal } from "../Principal.ts"
 import type { Origin } from "../Transport.ts"
-import type { Capacity } from "./Capacity.ts"
+import type { Room } from "./Capacity.ts"
 
 /**
  * One request of the peer, with the fiber of its handler.
@@ -65,14 +65,14 @@ export const interrupt = (served: Served): void => {
  * entry, in one step; whoever gets it acts, the others find nothing.
  */
 export class Inflight {
-  readonly #capacity: Capacity
+  readonly #room: Room
   #table: Map<RequestId.RequestId, Served> | undefined
   /** Those that have been claimed: their handlers' fibers may live on for a moment, or longer if they cannot be interrupted. */
   #claimed: Set<Served> | undefined
   #waiters: Array<Deferred.Deferred<void>> | undefined
 
-  constructor(capacity: Capacity) {
-    this.#capacity = capacity
+  constructor(room: Room) {
+    this.#room = room
   }
 
   /** How many handlers' fibers there are, or replies that are not on their way. */
@@ -82,7 +82,7 @@ export class Inflight {
 
   /** Puts an entry in, or says why there is no room for it. Its id must be free. */
   open(served: Served): string | undefined {
-    const full = this.#capacity.take(served.bytes)
+    const full = this.#room.take(served.bytes)
     if (full !== undefined) return full
     this.#table ??= new Map()
     this.#table.set(served.id, served)
@@ -124,7 +124,7 @@ export class Inflight {
   /** The handler's fiber has ended, and its reply is on its way if it has one. */
   release(served: Served): void {
     const left = this.#isOurs(served) ? this.#table?.delete(served.id) : this.#claimed?.delete(served)
-    if (left === true) this.#capacity.release(served.bytes)
+    if (left === true) this.#room.release(served.bytes)
     if (this.#waiters !== undefined && this.size === 0) {
       for (const waiter of this.#waiters.splice(0)) Deferred.doneUnsafe(waiter, Exit.void)
     }

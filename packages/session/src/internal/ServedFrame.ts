@@ -14,7 +14,8 @@ import type { SessionEvent } from "../SessionEvent.ts"
 import * as TransportError from "../TransportError.ts"
 import * as AskingContext from "./AskingContext.ts"
 import * as Batch from "./Batch.ts"
-import type { Capacity } from "./Capacity.ts"
+import type { Room } from "./Capacity.ts"
+import type { FairCapacity } from "./FairCapacity.ts"
 import * as Handling from "./Handling.ts"
 import * as Inflight from "./Inflight.ts"
 import * as Introduction from "./Introduction.ts"
@@ -38,7 +39,7 @@ export interface Server {
   readonly emit: (event: SessionEvent) => void
   readonly timer: { readonly now: () => number }
   readonly budget: MemoryBudget.MemoryBudget
-  readonly capacity: Capacity
+  readonly capacity: FairCapacity
   readonly warnings: RateLimit
 }
 
@@ -46,6 +47,7 @@ export interface Server {
 export interface Asked {
   readonly revision: Revision.Revision
   readonly principal?: Principal | undefined
+  readonly client?: string | undefined
   readonly bytes?: number | undefined
   readonly say?: ((message: JsonRpc.Notification) => Effect.Effect<void, TransportError.TransportError>) | undefined
 }
@@ -206,6 +208,11 @@ export class ServedFrame {
     }
   }
 
+  /** The room that its client has. */
+  get #room(): Room {
+    return this.#server.capacity.roomOf(this.#asked)
+  }
+
   #isTaken(id: JsonRpc.Request["id"]): boolean {
     return this.#inflight?.isTaken(id) === true
   }
@@ -228,11 +235,11 @@ export class ServedFrame {
   }
 
   #serve(message: JsonRpc.Request, batch: Batch.Batch | undefined): void {
-    const { capacity, context, dispatch } = this.#server
+    const { context, dispatch } = this.#server
     if (this.#isTaken(message.id)) return this.#refuse(message, Refusal.duplicate, batch)
     const prepared = dispatch.prepare(message, this.#profile)
     if (Result.isFailure(prepared)) return this.#refuse(message, prepared.failure, batch)
-    const inflight = this.#inflight ??= new Inflight.Inflight(capacity)
+    const inflight = this.#inflight ??= new Inflight.Inflight(this.#room)
     const served = Inflight.entry(message, {
       origin: batch,
       bytes: this.#weigh(message),
@@ -327,15 +334,16 @@ export class ServedFrame {
   #listen(): void {
     const heard = this.#heard
     if (heard.length === 0) return
-    const { capacity, fork } = this.#server
+    const { fork } = this.#server
     const bytes = heard.reduce((sum, { bytes }) => sum + bytes, 0)
-    const full = capacity.take(bytes)
+    const room = this.#room
+    const full = room.take(bytes)
     if (full !== undefined) {
       for (const { method } of heard) this.#ignored(method, full)
       return
     }
     this.#listening = fork(Effect.forEach(heard, ({ handle }) => handle, { discard: true }))
-    this.#listening.addObserver(() => capacity.release(bytes))
+    this.#listening.addObserver(() => room.release(bytes))
   }
 
   // ===================================================================================================================

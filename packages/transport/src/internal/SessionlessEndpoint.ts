@@ -1,5 +1,4 @@
 import { ErrorCode, JsonRpc, type Revision } from "@effect-mcp/protocol"
-import type { Principal } from "@effect-mcp/session/Principal"
 import * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as Duration from "effect/Duration"
@@ -7,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type { Attendant } from "./Attendant.ts"
+import * as ClientAddress from "./ClientAddress.ts"
 import type { Admission, Posted, Serve } from "./HttpAdmission.ts"
 import * as HttpAnswer from "./HttpAnswer.ts"
 import { OutgoingStream } from "./OutgoingStream.ts"
@@ -82,12 +82,16 @@ class Exchanges implements Host {
   }
 
   /** A POST came. */
-  post({ bytes, frame }: Posted, revision: Revision.Revision, principal: Principal | undefined): PostExchange {
+  post(
+    { bytes, frame }: Posted,
+    revision: Revision.Revision,
+    whose: Pick<SessionlessServer.Asked, "client" | "principal">
+  ): PostExchange {
     const exchange = new PostExchange(this, frame)
     const say = (message: JsonRpc.Notification) => exchange.say(message, false)
     const fiber = this.#fork(
       Effect.flatMap(
-        this.#server.handle(frame, { revision, principal, bytes, say }),
+        this.#server.handle(frame, { ...whose, revision, bytes, say }),
         (reply) => answer(exchange, reply)
       )
     )
@@ -153,7 +157,7 @@ export const make = Effect.fnUntraced(function*(
 
   const serve = (
     posted: Posted,
-    principal: Principal | undefined
+    whose: Pick<SessionlessServer.Asked, "client" | "principal">
   ): Effect.Effect<HttpServerResponse, HttpServerResponse> => {
     const request = requestOf(posted.frame)
     if (draining) {
@@ -169,14 +173,17 @@ export const make = Effect.fnUntraced(function*(
       ))
     }
     return Effect.uninterruptibleMask((restore) => {
-      const exchange = exchanges.post(posted, revision, principal)
+      const exchange = exchanges.post(posted, revision, whose)
       const known = responses.known(exchange, {})
       return known === undefined ? responses.awaited(exchange, restore) : Effect.succeed(known)
     })
   }
 
   const post: Serve = (request, principal) =>
-    Effect.flatMap(admission.posted(request), (posted) => serve(posted, principal))
+    Effect.flatMap(
+      admission.posted(request),
+      (posted) => serve(posted, { principal, client: ClientAddress.of(request) })
+    )
 
   return {
     methods: new Map([["POST", post]]),

@@ -5,6 +5,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as HttpMiddleware from "effect/http/HttpMiddleware"
 import * as HttpRouter from "effect/http/HttpRouter"
 import { HttpServer } from "effect/http/HttpServer"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -44,7 +45,16 @@ const inBackend = (handlers: ServerHandlers, options: StreamableHttpServer.Sessi
     )
   )
 
-const places = { "by itself": byItself, "in a backend": inBackend }
+const behindProxy = (handlers: ServerHandlers, options: StreamableHttpServer.SessionlessOptions) =>
+  HttpRouter.serve(StreamableHttpServer.layerSessionless("/mcp", handlers, options), {
+    disableLogger: true,
+    disableListenLog: true,
+    middleware: HttpMiddleware.xForwardedHeaders({ trustedProxies: () => true })
+  }).pipe(
+    Layer.provideMerge(NodeHttpServer.layerServer(() => createServer(), { port: 0, host: "127.0.0.1" }))
+  )
+
+const places = { "by itself": byItself, "in a backend": inBackend, "behind a proxy": behindProxy }
 
 /** Serves until the scope closes, or until it is stopped. */
 export const serveSessionless = Effect.fnUntraced(function*(
