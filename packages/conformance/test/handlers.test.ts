@@ -86,7 +86,7 @@ describe("tools", () => {
       }).pipe(withClient()))
   }
 
-  it.effect("[TOOL-04] test_error_handling fails in words", () =>
+  it.effect("test_error_handling fails in words", () =>
     Effect.gen(function*() {
       const result = yield* call("test_error_handling")
       assert.isTrue(result.isError)
@@ -186,7 +186,7 @@ describe("tools", () => {
   ]
 
   for (const [name, input] of misfits) {
-    it.effect(`[TOOL-05] ${name} refuses ${JSON.stringify(input)}`, () =>
+    it.effect(`${name} refuses ${JSON.stringify(input)}`, () =>
       Effect.gen(function*() {
         const result = yield* call(name, input)
         assert.isTrue(result.isError)
@@ -194,7 +194,7 @@ describe("tools", () => {
       }).pipe(withClient()))
   }
 
-  it.effect("[TOOL-05] before 2025-11-25, arguments that do not fit are a protocol error", () =>
+  it.effect("before 2025-11-25, arguments that do not fit are a protocol error", () =>
     Effect.gen(function*() {
       assert.include(yield* refusal(({ callTool }) => callTool("test_sampling")), { code: -32602 })
     }).pipe(withClient("2025-06-18")))
@@ -231,7 +231,7 @@ describe("resources", () => {
       assert.isTrue(contents !== undefined && "text" in contents && contents.text.includes("123"))
     }).pipe(withClient()))
 
-  it.effect("[RES-05] are not found where there are none", () =>
+  it.effect("are not found where there are none", () =>
     Effect.gen(function*() {
       for (const uri of ["test://nothing", "test://template//data", "test://template/1/2/data"]) {
         const expected = { code: -32002, data: { uri } }
@@ -261,7 +261,7 @@ describe("prompts", () => {
       assert.include(JSON.stringify(said[2]), "\"uri\":\"test://resourceUri\"")
     }).pipe(withClient()))
 
-  it.effect("[PRM-03] need their arguments, and to be there", () =>
+  it.effect("need their arguments, and to be there", () =>
     Effect.gen(function*() {
       const missing = yield* refusal(({ getPrompt }) => getPrompt("test_prompt_with_arguments", { arg1: "1" }))
       assert.deepInclude(missing, {

@@ -62,7 +62,7 @@ describe("calculator.ts", () => {
     }))
 
   for (const revision of Revision.supported) {
-    it.live(`[INIT-04] [TOOL-05] at ${revision}: agrees to it, and judges arguments by it`, () =>
+    it.live(`[INIT-04] at ${revision}: agrees to it, and judges arguments by it`, () =>
       Effect.gen(function*() {
         const { answers, exitCode } = yield* converse(initialize(revision), call(1, "count", { to: 0, delayMs: 0 }))
         assert.strictEqual(answers[0]?.result?.protocolVersion, revision)

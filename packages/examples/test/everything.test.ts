@@ -119,7 +119,7 @@ describe("server-everything", () => {
         assert.deepStrictEqual(heard, Array.from({ length: 10 }, (_, index) => [index + 1, 10]))
       }))
 
-    it.effect("[TOOL-03] [TOOL-04] an unknown tool, and arguments that do not fit, are results that say so", () =>
+    it.effect("an unknown tool, and arguments that do not fit, are results that say so", () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
         const unknown = yield* callTool("get-difference")

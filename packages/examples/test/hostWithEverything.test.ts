@@ -54,7 +54,7 @@ const prompts: Feature = ({ it }) => {
       assert.deepInclude(embedded.messages[1]?.content, { type: "resource" })
     }))
 
-  it.effect("[PRM-03] [PRM-04] hears what it does not like about a prompt", () =>
+  it.effect("hears what it does not like about a prompt", () =>
     Effect.gen(function*() {
       const { getPrompt } = yield* ClientSession.ClientSession
       assert.deepInclude(yield* refusal(getPrompt("burn")), { code: -32602 })
@@ -82,7 +82,7 @@ const prompts: Feature = ({ it }) => {
 }
 
 const resources: Feature = ({ it }) => {
-  it.effect("[RES-01] [RES-08] lists its resources and templates, and reads them", () =>
+  it.effect("[RES-01] lists its resources and templates, and reads them", () =>
     Effect.gen(function*() {
       const session = yield* ClientSession.ClientSession
       const resources = yield* Stream.runCollect(session.resources)
@@ -102,7 +102,7 @@ const resources: Feature = ({ it }) => {
       assert.deepInclude(yield* refusal(session.readResource("demo://resource/static/nothing")), { code: -32602 })
     }))
 
-  it.effect("[RES-03] [RES-04] [LOG-02] subscribes, hears of changes, and of no more than it wants to", () =>
+  it.effect("[LOG-02] subscribes, hears of changes, and of no more than it wants to", () =>
     Effect.gen(function*() {
       const { setLogLevel, subscribeResource, unsubscribeResource } = yield* ClientSession.ClientSession
       yield* setLogLevel("error")
@@ -134,7 +134,7 @@ const content: Feature = ({ it }) => {
       ])
     }))
 
-  it.effect("[TOOL-07] so does the schema of what is structured", () =>
+  it.effect("so does the schema of what is structured", () =>
     Effect.gen(function*() {
       const session = yield* ClientSession.ClientSession
       const tools = yield* Stream.runCollect(session.tools)
@@ -157,7 +157,7 @@ const questions: Feature = (conditions) => {
       assert.include(yield* said("get-roots-list"), "1. elsewhere\n   URI: file:///tmp\n\n2. Unnamed Root")
     }))
 
-  it.effect("[SMP-01] [SMP-05] it asks the model", () =>
+  it.effect("[SMP-01] it asks the model", () =>
     Effect.gen(function*() {
       const result = yield* said("trigger-sampling-request", { prompt: "hello", maxTokens: 2 })
       assert.deepStrictEqual(JSON.parse(result.slice(result.indexOf("{"))), {
@@ -205,7 +205,7 @@ const forms: Feature = ({ host, it }) => {
 const pages: Feature = ({ host, it }) => {
   const page = { url: "https://example.com/in", elicitationId: "page-1" }
 
-  it.effect("[ELI-10] [ELI-11] [ELI-16] it sends the user to a page, if they want to go there", () =>
+  it.effect("[ELI-10] it sends the user to a page, if they want to go there", () =>
     Effect.gen(function*() {
       const given: Array<unknown> = []
       const visit = ({ elicitationId, mode, url }: Elicitation.UrlParams, asker: string) => {

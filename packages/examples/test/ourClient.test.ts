@@ -80,7 +80,7 @@ const againstServer = (peer: Peer, revision: Revision.Revision) => {
         assert.deepStrictEqual(sums.map(textOf), numbers.map((a) => String(a + 1)))
       }))
 
-    it.effect("[TOOL-04] a failure of the tool is a result", () =>
+    it.effect("a failure of the tool is a result", () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
         const result = yield* callTool("fail", { message: "no beads" })

@@ -37,7 +37,7 @@ const underClient = ({ it, over, peer, revision }: Conditions) => {
       assert.deepStrictEqual(sums, numbers.map((a) => ({ text: String(a + 1), isError: false })))
     }))
 
-  it.effect("[TOOL-04] [TOOL-05] a tool that fails, and arguments that do not fit", () =>
+  it.effect("a tool that fails, and arguments that do not fit", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* call("fail", { message: "no beads" }), { text: "no beads", isError: true })
       const problem = "Invalid arguments for tool add: Expected number at [\"b\"]"
@@ -49,7 +49,7 @@ const underClient = ({ it, over, peer, revision }: Conditions) => {
       )
     }))
 
-  it.effect("[TOOL-03] [MSG-10] an unknown tool is an error that names it", () =>
+  it.effect("[MSG-10] an unknown tool is an error that names it", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* call("subtract", {}), {
         code: -32602,

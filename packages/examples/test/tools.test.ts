@@ -30,7 +30,7 @@ const textOf = ({ content }: Tool.CallToolResult): string =>
   content.map((block) => block.type === "text" ? block.text : "").join()
 
 describe("tools/list", () => {
-  it.effect("[TOOL-06] [TOOL-10] says what each tool takes, as JSON Schema", () =>
+  it.effect("[TOOL-06] says what each tool takes, as JSON Schema", () =>
     Effect.gen(function*() {
       const { listTools } = yield* ClientSession.ClientSession
       const { tools } = yield* listTools()
@@ -60,13 +60,13 @@ describe("tools/list", () => {
       })
     }).pipe(withCalculator()))
 
-  it.effect("[TOOL-12] is the same each time", () =>
+  it.effect("is the same each time", () =>
     Effect.gen(function*() {
       const { listTools } = yield* ClientSession.ClientSession
       assert.deepStrictEqual(yield* listTools(), yield* listTools())
     }).pipe(withCalculator()))
 
-  it.effect("[PAG-03] [PAG-06] has one page; a cursor is none of ours", () =>
+  it.effect("[PAG-03] has one page; a cursor is none of ours", () =>
     Effect.gen(function*() {
       const { listTools } = yield* ClientSession.ClientSession
       assert.notProperty(yield* listTools(), "nextCursor")
@@ -130,7 +130,7 @@ describe("tools/call", () => {
   ]
 
   for (const [name, input, problem] of misfits) {
-    it.effect(`[TOOL-05] ${name} ${JSON.stringify(input)} does not fit`, () =>
+    it.effect(`${name} ${JSON.stringify(input)} does not fit`, () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
         const result = yield* callTool(name, input)
@@ -142,7 +142,7 @@ describe("tools/call", () => {
   }
 
   for (const revision of Revision.supported.filter((revision) => revision < "2025-11-25")) {
-    it.effect(`[TOOL-05] at ${revision}, arguments that do not fit are a protocol error`, () =>
+    it.effect(`at ${revision}, arguments that do not fit are a protocol error`, () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
         const { reason } = yield* Effect.flip(callTool("add", { a: 1 }))

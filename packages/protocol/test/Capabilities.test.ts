@@ -205,7 +205,7 @@ it.prop("[INIT-15] who declares more covers no less", [client, client], ([declar
   if (Capabilities.covers(declared, required)) assert.isTrue(Capabilities.covers({ ...all, ...declared }, required))
 })
 
-it.prop("[TSK-01] [TSK-02] of tasks, just the requests that may become one are compared", [
+it.prop("of tasks, just the requests that may become one are compared", [
   Capabilities.ClientTasks,
   Capabilities.ClientTasks
 ], ([declared, required]) => {

@@ -24,7 +24,7 @@ it("our own code lies where implementations may choose, off the codes with a mea
   assert.notInclude([-32002, -32000, -32001], ErrorCode.Overloaded)
 })
 
-it("[RES-05] [ELI-14] the codes with a meaning of their own are those of the specification", () => {
+it("[ELI-14] the codes with a meaning of their own are those of the specification", () => {
   assert.strictEqual(ErrorCode.ResourceNotFound, -32002)
   assert.strictEqual(ErrorCode.UrlElicitationRequired, -32042)
 })

@@ -118,7 +118,7 @@ const needs: ReadonlyArray<readonly [ids: string, Capabilities.Path, ReadonlyArr
   ["[TOOL-01]", "tools", ["tools/list", "tools/call"]],
   ["[TOOL-02]", "tools.listChanged", ["notifications/tools/list_changed"]],
   ["[RES-01]", "resources", ["resources/list", "resources/templates/list", "resources/read"]],
-  ["[RES-01] [RES-03] [RES-04]", "resources.subscribe", [
+  ["[RES-01]", "resources.subscribe", [
     "resources/subscribe",
     "resources/unsubscribe",
     "notifications/resources/updated"
@@ -132,9 +132,9 @@ const needs: ReadonlyArray<readonly [ids: string, Capabilities.Path, ReadonlyArr
   ["[ELI-01]", "elicitation", ["elicitation/create"]],
   ["[ROOT-01]", "roots", ["roots/list"]],
   ["[ROOT-02]", "roots.listChanged", ["notifications/roots/list_changed"]],
-  ["[TSK-01]", "tasks", ["tasks/get", "tasks/result", "notifications/tasks/status"]],
-  ["[TSK-01]", "tasks.list", ["tasks/list"]],
-  ["[TSK-01]", "tasks.cancel", ["tasks/cancel"]]
+  ["of tasks:", "tasks", ["tasks/get", "tasks/result", "notifications/tasks/status"]],
+  ["of tasks:", "tasks.list", ["tasks/list"]],
+  ["of tasks:", "tasks.cancel", ["tasks/cancel"]]
 ]
 
 it.each(needs)("%s %s is needed for exactly %j", (_, path, names) => {

@@ -276,18 +276,18 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { level: "" },
     { level: 4 }
   ]],
-  ["[RES-08] the name of a resource is refused", Resource.ResourceParams, [
+  ["the name of a resource is refused", Resource.ResourceParams, [
     { uri: undefined },
     { uri: null },
     { uri: 1 },
     { uri: ["file:///a"] }
   ]],
-  ["[RES-08] news of a resource is refused", Resource.ResourceUpdatedParams, [
+  ["news of a resource is refused", Resource.ResourceUpdatedParams, [
     { uri: undefined },
     { uri: null },
     { uri: 1 }
   ]],
-  ["[RES-08] a list of resources is refused", Resource.ListResourcesResult, [
+  ["a list of resources is refused", Resource.ListResourcesResult, [
     { resources: undefined },
     { resources: {} },
     { resources: [{ name: "a" }] },
@@ -303,7 +303,7 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { resourceTemplates: [{ uriTemplate: "file:///{path}" }] },
     { resourceTemplates: [{ uriTemplate: "file:///{path}", name: "a", icons: [{ src: 1 }] }] }
   ]],
-  ["[RES-08] what was read is refused", Resource.ReadResourceResult, [
+  ["what was read is refused", Resource.ReadResourceResult, [
     { contents: undefined },
     { contents: {} },
     { contents: [{ uri: "file:///a" }] },
@@ -319,14 +319,14 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { prompts: [{ name: "review", arguments: [{}] }] },
     { prompts: [{ name: "review", arguments: [{ name: "language", required: "yes" }] }] }
   ]],
-  ["[PRM-03] [PRM-04] a request for a prompt is refused", Prompt.GetPromptParams, [
+  ["a request for a prompt is refused", Prompt.GetPromptParams, [
     { name: undefined },
     { name: 1 },
     { arguments: [] },
     { arguments: { language: 1 } },
     { arguments: { language: null } }
   ]],
-  ["[PRM-05] a prompt is refused", Prompt.GetPromptResult, [
+  ["a prompt is refused", Prompt.GetPromptResult, [
     { messages: undefined },
     { messages: [{ role: "user" }] },
     { messages: [{ role: "system", content: text }] },
@@ -335,7 +335,7 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { messages: [{ role: "user", content: { type: "tool_use", id: "1", name: "add", input: {} } }] },
     { description: null }
   ]],
-  ["[CMP-03] [CMP-04] a request for completion is refused", Completion.CompleteParams, [
+  ["[CMP-03] a request for completion is refused", Completion.CompleteParams, [
     { ref: undefined },
     { ref: {} },
     { ref: { type: "ref/prompt" } },
@@ -430,12 +430,12 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { roots: [{ uri: "file:/home" }] },
     { roots: [{ uri: "file:///home", name: 1 }] }
   ]],
-  ["[TSK-07] the name of a task is refused", Task.TaskParams, [
+  ["the name of a task is refused", Task.TaskParams, [
     { taskId: undefined },
     { taskId: null },
     { taskId: 1 }
   ]],
-  ["[TSK-10] [TSK-11] a task is refused", Task.TaskResult, [
+  ["a task is refused", Task.TaskResult, [
     { taskId: undefined },
     { taskId: 1 },
     { status: undefined },

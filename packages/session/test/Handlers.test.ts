@@ -55,7 +55,7 @@ describe("what handlers show, and what is declared beyond it", () => {
     })
   })
 
-  it("each capability is that of the handler's row, for every row of the table", () => {
+  it("[PRM-01] each capability is that of the handler's row, for every row of the table", () => {
     const handler = () => Effect.die("it ran")
     for (const row of Object.values(Methods.requests)) {
       if (row.capability === undefined) continue

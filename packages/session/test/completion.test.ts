@@ -35,7 +35,7 @@ const travel = (value: string): Completion.CompleteParams => ({
 })
 
 describe("completion", () => {
-  it.effect("[CMP-02] [CMP-05] a hundred values arrive, and that there are more", () =>
+  it.effect("[CMP-02] a hundred values arrive, and that there are more", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({ handlers: gazetteer().handlers })
       const { completion } = yield* client.complete(travel("city"))
@@ -65,7 +65,7 @@ describe("completion", () => {
   ]
 
   for (const [what, params] of unknown) {
-    it.effect(`[CMP-03] [CMP-04] ${what}: −32602`, () =>
+    it.effect(`[CMP-03] ${what}: −32602`, () =>
       Effect.gen(function*() {
         const { client } = yield* connected({ handlers: gazetteer().handlers })
         const { reason } = yield* Effect.flip(client.complete(params))
@@ -73,7 +73,7 @@ describe("completion", () => {
       }))
   }
 
-  it.effect("[CMP-05] who types fast asks once", () =>
+  it.effect("who types fast asks once", () =>
     Effect.gen(function*() {
       const { asked, handlers } = gazetteer()
       const { client } = yield* connected({ handlers })

@@ -53,7 +53,7 @@ describe("several pieces of middleware", () => {
       assert.deepStrictEqual(yield* client.callTool("x"), text("x"))
     }))
 
-  it.effect("[TOOL-05] where none changes them, the params are the received object", () =>
+  it.effect("where none changes them, the params are the received object", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const { link } = yield* withRawClient({

@@ -101,7 +101,7 @@ describe("requests without a session", () => {
   }
 
   for (const params of [[], [1], "x", 1, true, { cursor: 1 }, { cursor: null }, { _meta: 1 }, { _meta: [] }]) {
-    it.effect(`[PAG-06] params that do not fit: ${JSON.stringify(params)}`, () =>
+    it.effect(`params that do not fit: ${JSON.stringify(params)}`, () =>
       Effect.gen(function*() {
         const dispatch = served({ "tools/list": () => Effect.die("it ran") })
         const error = yield* Effect.flip(handle(dispatch, request("tools/list", params)))
@@ -114,7 +114,7 @@ describe("requests without a session", () => {
   for (
     const params of [undefined, null, {}, { name: 1 }, { name: "x", arguments: [] }, { name: "x", arguments: null }]
   ) {
-    it.effect(`[TOOL-05] params of a method that needs some: ${JSON.stringify(params)}`, () =>
+    it.effect(`params of a method that needs some: ${JSON.stringify(params)}`, () =>
       Effect.gen(function*() {
         const dispatch = served({ "tools/call": () => Effect.die("it ran") })
         const error = yield* Effect.flip(handle(dispatch, request("tools/call", params)))

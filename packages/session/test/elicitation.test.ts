@@ -123,7 +123,7 @@ describe("what becomes of a question", () => {
   ]
 
   for (const [what, answer, outcome] of outcomes) {
-    it.effect(`[ELI-09] [ELI-16] a server learns that the user ${what}, and goes on`, () =>
+    it.effect(`[ELI-09] a server learns that the user ${what}, and goes on`, () =>
       Effect.gen(function*() {
         const session = yield* connected({ ...client(answer), handlers: ask })
         const { content } = yield* session.client.callTool("ask")
@@ -132,7 +132,7 @@ describe("what becomes of a question", () => {
       }))
   }
 
-  it.effect("[ELI-16] the user can be shown which server asks", () =>
+  it.effect("the user can be shown which server asks", () =>
     Effect.gen(function*() {
       const shown: Array<string> = []
       const { client: asking } = yield* connected({
@@ -256,7 +256,7 @@ describe("pages to visit", () => {
       yield* Fiber.interruptAll(listening)
     }))
 
-  it.effect("[ELI-13] news of a page that nobody was asked to visit, or that is done, is passed over", () =>
+  it.effect("news of a page that nobody was asked to visit, or that is done, is passed over", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer(byPage)
       const said = raw.received.length

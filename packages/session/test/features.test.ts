@@ -114,7 +114,7 @@ for (const { form: name, pair } of forms) {
         assert.deepStrictEqual(profile.capabilities, { sampling: {}, elicitation: {}, roots: {} })
       }).pipe(Effect.scoped))
 
-    it.effect("[RES-03] resources: templates, reading, subscribing, and being told", () =>
+    it.effect("resources: templates, reading, subscribing, and being told", () =>
       Effect.gen(function*() {
         const { client, server } = yield* connect({ pair })
         const templates = yield* Stream.runCollect(client.resourceTemplates)

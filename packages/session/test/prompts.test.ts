@@ -33,7 +33,7 @@ describe("prompts", () => {
   ]
 
   for (const [what, name, input, message] of wrong) {
-    it.effect(`[PRM-03] [PRM-04] ${what}: −32602 says what is wrong`, () =>
+    it.effect(`${what}: −32602 says what is wrong`, () =>
       Effect.gen(function*() {
         const { client } = yield* connected({ handlers })
         const { reason } = yield* Effect.flip(client.getPrompt(name, input))
@@ -43,7 +43,7 @@ describe("prompts", () => {
       }))
   }
 
-  it.effect("[PRM-05] pictures and sound arrive whole, each with its type", () =>
+  it.effect("pictures and sound arrive whole, each with its type", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({ handlers })
       const { messages } = yield* client.getPrompt("greet", { who: "Ada" })

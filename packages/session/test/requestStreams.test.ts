@@ -20,7 +20,7 @@ import {
 } from "./support/sessions.ts"
 
 describe("a stream for each request", () => {
-  it.effect("[RES-03] a handler tells its client what it has changed, on its own stream, and not after the reply", () =>
+  it.effect("a handler tells its client what it has changed, on its own stream, and not after the reply", () =>
     Effect.gen(function*() {
       const later = Deferred.makeUnsafe<RequestContext.RequestContext["Service"]>()
       const uri = "note:///a"

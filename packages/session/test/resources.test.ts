@@ -41,7 +41,7 @@ const errorOf = (effect: Effect.Effect<unknown, RequestError.RequestError>) =>
   Effect.map(Effect.flip(effect), ({ reason }) => reason._tag === "ErrorResponse" ? reason.error : undefined)
 
 describe("resources", () => {
-  it.effect("[RES-03] [RES-04] who subscribes is told of changes, until it unsubscribes", () =>
+  it.effect("who subscribes is told of changes, until it unsubscribes", () =>
     Effect.gen(function*() {
       const { handlers, subscribed } = library()
       const { client, server } = yield* connected({ handlers })
@@ -67,14 +67,14 @@ describe("resources", () => {
       assert.deepStrictEqual(told, ["note:///a"])
     }))
 
-  it.effect("[RES-05] one that does not exist is answered with −32002, and which it was", () =>
+  it.effect("one that does not exist is answered with −32002, and which it was", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({ handlers: library().handlers })
       const error = yield* errorOf(client.readResource("note:///c"))
       assert.deepStrictEqual([error?.code, error?.data], [-32_002, { uri: "note:///c" }])
     }))
 
-  it.effect("[RES-08] binary contents arrive as they were, in base64", () =>
+  it.effect("binary contents arrive as they were, in base64", () =>
     Effect.gen(function*() {
       const { client, links } = yield* connected({ handlers: library().handlers })
       const { contents: [read] } = yield* client.readResource("note:///b")
@@ -86,7 +86,7 @@ describe("resources", () => {
       assert.include(JSON.stringify(links.server.handed), Buffer.from(bytes).toString("base64"))
     }))
 
-  it.effect("[RES-08] an address that is none is refused, by the handler or before it", () =>
+  it.effect("an address that is none is refused, by the handler or before it", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({ handlers: library().handlers })
       assert.strictEqual((yield* errorOf(client.readResource("not a URI")))?.code, ErrorCode.InvalidParams)

@@ -36,7 +36,7 @@ describe("roots", () => {
       assert.strictEqual(records.client.of("HandlerFailed").length, 1)
     }))
 
-  it.effect("[ROOT-02] [ROOT-06] a server that asks again when it is told of a change stays within what is left", () =>
+  it.effect("[ROOT-02] a server that asks again when it is told of a change stays within what is left", () =>
     Effect.gen(function*() {
       let roots = [file, other]
       let known: ReadonlyArray<string> = []
@@ -67,7 +67,7 @@ describe("roots", () => {
       assert.deepStrictEqual(yield* look, text(other.uri).content)
     }))
 
-  it.effect("[ROOT-06] roots that a client cannot give are no end of the server", () =>
+  it.effect("roots that a client cannot give are no end of the server", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({
         client: { handlers: { "roots/list": () => Effect.die("the disk is gone") } },

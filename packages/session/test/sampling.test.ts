@@ -37,7 +37,7 @@ describe("asking a client's model", () => {
       assert.deepStrictEqual([error?.code, error?.message], [-1, "User rejected sampling request"])
     }))
 
-  it.effect("[SMP-07] a person may take their time, and change what is asked and what is answered", () =>
+  it.effect("a person may take their time, and change what is asked and what is answered", () =>
     Effect.gen(function*() {
       const review = yield* Deferred.make<string>()
       const { client, server } = yield* withModel(({ messages }) =>
@@ -51,7 +51,7 @@ describe("asking a client's model", () => {
       assert.deepStrictEqual((yield* Fiber.join(asking)).content, Content.text("1 message, and a careful answer"))
     }))
 
-  it.effect("[SMP-07] how many are asked at the same time can be limited", () =>
+  it.effect("how many are asked at the same time can be limited", () =>
     Effect.gen(function*() {
       const { server } = yield* withModel(() => Effect.never, { incoming: 1 })
       const first = yield* start(server.createMessage(question))
@@ -80,7 +80,7 @@ describe("a model that uses tools", () => {
     }
   })
 
-  it.effect("[SMP-08] a server ends its loop, though the model would go on for ever", () =>
+  it.effect("a server ends its loop, though the model would go on for ever", () =>
     Effect.gen(function*() {
       let asked = 0
       const { server } = yield* withModel(({ toolChoice }) =>
@@ -117,7 +117,7 @@ describe("a model that uses tools", () => {
       })
   }
 
-  it.effect("[SMP-08] a client may end it, too", () =>
+  it.effect("a client may end it, too", () =>
     Effect.gen(function*() {
       const { server } = yield* withModel(careful(2))
       const error = yield* Effect.flip(loop(server, 100))

@@ -50,7 +50,7 @@ describe("a client that calls tools", () => {
       for (const messages of hinted) assert.deepStrictEqual(messages, plain)
     }))
 
-  it.effect("[TOOL-14] it gives up a tool in time, and what it gave up can be seen", () =>
+  it.effect("it gives up a tool in time, and what it gave up can be seen", () =>
     Effect.gen(function*() {
       const { record, session } = yield* withRawServer()
       const calling = yield* Effect.forkChild(

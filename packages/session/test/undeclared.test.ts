@@ -1,9 +1,9 @@
-import { Content, Revision } from "@effect-mcp/protocol"
+import { Content, JsonRpc, Revision } from "@effect-mcp/protocol"
 import type { ClientSession, RequestError, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as RawServer from "./support/RawServer.ts"
-import { introduce, names, settled, withRawClient, withRawServer } from "./support/sessions.ts"
+import { call, introduce, names, settled, text, tools, withRawClient, withRawServer } from "./support/sessions.ts"
 
 type Attempt = Effect.Effect<unknown, RequestError.RequestError>
 
@@ -119,5 +119,26 @@ describe("[INIT-15] of what was declared, a part does not stand for the whole", 
         yield* reasonOf(session.createMessage({ messages, maxTokens: 1, includeContext: "thisServer" })),
         missing("sampling.context")
       )
+    }))
+})
+
+describe("[TSK-06] a request that asks to become a task, put to a side that has not declared tasks", () => {
+  it.effect("is served by a server like any other", () =>
+    Effect.gen(function*() {
+      const { raw } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
+      yield* introduce(raw)
+      yield* raw.send(call(1, "x", { task: { ttl: 60_000 } }))
+      assert.deepStrictEqual<unknown>(yield* raw.response, JsonRpc.success(1, text("x")))
+    }))
+
+  it.effect("is served by a client like any other", () =>
+    Effect.gen(function*() {
+      const answer = { role: "assistant" as const, content: Content.text("42"), model: "m" }
+      const { raw } = yield* withRawServer({
+        client: { handlers: { "sampling/createMessage": () => Effect.succeed(answer) } }
+      })
+      yield* raw.say(JsonRpc.request("s", "sampling/createMessage", { messages: [], maxTokens: 1, task: {} }))
+      yield* settled
+      assert.deepStrictEqual<unknown>(raw.received.at(-1), JsonRpc.success("s", answer))
     }))
 })

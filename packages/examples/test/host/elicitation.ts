@@ -72,7 +72,7 @@ const byForm = ({ host, it, revision }: Conditions) => {
       })
     }))
 
-  it.effect("[ELI-09] [ELI-16] its user may say no, or go away", () =>
+  it.effect("[ELI-09] its user may say no, or go away", () =>
     Effect.gen(function*() {
       for (const action of ["decline", "cancel"] as const) {
         const given: Array<Elicitation.FormParams> = []
@@ -89,7 +89,7 @@ const byForm = ({ host, it, revision }: Conditions) => {
 }
 
 const byPage = ({ host, it, peer }: Conditions) => {
-  it.effect("[ELI-10] [ELI-11] [ELI-16] its user is asked before a page is visited, and told who wants it", () =>
+  it.effect("[ELI-10] its user is asked before a page is visited, and told who wants it", () =>
     Effect.gen(function*() {
       const given: Array<unknown> = []
       for (const action of ["accept", "decline"] as const) {
@@ -104,7 +104,7 @@ const byPage = ({ host, it, peer }: Conditions) => {
       assert.deepStrictEqual(given, [page, peer.name, page, peer.name])
     }))
 
-  it.effect("[ELI-12] [ELI-13] hears that a page has been dealt with", () =>
+  it.effect("[ELI-12] hears that a page has been dealt with", () =>
     Effect.gen(function*() {
       const method = "notifications/elicitation/complete"
       const params = { elicitationId: "page-1" }

@@ -10,7 +10,7 @@ const burn = Method.request("abacus/burn", { from: "client", params: Meta.Meta, 
 const call = Method.request("tools/call", { from: "client", params: Meta.Meta, result: Meta.EmptyResult })
 
 export const errors = ({ host, it, peer }: Conditions) => {
-  it.effect("[MSG-10] [MSG-27] [TOOL-03] errors of the server, with code, message and data", () =>
+  it.effect("[MSG-10] [MSG-27] errors of the server, with code, message and data", () =>
     Effect.gen(function*() {
       const { callTool } = yield* ClientSession.ClientSession
       assert.deepStrictEqual(yield* refusal(callTool("refuse")), {
@@ -48,7 +48,7 @@ export const errors = ({ host, it, peer }: Conditions) => {
       ])
     }))
 
-  it.effect("[MSG-10] [TSK-01] answers a request that it does not know, or has not declared, with an error", () =>
+  it.effect("[MSG-10] answers a request that it does not know, or has not declared, with an error", () =>
     Effect.gen(function*() {
       for (const [method, params] of [["host/burn", {}], ["tasks/get", { taskId: "1" }], ["tasks/list", {}]] as const) {
         const { code, thrown } = yield* requested(method, params)

@@ -28,7 +28,7 @@ export const prompts = ({ host, it, peer }: Conditions) => {
       assert.strictEqual(host.entries.length, before + 4)
     }))
 
-  it.effect("[PAG-06] a cursor that the server never gave", () =>
+  it.effect("a cursor that the server never gave", () =>
     Effect.gen(function*() {
       const { listPrompts } = yield* ClientSession.ClientSession
       assert.deepInclude(yield* refusal(listPrompts({ cursor: "9" })), {
@@ -37,7 +37,7 @@ export const prompts = ({ host, it, peer }: Conditions) => {
       })
     }))
 
-  it.effect("[PRM-03] [PRM-05] gets a prompt, filled in", () =>
+  it.effect("gets a prompt, filled in", () =>
     Effect.gen(function*() {
       const { getPrompt } = yield* ClientSession.ClientSession
       assert.deepStrictEqual(yield* getPrompt("add", { beads: "15", more: "27" }), {

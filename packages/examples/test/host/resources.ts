@@ -37,7 +37,7 @@ export const resources = ({ it, peer }: Conditions) => {
       ])
     }))
 
-  it.effect("[RES-05] [RES-08] reads text and bytes, and hears of what is not there", () =>
+  it.effect("reads text and bytes, and hears of what is not there", () =>
     Effect.gen(function*() {
       const { readResource } = yield* ClientSession.ClientSession
       assert.deepStrictEqual(yield* readResource("bead:///1"), {
@@ -55,7 +55,7 @@ export const resources = ({ it, peer }: Conditions) => {
       })
     }))
 
-  it.effect("[RES-03] [RES-04] subscribes to a resource, hears that it has changed, and unsubscribes", () =>
+  it.effect("subscribes to a resource, hears that it has changed, and unsubscribes", () =>
     Effect.gen(function*() {
       const { subscribeResource, unsubscribeResource } = yield* ClientSession.ClientSession
       const uri = "bead:///1"

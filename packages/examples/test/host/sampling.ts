@@ -21,7 +21,7 @@ const question = {
 const tool = { name: "look", inputSchema: { type: "object", required: ["at"], properties: { at: { type: "string" } } } }
 
 export const sampling = ({ host, it, revision }: Conditions) => {
-  it.effect("[SMP-01] [SMP-05] its model answers, and is asked all that the server asks", () =>
+  it.effect("[SMP-01] its model answers, and is asked all that the server asks", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* asked("sampling/createMessage", question), {
         answer: { role: "assistant", model: "parrot", stopReason: "maxTokens", content: text("How many beads") }

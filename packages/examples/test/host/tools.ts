@@ -49,7 +49,7 @@ export const tools = ({ it }: Conditions) => {
       assert.deepStrictEqual(yield* callTool("blocks"), { content: blocks, _meta: { "example.com/blocks": 5 } })
     }))
 
-  it.effect("[TOOL-07] [TOOL-09] takes structure, and the same as text", () =>
+  it.effect("[TOOL-09] takes structure, and the same as text", () =>
     Effect.gen(function*() {
       const { callTool } = yield* ClientSession.ClientSession
       assert.deepStrictEqual(yield* callTool("structure"), {
@@ -66,7 +66,7 @@ export const tools = ({ it }: Conditions) => {
       assert.deepStrictEqual(yield* told("meta"), {})
     }))
 
-  it.effect("[TOOL-04] a failure of the tool is a result", () =>
+  it.effect("a failure of the tool is a result", () =>
     Effect.gen(function*() {
       const { callTool } = yield* ClientSession.ClientSession
       assert.deepStrictEqual(yield* callTool("fail"), { content: [Content.text("no beads")], isError: true })

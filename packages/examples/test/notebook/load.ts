@@ -37,7 +37,7 @@ export const load = ({ it, over }: Conditions) => {
       assert.isTrue(contents?.["text"] === text)
     }))
 
-  it.effect("[MSG-02] [RES-10] any letters, in names, texts and URIs", () =>
+  it.effect("[MSG-02] any letters, in names, texts and URIs", () =>
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
       const name = "メモ 🗒️ / ä?#%"

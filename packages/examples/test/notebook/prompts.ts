@@ -22,7 +22,7 @@ export const prompts = ({ it, peer, revision }: Conditions) => {
     })
   const invalid = (message: string) => ({ code: -32602, message: peer.worded(-32602, message) })
 
-  it.effect("[PRM-01] [PAG-03] [PAG-05] [INIT-13] lists its prompts, page by page", () =>
+  it.effect("[PRM-01] [PAG-03] [INIT-13] lists its prompts, page by page", () =>
     Effect.gen(function*() {
       const { received, request } = yield* OfficialClient
       const before = received.length
@@ -59,14 +59,14 @@ export const prompts = ({ it, peer, revision }: Conditions) => {
       )
     }))
 
-  it.effect("[PAG-06] refuses a cursor that it never gave", () =>
+  it.effect("refuses a cursor that it never gave", () =>
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
       const failure = yield* Effect.flip(request.listPrompts({ cursor: "4" }))
       assert.deepInclude(failure, invalid("Unknown cursor: 4"))
     }))
 
-  it.effect("[PRM-05] gets a prompt, filled in, with a whole resource in it and its metadata beside it", () =>
+  it.effect("gets a prompt, filled in, with a whole resource in it and its metadata beside it", () =>
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
       const prompt = yield* request.getPrompt({ name: "summarize", arguments: { note: "plan", style: "as a haiku" } })
@@ -86,7 +86,7 @@ export const prompts = ({ it, peer, revision }: Conditions) => {
       })
     }))
 
-  it.effect("[PRM-05] [INIT-13] pictures, sounds and links in prompts are what the revision has for them", () =>
+  it.effect("[INIT-13] pictures, sounds and links in prompts are what the revision has for them", () =>
     Effect.gen(function*() {
       const illustrate = yield* messages("illustrate", { note: "plan" })
       assert.deepStrictEqual(illustrate.map(({ role }) => role), ["user", "user", "user", "assistant"])
@@ -96,7 +96,7 @@ export const prompts = ({ it, peer, revision }: Conditions) => {
       assert.deepStrictEqual(kinds(compare), ["text", link, link])
     }))
 
-  it.effect("[PRM-03] [PRM-04] refuses an unknown prompt, a missing argument and one that makes no sense", () =>
+  it.effect("refuses an unknown prompt, a missing argument and one that makes no sense", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* refusal("burn", {}), invalid("Unknown prompt: burn"))
       assert.deepStrictEqual(

@@ -6,7 +6,7 @@ import type { Conditions } from "../fixtures/officialClients.ts"
 import { list, members } from "./results.ts"
 
 export const resources = ({ it, peer }: Conditions) => {
-  it.effect("[RES-01] [PAG-03] [PAG-05] [INIT-13] lists its resources, page by page", () =>
+  it.effect("[RES-01] [PAG-03] [INIT-13] lists its resources, page by page", () =>
     Effect.gen(function*() {
       const { received, request } = yield* OfficialClient
       const before = received.length
@@ -36,7 +36,7 @@ export const resources = ({ it, peer }: Conditions) => {
       assert.isDefined(icons)
     }))
 
-  it.effect("[RES-10] [INIT-13] lists its template", () =>
+  it.effect("[INIT-13] lists its template", () =>
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
       const [template, ...rest] = yield* all(request.listResourceTemplates, "resourceTemplates")
@@ -57,7 +57,7 @@ export const resources = ({ it, peer }: Conditions) => {
       assert.isDefined(icons)
     }))
 
-  it.effect("[RES-08] reads text and bytes, metadata included", () =>
+  it.effect("reads text and bytes, metadata included", () =>
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
       const note = yield* request.readResource({ uri: "note:///groceries" })
@@ -76,7 +76,7 @@ export const resources = ({ it, peer }: Conditions) => {
       assert.match(Buffer.from(String(blob), "base64").toString("latin1"), /^\u0089PNG/)
     }))
 
-  it.effect("[RES-05] [RES-08] says that there is no such resource, and which", () =>
+  it.effect("says that there is no such resource, and which", () =>
     Effect.gen(function*() {
       const { received, request } = yield* OfficialClient
       for (const ask of [request.readResource, request.subscribeResource]) {
@@ -94,7 +94,7 @@ export const resources = ({ it, peer }: Conditions) => {
       }
     }))
 
-  it.effect("[RES-03] [RES-04] says that a resource has changed to those who subscribed, for as long as they do", () =>
+  it.effect("says that a resource has changed to those who subscribed, for as long as they do", () =>
     Effect.gen(function*() {
       const client = yield* OfficialClient
       const { request } = client

@@ -25,7 +25,7 @@ export const roots = ({ it }: Conditions) => {
       assert.deepStrictEqual(structure(yield* result("places")), { places })
     }))
 
-  it.effect("[ROOT-02] [ROOT-06] asks again when the client says that it is elsewhere", () =>
+  it.effect("[ROOT-02] asks again when the client says that it is elsewhere", () =>
     Effect.gen(function*() {
       const client = yield* OfficialClient
       const places = [{ uri: "file:///tmp", name: "elsewhere" }]

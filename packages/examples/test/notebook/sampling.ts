@@ -67,7 +67,7 @@ export const sampling = ({ it, revision }: Conditions) => {
 
   it.effect(
     revision === "2025-11-25"
-      ? "[SMP-02] [SMP-03] [SMP-04] [SMP-08] lets the client's model use tools, and answer for good in the end"
+      ? "[SMP-02] [SMP-03] [SMP-04] lets the client's model use tools, and answer for good in the end"
       : "[SMP-02] [INIT-13] the revision has no tools for models: they are not offered",
     () =>
       Effect.gen(function*() {

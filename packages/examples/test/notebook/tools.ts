@@ -6,7 +6,7 @@ import type { Conditions } from "../fixtures/officialClients.ts"
 import { blocks, list, members, structure, words } from "./results.ts"
 
 export const tools = ({ it, peer, revision }: Conditions) => {
-  it.effect("[TOOL-01] [TOOL-06] [TOOL-07] [INIT-13] lists its tools, members that came after the revision included", () =>
+  it.effect("[TOOL-01] [TOOL-06] [INIT-13] lists its tools, members that came after the revision included", () =>
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
       const tools = yield* all(request.listTools, "tools")
@@ -43,7 +43,7 @@ export const tools = ({ it, peer, revision }: Conditions) => {
       assert.property(search, "outputSchema")
     }))
 
-  it.effect("[TOOL-07] [TOOL-08] [TOOL-09] answers with structure, which fits what it said of it", () =>
+  it.effect("[TOOL-08] [TOOL-09] answers with structure, which fits what it said of it", () =>
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
       // These clients check it against the schema that they were listed.
@@ -108,7 +108,7 @@ export const tools = ({ it, peer, revision }: Conditions) => {
       )
     }))
 
-  it.effect("[TOOL-04] what goes wrong in a tool is for the model to read", () =>
+  it.effect("what goes wrong in a tool is for the model to read", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* call("show", { name: "nothing" }), {
         text: "There is no note “nothing”",
@@ -116,7 +116,7 @@ export const tools = ({ it, peer, revision }: Conditions) => {
       })
     }))
 
-  it.effect("[TOOL-03] [TOOL-05] an unknown tool, and arguments that do not fit", () =>
+  it.effect("an unknown tool, and arguments that do not fit", () =>
     Effect.gen(function*() {
       const refused = (message: string) => ({ code: -32602, message: peer.worded(-32602, message), data: undefined })
       assert.deepStrictEqual(yield* call("burn", {}), refused("Unknown tool: burn"))

@@ -15,7 +15,7 @@ hold([
     }
   },
   {
-    name: "[SMP-02] [TSK-02] what is offered to a model",
+    name: "[SMP-02] what is offered to a model",
     method: "sampling/createMessage",
     part: "params",
     tolerant: "as strict",
@@ -169,7 +169,7 @@ hold([
     revisions: { "2025-11-25": [], "2025-06-18": words("") }
   },
   {
-    name: "[ELI-04] [TSK-02] a question by form",
+    name: "[ELI-04] a question by form",
     method: "elicitation/create",
     part: "params",
     tolerant: {

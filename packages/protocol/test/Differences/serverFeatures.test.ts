@@ -43,7 +43,7 @@ hold([
     }
   },
   {
-    name: "[TSK-02] a call as a task",
+    name: "a call as a task",
     method: "tools/call",
     part: "params",
     tolerant: "as strict",
@@ -100,7 +100,7 @@ hold([
     }
   },
   {
-    name: "[PRM-05] sound",
+    name: "sound",
     method: "prompts/get",
     part: "result",
     within: inMessages,

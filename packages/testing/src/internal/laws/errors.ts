@@ -10,7 +10,7 @@ import { law, topic } from "./Law.ts"
 export const errors = <Served extends ClientEnd>({ open, openRawAndInitialized }: Bench<Served>): ReadonlyArray<Law> =>
   topic("errors", [
     law(
-      "[TOOL-03] [MSG-10] an error travels with its code and message",
+      "[MSG-10] an error travels with its code and message",
       Effect.gen(function*() {
         const session = yield* open()
         const error = yield* Effect.flip(session.callTool("refuse", { code: -4711, message: "not today" }))

@@ -1,0 +1,36 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "CMP-01",
+    file: "packages/session/src/Handlers.ts",
+    original: "    if (path === undefined) continue\n",
+    broken: "    if (path === undefined || path.split(\".\")[0] === \"completions\") continue\n",
+    test: "packages/session/test/features.test.ts",
+    name: "[TOOL-01] [RES-01] [PRM-01] [CMP-01] [LOG-01] what has a handler is declared"
+  },
+  {
+    id: "CMP-02",
+    file: "packages/protocol/src/Completion.ts",
+    original: ".check(Schema.isMaxLength(maximumValues))",
+    broken: "",
+    test: "packages/session/test/completion.test.ts",
+    name: "a hundred and one are no completion"
+  },
+  {
+    id: "CMP-03",
+    file: "packages/session/src/internal/Refusal.ts",
+    original: "code: ErrorCode.MethodNotFound,",
+    broken: "code: ErrorCode.InvalidRequest,",
+    test: "packages/session/test/bareSessions.test.ts",
+    name: "a server answers what it does not serve with −32601, completion included"
+  },
+  {
+    id: "CMP-03",
+    file: "packages/protocol/src/Completion.ts",
+    original: "type: Schema.Literal(\"ref/prompt\"),",
+    broken: "type: Schema.String,",
+    test: "packages/protocol/test/messages.test.ts",
+    name: "[CMP-03] a request for completion is refused"
+  }
+]

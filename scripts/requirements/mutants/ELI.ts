@@ -1,0 +1,108 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "ELI-01",
+    file: "packages/session/src/Handlers.ts",
+    original: "    if (path === undefined) continue\n",
+    broken: "    if (path === undefined || path.split(\".\")[0] === \"elicitation\") continue\n",
+    test: "packages/session/test/features.test.ts",
+    name: "[SMP-01] [ELI-01] [ROOT-01] from inside a handler"
+  },
+  {
+    id: "ELI-02",
+    file: "packages/protocol/src/Capabilities.ts",
+    original: "elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)",
+    broken: "elicitation !== undefined && elicitation.form !== undefined",
+    test: "packages/session/test/elicitation.test.ts",
+    name: "a server asks one that declares no means by no other"
+  },
+  {
+    id: "ELI-03",
+    file: "packages/session/src/internal/Rules.ts",
+    original: "      ? obstacle(peer, \"elicitation.url\", newer)\n",
+    broken: "      ? undefined\n",
+    test: "packages/session/test/elicitation.test.ts",
+    name: "a server asks one that declares forms by no other"
+  },
+  {
+    id: "ELI-04",
+    file: "packages/session/src/internal/Rules.ts",
+    original: "const { mode = \"form\" } =",
+    broken: "const { mode = \"url\" } =",
+    test: "packages/session/test/elicitation.test.ts",
+    name: "nor does a client that declares pages answer otherwise"
+  },
+  {
+    id: "ELI-05",
+    file: "packages/session/src/internal/Rules.ts",
+    original: "if (method !== \"elicitation/create\" || declared === undefined) return undefined\n  const { mode",
+    broken: "if (method === \"elicitation/create\" || declared === undefined) return undefined\n  const { mode",
+    test: "packages/session/test/elicitation.test.ts",
+    name: "nor does a client that declares forms answer otherwise"
+  },
+  {
+    id: "ELI-07",
+    file: "packages/session/src/internal/Rules.ts",
+    original: "  if (action !== \"accept\" || question.mode === \"url\") return undefined\n",
+    broken: "  if (action === \"accept\" || question.mode === \"url\") return undefined\n",
+    test: "packages/session/test/elicitation.test.ts",
+    name: "a client does not send nothing"
+  },
+  {
+    id: "ELI-07",
+    file: "packages/session/src/internal/Rules.ts",
+    original: "  if (action !== \"accept\" || question.mode === \"url\") return undefined\n",
+    broken: "  if (action === \"accept\" || question.mode === \"url\") return undefined\n",
+    test: "packages/session/test/elicitation.test.ts",
+    name: "a server does not take nothing"
+  },
+  {
+    id: "ELI-08",
+    file: "packages/protocol/src/FormContent.ts",
+    original: "field.default === undefined ? [] : [[name, field.default]])\n",
+    broken: "field.default !== undefined ? [] : [[name, field.default]])\n",
+    test: "packages/protocol/test/FormContent.test.ts",
+    name: "fills in what was left out and has a default"
+  },
+  {
+    id: "ELI-09",
+    file: "packages/protocol/src/Elicitation.ts",
+    original: "Schema.Literals([\"accept\", \"decline\", \"cancel\"])",
+    broken: "Schema.Literals([\"accept\", \"decline\"])",
+    test: "packages/session/test/elicitation.test.ts",
+    name: "[ELI-09]"
+  },
+  {
+    id: "ELI-10",
+    file: "packages/protocol/src/Elicitation.ts",
+    original: ".check(Schema.isPattern(/^[A-Za-z][A-Za-z\\d+.-]*:\\S+$/, { expected: \"a URL\" }))",
+    broken: "",
+    test: "packages/session/test/elicitation.test.ts",
+    name: "is no address, and nobody is sent there"
+  },
+  {
+    id: "ELI-10",
+    file: "packages/protocol/src/Elicitation.ts",
+    original: "elicitationId: Schema.String,\n  task",
+    broken: "elicitationId: Schema.optionalKey(Schema.String),\n  task",
+    test: "packages/protocol/test/messages.test.ts",
+    name: "[ELI-10] a question is refused"
+  },
+  {
+    id: "ELI-12",
+    file: "packages/session/src/internal/ServedSession.ts",
+    original: "this.#tell(\"notifications/elicitation/complete\", { elicitationId }, options)",
+    broken: "this.#tell(\"notifications/elicitation/complete\", { elicitationId: \"\" }, options)",
+    test: "packages/session/test/elicitation.test.ts",
+    name: "that one has been dealt with is told to the client that was asked, and to no other"
+  },
+  {
+    id: "ELI-14",
+    file: "packages/protocol/src/Elicitation.ts",
+    original: "data: { elicitations } }",
+    broken: "data: { pages: elicitations } }",
+    test: "packages/protocol/test/Elicitation.test.ts",
+    name: "the pages that an error lists arrive on the other side"
+  }
+]

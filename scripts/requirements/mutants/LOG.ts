@@ -1,0 +1,44 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "LOG-01",
+    file: "packages/session/src/internal/Outgoing.ts",
+    original: "  if (blocked !== undefined) return Result.fail(blocked)\n",
+    broken: "  if (blocked !== undefined && row.name !== \"notifications/message\") return Result.fail(blocked)\n",
+    test: "packages/session/test/logging.test.ts",
+    name: "without the declared capability it is dropped and seen, and the handler goes on"
+  },
+  {
+    id: "LOG-02",
+    file: "packages/session/src/internal/LogLevel.ts",
+    original: "Logging.isAtLeast(level, current.threshold)",
+    broken: "Logging.isAtLeast(level, \"debug\")",
+    test: "packages/session/test/logging.test.ts",
+    name: "a level may be set again, to hear more or less"
+  },
+  {
+    id: "LOG-03",
+    file: "packages/session/src/internal/LogLevel.ts",
+    original: "({ threshold: \"debug\" })",
+    broken: "({ threshold: \"info\" })",
+    test: "packages/session/test/logging.test.ts",
+    name: "where no level was set, all are sent"
+  },
+  {
+    id: "LOG-04",
+    file: "packages/protocol/src/Logging.ts",
+    original: "export const Level: Schema.Codec<Level> = Schema.Literals(levels)",
+    broken: "export const Level: Schema.Codec<Level> = Schema.Literals([...levels, \"loud\" as never])",
+    test: "packages/session/test/logging.test.ts",
+    name: "\"loud\"} names no level"
+  },
+  {
+    id: "LOG-05",
+    file: "packages/session/src/internal/Handling.ts",
+    original: "answerTo(ending.cause) ?? McpError.internalError",
+    broken: "answerTo(ending.cause) ?? McpError.invalidRequest(String(Cause.squash(ending.cause)))",
+    test: "packages/session/test/logging.test.ts",
+    name: "why a handler died is not told by the session"
+  }
+]

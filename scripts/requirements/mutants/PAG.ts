@@ -1,0 +1,44 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "PAG-01",
+    file: "packages/session/src/internal/Paging.ts",
+    original: "        if (nextCursor === undefined) {\n",
+    broken: "        if (nextCursor === undefined || items.length === 0) {\n",
+    test: "packages/session/test/paging.test.ts",
+    name: "pages with nothing on them"
+  },
+  {
+    id: "PAG-02",
+    file: "packages/session/src/internal/Paging.ts",
+    original: "[items, Option.some(nextCursor)]",
+    broken: "[items, Option.some(nextCursor.trim())]",
+    test: "packages/session/test/paging.test.ts",
+    name: "a cursor is sent back as it came, whatever it looks like"
+  },
+  {
+    id: "PAG-03",
+    file: "packages/session/src/internal/Paging.ts",
+    original: "          return Effect.succeed([items, Option.none()] as const)\n",
+    broken: "          return Effect.as(fetch(\"\"), [items, Option.none()] as const)\n",
+    test: "packages/session/test/paging.test.ts",
+    name: "[PAG-03]"
+  },
+  {
+    id: "PAG-04",
+    file: "packages/session/src/internal/Paging.ts",
+    original: "        if (nextCursor === undefined) {\n",
+    broken: "        if (nextCursor === undefined || nextCursor === \"\") {\n",
+    test: "packages/session/test/paging.test.ts",
+    name: "a cursor is sent back as it came, whatever it looks like"
+  },
+  {
+    id: "PAG-07",
+    file: "packages/session/src/internal/Paging.ts",
+    original: "[items, Option.some(nextCursor)]",
+    broken: "[items, Option.none()]",
+    test: "packages/session/test/paging.test.ts",
+    name: "[PAG-07]"
+  }
+]

@@ -1,0 +1,36 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "ROOT-01",
+    file: "packages/session/src/Handlers.ts",
+    original: "    if (path === undefined) continue\n",
+    broken: "    if (path === undefined || path.split(\".\")[0] === \"roots\") continue\n",
+    test: "packages/session/test/features.test.ts",
+    name: "[SMP-01] [ELI-01] [ROOT-01] from inside a handler"
+  },
+  {
+    id: "ROOT-02",
+    file: "packages/session/src/ClientSession.ts",
+    original: "rootsListChanged: sender.notify(notifications[\"notifications/roots/list_changed\"], {})",
+    broken: "rootsListChanged: Effect.void",
+    test: "packages/session/test/roots.test.ts",
+    name: "a server that asks again when it is told of a change stays within what is left"
+  },
+  {
+    id: "ROOT-03",
+    file: "packages/protocol/src/Roots.ts",
+    original: ".check(Schema.isStartingWith(\"file://\"))",
+    broken: "",
+    test: "packages/session/test/roots.test.ts",
+    name: "is none, and a server does not take it for one"
+  },
+  {
+    id: "ROOT-04",
+    file: "packages/session/src/internal/Refusal.ts",
+    original: "code: ErrorCode.MethodNotFound,",
+    broken: "code: ErrorCode.InvalidRequest,",
+    test: "packages/session/test/bareSessions.test.ts",
+    name: "a client answers what it does not serve with −32601, roots included"
+  }
+]

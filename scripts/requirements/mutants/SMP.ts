@@ -1,0 +1,57 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "SMP-01",
+    file: "packages/session/src/Handlers.ts",
+    original: "    if (path === undefined) continue\n",
+    broken: "    if (path === undefined || path.split(\".\")[0] === \"sampling\") continue\n",
+    test: "packages/session/test/features.test.ts",
+    name: "[SMP-01] [ELI-01] [ROOT-01] from inside a handler"
+  },
+  {
+    id: "SMP-02",
+    file: "packages/session/src/internal/Rules.ts",
+    original: "Sampling.usesTools(params) ? obstacle(peer, \"sampling.tools\", newer) : undefined",
+    broken: "undefined",
+    test: "packages/session/test/questionsByRevision.test.ts",
+    name: "tools are not for older revisions, whatever was declared",
+    hangs: true
+  },
+  {
+    id: "SMP-03",
+    file: "packages/protocol/src/Sampling.ts",
+    original:
+      "      if (results.length < pieces.length) return Result.fail(`${at} mixes tool results with other content`)\n",
+    broken: "",
+    test: "packages/protocol/test/Sampling.test.ts",
+    name: "[SMP-03]"
+  },
+  {
+    id: "SMP-04",
+    file: "packages/protocol/src/Sampling.ts",
+    original:
+      "      if (!answered.has(id)) return Result.fail(`${at} does not answer the tool use \"${Excerpt.of(id)}\"`)\n",
+    broken:
+      "      if (answered.size > 0 && !answered.has(id)) return Result.fail(`${at} does not answer the tool use \"${Excerpt.of(id)}\"`)\n",
+    test: "packages/protocol/test/Sampling.test.ts",
+    name: "a use that is not answered"
+  },
+  {
+    id: "SMP-06",
+    file: "packages/protocol/src/JsonRpc.ts",
+    original: "    ? { code: error.code, message: error.message }\n",
+    broken: "    ? { code: Math.min(error.code, -32000), message: error.message }\n",
+    test: "packages/session/test/sampling.test.ts",
+    name: "a user who says no is an error with the code −1"
+  },
+  {
+    id: "SMP-09",
+    file: "packages/session/src/internal/Rules.ts",
+    original: "blocked ?? (needsContext(params, peer) ?",
+    broken: "blocked ?? (false ?",
+    test: "packages/session/test/questionsByRevision.test.ts",
+    name: "the context of thisServer needs a capability, where revisions have one",
+    hangs: true
+  }
+]

@@ -1,0 +1,54 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "TOOL-01",
+    file: "packages/session/src/Handlers.ts",
+    original: "    if (path === undefined) continue\n",
+    broken: "    if (path === undefined || path.split(\".\")[0] === \"tools\") continue\n",
+    test: "packages/session/test/Handlers.test.ts",
+    name: "[TOOL-01] what has a handler is declared"
+  },
+  {
+    id: "TOOL-02",
+    file: "packages/session/src/internal/ServedSession.ts",
+    original: "return this.#tell(\"notifications/tools/list_changed\", {})",
+    broken: "return Effect.void",
+    test: "packages/session/test/features.test.ts",
+    name: "all a client may ask (one stream) > [TOOL-02] [RES-02] [PRM-02] lists that change",
+    hangs: true
+  },
+  {
+    id: "TOOL-06",
+    file: "packages/protocol/src/Tool.ts",
+    original: "  inputSchema: ObjectSchema,\n",
+    broken: "  inputSchema: trust(Schema.Unknown),\n",
+    test: "packages/protocol/test/messages.test.ts",
+    name: "[TOOL-06] a list of tools is refused"
+  },
+  {
+    id: "TOOL-08",
+    file: "packages/session/src/internal/OutputSchemas.ts",
+    original: "  const problem = check(result.structuredContent)\n",
+    broken: "  const problem: string | undefined = undefined\n",
+    test: "packages/session/test/outputSchemas.test.ts",
+    name: "content that does not fit is an invalid result, however the tool was listed and called"
+  },
+  {
+    id: "TOOL-09",
+    file: "packages/protocol/src/Differences.ts",
+    original: "Array.isArray(content) && content.length === 0\n",
+    broken: "Array.isArray(content) && content.length < 0\n",
+    test: "packages/protocol/test/Differences/serverFeatures.test.ts",
+    name: "[TOOL-09] a result that is nothing but"
+  },
+  {
+    id: "TOOL-11",
+    file: "packages/session/src/ClientSession.ts",
+    original: "    sender.request(requests[\"tools/list\"], params ?? {}, options)\n",
+    broken:
+      "    Effect.tap(sender.request(requests[\"tools/list\"], params ?? {}, options), ({ tools }) =>\n      tools.some(({ annotations }) => annotations?.readOnlyHint === true)\n        ? Effect.ignore(sender.send(JsonRpc.notification(\"trusted\")))\n        : Effect.void)\n",
+    test: "packages/session/test/tools.test.ts",
+    name: "what a server says of a tool's behaviour changes nothing in how it is called"
+  }
+]

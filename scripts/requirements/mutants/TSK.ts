@@ -1,0 +1,13 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "TSK-06",
+    file: "packages/session/src/Dispatch.ts",
+    original: "    if (served === undefined || !isIn(served, profile)) return",
+    broken:
+      "    if (served === undefined || !isIn(served, profile) || (request.params !== undefined && \"task\" in request.params)) return",
+    test: "packages/session/test/undeclared.test.ts",
+    name: "[TSK-06]"
+  }
+]
