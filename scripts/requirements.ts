@@ -14,7 +14,7 @@ import * as path from "node:path"
 import { parseArgs } from "node:util"
 import { orExit, wholeNumber } from "./commandLine.ts"
 import { chapterOf, chapters, list, readList, type Requirement, scopeOf, scopes } from "./requirement.ts"
-import { faultsOf, lackingFile, readLacking, readMutants } from "./requirements/Mutant.ts"
+import { faultsOf, readMutants } from "./requirements/Mutant.ts"
 import { runMutants } from "./requirements/run.ts"
 import { type NamedTest, testNames } from "./testNames.ts"
 import { read, root } from "./workspace.ts"
@@ -88,27 +88,19 @@ const faultsOfReasons = requirements.flatMap((requirement) => {
 // =====================================================================================================================
 
 const mutants = await readMutants()
-const lacking = new Set(readLacking())
 const mutated = new Set(mutants.map(({ id }) => id))
 
 /** A rule is tested when its test is known to fail once the rule is broken. */
 const isTested = (requirement: Requirement): boolean => isNamed(requirement) && mutated.has(requirement.id)
 
 const stateOf = (requirement: Requirement): string =>
-  isTested(requirement) ? "tested" : isNamed(requirement) ? "named by a test without a mutant" : requirement.untested
+  isTested(requirement) ? "tested" : isNamed(requirement) ? "without a mutant" : requirement.untested
 
 const faultsOfMutants = [
   ...mutants.flatMap((mutant) => faultsOf(mutant, tests)),
-  ...requirements.filter((requirement) =>
-    isNamed(requirement) && !isTested(requirement) && !lacking.has(requirement.id)
+  ...requirements.filter((requirement) => isNamed(requirement) && !isTested(requirement)).map(({ id, line }) =>
+    `${list}:${line} ${id}: a test carries this id, but no mutant shows that it would fail`
   )
-    .map(({ id, line }) => `${list}:${line} ${id}: a test carries this id, but no mutant shows that it would fail`),
-  ...Array.from(lacking).flatMap((id) => {
-    const requirement = requirements.find((one) => one.id === id)
-    return requirement === undefined || !isNamed(requirement) || isTested(requirement)
-      ? [`${lackingFile} ${id}: lacks no mutant, so its line goes`]
-      : []
-  })
 ]
 
 // =====================================================================================================================
@@ -124,7 +116,6 @@ const count = (some: ReadonlyArray<Requirement>) => {
   return {
     all: some.length,
     tested: some.filter(isTested).length,
-    named: some.filter((requirement) => isNamed(requirement) && !isTested(requirement)).length,
     application: untested.filter(({ untested }) => untested.startsWith("for the application")).length,
     notYet: untested.filter(({ untested }) => untested.startsWith("not yet")).length
   }
@@ -156,8 +147,8 @@ can do it.
 
 ${
   table(
-    ["", "Rules", "Tested", "Without a mutant", "For the application", "Not yet"],
-    summary.map((part) => [part.title, part.all, part.tested, part.named, part.application, part.notYet])
+    ["", "Rules", "Tested", "For the application", "Not yet"],
+    summary.map(({ all, application, notYet, tested, title }) => [title, all, tested, application, notYet])
   )
 }
 
@@ -207,9 +198,8 @@ if (!isChecking) {
     }
   }
   console.log("")
-  for (const { all, application, named, notYet, tested, title } of summary) {
-    const rest = `${named} without a mutant, ${application} for the application, ${notYet} not yet`
-    console.log(`${title}: ${tested} of ${all} tested, ${rest}`)
+  for (const { all, application, notYet, tested, title } of summary) {
+    console.log(`${title}: ${tested} of ${all} tested, ${application} for the application, ${notYet} not yet`)
   }
 }
 

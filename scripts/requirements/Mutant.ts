@@ -26,10 +26,8 @@ export interface Mutant {
 
 const folder = "scripts/requirements/mutants"
 
-/** The rules that a test names, and that have no mutant yet: one id a line. */
-export const lackingFile = "scripts/requirements/lacking.txt"
-
-const library = "packages/{protocol,session,transport,testing}"
+const sources = /^packages\/(?:protocol|session|transport|testing)\/src\/.+\.ts$/
+const testFiles = /^packages\/(?:protocol|session|transport|testing)\/test\/.+\.test\.ts$/
 
 /** All mutants, in the order of the chapters' files. */
 export const readMutants = async (): Promise<ReadonlyArray<Mutant>> => {
@@ -44,14 +42,11 @@ export const readMutants = async (): Promise<ReadonlyArray<Mutant>> => {
   return (await Promise.all(chapters)).flat()
 }
 
-/** The ids in the list of rules without a mutant. */
-export const readLacking = (): ReadonlyArray<string> => read(lackingFile).split("\n").filter((line) => line !== "")
-
 /** The source with the change in it, or the reason why there is none. */
 export const change = (
   { broken, file, original }: Mutant
 ): { readonly text: string } | { readonly fault: string } => {
-  if (!path.matchesGlob(file, `${library}/src/**/*.ts`)) return { fault: `${file} is no source of a public package` }
+  if (!sources.test(file)) return { fault: `${file} is no source of a public package` }
   if (!files(file).includes(file)) return { fault: `there is no ${file}` }
   if (broken === original) return { fault: "the change changes nothing" }
   const source = read(file)
@@ -68,7 +63,7 @@ export const faultsOf = (mutant: Mutant, tests: ReadonlyArray<NamedTest>): Reado
   const others = named.filter((one) => !one.name.includes(`[${id}]`))
   return [
     ...("fault" in changed ? [changed.fault] : []),
-    ...(path.matchesGlob(test, `${library}/test/**/*.test.ts`) ? [] : [`${test} is no test of the library`]),
+    ...(testFiles.test(test) ? [] : [`${test} is no test of the library`]),
     ...(named.length === 0 ? [`no test of ${test} is called "${name}"`] : []),
     ...others.map((other) => `"${other.name}" in ${test} does not carry the id, or "${name}" is not exact enough`)
   ].map((fault) => `${folder} ${id}: ${fault}`)

@@ -55,15 +55,16 @@ export interface RunOptions {
 }
 
 /** A copy of the workspace. */
-export interface Scratch extends Disposable {
+export interface Scratch {
   readonly write: (file: string, text: string) => void
   /** Restores a file from the workspace. */
   readonly restore: (file: string) => void
   /** Runs tests in the copy; `undefined` if they did not end in time. */
   readonly run: (options: RunOptions) => Promise<Outcome | undefined>
+  readonly remove: () => void
 }
 
-/** Makes a copy, which is removed when it is disposed of. */
+/** Makes a copy. */
 export const makeScratch = (): Scratch => {
   const folder = fs.mkdtempSync(path.join(fs.realpathSync(tmpdir()), "requirements-"))
   const outcomeFile = path.join(folder, "outcome.json")
@@ -128,6 +129,6 @@ export const makeScratch = (): Scratch => {
     write: (file, text) => fs.writeFileSync(within(file), text),
     restore: (file) => fs.copyFileSync(path.join(root, file), within(file)),
     run,
-    [Symbol.dispose]: () => fs.rmSync(folder, { recursive: true, force: true })
+    remove: () => fs.rmSync(folder, { recursive: true, force: true })
   }
 }

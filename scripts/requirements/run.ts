@@ -116,6 +116,13 @@ const runMutant = async (mutant: Mutant, scratch: Scratch): Promise<Verdict> => 
 
 const short = (text: string): string => text.length > 110 ? `${text.slice(0, 109)}…` : text
 
+const lineOf = ({ file, id, name, test }: Mutant, { detail, word }: Verdict, millis: number): string => {
+  const where = `${path.posix.basename(file)}  ${path.posix.basename(test)} "${name}"`
+  return `${word}  ${id.padEnd(8)}${(millis / 1000).toFixed(1).padStart(5)} s  ${where}\n${" ".repeat(7)}${
+    short(detail)
+  }`
+}
+
 /** Runs the selected mutants, prints a line for each, and returns the number of faults. */
 export const runMutants = async (selection: Selection): Promise<number> => {
   const began = performance.now()
@@ -128,30 +135,26 @@ export const runMutants = async (selection: Selection): Promise<number> => {
   const sampled = selection.sample === undefined ? "" : `, a sample by --seed ${selection.seed}`
   console.log(`${mutants.length} of ${all.length} mutants${sampled}`)
 
-  using scratches = new DisposableStack()
-  const workers = Array.from(
-    { length: Math.min(availableParallelism(), mutants.length) },
-    () => scratches.use(makeScratch())
-  )
-  const [first] = workers
-  const without = first === undefined ? new Map<Mutant, string>() : await faultsWithout(mutants, first)
-
+  const scratches = Array.from({ length: Math.min(availableParallelism(), mutants.length) }, makeScratch)
   const counts = { found: 0, FAULT: 0 }
-  const waiting = mutants.values()
-  await Promise.all(workers.map(async (scratch) => {
-    for (const mutant of waiting) {
-      const start = performance.now()
-      const fault = without.get(mutant)
-      const { detail, word } = fault === undefined
-        ? await runMutant(mutant, scratch)
-        : { word: "FAULT", detail: fault } as const
-      counts[word]++
-      const seconds = ((performance.now() - start) / 1000).toFixed(1)
-      const { file, id, name, test } = mutant
-      const where = `${path.posix.basename(file)}  ${path.posix.basename(test)} "${name}"`
-      console.log(`${word}  ${id.padEnd(8)}${seconds.padStart(5)} s  ${where}\n${" ".repeat(7)}${short(detail)}`)
-    }
-  }))
+  try {
+    const [first] = scratches
+    const without = first === undefined ? new Map<Mutant, string>() : await faultsWithout(mutants, first)
+    const waiting = mutants.values()
+    await Promise.all(scratches.map(async (scratch) => {
+      for (const mutant of waiting) {
+        const start = performance.now()
+        const fault = without.get(mutant)
+        const verdict: Verdict = fault === undefined
+          ? await runMutant(mutant, scratch)
+          : { word: "FAULT", detail: fault }
+        counts[verdict.word]++
+        console.log(lineOf(mutant, verdict, performance.now() - start))
+      }
+    }))
+  } finally {
+    for (const scratch of scratches) scratch.remove()
+  }
 
   const seconds = Math.round((performance.now() - began) / 1000)
   console.log(`${counts.found} mutants found, ${counts.FAULT} faults, ${seconds} s`)

@@ -42,6 +42,14 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "what does not grow is dropped and seen"
   },
   {
+    id: "PRG-03",
+    file: "packages/session/src/internal/ProgressMailbox.ts",
+    original: "      if (step.progress <= highest) return \"NotIncreasing\"\n",
+    broken: "",
+    test: "packages/session/test/progressSinks.test.ts",
+    name: "progress that does not grow, or is none, is dropped"
+  },
+  {
     id: "PRG-04",
     file: "packages/session/src/internal/ServedContext.ts",
     original: "if (progressToken === undefined) return Effect.void",
@@ -67,11 +75,27 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "after the reply it is dropped and seen"
   },
   {
+    id: "PRG-05",
+    file: "packages/session/src/internal/Reader.ts",
+    original: "exchange?.progress === undefined || exchange.outcome !== \"Pending\"",
+    broken: "exchange?.progress === undefined",
+    test: "packages/session/test/progressSinks.test.ts",
+    name: "progress behind the response goes nowhere, though the response still waits for a sink"
+  },
+  {
     id: "PRG-06",
     file: "packages/session/src/internal/ServedContext.ts",
     original: "now - served.reportedAt < core.limits.progressInterval",
     broken: "now < served.reportedAt",
     test: "packages/session/test/handlerProgress.test.ts",
     name: "a handler that reports more often than it may is thinned out"
+  },
+  {
+    id: "PRG-06",
+    file: "packages/session/src/internal/Sender.ts",
+    original: "{ capacity: limits.progress,",
+    broken: "{ capacity: Number.POSITIVE_INFINITY,",
+    test: "packages/session/test/overflow.test.ts",
+    name: "256 steps wait for a slow sink; then the oldest makes room, and is counted"
   }
 ]
