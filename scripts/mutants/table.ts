@@ -254,7 +254,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "complains as often as it has reason to",
     file: reader,
-    original: "if (!this.#complaints.take(this.#core.timer.now())) return this.#core.replies.settle(origin)",
+    original: "if (!this.#complaints.take(this.#core.timer.now())) return this.#core.replies.reject(origin)",
     broken: ""
   },
   {

@@ -151,8 +151,12 @@ export interface Connection {
    * stream for each origin; with one for everything the session ends.
    */
   readonly stalled?: (origin: Origin | undefined) => void
-  /** The exchange of this origin ended without a reply: close its stream. Absent where there is one stream. */
-  readonly settle?: (origin: Origin) => void
+  /**
+   * The exchange of this origin ended without a reply: close its stream. `rejected`: its frame was rejected, and the session has sent as
+   * many errors in this second as it may (`malformedReplies`); a transport that answers each frame answers it itself. Absent if there is
+   * one stream.
+   */
+  readonly settle?: (origin: Origin, rejected?: boolean) => void
   /**
    * Lets go of what the stream of this origin is carried over, while the exchange goes on: the peer comes back for what is said
    * meanwhile. `false` where it could not, and nothing has changed. Absent where no stream can be taken up again.

@@ -463,6 +463,30 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       }
     }))
 
+  it.live("batches that hold requests are never accepted with 202, however many were rejected before", () =>
+    Effect.gen(function*() {
+      for (const malformedReplies of [0, 2]) {
+        const server = yield* serve(handlers, { session: { limits: { malformedReplies } } })
+        for (const revision of ["2025-03-26", "2025-11-25"] as const) {
+          const client = yield* connect(server, { revision })
+          // At 2025-03-26 a batch in a batch is rejected, and else every batch is.
+          const body = revision === "2025-03-26" ? [[ping(1)]] : [ping(1), ping(2)]
+          const answers = yield* Effect.replicateEffect(client.ask({ body }), 10)
+          const rejected = answers.filter(({ status }) => status === 429)
+          const answered = answers.filter(({ messages }) =>
+            messages.flat()[0]?.error?.code === ErrorCode.InvalidRequest
+          )
+          assert.strictEqual(rejected.length + answered.length, 10)
+          if (malformedReplies === 0) assert.strictEqual(rejected.length, 10)
+          for (const answer of rejected) {
+            assert.strictEqual(answer.headers["retry-after"], "1")
+            assert.strictEqual(answer.messages[0]?.error?.code, ErrorCode.Overloaded)
+          }
+          assert.strictEqual((yield* client.ping()).status, 200)
+        }
+      }
+    }))
+
   it.live("batches are refused at later revisions", () =>
     Effect.gen(function*() {
       const server = yield* serve(handlers)

@@ -18,6 +18,8 @@ export class Batch {
   /** The bytes of the replies that wait here for the rest, and what the budget of the process is charged for them. */
   weight = 0
   charge = 0
+  /** One of the messages was rejected without a reply. */
+  isRejected = false
   #unended: number
   readonly #replies: Array<Reply> = []
 

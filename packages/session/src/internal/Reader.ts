@@ -87,7 +87,7 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
     origin: Origin | undefined
   ): void {
     this.#complaints ??= new RateLimit(this.#core.limits.malformedReplies)
-    if (!this.#complaints.take(this.#core.timer.now())) return this.#core.replies.settle(origin)
+    if (!this.#complaints.take(this.#core.timer.now())) return this.#core.replies.reject(origin)
     this.#core.replies.reply(Refusal.response(error(), id, this.#parts.peer()?.revision), origin)
   }
 

@@ -22,6 +22,7 @@ const wrap = (
   // The connection lives as long as its session, and what it holds does.
   const untold = Array.from(opening)
   return {
+    ...below,
     run: (deliver, hooks) =>
       Effect.suspend(() => {
         for (const message of untold.splice(0)) deliver({ frame: Result.succeed(message), origin })
@@ -30,17 +31,13 @@ const wrap = (
       }),
     send: (outbound) => outbound.via === origin ? Effect.void : below.send(outbound),
     ...(below.settle === undefined ? undefined : {
-      settle: (settled: Origin) => {
-        if (settled !== origin) below.settle?.(settled)
+      settle: (settled: Origin, rejected?: boolean) => {
+        if (settled !== origin) below.settle?.(settled, rejected)
       }
-    }),
-    ...(below.request === undefined ? undefined : {
-      request: (message: JsonRpc.Request) => below.request?.(message) ?? Effect.void
     }),
     ...(below.release === undefined ? undefined : {
       release: (released: Origin) =>
         released === origin ? Effect.succeed(false) : below.release?.(released) ?? Effect.succeed(false)
-    }),
-    established: (profile) => below.established?.(profile)
+    })
   }
 }

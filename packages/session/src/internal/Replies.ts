@@ -72,6 +72,14 @@ export class Replies {
     else if (origin !== undefined) this.#session.connection.settle?.(origin)
   }
 
+  /** A frame of this origin was rejected, without a reply. */
+  reject(origin: Origin | undefined): void {
+    if (origin instanceof Batch) {
+      origin.isRejected = true
+      this.#end(origin)
+    } else if (origin !== undefined) this.#session.connection.settle?.(origin, true)
+  }
+
   #post(
     frame: JsonRpc.Response | ReadonlyArray<JsonRpc.Response>,
     via: Origin | undefined,
@@ -103,7 +111,7 @@ export class Replies {
     }
     this.#collected -= replies.length - (reply === undefined ? 0 : 1)
     outbox.gather(batch)
-    if (replies.length === 0) return this.settle(batch.origin)
+    if (replies.length === 0) return batch.isRejected ? this.reject(batch.origin) : this.settle(batch.origin)
     this.#post(
       replies.map(({ response }) => response),
       batch.origin,

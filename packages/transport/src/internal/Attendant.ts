@@ -5,6 +5,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as EventStreamFraming from "../EventStreamFraming.ts"
+import { monotonicMillis } from "./monotonicMillis.ts"
 import type { StreamReader } from "./StreamReader.ts"
 
 /** Something that will be done at its time, unless it is no longer to be. */
@@ -21,6 +22,7 @@ export interface Appointment {
 export interface Attendant {
   /** The budget of the process, which what waits for readers is charged to. */
   readonly budget: MemoryBudget
+  /** Milliseconds on a clock that never jumps. */
   readonly now: () => number
   readonly attend: (reader: StreamReader) => void
   readonly leave: (reader: StreamReader) => void
@@ -67,7 +69,7 @@ export const make = Effect.fnUntraced(function*(options: {
   const shortest = Math.min(keepAliveMillis, stallMillis, unattendedMillis, bodyMillis)
   const turn = Math.min(Math.max(shortest / looks, shortestMillis), longestMillis)
   const running = new Set<Fiber.Fiber<void>>()
-  const now = () => clock.currentTimeMillisUnsafe()
+  const now = () => monotonicMillis(clock)
   let watching = false
 
   let lookedAt = now()

@@ -58,7 +58,7 @@ export class HttpServerConnection implements Host {
     const connection: Connection = {
       run: (deliver, hooks) => this.run(deliver, hooks),
       send: (outbound) => this.send(outbound),
-      settle: (origin) => this.settle(origin),
+      settle: (origin, rejected) => this.settle(origin, rejected),
       stalled: (origin) => this.stalled(origin),
       established: (profile) => this.established(profile),
       release: (origin) => origin instanceof PostExchange ? origin.release() : Effect.succeed(false)
@@ -103,8 +103,8 @@ export class HttpServerConnection implements Host {
     return typeof text === "string" ? stream.write(text) : Effect.fail(text)
   }
 
-  settle(origin: Origin): void {
-    if (origin instanceof PostExchange) origin.settle()
+  settle(origin: Origin, rejected?: boolean): void {
+    if (origin instanceof PostExchange) origin.settle(rejected)
   }
 
   /** A stream has taken nothing for too long. Its attendant may be late, on a busy machine; the session must not suffer for that. */

@@ -27,6 +27,17 @@ const malformed: Answer = {
   status: 400
 }
 
+const tooManyRejected: Answer = {
+  _tag: "Reply",
+  body: JSON.stringify(
+    JsonRpc.failure(undefined, {
+      code: ErrorCode.Overloaded,
+      message: "Too many messages were rejected; try again later"
+    })
+  ),
+  status: 429
+}
+
 /**
  * The status of a reply: whether this was a message that may come at all, and whether it may be tried again. An error in answer to a
  * request is a reply like any other, whatever its code; but one to `initialize` that is out of place must not pass for the beginning
@@ -162,8 +173,8 @@ export class PostExchange {
     return last ? Effect.ensuring(written, Effect.sync(() => this.settle())) : written
   }
 
-  /** It ended without a reply, or behind it. */
-  settle(): void {
+  /** It ended without a reply, or after it. `rejected`: the session has rejected it, and sends no more errors for now. */
+  settle(rejected = false): void {
     if (this.#over) return
     const frame = this.#frame
     this.#end()
@@ -171,7 +182,7 @@ export class PostExchange {
       // The session may have had enough of complaining about such, but whoever sent it asks no more often than it is told.
       const classified = JsonRpc.classify(frame)
       const isLost = classified._tag === "Malformed" && classified.malformed.meant === undefined
-      this.#decide(isLost ? malformed : nothing)
+      this.#decide(isLost ? malformed : rejected ? tooManyRejected : nothing)
     }
     this.#stream?.end()
   }
