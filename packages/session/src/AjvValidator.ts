@@ -33,6 +33,7 @@ import * as Result from "effect/Result"
 import * as CountedAjv from "./internal/CountedAjv.ts"
 import * as LeastRecentlyUsed from "./internal/LeastRecentlyUsed.ts"
 import { type Check, type JsonSchema, JsonSchemaValidator, type Shape } from "./JsonSchemaValidator.ts"
+import * as NumericOption from "./NumericOption.ts"
 import * as UnsupportedSchema from "./UnsupportedSchema.ts"
 
 /**
@@ -110,6 +111,11 @@ const textOf = (schema: JsonSchema): Result.Result<string, UnsupportedSchema.Uns
  * @since 0.1.0
  */
 export const make = (options: Options = {}): Shape => {
+  NumericOption.check(options, {
+    maximumSize: NumericOption.count,
+    maximumSteps: NumericOption.count,
+    capacity: NumericOption.countFromZero
+  })
   const { capacity = 256, maximumSize = 65_536, maximumSteps = 20_000_000, regExp } = options
   const checkOf = CountedAjv.make({ maximumCompilation, maximumSteps, regExp })
   const checks = LeastRecentlyUsed.make<Result.Result<Check, UnsupportedSchema.UnsupportedSchema>>({

@@ -13,6 +13,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { EventLog } from "./internal/EventLog.ts"
 import { Timer } from "./internal/Timer.ts"
+import * as NumericOption from "./NumericOption.ts"
 
 /**
  * Names one stream of one session. Another session may have one of the same name. A name is printable, and not empty.
@@ -133,6 +134,14 @@ export interface MemoryOptions {
   readonly retention?: Duration.Input
 }
 
+const rules: NumericOption.Rules<MemoryOptions> = {
+  eventsPerStream: NumericOption.count,
+  bytesPerStream: NumericOption.count,
+  bytesPerSession: NumericOption.count,
+  bytes: NumericOption.count,
+  retention: NumericOption.duration
+}
+
 /**
  * A store in memory: what it remembers is gone with the process, and nobody else sees it.
  *
@@ -168,6 +177,7 @@ export const makeMemory = (
   options: MemoryOptions = {}
 ): Effect.Effect<EventStore["Service"], never, Scope.Scope> =>
   Effect.gen(function*() {
+    NumericOption.check(options, rules)
     const clock = yield* Clock.Clock
     const fork = Effect.runForkWith(yield* Effect.context())
     const retention = Duration.toMillis(options.retention ?? "60 seconds")

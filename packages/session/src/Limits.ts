@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Duration from "effect/Duration"
+import * as NumericOption from "./NumericOption.ts"
 
 /**
  * What may be set; everything has a default.
@@ -108,8 +109,33 @@ export interface Limits {
   readonly malformedReplies: number
 }
 
+const { count, countFromZero, duration } = NumericOption
+
+const rules: NumericOption.Rules<Options> = {
+  requestDeadline: duration,
+  requestTotal: duration,
+  handshake: duration,
+  opening: duration,
+  gracefulClose: duration,
+  write: duration,
+  outgoing: countFromZero,
+  outgoingBytes: countFromZero,
+  incoming: count,
+  incomingBytes: count,
+  replies: countFromZero,
+  progress: count,
+  progressInterval: duration,
+  notifications: count,
+  notificationBytes: countFromZero,
+  profileBytes: countFromZero,
+  outputSchemas: countFromZero,
+  pages: count,
+  batch: count,
+  malformedReplies: countFromZero
+}
+
 /**
- * Fills in the defaults.
+ * Fills in the defaults. Throws an `InvalidOption` for a number that makes no sense.
  *
  * @example
  * ```ts
@@ -121,7 +147,12 @@ export interface Limits {
  * @category constructors
  * @since 0.1.0
  */
-export const make = (options: Options = {}): Limits => ({
+export const make = (options: Options = {}): Limits => {
+  NumericOption.check(options, rules, "limits.")
+  return complete(options)
+}
+
+const complete = (options: Options): Limits => ({
   requestDeadline: Duration.toMillis(options.requestDeadline ?? "60 seconds"),
   requestTotal: Duration.toMillis(options.requestTotal ?? "1 hour"),
   handshake: Duration.toMillis(options.handshake ?? "30 seconds"),

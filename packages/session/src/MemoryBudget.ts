@@ -10,6 +10,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as NumericOption from "./NumericOption.ts"
 
 /**
  * A number of bytes that many share. Sessions and sessionless servers charge what they keep, and do without it where the budget is
@@ -55,7 +56,9 @@ export interface Options {
  * @category constructors
  * @since 0.1.0
  */
-export const make = ({ limitBytes = 256 * 1024 * 1024 }: Options = {}): MemoryBudget => {
+export const make = (options: Options = {}): MemoryBudget => {
+  NumericOption.check(options, { limitBytes: NumericOption.count })
+  const { limitBytes = 256 * 1024 * 1024 } = options
   let used = 0
   return {
     limitBytes,

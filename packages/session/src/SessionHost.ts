@@ -28,6 +28,7 @@ import * as SessionId from "./internal/SessionId.ts"
 import { Timer } from "./internal/Timer.ts"
 import * as SessionLimits from "./Limits.ts"
 import * as Metrics from "./Metrics.ts"
+import * as NumericOption from "./NumericOption.ts"
 import * as Principal from "./Principal.ts"
 import type * as ServerSession from "./ServerSession.ts"
 import type { SessionEvent } from "./SessionEvent.ts"
@@ -353,6 +354,16 @@ const agreed = (
 const revisionIn = (opening: StoredSession["opening"]): unknown =>
   opening.find(({ method }) => method === "initialize")?.params?.["protocolVersion"]
 
+const rules: NumericOption.Rules<Limits> = {
+  sessions: NumericOption.countFromZero,
+  sessionsPerPrincipal: NumericOption.countFromZero,
+  handshake: NumericOption.duration,
+  idle: NumericOption.duration,
+  evictAnonymousAfter: NumericOption.duration,
+  evictAnonymousPerSecond: NumericOption.countFromZero,
+  age: NumericOption.duration
+}
+
 /**
  * Makes a host. Leaving the scope drains it. The services of the handlers, and a `SessionStore` if there is one, are those of whoever
  * makes the host, not of whoever opens a session.
@@ -384,6 +395,8 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   handlers: H & Handlers.Only<H, "client">,
   options: Options<R>
 ): Effect.fn.Return<Shape, never, Scope.Scope | Handlers.ServicesOf<H, "client"> | R> {
+  NumericOption.check(options.host, rules, "host.")
+  const gracefulCloseMillis = SessionLimits.make(options.limits).gracefulClose
   const limit = options.host?.sessions ?? 10_000
   const lifetimes: Expiry.Lifetimes = {
     opening: Duration.toMillis(options.limits?.opening ?? "30 seconds"),
@@ -391,7 +404,6 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     idle: Duration.toMillis(options.host?.idle ?? "30 minutes"),
     age: Duration.toMillis(options.host?.age ?? Duration.infinity)
   }
-  const gracefulCloseMillis = SessionLimits.make(options.limits).gracefulClose
   const { host: _, observe, ...common } = options
   // The host closes what does not open, so that no session needs a timer for that.
   const server = ServedSession.prepare(handlers, {

@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as LeastRecentlyUsed from "./internal/LeastRecentlyUsed.ts"
+import * as NumericOption from "./NumericOption.ts"
 
 /**
  * A session as it is remembered: nothing but JSON.
@@ -102,6 +103,12 @@ export interface MemoryOptions {
   readonly retention?: Duration.Input
 }
 
+const rules: NumericOption.Rules<MemoryOptions> = {
+  sessions: NumericOption.count,
+  bytes: NumericOption.count,
+  retention: NumericOption.duration
+}
+
 /** A session that is remembered, and what becomes of it. */
 interface Kept {
   readonly session: Omit<StoredSession, "opening">
@@ -138,6 +145,7 @@ interface Kept {
 export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<SessionStore["Service"]> =>
   Effect.map(Clock.Clock, (clock) => {
     const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
+    NumericOption.check(options, rules)
     const retention = Duration.toMillis(options.retention ?? Duration.infinity)
     const sessions = LeastRecentlyUsed.make<Kept>({
       size: options.sessions ?? 10_000,

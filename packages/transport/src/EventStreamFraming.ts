@@ -5,6 +5,7 @@
  *
  * @since 0.1.0
  */
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import type { FrameError } from "@effect-mcp/session/Transport"
 import * as Result from "effect/Result"
 import * as PartialLine from "./internal/PartialLine.ts"
@@ -127,6 +128,7 @@ export const decoder = (
   deliver: (event: Result.Result<Event, FrameError>, bytes: number) => void,
   options?: DecoderOptions
 ): Decoder => {
+  NumericOption.check(options, { limitBytes: NumericOption.count })
   const limitBytes = options?.limitBytes ?? defaultLimitBytes
   const lineLimitBytes = limitBytes + prefixBytes
   const partial = PartialLine.make(lineLimitBytes)

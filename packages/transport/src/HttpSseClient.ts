@@ -8,6 +8,7 @@
  *
  * @since 0.1.0
  */
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as Transport from "@effect-mcp/session/Transport"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -32,6 +33,12 @@ export interface Options
 {
   /** How long the server may take to open the stream and say where to POST to. The default is 30 seconds. */
   readonly openWithin?: Duration.Input | undefined
+}
+
+const rules: NumericOption.Rules<Options> = {
+  messageLimitBytes: NumericOption.count,
+  messageLimitNodes: NumericOption.count,
+  openWithin: NumericOption.duration
 }
 
 /**
@@ -64,20 +71,22 @@ export interface Options
  * @since 0.1.0
  */
 export const make = (
-  { authorize, headers, messageLimitBytes, messageLimitNodes, openWithin, url }: Options
+  options: Options
 ): Effect.Effect<Transport.Transport["Service"], never, HttpClient> =>
   // Loaded when it is used: a program that speaks over stdio must not pay 100 ms for HTTP.
   Effect.flatMap(
     Effect.promise(() => import("./internal/HttpSseConnection.ts")),
-    (connection) =>
-      connection.make({
-        url,
-        headers: headersOf(headers),
-        authorize,
-        limitBytes: messageLimitBytes ?? EventStreamFraming.defaultLimitBytes,
-        limitNodes: messageLimitNodes ?? FrameText.defaultLimitNodes,
-        openWithin: openWithin ?? "30 seconds"
+    (connection) => {
+      NumericOption.check(options, rules)
+      return connection.make({
+        url: options.url,
+        headers: headersOf(options.headers),
+        authorize: options.authorize,
+        limitBytes: options.messageLimitBytes ?? EventStreamFraming.defaultLimitBytes,
+        limitNodes: options.messageLimitNodes ?? FrameText.defaultLimitNodes,
+        openWithin: options.openWithin ?? "30 seconds"
       })
+    }
   )
 
 /**

@@ -8,6 +8,7 @@
  *
  * @since 0.1.0
  */
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -80,6 +81,21 @@ export interface Options extends
   readonly stalledAfter?: Duration.Input | undefined
 }
 
+const rules: NumericOption.Rules<Options> = {
+  bodiesLimitBytes: NumericOption.count,
+  bodyLimitBytes: NumericOption.count,
+  bodyLimitNodes: NumericOption.count,
+  bodyWithin: NumericOption.duration,
+  identifyWithin: NumericOption.duration,
+  initializeLimitBytes: NumericOption.count,
+  keepAlive: NumericOption.interval,
+  pipelineLimit: NumericOption.count,
+  streamBuffer: NumericOption.countFromZero,
+  unreadLimitBytes: NumericOption.count,
+  unreadTotalBytes: NumericOption.count,
+  stalledAfter: NumericOption.duration
+}
+
 /**
  * What serves the two endpoints.
  *
@@ -131,6 +147,7 @@ export const make = Effect.fnUntraced(function*(
   paths: Paths = {},
   options: Options = {}
 ): Effect.fn.Return<Endpoints, never, Authentication | SessionHost.SessionHost | Scope.Scope> {
+  NumericOption.check(options, rules)
   const { endpoint } = options
   const messagesOf = messagesPath(paths.stream ?? "/sse", paths.messages ?? "/messages")
   const attendant = yield* Attendant.make({
@@ -277,8 +294,10 @@ export interface NodeOptions extends Options, Pick<StreamableHttpServer.NodeOpti
  */
 export const layerNode = (
   options: NodeOptions
-): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> =>
-  NodeListener.listening(
+): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> => {
+  NumericOption.check(options, { ...rules, port: NumericOption.port })
+  return NodeListener.listening(
     options,
     (cut) => NodeListener.serving(layer(options.paths, options), cut, SessionHost.layerDrain)
   ).pipe(Layer.provide(layerRedacted))
+}

@@ -5,6 +5,7 @@
  *
  * @since 0.1.0
  */
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import type { FrameError } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Result from "effect/Result"
@@ -110,6 +111,7 @@ export const decoder = (
   deliver: (frame: Result.Result<unknown, FrameError>, bytes: number) => void,
   options?: DecoderOptions
 ): Decoder => {
+  NumericOption.check(options, { limitBytes: NumericOption.count, limitNodes: NumericOption.count })
   const limitBytes = options?.limitBytes ?? defaultLimitBytes
   const limitNodes = options?.limitNodes ?? defaultLimitNodes
   const partial = PartialLine.make(limitBytes)

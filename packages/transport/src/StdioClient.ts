@@ -6,6 +6,7 @@
  * @since 0.1.0
  */
 import type { CloseReason } from "@effect-mcp/protocol"
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import type * as Duration from "effect/Duration"
@@ -93,6 +94,14 @@ export interface Options {
   readonly terminateWithin?: Duration.Input | undefined
 }
 
+const rules: NumericOption.Rules<Options> = {
+  messageLimitBytes: NumericOption.count,
+  messageLimitNodes: NumericOption.count,
+  keptStderrLines: NumericOption.countFromZero,
+  exitWithin: NumericOption.duration,
+  terminateWithin: NumericOption.duration
+}
+
 /** Where a line of the exit report is cut, in characters. */
 const keptLineLength = 1_000
 
@@ -169,6 +178,7 @@ const exitStatus = (handle: ChildProcessHandle): Effect.Effect<ExitStatus> =>
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<Transport.Transport["Service"], never, ChildProcessSpawner> {
+  NumericOption.check(options, rules)
   const spawner = yield* ChildProcessSpawner
   const connect = Effect.suspend(() => open(options)).pipe(
     Effect.provideService(ChildProcessSpawner, spawner)

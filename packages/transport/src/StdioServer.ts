@@ -4,6 +4,7 @@
  *
  * @since 0.1.0
  */
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import { HandlerCutoff } from "@effect-mcp/session/Shutdown"
 import * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
@@ -61,6 +62,12 @@ export interface RunOptions {
   readonly handlersWithin?: Duration.Input | undefined
   /** How long the program may take to end after the first signal. The default is 10 seconds. */
   readonly endWithin?: Duration.Input | undefined
+}
+
+const rules: NumericOption.Rules<Options> = {
+  messageLimitBytes: NumericOption.count,
+  messageLimitNodes: NumericOption.count,
+  flushWithin: NumericOption.duration
 }
 
 /** How long a program may take to end after a second signal. */
@@ -128,6 +135,7 @@ const open = Effect.fnUntraced(function*(
 export const make = Effect.fnUntraced(function*(
   options?: Options
 ): Effect.fn.Return<Transport.Transport["Service"], never, Stdio.Stdio> {
+  NumericOption.check(options, rules)
   const stdio = yield* Stdio.Stdio
   let used = false
   return {
@@ -312,6 +320,7 @@ const boundEnd = ({ endWithin, handlersWithin }: RunOptions): Effect.Effect<void
  * @since 0.1.0
  */
 export const runMain = <A, E>(program: Effect.Effect<A, E>, options?: RunOptions): void => {
+  NumericOption.check(options, { handlersWithin: NumericOption.duration, endWithin: NumericOption.duration })
   consoleToStderr.forGood()
   const bounded = Effect.provideService(program, HandlerCutoff, boundEnd(options ?? {}))
   NodeRuntime.runMain(bounded, { teardown: (exit) => flushAndExit(exitCode(exit)) })

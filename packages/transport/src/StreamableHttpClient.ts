@@ -8,6 +8,7 @@
  *
  * @since 0.1.0
  */
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as Transport from "@effect-mcp/session/Transport"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -97,6 +98,20 @@ export interface Options {
   readonly closeWithin?: Duration.Input | undefined
 }
 
+const rules: NumericOption.Rules<Options> = {
+  messageLimitBytes: NumericOption.count,
+  messageLimitNodes: NumericOption.count,
+  closeWithin: NumericOption.duration
+}
+
+const reconnectRules: NumericOption.Rules<Reconnect> = {
+  initial: NumericOption.duration,
+  factor: NumericOption.growth,
+  max: NumericOption.duration,
+  attempts: NumericOption.countFromZero,
+  renewals: NumericOption.countFromZero
+}
+
 const settings = (
   { authorize, closeWithin, headers, messageLimitBytes, messageLimitNodes, reconnect, standalone, url }: Options
 ): Settings => ({
@@ -159,7 +174,11 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Servi
   // Loaded when it is used: a program that speaks over stdio must not pay 100 ms for HTTP.
   Effect.flatMap(
     Effect.promise(() => import("./internal/StreamableHttpConnection.ts")),
-    (connection) => connection.make(settings(options))
+    (connection) => {
+      NumericOption.check(options, rules)
+      NumericOption.check(options.reconnect, reconnectRules, "reconnect.")
+      return connection.make(settings(options))
+    }
   )
 
 /**

@@ -10,6 +10,7 @@
  */
 import { EventStore } from "@effect-mcp/session/EventStore"
 import type * as Handlers from "@effect-mcp/session/Handlers"
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
 import * as Clock from "effect/Clock"
@@ -128,8 +129,28 @@ export interface Options {
   readonly storeWithin?: Duration.Input | undefined
 }
 
+const rules: NumericOption.Rules<Options> = {
+  streamAfter: NumericOption.duration,
+  identifyWithin: NumericOption.duration,
+  bodyLimitBytes: NumericOption.count,
+  bodyWithin: NumericOption.duration,
+  bodiesLimitBytes: NumericOption.count,
+  pipelineLimit: NumericOption.count,
+  unreadLimitBytes: NumericOption.count,
+  unreadTotalBytes: NumericOption.count,
+  bodyLimitNodes: NumericOption.count,
+  initializeLimitBytes: NumericOption.count,
+  keepAlive: NumericOption.interval,
+  streamBuffer: NumericOption.countFromZero,
+  stalledAfter: NumericOption.duration,
+  unattended: NumericOption.duration,
+  retry: NumericOption.duration,
+  storeWithin: NumericOption.duration
+}
+
 /** What a server needs, with sessions or without. */
 const parts = Effect.fnUntraced(function*(options: Options) {
+  NumericOption.check(options, rules)
   const mode = options.answer ?? "adaptive"
   const unattendedMillis = Duration.toMillis(options.unattended ?? "5 minutes")
   const attendant = yield* Attendant.make({
@@ -334,11 +355,13 @@ export interface NodeOptions extends Options {
  */
 export const layerNode = (
   options: NodeOptions
-): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> =>
-  NodeListener.listening(
+): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> => {
+  NumericOption.check(options, { ...rules, port: NumericOption.port })
+  return NodeListener.listening(
     options,
     (cut) => NodeListener.serving(layer(options.path ?? "/mcp", options), cut, SessionHost.layerDrain)
   )
+}
 
 /**
  * What may be said about a server without sessions: about HTTP what {@link Options} has, but that nobody can come back to a stream, and
@@ -463,8 +486,9 @@ export const layerSessionless = <const H extends Handlers.Handlers<"client", unk
 export const layerNodeSessionless = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
   options: SessionlessOptions<R> & Omit<NodeOptions, keyof Options>
-): Layer.Layer<HttpServer, ServeError, Authentication | ServicesOf<H, R>> =>
-  NodeListener.listening(
+): Layer.Layer<HttpServer, ServeError, Authentication | ServicesOf<H, R>> => {
+  NumericOption.check<Pick<NodeOptions, "port">>(options, { port: NumericOption.port })
+  return NodeListener.listening(
     options,
     (cut) =>
       Layer.unwrap(Effect.map(sessionless<H, R>(handlers, options), ({ drain, handle }) =>
@@ -474,3 +498,4 @@ export const layerNodeSessionless = <const H extends Handlers.Handlers<"client",
           Layer.effectDiscard(Effect.addFinalizer(() => drain))
         )))
   )
+}

@@ -4,6 +4,7 @@
  *
  * @since 0.1.0
  */
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import type * as Duration from "effect/Duration"
@@ -94,7 +95,15 @@ const open = Effect.fnUntraced(function*(
  * @category constructors
  * @since 0.1.0
  */
-export const make = (options: Options): Transport.Transport["Service"] => ({ connect: open(options) })
+export const make = (options: Options): Transport.Transport["Service"] => {
+  NumericOption.check(options, {
+    messageLimitBytes: NumericOption.count,
+    messageLimitNodes: NumericOption.count,
+    sendBufferBytes: NumericOption.countFromZero,
+    flushWithin: NumericOption.duration
+  })
+  return { connect: open(options) }
+}
 
 /**
  * The transport as a Layer that needs nothing, on Node.

@@ -7,6 +7,7 @@
  *
  * @since 0.1.0
  */
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as NodeSocket from "@effect/platform-node/NodeSocket"
 import * as Data from "effect/Data"
@@ -61,6 +62,14 @@ export interface NodeOptions extends Options {
   readonly path: string
   /** The mode of the socket's file: who may write to it may connect. The default is `0o600`, the user of this process. */
   readonly mode?: number | undefined
+}
+
+const rules: NumericOption.Rules<Options> = {
+  messageLimitBytes: NumericOption.count,
+  messageLimitNodes: NumericOption.count,
+  initializeLimitBytes: NumericOption.count,
+  sendBufferBytes: NumericOption.countFromZero,
+  flushWithin: NumericOption.duration
 }
 
 const causeInWords = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
@@ -131,6 +140,7 @@ export class ListenFailed extends Data.TaggedError("ListenFailed")<{
  */
 export const layer = (options: Options = {}): Layer.Layer<never, never, SocketServer | SessionHost.SessionHost> =>
   Layer.effectDiscard(Effect.gen(function*() {
+    NumericOption.check(options, rules)
     const server = yield* SocketServer
     const host = yield* SessionHost.SessionHost
     const kind = server.address._tag === "UnixPathAddress" ? "unix-socket" : "tcp"
@@ -175,6 +185,7 @@ export const layer = (options: Options = {}): Layer.Layer<never, never, SocketSe
  * @since 0.1.0
  */
 export const layerNode = (options: NodeOptions): Layer.Layer<never, ListenFailed, SessionHost.SessionHost> => {
+  NumericOption.check(options, { ...rules, mode: NumericOption.fileMode })
   const listening = Layer.effect(
     SocketServer,
     Effect.mapError(

@@ -7,6 +7,7 @@
  *
  * @since 0.1.0
  */
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as Transport from "@effect-mcp/session/Transport"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -72,14 +73,25 @@ export interface NodeOptions extends Options {
   readonly ping?: Duration.Input | undefined
 }
 
-const settings = (options: Options): Settings => ({
-  url: options.url,
-  limits: WebSocketLimits.ofMessages(options),
-  connectMillis: Duration.toMillis(options.connectWithin ?? "10 seconds"),
-  closeMillis: Duration.toMillis(options.closeWithin ?? "2 seconds")
-})
+const rules: NumericOption.Rules<Options> = {
+  messageLimitBytes: NumericOption.count,
+  messageLimitNodes: NumericOption.count,
+  connectWithin: NumericOption.duration,
+  closeWithin: NumericOption.duration
+}
+
+const settings = (options: Options): Settings => {
+  NumericOption.check(options, rules)
+  return {
+    url: options.url,
+    limits: WebSocketLimits.ofMessages(options),
+    connectMillis: Duration.toMillis(options.connectWithin ?? "10 seconds"),
+    closeMillis: Duration.toMillis(options.closeWithin ?? "2 seconds")
+  }
+}
 
 const nodeSettings = (options: NodeOptions): NodeSettings => {
+  NumericOption.check(options, { ...rules, payloadLimitBytes: NumericOption.count, ping: NumericOption.duration })
   const { authorize, headers, ping } = options
   return {
     ...settings(options),

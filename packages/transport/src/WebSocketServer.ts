@@ -32,6 +32,7 @@
  *
  * @since 0.1.0
  */
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -92,6 +93,15 @@ export interface Options
   readonly subprotocol?: "required" | "optional" | undefined
 }
 
+const rules: NumericOption.Rules<Options> = {
+  identifyWithin: NumericOption.duration,
+  messageLimitBytes: NumericOption.count,
+  messageLimitNodes: NumericOption.count,
+  initializeLimitBytes: NumericOption.count,
+  ping: NumericOption.duration,
+  closeWithin: NumericOption.duration
+}
+
 /**
  * The server as a handler of requests, whatever path they came to. The `Authentication` decides which requests are accepted. What is
  * open ends with its session, and at the latest with the scope.
@@ -127,6 +137,7 @@ export const make = Effect.fnUntraced(function*(
   never,
   Authentication | SessionHost.SessionHost | Scope.Scope
 > {
+  NumericOption.check(options, rules)
   // Of HTTP, a client can leave unread only what rejects its requests.
   const attendant = yield* Attendant.make({
     keepAliveMillis: Number.POSITIVE_INFINITY,
@@ -243,8 +254,9 @@ export interface NodeOptions extends Options, Pick<StreamableHttpServer.NodeOpti
  */
 export const layerNode = (
   options: NodeOptions
-): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> =>
-  NodeListener.listening(
+): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> => {
+  NumericOption.check(options, { ...rules, payloadLimitBytes: NumericOption.count, port: NumericOption.port })
+  return NodeListener.listening(
     {
       port: options.port,
       host: options.host,
@@ -254,3 +266,4 @@ export const layerNode = (
     },
     (cut) => NodeListener.serving(layer(options.path ?? "/mcp", options), cut, SessionHost.layerDrain)
   )
+}

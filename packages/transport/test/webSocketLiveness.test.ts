@@ -97,7 +97,7 @@ describe("a server", () => {
       yield* until(() => peer.answer("slow") !== undefined)
     }), 30_000)
 
-  for (const ping of [0, Number.NaN, "-1 second"] as const) {
+  for (const ping of [0, "1 milli"] as const) {
     it.effect(`does not look all the time where it is told ${ping}`, () =>
       Effect.gen(function*() {
         const server = yield* serve(tools({}), { ...patient, webSocket: { ping } })

@@ -152,13 +152,11 @@ describe.concurrent("a server of HTTP+SSE", () => {
       yield* until(() => eventsOf(stream).length === 2)
     }))
 
-  for (const streamBuffer of [0, -1, Number.NaN]) {
-    it.live(`says one thing at a time, where ${streamBuffer} characters may wait`, () =>
-      Effect.gen(function*() {
-        const server = yield* serveSse(tools({ now: Effect.succeed(text("now")) }), { sse: { streamBuffer } })
-        const client = yield* connectSse(server)
-        for (const id of [1, 2, 3]) yield* client.ask("ping", {}, id)
-        assert.deepStrictEqual(client.messages.map((message) => message.id), ["init", 1, 2, 3])
-      }))
-  }
+  it.live("says one thing at a time, where no characters may wait", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSse(tools({ now: Effect.succeed(text("now")) }), { sse: { streamBuffer: 0 } })
+      const client = yield* connectSse(server)
+      for (const id of [1, 2, 3]) yield* client.ask("ping", {}, id)
+      assert.deepStrictEqual(client.messages.map((message) => message.id), ["init", 1, 2, 3])
+    }))
 })

@@ -1,0 +1,143 @@
+import {
+  ClientSession,
+  EventStore,
+  Limits,
+  MemoryBudget,
+  MemoryTransport,
+  NumericOption,
+  ServerSession,
+  SessionHost,
+  SessionlessServer,
+  SessionStore,
+  Transport
+} from "@effect-mcp/session"
+import * as AjvValidator from "@effect-mcp/session/AjvValidator"
+import { assert, describe, expectTypeOf, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Scope from "effect/Scope"
+
+const info = { name: "test", version: "1.0.0" }
+
+interface Options {
+  readonly size?: number | undefined
+  readonly within?: Duration.Input
+  readonly name?: string
+}
+
+const rules: NumericOption.Rules<Options> = { size: NumericOption.count, within: NumericOption.duration }
+
+/** The values that a rule refuses, and those that it takes. */
+const cases: ReadonlyArray<
+  readonly [
+    name: string,
+    rule: NumericOption.Rule<"Number">,
+    taken: ReadonlyArray<number>,
+    refused: ReadonlyArray<number>
+  ]
+> = [
+  ["count", NumericOption.count, [1, 2 ** 40, Number.POSITIVE_INFINITY], [
+    0,
+    -1,
+    1.5,
+    2 ** 53,
+    Number.NEGATIVE_INFINITY
+  ]],
+  ["countFromZero", NumericOption.countFromZero, [0, 1, Number.POSITIVE_INFINITY], [-1, 0.5]],
+  ["port", NumericOption.port, [0, 65_535], [-1, 65_536, 80.5, Number.POSITIVE_INFINITY]],
+  ["fileMode", NumericOption.fileMode, [0, 0o600, 0o777], [-1, 0o1000, 0.5, Number.POSITIVE_INFINITY]],
+  ["growth", NumericOption.growth, [1, 1.5], [0.9, -1, Number.POSITIVE_INFINITY]]
+]
+
+describe("a rule for numbers", () => {
+  it.each(cases)("%s takes what makes sense, and never NaN or a text", (_, rule, taken, refused) => {
+    for (const value of [...taken, undefined]) NumericOption.check<Options>({ size: value }, { ...rules, size: rule })
+    for (const value of [...refused, Number.NaN]) {
+      assert.throws(
+        () => NumericOption.check<Options>({ size: value }, { ...rules, size: rule }, "options."),
+        NumericOption.InvalidOption,
+        `options.size takes ${rule.allowed}, not ${value}`
+      )
+    }
+    const given: object = { size: "5" }
+    assert.throws(() => NumericOption.check<Options>(given, { ...rules, size: rule }), "not \"5\"")
+  })
+})
+
+describe("a rule for durations", () => {
+  const check = (within: unknown, rule: NumericOption.Rule<"Duration">) => {
+    const given: object = { within }
+    NumericOption.check<Options>(given, { ...rules, within: rule })
+  }
+
+  it("takes every input of a duration", () => {
+    const inputs = [0, 1.5, "5 seconds", Number.POSITIVE_INFINITY, "Infinity", Duration.infinity, { seconds: 1 }, [
+      1,
+      2
+    ]]
+    for (const input of inputs) assert.doesNotThrow(() => check(input, NumericOption.duration))
+    assert.doesNotThrow(() => check("1 milli", NumericOption.interval))
+  })
+
+  it("refuses what is none, or negative", () => {
+    for (const input of [Number.NaN, -1, "-1 second", "soon", "", null, { seconds: Number.NaN }, Duration.millis(-1)]) {
+      assert.throws(() => check(input, NumericOption.duration), NumericOption.InvalidOption)
+    }
+    assert.throws(() => check(0, NumericOption.interval), "within takes a duration above 0, not 0")
+  })
+})
+
+it("every number and duration of the options has a rule, and nothing else has", () => {
+  expectTypeOf<keyof NumericOption.Rules<Options>>().toEqualTypeOf<"size" | "within">()
+  expectTypeOf<NumericOption.Rules<Options>["size"]>().toEqualTypeOf<NumericOption.Rule<"Number">>()
+  expectTypeOf<NumericOption.Rules<Options>["within"]>().toEqualTypeOf<NumericOption.Rule<"Duration">>()
+})
+
+const over = Effect.map(MemoryTransport.make(), ({ client }) => client)
+
+const provided = <A, E>(make: Effect.Effect<A, E, Transport.Transport | Scope.Scope>) =>
+  Effect.scoped(Effect.provideServiceEffect(make, Transport.Transport, over))
+
+const constructors: ReadonlyArray<
+  readonly [what: string, make: () => Effect.Effect<unknown, unknown>, option: string]
+> = [
+  [
+    "a client's session",
+    () => provided(ClientSession.make({ info, limits: { progress: Number.NaN } })),
+    "limits.progress"
+  ],
+  ["a server's session", () => provided(ServerSession.make({}, { info, limits: { incoming: -1 } })), "limits.incoming"],
+  [
+    "a server without sessions",
+    () => SessionlessServer.make({}, { info, limits: { requestDeadline: Number.NaN } }),
+    "limits.requestDeadline"
+  ],
+  ["a host", () => Effect.scoped(SessionHost.make({}, { info, host: { idle: Number.NaN } })), "host.idle"],
+  ["a host's limits", () => Effect.scoped(SessionHost.make({}, { info, limits: { batch: 0 } })), "limits.batch"],
+  ["a store of events", () => Effect.scoped(EventStore.makeMemory({ bytesPerStream: 0.5 })), "bytesPerStream"],
+  ["a store of sessions", () => SessionStore.makeMemory({ retention: -1 }), "retention"],
+  ["a validator", () => Effect.sync(() => AjvValidator.make({ maximumSteps: Number.NaN })), "maximumSteps"],
+  ["a budget", () => Effect.sync(() => MemoryBudget.make({ limitBytes: Number.NaN })), "limitBytes"]
+]
+
+it.effect.each(constructors)(
+  "%s with a number that makes no sense dies when it is made",
+  ([, make, option]) =>
+    Effect.gen(function*() {
+      const exit = yield* Effect.exit(Effect.suspend(make))
+      assert(Exit.isFailure(exit))
+      const defect = Cause.squash(exit.cause)
+      assert(defect instanceof NumericOption.InvalidOption)
+      assert.strictEqual(defect.option, option)
+    })
+)
+
+it("no limit takes NaN or a negative number", () => {
+  for (const name of Object.keys(Limits.make())) {
+    for (const value of [Number.NaN, -1]) {
+      assert.throws(() => Limits.make({ [name]: value }), NumericOption.InvalidOption, `limits.${name} takes `)
+    }
+  }
+})
