@@ -296,7 +296,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "reports no progress by itself",
     file: served,
-    original: "this.#tell(\"notifications/progress\", { ...step, progressToken }, options)",
+    original: "this.sender.progress(token, step, via)",
     broken: "Effect.void"
   },
   {

@@ -134,12 +134,12 @@ describe("server-everything", () => {
       Effect.gen(function*() {
         const { extension } = yield* ClientSession.ClientSession
         const call = Method.request("tools/call", { from: "client", params: Meta.Meta, result: Meta.EmptyResult })
-        const params = { name: "get-sum", arguments: { a: 15, b: 27 }, task: "not a task" }
+        const params = { name: "get-sum", arguments: "no object" }
         const { reason } = yield* Effect.flip(extension(call, params))
         assert(reason._tag === "ErrorResponse")
         // JSON-RPC says −32602.
         assert.strictEqual(reason.error.code, -32603)
-        assert.match(reason.error.message, /expected object, received string/)
+        assert.match(reason.error.message, /expected record, received string/)
       }))
 
     it.effect("[CAN-06] [PRG-05] it goes on after a cancellation; what it still says is dropped", () =>

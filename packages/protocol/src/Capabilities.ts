@@ -263,7 +263,7 @@ export const isKnownTo = (path: Path, revision: Revision): boolean => {
 
 /**
  * Does what is declared cover what is required? Every part that is required must be there; what is not required is not
- * looked at. Experimental capabilities must be equal by value. The modes of an elicitation are not compared, and of tasks only
+ * looked at, and so what requires nothing is always covered. Experimental capabilities must be equal by value. The modes of an elicitation are not compared, and of tasks only
  * the requests that may become one.
  *
  * @example
@@ -287,8 +287,9 @@ export const covers = (declared: ClientCapabilities, required: ClientCapabilitie
   if (sampling !== undefined && !coversNames(declared.sampling, sampling)) return false
   if (required.elicitation !== undefined && declared.elicitation === undefined) return false
   if (experimental !== undefined) {
+    if (declared.experimental === undefined) return false
     for (const [name, value] of Object.entries(experimental)) {
-      if (!Equal.equals(declared.experimental?.[name], value)) return false
+      if (!Equal.equals(declared.experimental[name], value)) return false
     }
   }
   return tasks === undefined || coversTasks(declared.tasks, tasks)

@@ -237,6 +237,26 @@ export const CreateMessageResult: Schema.Codec<CreateMessageResult> = Schema.Str
   _meta: Schema.optionalKey(Meta)
 })
 
+/**
+ * What a server asks of the client's model without offering tools. A choice among tools, without any, changes nothing.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface CreateMessageParamsWithoutTools extends Omit<CreateMessageParams, "tools"> {
+  readonly tools?: never
+}
+
+/**
+ * What the model said that was offered no tools: one piece of content, and no use of a tool.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface CreateMessageResultWithoutTools extends CreateMessageResult {
+  readonly content: TextContent | ImageContent | AudioContent
+}
+
 /** The pieces of a message's content, of which there may be one or several. */
 const piecesOf = ({ content }: SamplingMessage): ReadonlyArray<SamplingContent> =>
   "type" in content ? [content] : content
@@ -306,4 +326,38 @@ export const checkToolUse = (messages: ReadonlyArray<SamplingMessage>): Result.R
     open = new Set(pieces.filter(isToolUse).map((use) => use.id))
   }
   return Result.void
+}
+
+/**
+ * Does the answer fit the question? A model that was offered no tools answers with one piece of text, image or audio. Fails with
+ * what is wrong.
+ *
+ * @example
+ * ```ts
+ * import { Content, Sampling } from "@effect-mcp/protocol"
+ * import * as Result from "effect/Result"
+ *
+ * const checked = Sampling.checkAnswer(
+ *   { messages: [], maxTokens: 100 },
+ *   { role: "assistant", content: [Content.text("42")], model: "example-1" }
+ * )
+ *
+ * export const problem = Result.merge(checked)
+ * // => "content: expected one piece, since no tools were offered; got a list"
+ * ```
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const checkAnswer = (
+  params: CreateMessageParams,
+  { content }: CreateMessageResult
+): Result.Result<void, string> => {
+  if (params.tools !== undefined) return Result.void
+  if (!("type" in content)) {
+    return Result.fail("content: expected one piece, since no tools were offered; got a list")
+  }
+  return isToolUse(content) || isToolResult(content)
+    ? Result.fail(`content: expected text, image or audio, since no tools were offered; got ${content.type}`)
+    : Result.void
 }

@@ -142,7 +142,6 @@ const covered: ReadonlyArray<
   ["a mode by the other", { elicitation: { form: {} } }, { elicitation: { url: {} } }],
   ["an experiment by an equal one", all, { experimental: { "acme/search": { engines: ["a", "b"], depth: 2 } } }],
   ["an empty experiment by an empty one", all, { experimental: { "acme/empty": {} } }],
-  ["no experiment in particular by none", {}, { experimental: {} }],
   ["tasks by tasks", { tasks: {} }, { tasks: {} }],
   ["lists of tasks by tasks without", { tasks: {} }, { tasks: { list: {}, cancel: {} } }],
   ["no request in particular by tasks", { tasks: {} }, { tasks: { requests: {} } }],
@@ -169,6 +168,7 @@ const uncovered: ReadonlyArray<
   ["an experiment by one of another value", all, {
     experimental: { "acme/search": { depth: 3, engines: ["a", "b"] } }
   }],
+  ["no experiment in particular by none", {}, { experimental: {} }],
   ["tasks by nothing", {}, { tasks: {} }],
   ["tasks for messages by tasks", { tasks: {} }, { tasks: { requests: { sampling: { createMessage: {} } } } }],
   ["tasks for messages by tasks for questions", { tasks: { requests: { elicitation: { create: {} } } } }, {
@@ -195,6 +195,13 @@ const client = Arbitrary.map(
 
 it.prop("[INIT-15] nothing is required of anyone by an empty request", [client], ([declared]) => {
   assert.isTrue(Capabilities.covers(declared, {}))
+})
+
+it("[INIT-15] a group of capabilities that is required and not declared is not covered, however empty", () => {
+  for (const required of [{ experimental: {} }, { roots: {} }, { sampling: {} }, { elicitation: {} }, { tasks: {} }]) {
+    assert.isFalse(Capabilities.covers({}, required), JSON.stringify(required))
+    assert.isTrue(Capabilities.covers(required, required), JSON.stringify(required))
+  }
 })
 
 it.prop("[INIT-15] whatever is declared covers itself", [client], ([declared]) => {

@@ -501,8 +501,7 @@ const shape = (
       sender.request(requests["prompts/get"], input === undefined ? { name } : { name, arguments: input }, options),
     complete: (params, options) => sender.request(requests["completion/complete"], params, options),
     setLogLevel: (level, options) => Effect.asVoid(sender.request(requests["logging/setLevel"], { level }, options)),
-    progress: (progressToken, step) =>
-      sender.notify(notifications["notifications/progress"], { ...step, progressToken }),
+    progress: (token, step) => sender.progress(token, step),
     rootsListChanged: sender.notify(notifications["notifications/roots/list_changed"], {}),
     notifications: (name) => core.subscriptions.follow(name),
     send: (message) => sender.send(message)

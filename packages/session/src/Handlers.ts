@@ -150,8 +150,18 @@ const withShown = <Declared extends object>(
 }
 
 /**
+ * What a server declares beyond what its handlers show. `logging: false` switches off `logging`, which it has otherwise.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface ServerDeclarations extends Omit<Capabilities.ServerCapabilities, "logging"> {
+  readonly logging?: Capabilities.Declared | false
+}
+
+/**
  * The capabilities that a server's handlers amount to, and what it declares beyond them. Each capability is that of
- * the handler's row. What is declared counts; but a handler of subscriptions shows `resources.subscribe` whatever else is declared
+ * the handler's row. Every server can log, so `logging` is declared unless it is switched off. What is declared counts; but a handler of subscriptions shows `resources.subscribe` whatever else is declared
  * of resources, unless it is declared to be `false`.
  *
  * @example
@@ -162,7 +172,7 @@ const withShown = <Declared extends object>(
  * export const capabilities = Handlers.serverCapabilities(
  *   { "resources/subscribe": () => Effect.succeed({}) },
  *   { resources: { listChanged: true } }
- * ) // => { resources: { subscribe: true, listChanged: true } }
+ * ) // => { resources: { subscribe: true, listChanged: true }, logging: {} }
  * ```
  *
  * @category derivations
@@ -170,8 +180,12 @@ const withShown = <Declared extends object>(
  */
 export const serverCapabilities = (
   handlers: Handlers<"client", unknown>,
-  declared: Capabilities.ServerCapabilities = {}
-): Capabilities.ServerCapabilities => withShown("client", handlers, declared)
+  declared: ServerDeclarations = {}
+): Capabilities.ServerCapabilities => {
+  const { logging: declaredLogging = {}, ...declaredRest } = declared
+  const { logging: _, ...shown } = withShown<Capabilities.ServerCapabilities>("client", handlers, declaredRest)
+  return declaredLogging === false ? shown : { ...shown, logging: declaredLogging }
+}
 
 /**
  * The capabilities that a client's handlers amount to, and what it declares beyond them. A handler of questions shows an

@@ -16,6 +16,7 @@ import type {
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { trust } from "./internal/trust.ts"
 import type { Principal } from "./Principal.ts"
 import type { RequestError } from "./RequestError.ts"
 import type { RequestOptions } from "./RequestOptions.ts"
@@ -66,8 +67,9 @@ export class RequestContext extends Context.Service<RequestContext, {
   /** Reports a step of progress. Nothing is sent unless the requester asked for progress, or if the value did not grow. */
   readonly progress: (step: Progress.Progress) => Effect.Effect<void>
   /**
-   * Sends a log message, unless it is milder than what the client wants to hear of (LOG-02). It goes nowhere, with an event,
-   * unless the server declares the capability `logging` (LOG-01).
+   * Sends a log message, unless it is milder than what the client wants to hear of (LOG-02). Dies with the
+   * `RequestError` that names the mistake if the server has switched off `logging` (LOG-01), or if `data` is nothing that JSON
+   * can carry. A message that comes after its request has ended, or that the connection does not take, is dropped, with an event.
    */
   readonly log: (message: Omit<Logging.LogMessageParams, "_meta">) => Effect.Effect<void>
   /**
@@ -90,10 +92,16 @@ export class RequestContext extends Context.Service<RequestContext, {
     options?: RequestOptions
   ) => Effect.Effect<Methods.ResultOf<Name>, RequestError>
   /** Asks the client's model for a message; checks first what the client has declared, and that uses of tools match. */
-  readonly createMessage: (
-    params: Sampling.CreateMessageParams,
-    options?: RequestOptions
-  ) => Effect.Effect<Sampling.CreateMessageResult, RequestError>
+  readonly createMessage: {
+    (
+      params: Sampling.CreateMessageParamsWithoutTools,
+      options?: RequestOptions
+    ): Effect.Effect<Sampling.CreateMessageResultWithoutTools, RequestError>
+    (
+      params: Sampling.CreateMessageParams,
+      options?: RequestOptions
+    ): Effect.Effect<Sampling.CreateMessageResult, RequestError>
+  }
   /** Asks the client's user, by a form or by a page to visit. */
   readonly elicit: (
     params: Elicitation.ElicitParams,
@@ -126,8 +134,8 @@ export const progress = (step: Progress.Progress): Effect.Effect<void, never, Re
   Effect.flatMap(RequestContext, (context) => context.progress(step))
 
 /**
- * Sends the client a log message that belongs to the request being served. The server must declare the capability `logging`
- * (LOG-01).
+ * Sends the client a log message that belongs to the request being served. Every server declares `logging` unless it switches
+ * that off; then the handler dies of an error that names the option (LOG-01), because no handler can mend it.
  *
  * @example
  * ```ts
@@ -166,7 +174,8 @@ export const notify = <Name extends Telling>(
 /**
  * Asks the client's model for a message, on behalf of the request being served. What stands against the question is found
  * before it is sent: `MissingCapability` (SMP-01, SMP-02), `NotInRevision`, or `InvalidParams` where uses of tools do not match
- * their results (SMP-03, SMP-04).
+ * their results (SMP-03, SMP-04). Without `tools` the answer is one piece of text, image or audio; any other fails with
+ * `InvalidResult`.
  *
  * @example
  * ```ts
@@ -188,11 +197,18 @@ export const notify = <Name extends Telling>(
  * @category accessors
  * @since 0.1.0
  */
-export const createMessage = (
-  params: Sampling.CreateMessageParams,
-  options?: RequestOptions
-): Effect.Effect<Sampling.CreateMessageResult, RequestError, RequestContext> =>
-  Effect.flatMap(RequestContext, (context) => context.createMessage(params, options))
+export const createMessage: {
+  (
+    params: Sampling.CreateMessageParamsWithoutTools,
+    options?: RequestOptions
+  ): Effect.Effect<Sampling.CreateMessageResultWithoutTools, RequestError, RequestContext>
+  (
+    params: Sampling.CreateMessageParams,
+    options?: RequestOptions
+  ): Effect.Effect<Sampling.CreateMessageResult, RequestError, RequestContext>
+} = (params: Sampling.CreateMessageParams, options?: RequestOptions) =>
+  // The context's member has both forms, and gives what belongs to these params.
+  trust(Effect.flatMap(RequestContext, (context) => context.createMessage(params, options)))
 
 /**
  * Asks the client's user, on behalf of the request being served. Fails with `MissingCapability` where the client has not

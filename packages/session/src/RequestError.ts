@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import { CloseReason, type McpError } from "@effect-mcp/protocol"
+import { CloseReason, Excerpt, type McpError, type Meta } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
 import type { TransportError } from "./TransportError.ts"
 import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
@@ -22,6 +22,8 @@ import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
  *   sent.
  * - `InvalidParams`: the params break a rule that no schema can say; nothing was sent.
  * - `MissingCapability`: the peer has not declared what this request needs; nothing was sent (INIT-15).
+ * - `UndeclaredCapability`: this side has not declared what this notification needs; `option` declares it. Nothing was sent.
+ * - `UnknownProgressToken`: no request that is being served has this progress token; nothing was sent (PRG-05).
  * - `NotInRevision`: the negotiated revision does not have this method; nothing was sent (INIT-13).
  * - `NotAllowed`: this request may not be sent in this state of the session; nothing was sent.
  * - `StatelessModeNotSupported`: a server without sessions cannot ask its client anything, ping included; nothing was sent.
@@ -42,12 +44,17 @@ export type RequestErrorReason =
   | { readonly _tag: "UnusableSchema"; readonly tool: string; readonly error: UnsupportedSchema }
   | { readonly _tag: "InvalidParams"; readonly problem: string }
   | { readonly _tag: "MissingCapability"; readonly capability: string }
+  | { readonly _tag: "UndeclaredCapability"; readonly capability: string; readonly option: string }
+  | { readonly _tag: "UnknownProgressToken"; readonly token: Meta.ProgressToken }
   | { readonly _tag: "NotInRevision"; readonly revision: string; readonly since: string }
   | { readonly _tag: "NotAllowed"; readonly state: string }
   | { readonly _tag: "StatelessModeNotSupported" }
   | { readonly _tag: "SendFailed"; readonly error: TransportError }
   | { readonly _tag: "OutcomeUnknown"; readonly error: TransportError }
   | { readonly _tag: "ExchangeEnded" }
+
+const shown = (token: Meta.ProgressToken): string =>
+  typeof token === "string" ? JSON.stringify(Excerpt.of(token)) : String(token)
 
 const describe = (reason: RequestErrorReason): string => {
   switch (reason._tag) {
@@ -67,6 +74,11 @@ const describe = (reason: RequestErrorReason): string => {
       return reason.problem
     case "MissingCapability":
       return `the peer has not declared the capability "${reason.capability}"`
+    case "UndeclaredCapability":
+      return `this side has not declared the capability "${reason.capability}"; set the option ${reason.option} to declare it`
+    case "UnknownProgressToken":
+      return `no request that is being served has the progress token ${shown(reason.token)}; ` +
+        "it has been answered or cancelled, or its sender did not ask for progress"
     case "NotInRevision":
       return `revision ${reason.revision} does not have it; it exists since ${reason.since}`
     case "NotAllowed":

@@ -50,8 +50,11 @@ import type { TransportError } from "./TransportError.ts"
 export interface Options<R = never> extends Session.Options {
   /** How a model should use this server, in its own words. */
   readonly instructions?: string
-  /** What the server declares beyond what its handlers show, for example `logging`. */
-  readonly capabilities?: Capabilities.ServerCapabilities
+  /**
+   * What the server declares beyond what its handlers show, for example `tools: { listChanged: true }`. `logging` is declared
+   * unless it is `false`; then messages to be logged fail.
+   */
+  readonly capabilities?: Handlers.ServerDeclarations
   /**
    * Refuse requests until the client has said `notifications/initialized`. Default: the first request counts as saying so,
    * since over some transports it may overtake the notification.
@@ -112,8 +115,15 @@ export interface Shape extends Session.Session<State> {
   /** Waits until the client has introduced itself, and says what is known of it. */
   readonly profile: Effect.Effect<Profile.ClientProfile, SessionClosed>
   /**
-   * Has the client declared all of this, as `Capabilities.covers` compares it? What is not asked for does not matter. `false`
-   * before the client has introduced itself.
+   * The revision that the client asked for in `initialize`, which need not be the one that was agreed on: its first 64
+   * characters. In a restored session it is the agreed one. `undefined` without sessions.
+   */
+  readonly requestedRevision: Effect.Effect<string | undefined, SessionClosed>
+  /** The `_meta` of the client's `initialize`. `undefined` without sessions, and if it takes more than 4 KiB of memory. */
+  readonly initializeMeta: Effect.Effect<Meta.RequestMeta | undefined, SessionClosed>
+  /**
+   * Returns whether the client has declared all of this, as `Capabilities.covers` compares it. What is not required does not
+   * matter. `false`, whatever is required, before the client has introduced itself, and without sessions.
    */
   readonly hasCapability: (required: Capabilities.ClientCapabilities) => Effect.Effect<boolean>
   /**
@@ -135,12 +145,19 @@ export interface Shape extends Session.Session<State> {
   readonly ping: <R = never>(options?: AskOptions<R>) => Effect.Effect<void, RequestError, R>
   /**
    * Asks the client's model for a message. Tools and a choice among them need the client's `sampling.tools` (SMP-02), and
-   * uses of tools must match their results (SMP-03, SMP-04).
+   * uses of tools must match their results (SMP-03, SMP-04). Without `tools` the answer is one piece of text, image or audio;
+   * any other fails with `InvalidResult`.
    */
-  readonly createMessage: <R = never>(
-    params: Sampling.CreateMessageParams,
-    options?: AskOptions<R>
-  ) => Effect.Effect<Sampling.CreateMessageResult, RequestError, R>
+  readonly createMessage: {
+    <R = never>(
+      params: Sampling.CreateMessageParamsWithoutTools,
+      options?: AskOptions<R>
+    ): Effect.Effect<Sampling.CreateMessageResultWithoutTools, RequestError, R>
+    <R = never>(
+      params: Sampling.CreateMessageParams,
+      options?: AskOptions<R>
+    ): Effect.Effect<Sampling.CreateMessageResult, RequestError, R>
+  }
   /** Asks where the client lets the server work. */
   readonly listRoots: <R = never>(options?: AskOptions<R>) => Effect.Effect<Roots.ListRootsResult, RequestError, R>
   /** Asks the client's user by a form. */
@@ -379,7 +396,7 @@ export const layerInProcess = <const H extends Handlers.Handlers<"client", unkno
  *
  * const server = ServerSession.layer({
  *   "tools/list": () => Effect.succeed({ tools: [] })
- * }, { info: { name: "example", version: "1.0.0" }, capabilities: { logging: {} } })
+ * }, { info: { name: "example", version: "1.0.0" } })
  *
  * export const main = Effect.gen(function*() {
  *   const session = yield* ServerSession.ServerSession

@@ -32,25 +32,33 @@ describe("what the session provides", () => {
 })
 
 describe("what handlers show, and what is declared beyond it", () => {
+  const silent = { logging: false } as const
   const subscribe = { "resources/subscribe": () => Effect.succeed({}) }
 
   it.effect("[TOOL-01] what has a handler is declared", () =>
     Effect.gen(function*() {
-      const bare = yield* connected({ server: { capabilities: {} } })
+      const bare = yield* connected({ server: { capabilities: { logging: false } } })
       assert.deepStrictEqual(bare.client.profile.capabilities, {})
       const listed = yield* connected({ handlers: { "tools/list": () => Effect.succeed({ tools: [] }) } })
       assert.deepStrictEqual(listed.client.profile.capabilities, { tools: {}, logging: {} })
       const more = yield* connected({ handlers: tools({}), server: { capabilities: { tools: { listChanged: true } } } })
-      assert.deepStrictEqual(more.client.profile.capabilities, { tools: { listChanged: true } })
+      assert.deepStrictEqual(more.client.profile.capabilities, { tools: { listChanged: true }, logging: {} })
     }))
 
+  it("[LOG-01] every server declares logging, unless it is switched off", () => {
+    assert.deepStrictEqual(Handlers.serverCapabilities({}), { logging: {} })
+    assert.deepStrictEqual(Handlers.serverCapabilities({}, { logging: { acme: 1 } }), { logging: { acme: 1 } })
+    const setLevel = { "logging/setLevel": () => Effect.succeed({}) }
+    assert.deepStrictEqual(Handlers.serverCapabilities(setLevel, { logging: false }), {})
+  })
+
   it("[RES-01] subscriptions are declared beside whatever else is said of resources", () => {
-    assert.deepStrictEqual(Handlers.serverCapabilities(subscribe), { resources: { subscribe: true } })
+    assert.deepStrictEqual(Handlers.serverCapabilities(subscribe, silent), { resources: { subscribe: true } })
     assert.deepStrictEqual(Handlers.serverCapabilities(subscribe, { resources: { listChanged: true }, logging: {} }), {
       resources: { subscribe: true, listChanged: true },
       logging: {}
     })
-    assert.deepStrictEqual(Handlers.serverCapabilities(subscribe, { resources: { subscribe: false } }), {
+    assert.deepStrictEqual(Handlers.serverCapabilities(subscribe, { resources: { subscribe: false }, ...silent }), {
       resources: { subscribe: false }
     })
   })
@@ -62,7 +70,7 @@ describe("what handlers show, and what is declared beyond it", () => {
       const handlers = Object.fromEntries([[row.name, handler]])
       for (const from of ["client", "server"] as const) {
         const capabilities = from === "client"
-          ? Handlers.serverCapabilities(handlers)
+          ? Handlers.serverCapabilities(handlers, row.capability === "logging" ? {} : silent)
           : Handlers.clientCapabilities(handlers)
         const sent = Methods.findRequest(row.name, from) !== undefined
         assert.strictEqual(Capabilities.declares(capabilities, row.capability), sent, `${row.name} from a ${from}`)
@@ -70,7 +78,7 @@ describe("what handlers show, and what is declared beyond it", () => {
       }
     }
     const half = Object.fromEntries([["tools/list", undefined], ["prompts/get", handler]])
-    assert.deepStrictEqual(Handlers.serverCapabilities(half), { prompts: {} })
+    assert.deepStrictEqual(Handlers.serverCapabilities(half, silent), { prompts: {} })
   })
 
   it("[ELI-01] [ELI-02] questions stand for forms, unless their modes are declared", () => {

@@ -13,7 +13,7 @@ describe("sessions without any handler", () => {
   for (const { form, pair } of forms) {
     it.effect(`[MSG-13] shake hands, ping each other, and part (${form})`, () =>
       Effect.gen(function*() {
-        const { client, server } = yield* connected({ pair, server: { capabilities: {} } })
+        const { client, server } = yield* connected({ pair, server: { capabilities: { logging: false } } })
         assert.deepStrictEqual(client.profile.capabilities, {})
         assert.deepStrictEqual((yield* server.profile).capabilities, {})
         yield* client.ping()
@@ -25,7 +25,7 @@ describe("sessions without any handler", () => {
 
   it.effect("[CMP-03] a server answers what it does not serve with −32601, completion included", () =>
     Effect.gen(function*() {
-      const { raw } = yield* withRawClient()
+      const { raw } = yield* withRawClient({ server: { capabilities: { logging: false } } })
       yield* introduce(raw)
       const names = requestsOf("client")
       assert.include(names, "completion/complete")

@@ -1,6 +1,7 @@
 import { type Capabilities, type Elicitation, ErrorCode, type Form, JsonRpc, McpError } from "@effect-mcp/protocol"
 import { CallbackContext, type Handlers, RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
@@ -254,6 +255,39 @@ describe("pages to visit", () => {
       yield* settled
       assert.deepStrictEqual(heard, ["0: 1"])
       yield* Fiber.interruptAll(listening)
+    }))
+
+  it.effect("[ELI-12] it is told after the answer, and after the request that led to the page has ended", () =>
+    Effect.gen(function*() {
+      const served = Deferred.makeUnsafe<RequestContext.RequestContext["Service"]>()
+      const finish = Deferred.makeUnsafe<void>()
+      const heard: Array<string> = []
+      const { client, server } = yield* connected({
+        handlers: tools({
+          x: Effect.gen(function*() {
+            const context = yield* RequestContext.RequestContext
+            const { action } = yield* Effect.orDie(context.elicit({ mode: "url", message: "Sign in", ...page }))
+            yield* Deferred.succeed(served, context)
+            yield* Deferred.await(finish)
+            return text(action)
+          })
+        }),
+        client: {
+          ...byPage.client,
+          handlers: {
+            ...byPage.client.handlers,
+            "notifications/elicitation/complete": ({ elicitationId }) => Effect.sync(() => heard.push(elicitationId))
+          }
+        }
+      })
+      const calling = yield* start(client.callTool("x"))
+      const { id } = yield* Deferred.await(served)
+      yield* server.elicitationComplete("while it is served", { relatedRequestId: id })
+      yield* Deferred.succeed(finish, undefined)
+      assert.deepStrictEqual(yield* Fiber.join(calling), text("accept"))
+      yield* server.elicitationComplete("later", { relatedRequestId: id })
+      yield* settled
+      assert.deepStrictEqual(heard, ["while it is served", "later"])
     }))
 
   it.effect("news of a page that nobody was asked to visit, or that is done, is passed over", () =>

@@ -308,6 +308,9 @@ describe("what a session does by hand", () => {
       assert.isTrue(yield* server.hasCapability({ experimental: { acme: { level: 2 } } }))
       assert.isFalse(yield* server.hasCapability({ experimental: { acme: { level: 3 } } }))
       assert.isFalse(yield* server.hasCapability({ sampling: { tools: {} } }))
+      assert.isTrue(yield* server.hasCapability({ experimental: {} }))
+      const bare = yield* connect()
+      assert.isFalse(yield* bare.server.hasCapability({ experimental: {} }))
     }).pipe(Effect.scoped))
 
   it.effect("requests are built and not sent, with ids of their own", () =>

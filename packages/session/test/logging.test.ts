@@ -1,6 +1,7 @@
 import { ErrorCode, JsonRpc, Logging } from "@effect-mcp/protocol"
 import { RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
@@ -82,30 +83,51 @@ describe("logging", () => {
 })
 
 describe("what a handler logs", () => {
-  it.effect("[LOG-01] without the declared capability it is dropped and seen, and the handler goes on", () =>
+  it.effect("[LOG-01] with the capability switched off, logging fails with an error that names the option", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawClient({
-        handlers: tools({ x: Effect.as(RequestContext.log({ level: "info", data: "x" }), text("x")) })
+        handlers: tools({ x: Effect.as(RequestContext.log({ level: "info", data: "x" }), text("x")) }),
+        server: { capabilities: { logging: false } }
       })
       yield* introduce(raw)
-      yield* raw.send(call(1, "x"))
-      assert.deepStrictEqual(names(yield* raw.pending), [1])
-      const [event] = record.of("NotificationIgnored")
-      assert.strictEqual(event?.method, "notifications/message")
-      assert.include(event?.problem, "logging")
-      assert.deepStrictEqual((yield* Effect.flip(session.log({ level: "info", data: "x" }))).reason, {
-        _tag: "MissingCapability",
-        capability: "logging"
+      const error = yield* Effect.flip(session.log({ level: "info", data: "x" }))
+      assert.deepStrictEqual(error.reason, {
+        _tag: "UndeclaredCapability",
+        capability: "logging",
+        option: "capabilities: { logging: {} }"
       })
-    }))
+      assert.strictEqual(
+        error.message,
+        "notifications/message: this side has not declared the capability \"logging\"; " +
+          "set the option capabilities: { logging: {} } to declare it"
+      )
+      yield* raw.send(call(1, "x"))
+      assert.deepStrictEqual((yield* raw.pending).map(codeOf), [ErrorCode.InternalError])
+      assert.deepStrictEqual(record.of("HandlerFailed").map(({ cause }) => Cause.squash(cause)), [error])
+    }).pipe(Effect.provide(Logger.layer([]))))
 
-  it.effect("[LOG-01] with it, it is sent before the result", () =>
+  for (const data of [undefined, () => 1, Symbol("x")]) {
+    it.effect(`data that JSON leaves out is refused, since its receiver would drop the message: ${typeof data}`, () =>
+      Effect.gen(function*() {
+        const { raw, session } = yield* withRawClient()
+        yield* introduce(raw)
+        const { reason } = yield* Effect.flip(session.log({ level: "info", data }))
+        assert.deepStrictEqual(reason, {
+          _tag: "InvalidParams",
+          problem: `data: expected a value that JSON can carry, got ${typeof data}; use null for no value`
+        })
+        yield* session.log({ level: "info", data: null })
+        yield* settled
+        assert.deepStrictEqual(names(yield* raw.pending), ["notifications/message"])
+      }))
+  }
+
+  it.effect("[LOG-01] it is sent before the result, without an option that declares it", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({
         handlers: tools({
           x: Effect.as(RequestContext.log({ level: "emergency", data: { a: [1] }, logger: "l" }), text("x"))
-        }),
-        server: logging
+        })
       })
       yield* introduce(raw)
       yield* raw.send(call(1, "x"))

@@ -37,6 +37,18 @@ describe("metadata", () => {
       assert.deepStrictEqual(keys.filter(isReserved), ["io.modelcontextprotocol/related-task"])
     }))
 
+  it.effect("a request that is built for a task keeps the metadata that it was given", () =>
+    Effect.gen(function*() {
+      const { session } = yield* withRawClient()
+      const params = { messages: [], maxTokens: 1, _meta: { "example.org/a": 1 } }
+      const { params: built } = session.buildCreateMessage(params, { relatedTaskId: "t" })
+      assert.deepStrictEqual(built?.["_meta"], {
+        "example.org/a": 1,
+        "io.modelcontextprotocol/related-task": { taskId: "t" }
+      })
+      assert.deepStrictEqual(session.buildCreateMessage(params).params?.["_meta"], { "example.org/a": 1 })
+    }))
+
   // What a peer may put there: under keys that are reserved, under keys that are none, and values of any kind.
   const strange = {
     "io.modelcontextprotocol/acme": null,

@@ -110,7 +110,7 @@ describe.each(older)("at %s", (revision) => {
   it.effect("[INIT-12] [INIT-13] a capability that would change what the peer does is not declared", () =>
     Effect.gen(function*() {
       const { clientCapabilities, serverCapabilities } = yield* exchanged(revision)
-      assert.deepStrictEqual(serverCapabilities, { tools: {}, completions: {} })
+      assert.deepStrictEqual(serverCapabilities, { tools: {}, completions: {}, logging: {} })
       assert.deepStrictEqual(clientCapabilities, {
         sampling: { context: {} },
         ...(has("2025-06-18") ? { elicitation: { form: {} } } : undefined)

@@ -1,5 +1,5 @@
-import { JsonRpc, type Meta } from "@effect-mcp/protocol"
-import { MemoryTransport, RequestContext } from "@effect-mcp/session"
+import { JsonRpc, type Meta, type Progress } from "@effect-mcp/protocol"
+import { MemoryTransport, RequestContext, type RequestError } from "@effect-mcp/session"
 import { Census } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -121,6 +121,56 @@ describe("a stream for each request", () => {
       yield* settled
       assert.deepStrictEqual(steps, [1, 2])
       yield* Fiber.interrupt(waiting)
+    }))
+
+  it.effect("[PRG-03] [PRG-05] progress that its receiver would drop fails, and says why", () =>
+    Effect.gen(function*() {
+      const token = Deferred.makeUnsafe<Meta.ProgressToken | undefined>()
+      const { client, links, server } = yield* connected({
+        handlers: tools({
+          wait: Effect.flatMap(
+            RequestContext.RequestContext,
+            ({ meta, progress }) =>
+              progress({ progress: 2 }).pipe(
+                Effect.andThen(Deferred.succeed(token, meta?.progressToken)),
+                Effect.andThen(Effect.never)
+              )
+          )
+        })
+      })
+      const waiting = yield* start(client.callTool("wait", {}, { onProgress: () => Effect.void }))
+      const named = yield* Deferred.await(token)
+      assert.isDefined(named)
+      if (named === undefined) return
+      const said = links.server.handed.length
+      const refused = (token: Meta.ProgressToken, step: Progress.Progress) =>
+        Effect.map(Effect.flip(server.progress(token, step)), ({ reason }) => reason)
+      const invalid = (problem: string): RequestError.RequestErrorReason => ({ _tag: "InvalidParams", problem })
+      assert.deepStrictEqual(
+        yield* refused(named, { progress: Number.NaN }),
+        invalid("progress: expected a finite number, got NaN")
+      )
+      assert.deepStrictEqual(
+        yield* refused(named, { progress: 3, total: Number.POSITIVE_INFINITY }),
+        invalid("total: expected a finite number, got Infinity")
+      )
+      // What the handler has reported counts, too.
+      for (const progress of [1, 2]) {
+        assert.deepStrictEqual(
+          yield* refused(named, { progress }),
+          invalid(`progress: expected more than 2, the last step, got ${progress}`)
+        )
+      }
+      assert.deepStrictEqual(yield* refused("never", { progress: 3 }), { _tag: "UnknownProgressToken", token: "never" })
+      assert.strictEqual(links.server.handed.length, said)
+      yield* server.progress(named, { progress: 3 })
+      yield* Fiber.interrupt(waiting)
+      yield* settled
+      assert.deepStrictEqual(yield* refused(named, { progress: 4 }), { _tag: "UnknownProgressToken", token: named })
+      assert.strictEqual(
+        (yield* Effect.flip(client.progress("never", { progress: 1 }))).reason._tag,
+        "UnknownProgressToken"
+      )
     }))
 
   it.effect("[SHS-08] a message of the session that names a related request takes the stream of that request", () =>

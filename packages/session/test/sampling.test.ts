@@ -1,11 +1,21 @@
-import { Content, ErrorCode, JsonRpc, McpError, type Sampling } from "@effect-mcp/protocol"
-import type { Handlers, RequestError, ServerSession } from "@effect-mcp/session"
-import { assert, describe, it } from "@effect/vitest"
+import { Content, ErrorCode, JsonRpc, McpError, Revision, type Sampling } from "@effect-mcp/protocol"
+import { type Handlers, RequestContext, type RequestError, type ServerSession } from "@effect-mcp/session"
+import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
 import * as TestClock from "effect/testing/TestClock"
-import { codeOf, connected, settled, start, withRawServer } from "./support/sessions.ts"
+import {
+  codeOf,
+  connected,
+  info,
+  initialized,
+  settled,
+  start,
+  withRawClient,
+  withRawServer
+} from "./support/sessions.ts"
 
 type Model = Handlers.RequestHandler<"sampling/createMessage">
 
@@ -28,7 +38,62 @@ const withModel = (model: Model, limits: { readonly incoming?: number } = {}) =>
 const errorOf = (effect: Effect.Effect<unknown, RequestError.RequestError>) =>
   Effect.map(Effect.flip(effect), ({ reason }) => reason._tag === "ErrorResponse" ? reason.error : undefined)
 
+const use: Sampling.ToolUseContent = { type: "tool_use", id: "1", name: "add", input: {} }
+const add = { name: "add", inputSchema: { type: "object" } } as const
+
 describe("asking a client's model", () => {
+  for (
+    const [what, content, problem] of [
+      [
+        "a list",
+        [Content.text("a"), Content.text("b")],
+        "content: expected one piece, since no tools were offered; got a list"
+      ],
+      ["a use of a tool", use, "content: expected text, image or audio, since no tools were offered; got tool_use"]
+    ] as const
+  ) {
+    it.effect(`without tools, ${what} is no answer, and with tools it is`, () =>
+      Effect.gen(function*() {
+        const capabilities = { sampling: { tools: {} } }
+        const { raw, session } = yield* withRawClient()
+        yield* raw.send(
+          JsonRpc.request(0, "initialize", { protocolVersion: Revision.latest, capabilities, clientInfo: info })
+        )
+        yield* raw.response
+        yield* raw.send(initialized)
+        const answer = { role: "assistant", content, model: "m" }
+        const asking = yield* start(Effect.flip(session.createMessage({ ...question, toolChoice: { mode: "auto" } })))
+        yield* settled
+        yield* raw.send(JsonRpc.success(1, answer))
+        assert.deepStrictEqual((yield* Fiber.join(asking)).reason, { _tag: "InvalidResult", problem })
+        const offering = yield* start(session.createMessage({ ...question, tools: [add] }))
+        yield* settled
+        yield* raw.send(JsonRpc.success(2, answer))
+        assert.deepStrictEqual<unknown>(yield* Fiber.join(offering), answer)
+      }))
+  }
+
+  it.effect("a model of our own that answers with what was not asked for is an internal error", () =>
+    Effect.gen(function*() {
+      const { server } = yield* withModel(() => Effect.succeed({ role: "assistant", content: [use], model: "m" }))
+      assert.strictEqual((yield* errorOf(server.createMessage(question)))?.code, ErrorCode.InternalError)
+      assert.deepStrictEqual((yield* server.createMessage({ ...question, tools: [add] })).content, [use])
+    }).pipe(Effect.provide(Logger.layer([]))))
+
+  it("the type of the answer follows from whether tools are offered", () => {
+    const ask = (session: ServerSession.Shape) => ({
+      without: session.createMessage({ messages: [], maxTokens: 1 }),
+      with: session.createMessage({ messages: [], maxTokens: 1, tools: [add] }),
+      either: session.createMessage(question satisfies Sampling.CreateMessageParams)
+    })
+    type Answers = { [Name in keyof ReturnType<typeof ask>]: Effect.Success<ReturnType<typeof ask>[Name]> }
+    expectTypeOf<Answers["without"]>().toEqualTypeOf<Sampling.CreateMessageResultWithoutTools>()
+    expectTypeOf<Answers["with"]>().toEqualTypeOf<Sampling.CreateMessageResult>()
+    expectTypeOf<Answers["either"]>().toEqualTypeOf<Sampling.CreateMessageResult>()
+    const within = RequestContext.createMessage({ messages: [], maxTokens: 1 })
+    expectTypeOf<Effect.Success<typeof within>>().toEqualTypeOf<Sampling.CreateMessageResultWithoutTools>()
+  })
+
   it.effect("[SMP-06] a user who says no is an error with the code −1", () =>
     Effect.gen(function*() {
       const refusal = new McpError.McpError({ code: -1, message: "User rejected sampling request" })

@@ -57,6 +57,31 @@ describe("a server's handshake", () => {
       }))
   }
 
+  it.effect("keeps the revision that was asked for, and the metadata of initialize, as far as they are small", () =>
+    Effect.gen(function*() {
+      const opened = Effect.fnUntraced(function*(protocolVersion: string, _meta?: object) {
+        const { raw, session } = yield* withRawClient()
+        const waiting = yield* start(session.requestedRevision)
+        yield* settled
+        assert.isUndefined(waiting.pollUnsafe())
+        yield* raw.send(JsonRpc.request(0, "initialize", {
+          protocolVersion,
+          capabilities: {},
+          clientInfo: info,
+          ...(_meta === undefined ? undefined : { _meta })
+        }))
+        yield* raw.response
+        assert.strictEqual((yield* session.profile).revision, Revision.latest)
+        return [yield* Fiber.join(waiting), yield* session.initializeMeta]
+      })
+      assert.deepStrictEqual(yield* opened(Revision.latest), [Revision.latest, undefined])
+      assert.deepStrictEqual(yield* opened("2099-01-01", { "example.org/a": [1] }), ["2099-01-01", {
+        "example.org/a": [1]
+      }])
+      const [revision, meta] = yield* opened("x".repeat(1000), { a: Array.from({ length: 200 }, () => []) })
+      assert.deepStrictEqual([String(revision).length, meta], [64, undefined])
+    }))
+
   it.effect("[INIT-05] [INIT-04] only the revisions it was given count; else it answers the newest of them", () =>
     Effect.gen(function*() {
       for (const asked of ["2025-11-25", "1999-01-01", "2025-03-26"]) {

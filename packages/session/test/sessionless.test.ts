@@ -38,7 +38,11 @@ describe("a server without sessions", () => {
       yield* raw.response
       assert.deepStrictEqual(seen, [unknown])
       assert.deepStrictEqual(yield* session.profile, unknown)
-      assert.isFalse(yield* session.hasCapability({ sampling: {} }))
+      for (const required of [{ sampling: {} }, { experimental: {} }, {}]) {
+        assert.isFalse(yield* session.hasCapability(required), JSON.stringify(required))
+      }
+      assert.isUndefined(yield* session.requestedRevision)
+      assert.isUndefined(yield* session.initializeMeta)
     }))
 
   it.effect("[INIT-04] [INIT-05] answers initialize, as often as it comes, and remembers none", () =>

@@ -1,8 +1,10 @@
 /** What a server without sessions does, whichever of the two it is. */
-import { Content, JsonRpc, McpError, Meta, Method, Revision } from "@effect-mcp/protocol"
-import { Extension, RequestContext } from "@effect-mcp/session"
+import { Content, ErrorCode, JsonRpc, McpError, Meta, Method, Revision } from "@effect-mcp/protocol"
+import { Extension, RequestContext, RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { call, codeOf, initialize, initialized, names, text, tools, traced } from "./support/sessions.ts"
@@ -166,16 +168,35 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
       assert.deepStrictEqual(names(yield* say(call(2, "x"))), ["notifications/message", 2])
     }))
 
-  it.effect("[LOG-01] logs nothing that it has not declared to", () =>
+  it.effect("[LOG-01] logs unless that is switched off, and a handler that does then dies of an error that names the option", () =>
     Effect.gen(function*() {
-      const { events, say } = yield* serving(
-        { x: Effect.as(RequestContext.log({ level: "info", data: 1 }), text("x")) },
-        Revision.latest,
-        { capabilities: {} }
+      const logs = { x: Effect.as(RequestContext.log({ level: "info", data: 1 }), text("x")) }
+      const on = yield* serving(logs, Revision.latest, { capabilities: {} })
+      assert.deepStrictEqual(names(yield* on.say(call(1, "x"))), ["notifications/message", 1])
+      const off = yield* serving(logs, Revision.latest, { capabilities: { logging: false } })
+      assert.deepStrictEqual((yield* off.say(call(1, "x"))).map(codeOf), [ErrorCode.InternalError])
+      assert.deepStrictEqual(
+        off.events.map((event) => event._tag === "HandlerFailed" ? Cause.squash(event.cause) : event._tag),
+        [RequestError.make("notifications/message", {
+          _tag: "UndeclaredCapability",
+          capability: "logging",
+          option: "capabilities: { logging: {} }"
+        })]
       )
-      assert.deepStrictEqual(names(yield* say(call(1, "x"))), [1])
-      assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["NotificationIgnored"])
-    }))
+    }).pipe(Effect.provide(Logger.layer([]))))
+
+  it.effect("a log message without data is a mistake of its handler", () =>
+    Effect.gen(function*() {
+      const { events, say } = yield* serving({
+        x: Effect.as(RequestContext.log({ level: "info", data: undefined }), text("x"))
+      })
+      assert.deepStrictEqual((yield* say(call(1, "x"))).map(codeOf), [ErrorCode.InternalError])
+      const [event] = events
+      assert.include(
+        event?._tag === "HandlerFailed" ? String(Cause.squash(event.cause)) : event?._tag,
+        "data: expected"
+      )
+    }).pipe(Effect.provide(Logger.layer([]))))
 
   it.effect("asks nothing of its client, and lets go of no stream", () =>
     Effect.gen(function*() {

@@ -3,13 +3,32 @@ import type { ClientSession, RequestError, ServerSession } from "@effect-mcp/ses
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as RawServer from "./support/RawServer.ts"
-import { call, introduce, names, settled, text, tools, withRawClient, withRawServer } from "./support/sessions.ts"
+import {
+  call,
+  connected,
+  introduce,
+  names,
+  settled,
+  text,
+  tools,
+  withRawClient,
+  withRawServer
+} from "./support/sessions.ts"
 
 type Attempt = Effect.Effect<unknown, RequestError.RequestError>
 
 const reasonOf = (attempt: Attempt) => Effect.map(Effect.flip(attempt), ({ reason }) => reason)
 
 const missing = (capability: string): RequestError.RequestErrorReason => ({ _tag: "MissingCapability", capability })
+
+const undeclared = (capability: string): RequestError.RequestErrorReason => {
+  const [whole = "", flag] = capability.split(".")
+  return {
+    _tag: "UndeclaredCapability",
+    capability,
+    option: flag === undefined ? `capabilities: { ${whole}: {} }` : `capabilities: { ${whole}: { ${flag}: true } }`
+  }
+}
 
 const describing = (reason: RequestError.RequestErrorReason) => JSON.stringify(reason)
 
@@ -64,13 +83,13 @@ for (const revision of Revision.supported) {
         for (const [capability, attempt] of asked(session)) {
           assert.deepStrictEqual(yield* reasonOf(attempt), missing(capability))
         }
-        assert.deepStrictEqual(yield* reasonOf(session.rootsListChanged), missing("roots.listChanged"))
+        assert.deepStrictEqual(yield* reasonOf(session.rootsListChanged), undeclared("roots.listChanged"))
         assert.deepStrictEqual(names(raw.received), ["initialize", "notifications/initialized"])
       }))
 
     it.effect("is not asked of a client, nor told to it, and nothing is sent", () =>
       Effect.gen(function*() {
-        const { raw, session } = yield* withRawClient()
+        const { raw, session } = yield* withRawClient({ server: { capabilities: { logging: false } } })
         yield* introduce(raw, revision)
         for (const [capability, since, attempt] of questions(session)) {
           const reason = yield* reasonOf(attempt)
@@ -79,13 +98,27 @@ for (const revision of Revision.supported) {
           else assert.include([missing(capability), missing(wholeOf(capability))].map(describing), describing(reason))
         }
         for (const [capability, attempt] of told(session)) {
-          assert.deepStrictEqual(yield* reasonOf(attempt), missing(capability))
+          assert.deepStrictEqual(yield* reasonOf(attempt), undeclared(capability))
         }
         yield* settled
         assert.deepStrictEqual(yield* raw.pending, [])
       }))
   })
 }
+
+it.effect("an error about a capability says which side lacks it", () =>
+  Effect.gen(function*() {
+    const { client, server } = yield* connected()
+    assert.strictEqual(
+      (yield* Effect.flip(server.toolListChanged)).message,
+      "notifications/tools/list_changed: this side has not declared the capability \"tools.listChanged\"; " +
+        "set the option capabilities: { tools: { listChanged: true } } to declare it"
+    )
+    assert.strictEqual(
+      (yield* Effect.flip(client.listTools())).message,
+      "tools/list: the peer has not declared the capability \"tools\""
+    )
+  }))
 
 describe("[INIT-15] of what was declared, a part does not stand for the whole", () => {
   it.effect("a server that has resources need not have subscriptions", () =>

@@ -1,10 +1,12 @@
-import { type Logging, Methods, type Profile } from "@effect-mcp/protocol"
+import { type Logging, Methods, type Profile, type Sampling } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type { RequestContext } from "../RequestContext.ts"
 import * as RequestError from "../RequestError.ts"
+import type { RequestOptions } from "../RequestOptions.ts"
 import type { Connection, Origin } from "../Transport.ts"
 import { Batch } from "./Batch.ts"
 import { type Parts, ServedContext } from "./ServedContext.ts"
+import { trust } from "./trust.ts"
 
 type Service = RequestContext["Service"]
 
@@ -18,6 +20,10 @@ export interface AskingParts extends Parts {
     via: Origin | undefined
   ): Effect.Effect<void, RequestError.RequestError>
 }
+
+/** Whether the program has to be changed before a message can be sent, rather than the connection. */
+const isMistake = ({ reason }: RequestError.RequestError): boolean =>
+  reason._tag === "UndeclaredCapability" || reason._tag === "InvalidParams"
 
 /**
  * What a server's handler sees of the request it serves, and by which it can talk to the client meanwhile.
@@ -35,7 +41,10 @@ export class AskingContext extends ServedContext<Profile.ClientProfile, AskingPa
       Effect.suspend(() =>
         served.ended
           ? dropped("its request has ended")
-          : Effect.catch(parts.logVia(message, served.origin), (error) => dropped(error.message))
+          : Effect.catch(parts.logVia(message, served.origin), (error) =>
+            isMistake(error)
+              ? Effect.die(error)
+              : dropped(error.message))
       )
   }
 
@@ -70,7 +79,10 @@ export class AskingContext extends ServedContext<Profile.ClientProfile, AskingPa
 
   get createMessage(): Service["createMessage"] {
     const { request } = this
-    return (params, options) => request("sampling/createMessage", params, options)
+    const ask = (params: Sampling.CreateMessageParams, options?: RequestOptions) =>
+      request("sampling/createMessage", params, options)
+    // What is answered without tools has been checked for having none (`Rules.problemOf`).
+    return trust(ask)
   }
 
   get elicit(): Service["elicit"] {

@@ -366,6 +366,7 @@ export type AnyCore = Pick<
   | "exchanges"
   | "failedToSend"
   | "happen"
+  | "inflight"
   | "limits"
   | "outbox"
   | "state"

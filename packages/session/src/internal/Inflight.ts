@@ -95,6 +95,14 @@ export class Inflight {
     return served?.answered === true ? undefined : served
   }
 
+  /** The one with this progress token that nobody has claimed. */
+  findByProgressToken(token: Meta.ProgressToken): Served | undefined {
+    for (const served of this.#table?.values() ?? []) {
+      if (served.progressToken === token && !served.answered) return served
+    }
+    return undefined
+  }
+
   /** Those that nobody has claimed. */
   all(): ReadonlyArray<Served> {
     return Array.from(this.#table?.values() ?? []).filter(({ answered }) => !answered)

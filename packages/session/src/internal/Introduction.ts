@@ -1,9 +1,11 @@
 import {
   type Capabilities,
   Differences,
+  Excerpt,
   type Implementation,
   type Initialize,
   JsonRpc,
+  type Meta,
   Methods,
   type Profile,
   Revision
@@ -12,6 +14,7 @@ import * as Result from "effect/Result"
 import * as KeptProfile from "./KeptProfile.ts"
 import * as Refusal from "./Refusal.ts"
 import { validate } from "./validation.ts"
+import * as Weight from "./Weight.ts"
 
 /** What a server says of itself to whoever introduces itself, the same to all. */
 export interface Introduction {
@@ -72,6 +75,24 @@ export const profile = (
     (problem) => Refusal.invalidParams(`Invalid params for initialize: ${problem}`)
   )
 }
+
+/** What is kept of `initialize` beside the client's profile. */
+export interface Opening {
+  readonly requestedRevision: string
+  readonly meta: Meta.RequestMeta | undefined
+}
+
+/** How many characters of the revision that a client asks for are kept, and how many bytes of heap its `_meta` may take. */
+const longestRevision = 64
+const largestMeta = 4096
+
+/** Picks what is kept, for as long as the session lives; a client does not decide how much that is. */
+export const opening = ({ _meta: meta, protocolVersion }: Initialize.InitializeParams): Opening => ({
+  // A revision that is known is kept once for all sessions.
+  requestedRevision: Revision.supported.find((revision) => revision === protocolVersion) ??
+    Excerpt.of(protocolVersion, longestRevision),
+  meta: meta === undefined || Weight.of(meta, largestMeta) > largestMeta ? undefined : meta
+})
 
 /** The answer to `initialize`, in the words of this revision. */
 export const answer = (

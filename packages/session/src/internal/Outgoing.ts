@@ -3,6 +3,7 @@
 import { Capabilities, Differences, JsonRpc, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Result from "effect/Result"
 import type { RequestErrorReason } from "../RequestError.ts"
+import * as Rules from "./Rules.ts"
 
 /** What either side has declared. */
 export type Declared = Capabilities.ClientCapabilities | Capabilities.ServerCapabilities
@@ -65,6 +66,22 @@ export const params = (
   return Object.keys(given).length === 0 ? undefined : given
 }
 
+/** The capabilities that are declared by a flag; the others are objects. */
+const flags: ReadonlySet<string> = new Set(["listChanged", "subscribe"])
+
+/** The option of a session that declares a capability. */
+const optionFor = (capability: string): string => {
+  const [whole = capability, part] = capability.split(".")
+  const value = part === undefined ? "{}" : `{ ${part}: ${flags.has(part) ? "true" : "{}"} }`
+  return `capabilities: { ${whole}: ${value} }`
+}
+
+/** What a notification lacks has to be declared by the side that sends it. */
+const undeclared = (reason: RequestErrorReason): RequestErrorReason =>
+  reason._tag === "MissingCapability"
+    ? { _tag: "UndeclaredCapability", capability: reason.capability, option: optionFor(reason.capability) }
+    : reason
+
 /** A notification as it goes out, or the reason why this side, with what it has declared, cannot send it. */
 export const notification = (
   row: Gate,
@@ -73,7 +90,9 @@ export const notification = (
   own: { readonly declared: Declared; readonly projection: Differences.Projection | undefined }
 ): Result.Result<JsonRpc.Notification, RequestErrorReason> => {
   const blocked = obstacle(row, peer, () => own.declared)
-  if (blocked !== undefined) return Result.fail(blocked)
+  if (blocked !== undefined) return Result.fail(undeclared(blocked))
+  const problem = Rules.problemOfNotification(row.name, given)
+  if (problem !== undefined) return Result.fail({ _tag: "InvalidParams", problem })
   const fit = fitting(row.name, copy(given), peer, own.projection)
   return Result.succeed(JsonRpc.notification(row.name, params(fit, undefined, undefined)))
 }

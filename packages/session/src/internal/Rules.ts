@@ -57,8 +57,14 @@ const needsContext = (
   (includeContext === "thisServer" || includeContext === "allServers") &&
   Revision.isAtLeast(peer?.revision ?? newer, newer)
 
+/** A peer that has tasks answers with one, which is no result here; one that has none may refuse it. */
+const task = (params: object): RequestError.RequestErrorReason | undefined =>
+  "task" in params && params.task !== undefined
+    ? { _tag: "InvalidParams", problem: "task: requests that become tasks are not supported yet; leave `task` out" }
+    : undefined
+
 const createMessage: Rule<Sampling.CreateMessageParams> = (params, peer) => {
-  const unfit = misfit(Methods.requests["sampling/createMessage"], params)
+  const unfit = task(params) ?? misfit(Methods.requests["sampling/createMessage"], params)
   if (unfit !== undefined) return unfit
   const checked = Sampling.checkToolUse(params.messages)
   if (Result.isFailure(checked)) return { _tag: "InvalidParams", problem: checked.failure }
@@ -70,7 +76,8 @@ const asksForSeveral = (params: Elicitation.ElicitParams): boolean =>
   params.mode !== "url" && Object.values(params.requestedSchema.properties).some((field) => field.type === "array")
 
 const elicit: Rule<Elicitation.ElicitParams> = (params, peer) =>
-  misfit(Methods.requests["elicitation/create"], params) ??
+  task(params) ??
+    misfit(Methods.requests["elicitation/create"], params) ??
     (params.mode === "url"
       ? obstacle(peer, "elicitation.url", newer)
       : obstacle(
@@ -81,7 +88,8 @@ const elicit: Rule<Elicitation.ElicitParams> = (params, peer) =>
 
 const rules: { readonly [Name in keyof Methods.Requests]?: Rule<Methods.ParamsOf<Name>> } = {
   "sampling/createMessage": createMessage,
-  "elicitation/create": elicit
+  "elicitation/create": elicit,
+  "tools/call": task
 }
 
 const byMethod = new Map(Object.entries(rules))
@@ -111,6 +119,11 @@ export const refusalOf = (
 
 /** What is wrong with the answer to a question beyond what the schema of answers says, if anything is (ELI-07). */
 export const problemOf = (method: string, params: object, answer: unknown): string | undefined => {
+  if (method === "sampling/createMessage") {
+    // Both are what their schemas have let through, as below.
+    const checked = Sampling.checkAnswer(trust(params), trust(answer))
+    return Result.isSuccess(checked) ? undefined : checked.failure
+  }
   if (method !== "elicitation/create") return undefined
   // The params are those that were sent, or checked as they came in; the answer has been checked, or is the handler's own.
   const { action, content = {} } = trust<Elicitation.ElicitResult>(answer)
@@ -131,4 +144,14 @@ export const misfitOf = (method: string, answer: unknown): string | undefined =>
   if (row === undefined) return undefined
   const checked = validate<unknown>(trust(row.result))(answer)
   return Result.isSuccess(checked) ? undefined : checked.failure
+}
+
+/** What JSON leaves out where it stands. */
+const unsaid: ReadonlySet<string> = new Set(["undefined", "function", "symbol"])
+
+/** What is wrong with a notification beyond its schema, if anything is: what its receiver would not understand, and drop. */
+export const problemOfNotification = (method: string, params: object): string | undefined => {
+  if (method !== "notifications/message") return undefined
+  const kind = typeof ("data" in params ? params.data : undefined)
+  return unsaid.has(kind) ? `data: expected a value that JSON can carry, got ${kind}; use null for no value` : undefined
 }

@@ -3,8 +3,11 @@ import {
   type Differences,
   type Handshake,
   JsonRpc,
+  type Meta,
   type Method,
+  Methods,
   type Profile,
+  type Progress,
   type RequestId
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
@@ -118,6 +121,26 @@ export class Sender {
       const notification = Outgoing.notification(row, params, this.#parties.peer(), this.#parties)
       if (Result.isFailure(notification)) return fail(notification.failure)
       return this.#post(row.name, notification.success, via)
+    })
+  }
+
+  /** Reports progress of a request that is being served, by the token that it came with (PRG-03 to PRG-05). */
+  progress(
+    token: Meta.ProgressToken,
+    step: Progress.Progress,
+    via?: Origin
+  ): Effect.Effect<void, RequestError.RequestError> {
+    const row = Methods.notifications["notifications/progress"]
+    return Effect.suspend(() => {
+      const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
+      const admission = this.#admit(sendNotification)
+      if (typeof admission === "object") return fail(admission)
+      const served = this.#core.inflight.findByProgressToken(token)
+      if (served === undefined) return fail({ _tag: "UnknownProgressToken", token })
+      const problem = problemOfStep(step, served.highest)
+      if (problem !== undefined) return fail({ _tag: "InvalidParams", problem })
+      served.highest = step.progress
+      return this.notify(row, { ...step, progressToken: token }, via)
     })
   }
 
@@ -376,6 +399,13 @@ export class Sender {
       )
     })
   }
+}
+
+/** What is wrong with a step of progress, which its receiver would drop. */
+const problemOfStep = ({ progress, total }: Progress.Progress, highest: number): string | undefined => {
+  if (!Number.isFinite(progress)) return `progress: expected a finite number, got ${progress}`
+  if (total !== undefined && !Number.isFinite(total)) return `total: expected a finite number, got ${total}`
+  return progress > highest ? undefined : `progress: expected more than ${highest}, the last step, got ${progress}`
 }
 
 const closedError = (method: string, reason: CloseReason.CloseReason) =>

@@ -56,7 +56,7 @@ type State = Handshake.ServerState | Handshake.SessionlessServerState
 /** What all sessions of a server have in common, as the options of `ServerSession` say it. */
 export interface Options extends Session.Options {
   readonly instructions?: string
-  readonly capabilities?: Capabilities.ServerCapabilities
+  readonly capabilities?: Handlers.ServerDeclarations
   readonly requireInitialized?: boolean
   readonly sessionless?: { readonly revision: Revision.Revision }
   readonly extensions?: ReadonlyArray<Extension<"client" | "either", unknown>>
@@ -83,6 +83,18 @@ interface Related {
 }
 
 interface AskOptions<R> extends RequestOptions<R>, Related {}
+
+/** As `ServerSession.Shape` has it: what comes of a question without tools is one piece of content. */
+interface CreateMessage {
+  <R = never>(
+    params: Sampling.CreateMessageParamsWithoutTools,
+    options?: AskOptions<R>
+  ): Effect.Effect<Sampling.CreateMessageResultWithoutTools, RequestError, R>
+  <R = never>(
+    params: Sampling.CreateMessageParams,
+    options?: AskOptions<R>
+  ): Effect.Effect<Sampling.CreateMessageResult, RequestError, R>
+}
 
 interface BuildOptions {
   readonly relatedTaskId?: string
@@ -161,6 +173,7 @@ export class ServedSession implements Reader.Parts<Profile.ClientProfile, unknow
   readonly #server: Server
   readonly #introduced: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
   readonly #level = LogLevel.make()
+  #opening: Introduction.Opening | undefined
 
   constructor(
     server: Server,
@@ -227,13 +240,19 @@ export class ServedSession implements Reader.Parts<Profile.ClientProfile, unknow
   /** What the client says of itself, as far as it is kept; or what is wrong with it. */
   #introduce(
     request: JsonRpc.Request
-  ): Result.Result<KeptProfile.Kept<Profile.ClientProfile>, JsonRpc.ErrorObject> {
+  ): Result.Result<
+    KeptProfile.Kept<Profile.ClientProfile> & { readonly opening: Introduction.Opening },
+    JsonRpc.ErrorObject
+  > {
     const { introduction, limits, options: { sessionless } } = this.#server
     return Result.flatMap(Introduction.params(request), (params) => {
       const revision = sessionless?.revision ?? Introduction.agreed(introduction, params.protocolVersion)
       // Without sessions nothing is kept.
       const limitBytes = sessionless === undefined ? limits.profileBytes : Number.POSITIVE_INFINITY
-      return Introduction.profile(introduction, params, revision, limitBytes)
+      return Result.map(
+        Introduction.profile(introduction, params, revision, limitBytes),
+        (kept) => ({ ...kept, opening: Introduction.opening(params) })
+      )
     })
   }
 
@@ -248,14 +267,17 @@ export class ServedSession implements Reader.Parts<Profile.ClientProfile, unknow
         : Refusal.invalidRequest("The session is initialized already")
       return this.#refuse(request, error, origin)
     }
-    const { isTrimmed, profile: client } = kept.success
+    const { isTrimmed, opening, profile: client } = kept.success
     const { revision } = client
     const outcome = this.core.happen({ _tag: "ReceiveInitialize", profile: client })
     if (outcome._tag !== "Moved" || outcome.does !== "Answer") {
       return this.#refuse(request, Refusal.invalidRequest("The session is initialized already"), origin)
     }
     if (isTrimmed) this.core.emit({ _tag: "ProfileTrimmed", limitBytes: this.core.limits.profileBytes })
-    if (sessionless === undefined) this.client = client
+    if (sessionless === undefined) {
+      this.client = client
+      this.#opening = opening
+    }
     // The machine moves first, since a transport may bring the client's next words before the call returns.
     this.core.happen({ _tag: "SendInitializeResult" })
     this.core.replies.reply(Introduction.answer(introduction, request.id, revision), origin)
@@ -321,10 +343,14 @@ export class ServedSession implements Reader.Parts<Profile.ClientProfile, unknow
     const { relatedTaskId, task } = options
     const number = this.core.exchanges.mint()
     const id = relatedTaskId === undefined ? number : `task-${relatedTaskId}-${number}`
+    const meta = "_meta" in params ? params._meta : undefined
+    const related = relatedTaskId === undefined ? undefined : { [Task.relatedTaskKey]: { taskId: relatedTaskId } }
     return JsonRpc.request(id, method, {
       ...params,
       ...(task === undefined ? undefined : { task }),
-      ...(relatedTaskId === undefined ? undefined : { _meta: { [Task.relatedTaskKey]: { taskId: relatedTaskId } } })
+      ...(related === undefined
+        ? undefined
+        : { _meta: { ...(typeof meta === "object" ? meta : undefined), ...related } })
     })
   }
 
@@ -360,9 +386,21 @@ export class ServedSession implements Reader.Parts<Profile.ClientProfile, unknow
     return Deferred.await(this.#introduced)
   }
 
+  get requestedRevision(): Effect.Effect<string | undefined, SessionClosed> {
+    return Effect.map(this.profile, () => this.#opening?.requestedRevision)
+  }
+
+  get initializeMeta(): Effect.Effect<Meta.RequestMeta | undefined, SessionClosed> {
+    return Effect.map(this.profile, () => this.#opening?.meta)
+  }
+
   get hasCapability(): (required: Capabilities.ClientCapabilities) => Effect.Effect<boolean> {
     return (required) =>
-      Effect.sync(() => this.client !== undefined && Capabilities.covers(this.client.capabilities, required))
+      Effect.sync(() =>
+        // Without a session no client introduces itself, and each request may come from another one.
+        this.#server.options.sessionless === undefined && this.client !== undefined &&
+        Capabilities.covers(this.client.capabilities, required)
+      )
   }
 
   get request(): <Name extends Methods.RequestName<"server">, R = never>(
@@ -386,11 +424,11 @@ export class ServedSession implements Reader.Parts<Profile.ClientProfile, unknow
     return (options) => Effect.asVoid(this.#ask("ping", {}, options))
   }
 
-  get createMessage(): <R = never>(
-    params: Sampling.CreateMessageParams,
-    options?: AskOptions<R>
-  ) => Effect.Effect<Sampling.CreateMessageResult, RequestError, R> {
-    return (params, options) => this.#ask("sampling/createMessage", params, options)
+  get createMessage(): CreateMessage {
+    const ask = <R>(params: Sampling.CreateMessageParams, options?: AskOptions<R>) =>
+      this.#ask("sampling/createMessage", params, options)
+    // What is answered without tools has been checked for having none (`Rules.problemOf`).
+    return trust(ask)
   }
 
   get listRoots(): <R = never>(options?: AskOptions<R>) => Effect.Effect<Roots.ListRootsResult, RequestError, R> {
@@ -418,7 +456,13 @@ export class ServedSession implements Reader.Parts<Profile.ClientProfile, unknow
   }
 
   get elicitationComplete(): (elicitationId: string, options?: Related) => Effect.Effect<void, RequestError> {
-    return (elicitationId, options) => this.#tell("notifications/elicitation/complete", { elicitationId }, options)
+    return (elicitationId, options) =>
+      Effect.suspend(() => {
+        // The user may take longer than the request that sent them to the page; then it takes the standalone stream.
+        const id = options?.relatedRequestId
+        const via = id === undefined ? undefined : this.core.inflight.find(id)?.origin
+        return this.sender.notify(notifications["notifications/elicitation/complete"], { elicitationId }, via)
+      })
   }
 
   get log(): (
@@ -433,7 +477,8 @@ export class ServedSession implements Reader.Parts<Profile.ClientProfile, unknow
     step: Progress.Progress,
     options?: Related
   ) => Effect.Effect<void, RequestError> {
-    return (progressToken, step, options) => this.#tell("notifications/progress", { ...step, progressToken }, options)
+    return (token, step, options) =>
+      this.#related("notifications/progress", options, (via) => this.sender.progress(token, step, via))
   }
 
   get resourceUpdated(): (uri: string) => Effect.Effect<void, RequestError> {

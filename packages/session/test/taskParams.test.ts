@@ -1,0 +1,44 @@
+import { Content, Methods } from "@effect-mcp/protocol"
+import type { RequestError } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { connected, text, tools } from "./support/sessions.ts"
+
+const task = { ttl: 60_000 }
+
+describe("a request that would become a task, while there are none here", () => {
+  it.effect("is refused before it is sent, whichever request and peer it is", () =>
+    Effect.gen(function*() {
+      const { client, links, server } = yield* connected({
+        handlers: tools({ x: Effect.succeed(text("x")) }),
+        client: {
+          capabilities: {
+            tasks: { requests: { sampling: { createMessage: {} }, elicitation: { create: {} } } },
+            elicitation: { form: {}, url: {} }
+          },
+          handlers: {
+            "sampling/createMessage": () =>
+              Effect.succeed({ role: "assistant" as const, content: Content.text("x"), model: "m" }),
+            "elicitation/create": () => Effect.succeed({ action: "cancel" as const })
+          }
+        }
+      })
+      const sent = [links.client.handed.length, links.server.handed.length]
+      const form = { type: "object", properties: {} } as const
+      const page = { mode: "url", url: "https://example.com", elicitationId: "1" } as const
+      const attempts: ReadonlyArray<Effect.Effect<unknown, RequestError.RequestError>> = [
+        client.request("tools/call", { name: "x", task }),
+        client.extension(Methods.requests["tools/call"], { name: "x", task }),
+        server.createMessage({ messages: [], maxTokens: 1, task }),
+        server.request("elicitation/create", { message: "m", requestedSchema: form, task }),
+        server.request("elicitation/create", { message: "m", ...page, task })
+      ]
+      for (const attempt of attempts) {
+        assert.deepStrictEqual((yield* Effect.flip(attempt)).reason, {
+          _tag: "InvalidParams",
+          problem: "task: requests that become tasks are not supported yet; leave `task` out"
+        })
+      }
+      assert.deepStrictEqual([links.client.handed.length, links.server.handed.length], sent)
+    }))
+})
