@@ -92,8 +92,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "ELI-12",
     file: "packages/session/src/internal/ServedSession.ts",
-    original: "this.#tell(\"notifications/elicitation/complete\", { elicitationId }, options)",
-    broken: "this.#tell(\"notifications/elicitation/complete\", { elicitationId: \"\" }, options)",
+    original: "notifications[\"notifications/elicitation/complete\"], { elicitationId }, via)",
+    broken: "notifications[\"notifications/elicitation/complete\"], { elicitationId: \"\" }, via)",
     test: "packages/session/test/elicitation.test.ts",
     name: "that one has been dealt with is told to the client that was asked, and to no other"
   },

@@ -4,10 +4,11 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "LOG-01",
     file: "packages/session/src/internal/Outgoing.ts",
-    original: "  if (blocked !== undefined) return Result.fail(blocked)\n",
-    broken: "  if (blocked !== undefined && row.name !== \"notifications/message\") return Result.fail(blocked)\n",
+    original: "  if (blocked !== undefined) return Result.fail(undeclared(blocked))\n",
+    broken:
+      "  if (blocked !== undefined && row.name !== \"notifications/message\") return Result.fail(undeclared(blocked))\n",
     test: "packages/session/test/logging.test.ts",
-    name: "without the declared capability it is dropped and seen, and the handler goes on"
+    name: "with the capability switched off, logging fails with an error that names the option"
   },
   {
     id: "LOG-02",
