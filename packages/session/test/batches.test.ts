@@ -174,7 +174,8 @@ describe("a batch that a server receives", () => {
         sent.slice(1).map(({ last, message, via }) => [via === batch, last, idsOf(message)]),
         [
           [true, false, JsonRpc.notification("notifications/progress", { progress: 1, progressToken: 7 })],
-          [true, true, [1, 2]]
+          // The first has reported progress, and so waits for the next turn.
+          [true, true, [2, 1]]
         ]
       )
       assert.deepStrictEqual(ended.map((origin) => [origin === quiet, origin === given]), [

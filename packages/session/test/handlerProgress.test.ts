@@ -1,16 +1,187 @@
 import { JsonRpc } from "@effect-mcp/protocol"
-import { RequestContext } from "@effect-mcp/session"
+import {
+  CallbackContext,
+  MemoryTransport,
+  RequestContext,
+  SessionlessServer,
+  type Transport
+} from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
 import * as TestClock from "effect/testing/TestClock"
 import { leak } from "./support/leakedContext.ts"
-import { call, codeOf, forms, introduce, names, settled, text, tools, withRawClient } from "./support/sessions.ts"
+import {
+  call,
+  codeOf,
+  forms,
+  info,
+  introduce,
+  names,
+  settled,
+  start,
+  text,
+  tools,
+  withRawClient,
+  withRawServer
+} from "./support/sessions.ts"
 
 /** What the client is told of progress. */
 const progressOf = (messages: ReadonlyArray<JsonRpc.Message>) =>
   messages.flatMap((message) =>
     "method" in message && message.method === "notifications/progress" ? [message.params] : []
   )
+
+/** What is handed over, message by message, in groups: each has what one turn of the event loop hands over, as writers put it together. */
+const inTurns = () => {
+  const turns: Array<Array<JsonRpc.Message>> = []
+  let turn: Array<JsonRpc.Message> | undefined
+  return {
+    turns,
+    take: (message: JsonRpc.Frame) => {
+      if (turn === undefined) {
+        turns.push(turn = [])
+        queueMicrotask(() => {
+          turn = undefined
+        })
+      }
+      turn.push(...JsonRpc.messages(message))
+    }
+  }
+}
+
+/** This end of a transport, and what its session hands over. */
+const watched = (pair: Effect.Effect<MemoryTransport.Pair>) =>
+  Effect.map(pair, ({ client, server }) => {
+    const { take, turns } = inTurns()
+    const watching: Transport.Transport["Service"] = {
+      connect: Effect.map(server.connect, (connection) => ({
+        ...connection,
+        send: (outbound) => {
+          take(outbound.message)
+          return connection.send(outbound)
+        }
+      }))
+    }
+    return { pair: Effect.succeed({ client, server: watching }), turns }
+  })
+
+describe("a reply behind progress", () => {
+  const progressed = tools({
+    x: Effect.as(RequestContext.progress({ progress: 1 }), text("done")),
+    fails: Effect.andThen(RequestContext.progress({ progress: 1 }), Effect.die(new Error("broken"))),
+    quiet: Effect.succeed(text("done"))
+  })
+  const token = { _meta: { progressToken: "t" } }
+
+  for (const { form, pair } of forms) {
+    it.effect(`[PRG-04] is handed over in a turn of its own, behind the last step (${form})`, () =>
+      Effect.gen(function*() {
+        const { pair: watching, turns } = yield* watched(pair)
+        const { raw } = yield* withRawClient({ pair: watching, handlers: progressed })
+        yield* introduce(raw)
+        for (const name of ["x", "fails"]) {
+          turns.length = 0
+          yield* raw.send(call(name, name, token))
+          yield* settled
+          assert.deepStrictEqual(turns.map(names), [["notifications/progress"], [name]])
+        }
+      }).pipe(Effect.provide(Logger.layer([]))))
+  }
+
+  it.effect("is handed over at once if no step was sent", () =>
+    Effect.gen(function*() {
+      const { pair, turns } = yield* watched(MemoryTransport.make())
+      const { link, raw } = yield* withRawClient({ pair, handlers: progressed })
+      yield* introduce(raw)
+      turns.length = 0
+      link.deliver(call(1, "x"))
+      link.deliver(call(2, "quiet", token))
+      assert.deepStrictEqual(turns.map(names), [[1, 2]])
+    }))
+
+  it.effect("[CAN-07] law 5: is claimed at once: neither a cancellation nor another request with its id changes it", () =>
+    Effect.gen(function*() {
+      const { link, raw, record, session } = yield* withRawClient({ handlers: progressed })
+      yield* introduce(raw)
+      link.deliver(call(1, "x", token))
+      link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
+      link.deliver(call(1, "quiet"))
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 1 })
+      yield* settled
+      const replies = (yield* raw.pending).filter((message) => !("method" in message))
+      assert.deepStrictEqual(replies.map((reply) => [names([reply])[0], codeOf(reply)]), [[1, -32600], [1, undefined]])
+      assert.strictEqual(record.of("CancelIgnored").length, 1)
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }))
+
+  for (const gracefulClose of [0, "5 seconds"] as const) {
+    it.effect(`law 5: is not lost when the session closes (handlers may finish within ${gracefulClose})`, () =>
+      Effect.gen(function*() {
+        const { link, raw, session } = yield* withRawClient({
+          handlers: progressed,
+          server: { limits: { gracefulClose } }
+        })
+        yield* introduce(raw)
+        link.deliver(call(1, "x", token))
+        const closing = yield* start(session.close)
+        yield* TestClock.adjust("10 seconds")
+        yield* Fiber.join(closing)
+        assert.deepStrictEqual(names(yield* raw.pending), ["notifications/progress", 1])
+      }))
+  }
+
+  it.effect("likewise for a client's callback", () =>
+    Effect.gen(function*() {
+      const { take, turns } = inTurns()
+      const { link, session } = yield* withRawServer({
+        client: {
+          handlers: {
+            "roots/list": () =>
+              Effect.as(
+                Effect.flatMap(CallbackContext.CallbackContext, ({ progress }) => progress({ progress: 1 })),
+                { roots: [] }
+              )
+          }
+        },
+        pair: Effect.map(MemoryTransport.make(), ({ client, server }) => ({
+          server,
+          client: {
+            connect: Effect.map(client.connect, (connection) => ({
+              ...connection,
+              send: (outbound) => {
+                take(outbound.message)
+                return connection.send(outbound)
+              }
+            }))
+          }
+        }))
+      })
+      turns.length = 0
+      link.deliver(JsonRpc.request("q", "roots/list", token))
+      yield* settled
+      assert.deepStrictEqual(turns.map(names), [["notifications/progress"], ["q"]])
+      assert.strictEqual((yield* session.state)._tag, "Operating")
+    }))
+
+  it.effect("likewise without sessions", () =>
+    Effect.gen(function*() {
+      const { take, turns } = inTurns()
+      const server = yield* SessionlessServer.make(progressed, { info })
+      const handling = yield* start(
+        Effect.map(
+          server.handle(call(1, "x", token), {
+            revision: "2025-11-25",
+            say: (message) => Effect.sync(() => take(message))
+          }),
+          (reply) => reply === undefined ? undefined : take(reply)
+        )
+      )
+      yield* Fiber.join(handling)
+      assert.deepStrictEqual(turns.map(names), [["notifications/progress"], [1]])
+    }))
+})
 
 describe("progress", () => {
   it.effect("[PRG-03] a total that is no number is left out, and so it is no total to have reached", () =>

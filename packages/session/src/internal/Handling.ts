@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
+import * as Inflight from "./Inflight.ts"
 
 /** How a handler has ended. */
 export type Ending = Exit.Exit<unknown, McpError.McpError>
@@ -54,6 +55,16 @@ const brokenOff = <A, E>(exit: Exit.Exit<A, E>, closing: Cause.Cause<never>): Ex
       reasons.flatMap((reason) => Cause.isFailReason(reason) ? Cause.die(reason.error).reasons : [reason])
     )
   )
+}
+
+/**
+ * Hands over the reply to a request, which is claimed already: at once, or, after a step of its progress, in the scheduler's next turn. Some
+ * clients deal with a response before the notifications that came in one piece with it, and know nothing of its progress by then. So does
+ * the official TypeScript SDK (its issue 2580), which loses the last step.
+ */
+export const handOver = (served: Inflight.Served, runtime: Runtime, hand: () => void): void => {
+  if (!Inflight.hasReported(served)) return hand()
+  runtime.fork(Effect.andThen(Effect.yieldNow, Effect.sync(hand)))
 }
 
 /** The error a handler chose to answer with, if it chose one. */

@@ -54,6 +54,9 @@ const progressTokenOf = (params: JsonRpc.Params | undefined): Meta.ProgressToken
   return typeof token === "string" || typeof token === "number" ? token : undefined
 }
 
+/** Has its handler sent a step of its progress? */
+export const hasReported = (served: Served): boolean => served.reportedAt !== Number.NEGATIVE_INFINITY
+
 /** Stops a handler. One that is just being started has no fiber yet; whoever starts it looks at `ended` next. */
 export const interrupt = (served: Served): void => {
   served.ended = true

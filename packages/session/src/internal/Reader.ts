@@ -222,11 +222,12 @@ export class Reader<S extends State, P extends Profile.Profile, R> implements Co
     }
     if (!claimed) return this.#core.inflight.release(served)
     // It counts as in flight until its reply is on its way, so that a peer which takes none cannot go on asking.
-    this.#core.replies.reply(
-      Handling.response(served.id, ending),
-      served.origin,
-      () => this.#core.inflight.release(served)
-    )
+    Handling.handOver(served, this.#core, () =>
+      this.#core.replies.reply(
+        Handling.response(served.id, ending),
+        served.origin,
+        () => this.#core.inflight.release(served)
+      ))
   }
 
   // ===================================================================================================================

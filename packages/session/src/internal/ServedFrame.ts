@@ -273,7 +273,11 @@ export class ServedFrame {
       fork(Effect.logError(`the handler of ${served.method} failed`, cause))
     }
     if (!claimed) return inflight.release(served)
-    this.#reply(Handling.response(served.id, ending), batch, () => inflight.release(served))
+    Handling.handOver(
+      served,
+      this.#server,
+      () => this.#reply(Handling.response(served.id, ending), batch, () => inflight.release(served))
+    )
   }
 
   // ===================================================================================================================
