@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import { CloseReason, type Implementation, JsonRpc, type Profile, type Revision } from "@effect-mcp/protocol"
+import { CloseReason, type Implementation, JsonRpc, type Revision } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -18,77 +18,25 @@ import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import type * as Handlers from "./Handlers.ts"
+import * as HostLimits from "./HostLimits.ts"
 import * as Expiry from "./internal/Expiry.ts"
 import { HostedSession, type Keeper } from "./internal/HostedSession.ts"
 import * as HostStore from "./internal/HostStore.ts"
 import { type Newcomer, Places, type Taken } from "./internal/Places.ts"
 import * as ReplayedOpening from "./internal/ReplayedOpening.ts"
+import { Restoring } from "./internal/Restoring.ts"
 import * as ServedSession from "./internal/ServedSession.ts"
 import * as SessionId from "./internal/SessionId.ts"
 import { Timer } from "./internal/Timer.ts"
 import * as SessionLimits from "./Limits.ts"
 import * as Metrics from "./Metrics.ts"
-import * as NumericOption from "./NumericOption.ts"
 import * as Principal from "./Principal.ts"
 import type * as ServerSession from "./ServerSession.ts"
 import type { SessionEvent } from "./SessionEvent.ts"
-import { SessionStore, type SessionStoreError, type StoredSession } from "./SessionStore.ts"
+import { SessionStore, type SessionStoreError } from "./SessionStore.ts"
 import type { Transport } from "./Transport.ts"
 import type { TransportError } from "./TransportError.ts"
 import * as TransportErrors from "./TransportError.ts"
-
-/**
- * Bounds of the number of sessions that a host keeps, and of their lifetimes. Every member has a default.
- *
- * **A full host makes room.** Most clients never end their sessions, so ordinary use fills a host. A newcomer that finds no free
- * place takes the place of another session, the first of these that there is:
- *
- * 1. The oldest session whose handshake is not finished. Nothing was done in it, so it may be any client's. It is safe for 3
- *    seconds, so that the next newcomer does not evict a client in the middle of its handshake. The exception is an anonymous client
- *    with many more unfinished handshakes (16) than the newcomer: it could otherwise keep all others out by opening sessions quickly.
- *    Anonymous clients are distinguished by `OpenOptions.client`.
- * 2. The session of the newcomer's own principal that is unused for longest, and for 3 seconds at least.
- * 3. The anonymous session that is unused for longest. For an anonymous newcomer it must be unused for `evictAnonymousAfter`, and
- *    this happens `evictAnonymousPerSecond` times a second at most. For a newcomer with a principal 3 seconds are enough.
- *
- * A principal that has `sessionsPerPrincipal` makes room among its own sessions, by the first two rules. A session that was used by
- * one principal never ends for another, and no session ends that a connection holds or that has requests in flight.
- *
- * The victim closes as `Evicted`. Over Streamable HTTP its client receives status 404 with its next request, and begins a new session
- * (SHS-27). With a `SessionStore`, a session whose handshake is finished is only unloaded: the store keeps it, and it is restored
- * when its client comes back. If there is no victim, the newcomer is refused with `HostFull`.
- *
- * @category models
- * @since 0.1.0
- */
-export interface Limits {
-  /** The number of sessions at a time. Default 10,000. */
-  readonly sessions?: number
-  /**
-   * The number of sessions of one principal. Default 1,000, but no more than `sessions`. Anonymous sessions are not counted.
-   */
-  readonly sessionsPerPrincipal?: number
-  /**
-   * The time that a client may take to finish its handshake: from the answer to `initialize` until `notifications/initialized` or a
-   * first request other than `ping`. Then the session is closed as `HandshakeTimeout`, whatever else is done with it. Default 60
-   * seconds.
-   */
-  readonly handshake?: Duration.Input
-  /**
-   * How long a session may be left alone, that is neither touched nor held nor with a request in flight; then it is closed as
-   * `Expired`. Default 30 minutes.
-   */
-  readonly idle?: Duration.Input
-  /**
-   * The time that an anonymous session must be left alone before another anonymous client may have its place on a full host. Default
-   * 5 minutes.
-   */
-  readonly evictAnonymousAfter?: Duration.Input
-  /** The number of anonymous sessions that are evicted for anonymous clients in a second. Default 10. */
-  readonly evictAnonymousPerSecond?: number
-  /** How old a session may become, whatever is done with it; then it is closed as `Expired`. Default: any age. */
-  readonly age?: Duration.Input
-}
 
 /**
  * What may be said about a host, and about its sessions: what `ServerSession.Options` has, but that all of its sessions begin with
@@ -99,7 +47,7 @@ export interface Limits {
  */
 export interface Options<R = never> extends Omit<ServerSession.Options<R>, "observe" | "sessionless"> {
   /** How many sessions it keeps, and for how long. */
-  readonly host?: Limits
+  readonly host?: HostLimits.Options
   /** Is told of every event of every session, at once, and of which session it is; must not block. */
   readonly observe?: (event: SessionEvent, id: string) => void
 }
@@ -273,7 +221,7 @@ export interface Health {
 export interface Shape {
   /**
    * Opens a session over this transport and keeps it, until it ends by itself, expires, is evicted or closed, or the host goes. A
-   * full host makes room first, as `Limits` describes. Fails with `HostFull` before anything is connected.
+   * full host makes room first, as `HostLimits.Options` describes. Fails with `HostFull` before anything is connected.
    */
   readonly open: (
     transport: Transport["Service"],
@@ -334,37 +282,6 @@ export interface Shape {
 export class SessionHost extends Context.Service<SessionHost, Shape>()("@effect-mcp/session/SessionHost") {}
 
 /**
- * What the store is to know: the revision is the one that was agreed on, and of what the client said of itself there is no more than the
- * session keeps.
- */
-const agreed = (
-  opening: StoredSession["opening"],
-  client: Profile.ClientProfile | undefined
-): StoredSession["opening"] =>
-  opening.map((message) =>
-    message.method === "initialize" && "id" in message && client !== undefined
-      ? JsonRpc.request(message.id, message.method, {
-        protocolVersion: client.revision,
-        capabilities: client.capabilities,
-        clientInfo: client.info
-      })
-      : message
-  )
-
-const revisionIn = (opening: StoredSession["opening"]): unknown =>
-  opening.find(({ method }) => method === "initialize")?.params?.["protocolVersion"]
-
-const rules: NumericOption.Rules<Limits> = {
-  sessions: NumericOption.countFromZero,
-  sessionsPerPrincipal: NumericOption.countFromZero,
-  handshake: NumericOption.duration,
-  idle: NumericOption.duration,
-  evictAnonymousAfter: NumericOption.duration,
-  evictAnonymousPerSecond: NumericOption.countFromZero,
-  age: NumericOption.duration
-}
-
-/**
  * Makes a host. Leaving the scope drains it. The services of the handlers, and a `SessionStore` if there is one, are those of whoever
  * makes the host, not of whoever opens a session.
  *
@@ -395,15 +312,14 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   handlers: H & Handlers.Only<H, "client">,
   options: Options<R>
 ): Effect.fn.Return<Shape, never, Scope.Scope | Handlers.ServicesOf<H, "client"> | R> {
-  NumericOption.check(options.host, rules, "host.")
-  const gracefulCloseMillis = SessionLimits.make(options.limits).gracefulClose
-  const limit = options.host?.sessions ?? 10_000
+  const limits = HostLimits.make(options.host)
   const lifetimes: Expiry.Lifetimes = {
     opening: Duration.toMillis(options.limits?.opening ?? "30 seconds"),
-    handshake: Duration.toMillis(options.host?.handshake ?? "60 seconds"),
-    idle: Duration.toMillis(options.host?.idle ?? "30 minutes"),
-    age: Duration.toMillis(options.host?.age ?? Duration.infinity)
+    handshake: limits.handshake,
+    idle: limits.idle,
+    age: limits.age
   }
+  const gracefulCloseMillis = SessionLimits.make(options.limits).gracefulClose
   const { host: _, observe, ...common } = options
   // The host closes what does not open, so that no session needs a timer for that.
   const server = ServedSession.prepare(handlers, {
@@ -418,15 +334,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
 
   const sessions = new Map<string, HostedSession>()
   const expiry = new Expiry.Expiry({ clock, sessions, lifetimes, fork })
-  const places = new Places({
-    limit,
-    limitPerPrincipal: Math.min(options.host?.sessionsPerPrincipal ?? 1000, limit),
-    evictAnonymousAfter: Duration.toMillis(options.host?.evictAnonymousAfter ?? "5 minutes"),
-    evictAnonymousPerSecond: options.host?.evictAnonymousPerSecond ?? 10,
-    idle: lifetimes.idle,
-    now: () => expiry.now(timer.now()),
-    steady: () => timer.now()
-  })
+  const places = new Places({ limits, now: () => expiry.now(timer.now()), steady: () => timer.now() })
   const store = Option.getOrUndefined(
     Option.map(
       yield* Effect.serviceOption(SessionStore),
@@ -441,8 +349,6 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   )
   // Those that are being connected: they have their places already.
   const arriving = new Map<string, HostedSession>()
-  // By the ids of the session and of whoever asks for it.
-  const restoring = new Map<string, Fiber.Fiber<Hosted | undefined, HostFull | TransportError | SessionStoreError>>()
   const waiting: Array<Deferred.Deferred<void>> = []
   let draining = false
 
@@ -634,68 +540,27 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   // Elsewhere and later
   // ===================================================================================================================
 
-  const load = Effect.fnUntraced(function*(
-    store: HostStore.HostStore,
-    id: string,
-    transport: Transport["Service"],
-    { client, kind, principal: asking }: RestoreOptions
-  ): Effect.fn.Return<Hosted | undefined, HostFull | TransportError | SessionStoreError> {
-    const stored = yield* store.load(id)
-    if (stored === undefined || stored.principal !== asking?.id) return undefined
-    // When it was used last, the store may know a little late.
-    if (stored.usedAt + lifetimes.idle + HostStore.tellingMillis <= now() || stored.openedAt + lifetimes.age <= now()) {
-      yield* store.forget(id)
-      return undefined
-    }
-    const { opening } = stored
-    const hosted = yield* admit(transport, { id, kind, opening, principal: asking, client }, stored.openedAt)
-    hosted.toldAt = stored.usedAt
-    hosted.stored = "Yes"
-    const { client: profile } = hosted.session
-    if (profile !== undefined && profile.revision === revisionIn(opening)) return hosted
-    yield* Effect.logWarning("a session could not be restored: this server would not agree on the same revision")
-    yield* hosted.close(CloseReason.requested)
-    return undefined
-  })
-
   const find: Shape["find"] = (id) => {
     const hosted = sessions.get(id)
     return hosted?.phase === "Live" ? hosted : undefined
   }
 
-  const restore: Shape["restore"] = (id, transport, options) =>
-    Effect.suspend(() => {
-      const hosted = sessions.get(id)
-      // One that is being unloaded is restored as soon as nothing is left of it here.
-      const unloading = hosted?.phase === "Ending" && hosted.kept && !draining ? hosted : undefined
-      if ((hosted !== undefined && unloading === undefined) || store === undefined) {
-        const isTheirs = hosted?.phase === "Live" && Principal.isSame(hosted.principal, options.principal)
-        return Effect.succeed(isTheirs ? hosted : undefined)
-      }
-      const key = JSON.stringify([id, options.principal?.id])
-      const begun = restoring.get(key)
-      if (begun !== undefined) return Fiber.join(begun)
-      // In a fiber of the host: whoever came first may leave before whoever came second has it.
-      const unloaded = unloading === undefined ? Effect.void : gone(unloading)
-      const fiber = fork(Effect.andThen(unloaded, load(store, id, transport, options)))
-      if (fiber.pollUnsafe() === undefined) {
-        restoring.set(key, fiber)
-        fiber.addObserver(() => restoring.delete(key))
-      }
-      return Fiber.join(fiber)
-    })
+  const restoring = store === undefined ? undefined : new Restoring<HostFull | TransportError>({
+    store,
+    sessions,
+    lifetimes,
+    now,
+    fork,
+    isDraining: () => draining,
+    gone,
+    admit: (transport, options, openedAt) => admit(transport, options, openedAt)
+  })
 
-  const remember: Shape["remember"] = ({ id }, opening) =>
-    Effect.suspend(() => {
-      const hosted = sessions.get(id)
-      if (store === undefined || hosted?.phase !== "Live") return Effect.void
-      return store.save(hosted, agreed(opening, hosted.session.client)).pipe(
-        // It may have ended meanwhile, and been forgotten before it was remembered.
-        Effect.andThen(
-          Effect.suspend(() => hosted.phase === "Live" || hosted.kept ? Effect.void : store.remove(hosted))
-        )
-      )
-    })
+  /** The session, if it is here and this principal's. */
+  const theirs = (id: string, principal: Principal.Principal | undefined): Hosted | undefined => {
+    const hosted = find(id)
+    return hosted !== undefined && Principal.isSame(hosted.principal, principal) ? hosted : undefined
+  }
 
   const empty = Effect.suspend(() => {
     if (sessions.size === 0) return Effect.void
@@ -722,7 +587,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   yield* Effect.addFinalizer(() =>
     drain.pipe(
       Effect.andThen(store === undefined ? Effect.void : store.abandon()),
-      Effect.andThen(Effect.suspend(() => Fiber.interruptAll(restoring.values()))),
+      Effect.andThen(restoring === undefined ? Effect.void : restoring.abandon()),
       Effect.andThen(Scope.close(all, Exit.void))
     )
   )
@@ -730,8 +595,13 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   return {
     open: (transport, options) => Effect.suspend(() => admit(transport, options, now())),
     find,
-    restore,
-    remember,
+    restore: (id, transport, options) =>
+      Effect.suspend(() => restoring?.restore(id, transport, options) ?? Effect.succeed(theirs(id, options.principal))),
+    remember: ({ id }, opening) =>
+      Effect.suspend(() => {
+        const hosted = sessions.get(id)
+        return restoring === undefined || hosted?.phase !== "Live" ? Effect.void : restoring.remember(hosted, opening)
+      }),
     sessions: Effect.sync(() => Array.from(sessions.values()).filter(({ phase }) => phase === "Live").map(listing)),
     health: Effect.sync(() => {
       const room = draining ? leaving() : places.look({ principal: undefined, client: undefined })
@@ -740,7 +610,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
         draining,
         sessions: places.taken,
         handshaking: places.handshaking,
-        limit,
+        limit: limits.sessions,
         retryAfterMillis: room?.retryAfterMillis
       }
     }),

@@ -237,13 +237,31 @@ describe("a full host evicts an anonymous session", () => {
       assert.strictEqual((yield* shape.sessions).filter(({ principal }) => principal === undefined).length, 2)
     }))
 
+  it.effect("of a client that has more than half of the places after 3 seconds, however often it uses them", () =>
+    Effect.gen(function*() {
+      const shape = yield* host({}, { host: { sessions: 12, evictAnonymousPerSecond: 2 } })
+      const honest = yield* Effect.forEach(["a", "b", "c"], (client) => settle(shape, { client }))
+      yield* TestClock.adjust("1 minute")
+      const hostile = yield* Effect.forEach(Array.from({ length: 9 }), () => settle(shape, { client: "hostile" }))
+      assert.deepStrictEqual(yield* refused(shape, { client: "e" }), ["host", 12, 3000])
+      assert.deepStrictEqual(yield* refused(shape, { client: "hostile" }), ["host", 12, 240_000])
+      yield* TestClock.adjust("3 seconds")
+      const others = [yield* settle(shape, { client: "e" }), yield* settle(shape, { client: "f" })]
+      // The rate holds for these, too, and half of the places are left to it.
+      assert.deepStrictEqual(yield* refused(shape, { client: "g" }), ["host", 12, 1000])
+      yield* TestClock.adjust("1 second")
+      others.push(yield* settle(shape, { client: "g" }))
+      assert.deepStrictEqual(yield* refused(shape, { client: "h" }), ["host", 12, 236_000])
+      assert.deepStrictEqual(yield* idsIn(shape), ids([...honest, ...hostile.slice(3), ...others]))
+    }))
+
   it.effect("never, where the options say so", () =>
     Effect.gen(function*() {
       for (const options of [{ evictAnonymousAfter: "Infinity" }, { evictAnonymousPerSecond: 0 }] as const) {
         const shape = yield* host({}, { host: { sessions: 1, ...options } })
-        yield* settle(shape)
+        yield* settle(shape, { client: "hostile" })
         yield* TestClock.adjust("29 minutes")
-        assert.deepStrictEqual(yield* refused(shape), ["host", 1, 60_000])
+        assert.deepStrictEqual(yield* refused(shape, { client: "honest" }), ["host", 1, 60_000])
       }
     }))
 })

@@ -1,6 +1,6 @@
 /** A server's host, as the subjects have it that keep their sessions in one. */
 import { CloseReason } from "@effect-mcp/protocol"
-import { type Limits, SessionHost } from "@effect-mcp/session"
+import { type HostLimits, type Limits, SessionHost } from "@effect-mcp/session"
 import { LawServer } from "@effect-mcp/testing"
 import * as Effect from "effect/Effect"
 import type { Counts, FarSide, Terms } from "./Subject.ts"
@@ -13,7 +13,7 @@ const hostLimits = {
   patient: {},
   idle: { idle: "5 seconds" },
   ageing: { age: "5 seconds" }
-} as const satisfies Readonly<Record<Terms, SessionHost.Limits>>
+} as const satisfies Readonly<Record<Terms, HostLimits.Options>>
 
 /** The options of a host under these terms. */
 export const options = (terms: Terms): SessionHost.Options => ({

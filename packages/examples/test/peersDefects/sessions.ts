@@ -1,6 +1,13 @@
 /** Sessions that are lost, or never end, or get into each other's way. */
 import { Content, Revision } from "@effect-mcp/protocol"
-import { ClientSession, RequestContext, ServerSession, SessionHost, SessionStore } from "@effect-mcp/session"
+import {
+  ClientSession,
+  type HostLimits,
+  RequestContext,
+  ServerSession,
+  SessionHost,
+  SessionStore
+} from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -36,7 +43,7 @@ const handlers = ServerSession.handlers({
     )
 })
 
-const hosting = (limits: SessionHost.Limits = {}) =>
+const hosting = (limits: HostLimits.Options = {}) =>
   SessionHost.layer(handlers, {
     info: { name: "example", version: "1.0.0" },
     capabilities: { tools: { listChanged: true } },

@@ -1,3 +1,4 @@
+import type { HostLimits } from "../HostLimits.ts"
 import type { Principal } from "../Principal.ts"
 import type { HostedSession } from "./HostedSession.ts"
 import { LinkedList } from "./LinkedList.ts"
@@ -39,14 +40,9 @@ export interface Refused {
   readonly retryAfterMillis: number | undefined
 }
 
-/** The options of a host's places. Durations are in milliseconds. */
+/** The needs of a host's places. */
 export interface Options {
-  readonly limit: number
-  readonly limitPerPrincipal: number
-  /** The time that an anonymous session is unused before another anonymous client may have its place. */
-  readonly evictAnonymousAfter: number
-  readonly evictAnonymousPerSecond: number
-  readonly idle: number
+  readonly limits: HostLimits
   /** The time that the fields of a `HostedSession` are in. */
   readonly now: () => number
   /** The time of a clock that never jumps. */
@@ -68,9 +64,25 @@ class Owner {
   }
 }
 
+/** A number for each client that has one. */
+class Counts {
+  readonly #counts = new Map<string, number>()
+
+  of(client: string): number {
+    return this.#counts.get(client) ?? 0
+  }
+
+  change({ client, principal }: HostedSession, by: 1 | -1): void {
+    if (client === undefined || principal !== undefined) return
+    const count = this.of(client) + by
+    if (count === 0) this.#counts.delete(client)
+    else this.#counts.set(client, count)
+  }
+}
+
 /**
  * The places of a host: who has them, and which session gives its place up when a newcomer finds all of them taken.
- * `SessionHost.Limits` describes the policy. Sessions that are held are in no list here, so that a victim is found at the front of
+ * `HostLimits.Options` describes the policy. Sessions that are held are in no list here, so that a victim is found at the front of
  * a list, in a time that does not depend on the number of sessions.
  */
 export class Places {
@@ -79,15 +91,16 @@ export class Places {
   readonly #anonymous = new Owner(undefined)
   /** The sessions of all owners whose handshake is not finished, the oldest first. */
   readonly #handshaking = new LinkedList<HostedSession>()
-  /** The number of anonymous sessions with an unfinished handshake, held ones included, by client. */
-  readonly #handshakes = new Map<string, number>()
+  /** The number of anonymous sessions by client, and of those whose handshake is not finished. Held ones count, too. */
+  readonly #sessions = new Counts()
+  readonly #handshakes = new Counts()
   readonly #anonymousRate: RateLimit
   #taken = 0
   #unfinished = 0
 
   constructor(options: Options) {
     this.#options = options
-    this.#anonymousRate = new RateLimit(options.evictAnonymousPerSecond)
+    this.#anonymousRate = new RateLimit(options.limits.evictAnonymousPerSecond)
   }
 
   /** The number of places that are taken. */
@@ -131,6 +144,7 @@ export class Places {
 
   /** A session is open. */
   enter(hosted: HostedSession): void {
+    this.#sessions.change(hosted, 1)
     if (!hosted.operates) this.#unfinish(hosted, 1)
     this.#list(hosted)
   }
@@ -161,6 +175,7 @@ export class Places {
 
   /** A session begins to end. Its place is taken until it is given back. */
   leave(hosted: HostedSession): void {
+    this.#sessions.change(hosted, -1)
     if (hosted.held === 0) this.#unlist(hosted)
     if (!hosted.operates) this.#unfinish(hosted, -1)
   }
@@ -179,16 +194,9 @@ export class Places {
     this.#handshaking.remove(hosted.byAge)
   }
 
-  #unfinish({ client, principal }: HostedSession, change: 1 | -1): void {
-    this.#unfinished += change
-    if (client === undefined || principal !== undefined) return
-    const count = this.#handshakesOf(client) + change
-    if (count === 0) this.#handshakes.delete(client)
-    else this.#handshakes.set(client, count)
-  }
-
-  #handshakesOf(client: string): number {
-    return this.#handshakes.get(client) ?? 0
+  #unfinish(hosted: HostedSession, by: 1 | -1): void {
+    this.#unfinished += by
+    this.#handshakes.change(hosted, by)
   }
 
   #ownerOf(principal: Principal | undefined): Owner {
@@ -211,17 +219,17 @@ export class Places {
 
   /** What has no place left. */
   #scope(newcomer: Newcomer): Refused["scope"] | undefined {
-    const { limit, limitPerPrincipal } = this.#options
-    if ((this.#own(newcomer)?.places ?? 0) >= limitPerPrincipal) return "principal"
-    return this.#taken >= limit ? "host" : undefined
+    const { sessions, sessionsPerPrincipal } = this.#options.limits
+    if ((this.#own(newcomer)?.places ?? 0) >= sessionsPerPrincipal) return "principal"
+    return this.#taken >= sessions ? "host" : undefined
   }
 
   #refuse(newcomer: Newcomer, scope: Refused["scope"]): Refused {
-    const { limit, limitPerPrincipal } = this.#options
+    const { sessions, sessionsPerPrincipal } = this.#options.limits
     return {
       _tag: "Refused",
       scope,
-      limit: scope === "host" ? limit : limitPerPrincipal,
+      limit: scope === "host" ? sessions : sessionsPerPrincipal,
       retryAfterMillis: this.#roomIn(newcomer)
     }
   }
@@ -235,9 +243,14 @@ export class Places {
     return this.#first(this.#handshaking, graceMillis, now) ??
       this.#crowding(newcomer) ??
       (own && this.#first(own.unused, graceMillis, now)) ??
-      (this.#anonymousWait(newcomer) > 0
-        ? undefined
-        : this.#first(this.#anonymous.unused, this.#evictAnonymousAfter(newcomer), now))
+      (this.#anonymousWait(newcomer) > 0 ? undefined : this.#anonymousVictim(newcomer, now))
+  }
+
+  #anonymousVictim(newcomer: Newcomer, now: number): HostedSession | undefined {
+    const unused = this.#first(this.#anonymous.unused, this.#evictAnonymousAfter(newcomer), now)
+    if (unused !== undefined) return unused
+    const dominant = this.#dominant(newcomer)
+    return dominant === undefined || dominant.aloneSince + graceMillis > now ? undefined : dominant
   }
 
   /**
@@ -263,14 +276,28 @@ export class Places {
    */
   #crowding({ client, principal }: Newcomer): HostedSession | undefined {
     if (principal === undefined && client === undefined) return undefined
-    const own = principal === undefined && client !== undefined ? this.#handshakesOf(client) : 0
-    let link = this.#handshaking.first
+    const own = principal === undefined && client !== undefined ? this.#handshakes.of(client) : 0
+    return this.#firstOf(this.#handshaking, (other) => this.#handshakes.of(other) > own + crowd)
+  }
+
+  /**
+   * The anonymous session that is unused for longest, of a client that has more than half of all places. Such a client could keep the
+   * others out by using each of its sessions every few minutes.
+   */
+  #dominant({ client, principal }: Newcomer): HostedSession | undefined {
+    const { evictAnonymousAfter, sessions } = this.#options.limits
+    if (principal !== undefined || client === undefined || evictAnonymousAfter === Number.POSITIVE_INFINITY) {
+      return undefined
+    }
+    return this.#firstOf(this.#anonymous.unused, (other) => other !== client && this.#sessions.of(other) > sessions / 2)
+  }
+
+  /** The first session of a list that has no requests in flight, and is of such an anonymous client. */
+  #firstOf(list: LinkedList<HostedSession>, isSuch: (client: string) => boolean): HostedSession | undefined {
+    let link = list.first
     for (let count = 0; count < looks && link !== undefined; count++) {
-      const hosted = link.value
-      if (
-        hosted.principal === undefined && hosted.client !== undefined && hosted.inFlight === 0 &&
-        this.#handshakesOf(hosted.client) > own + crowd
-      ) return hosted
+      const { client, inFlight, principal } = link.value
+      if (principal === undefined && client !== undefined && isSuch(client) && inFlight === 0) return link.value
       link = link.next
     }
     return undefined
@@ -278,7 +305,7 @@ export class Places {
 
   /** A principal is accountable for its sessions, and bounded in their number: it need not wait for anonymous ones. */
   #evictAnonymousAfter({ principal }: Newcomer): number {
-    return principal === undefined ? Math.max(this.#options.evictAnonymousAfter, graceMillis) : graceMillis
+    return principal === undefined ? Math.max(this.#options.limits.evictAnonymousAfter, graceMillis) : graceMillis
   }
 
   #anonymousWait({ principal }: Newcomer): number {
@@ -297,16 +324,21 @@ export class Places {
   #roomIn(newcomer: Newcomer): number | undefined {
     const now = this.#options.now()
     const own = this.#own(newcomer)
+    const wait = (hosted: HostedSession | undefined, afterMillis: number) =>
+      hosted === undefined ? Number.POSITIVE_INFINITY : hosted.aloneSince + afterMillis - now
     const dueIn = (list: LinkedList<HostedSession> | undefined, afterMillis: number) =>
-      list?.first === undefined ? Number.POSITIVE_INFINITY : list.first.value.aloneSince + afterMillis - now
+      wait(list?.first?.value, afterMillis)
     const room = this.#scope(newcomer) === "principal"
       ? Math.min(dueIn(own?.handshaking, graceMillis), dueIn(own?.unused, graceMillis))
       : Math.min(
         dueIn(this.#handshaking, graceMillis),
         dueIn(own?.unused, graceMillis),
-        dueIn(this.#anonymous.unused, this.#options.idle),
+        dueIn(this.#anonymous.unused, this.#options.limits.idle),
         Math.max(
-          dueIn(this.#anonymous.unused, this.#evictAnonymousAfter(newcomer)),
+          Math.min(
+            dueIn(this.#anonymous.unused, this.#evictAnonymousAfter(newcomer)),
+            wait(this.#dominant(newcomer), graceMillis)
+          ),
           this.#anonymousWait(newcomer)
         )
       )

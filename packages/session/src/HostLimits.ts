@@ -1,0 +1,117 @@
+/**
+ * The limits of a host: how many sessions it keeps, how long they live, and which of them makes room when it is full.
+ *
+ * @since 0.1.0
+ */
+import * as Duration from "effect/Duration"
+import * as NumericOption from "./NumericOption.ts"
+
+/**
+ * Bounds of the number of sessions that a host keeps, and of their lifetimes. Every member has a default.
+ *
+ * **A full host makes room.** Most clients never end their sessions, so ordinary use fills a host. A newcomer that finds no free
+ * place takes the place of another session, the first of these that there is:
+ *
+ * 1. The oldest session whose handshake is not finished. Nothing was done in it, so it may be any client's. It is safe for 3
+ *    seconds, so that the next newcomer does not evict a client in the middle of its handshake. The exception is an anonymous client
+ *    with many more unfinished handshakes (16) than the newcomer: it could otherwise keep all others out by opening sessions quickly.
+ *    Anonymous clients are distinguished by `OpenOptions.client`.
+ * 2. The session of the newcomer's own principal that is unused for longest, and for 3 seconds at least.
+ * 3. The anonymous session that is unused for longest. For an anonymous newcomer it must be unused for `evictAnonymousAfter`, and
+ *    this happens `evictAnonymousPerSecond` times a second at most. For a newcomer with a principal 3 seconds are enough. So they are
+ *    where the session's client has more than half of all places, and the newcomer is another client: otherwise one client could keep
+ *    all others out by using each of its sessions every few minutes.
+ *
+ * A principal that has `sessionsPerPrincipal` makes room among its own sessions, by the first two rules. A session that was used by
+ * one principal never ends for another, and no session ends that a connection holds or that has requests in flight.
+ *
+ * The victim closes as `Evicted`. Over Streamable HTTP its client receives status 404 with its next request, and begins a new session
+ * (SHS-27). With a `SessionStore`, a session whose handshake is finished is only unloaded: the store keeps it, and it is restored
+ * when its client comes back. If there is no victim, the newcomer is refused with `HostFull`.
+ *
+ * @category options
+ * @since 0.1.0
+ */
+export interface Options {
+  /** The number of sessions at a time. Default 10,000. */
+  readonly sessions?: number
+  /**
+   * The number of sessions of one principal. Default 1,000, but no more than `sessions`. Anonymous sessions are not counted.
+   */
+  readonly sessionsPerPrincipal?: number
+  /**
+   * The time that a client may take to finish its handshake: from the answer to `initialize` until `notifications/initialized` or a
+   * first request other than `ping`. Then the session is closed as `HandshakeTimeout`, whatever else is done with it. Default 60
+   * seconds.
+   */
+  readonly handshake?: Duration.Input
+  /**
+   * How long a session may be left alone, that is neither touched nor held nor with a request in flight; then it is closed as
+   * `Expired`. Default 30 minutes.
+   */
+  readonly idle?: Duration.Input
+  /**
+   * The time that an anonymous session must be left alone before another anonymous client may have its place on a full host. Default
+   * 5 minutes.
+   */
+  readonly evictAnonymousAfter?: Duration.Input
+  /** The number of anonymous sessions that are evicted for anonymous clients in a second. Default 10. */
+  readonly evictAnonymousPerSecond?: number
+  /** How old a session may become, whatever is done with it; then it is closed as `Expired`. Default: any age. */
+  readonly age?: Duration.Input
+}
+
+/**
+ * Every limit, with durations in milliseconds; `Infinity` where there is none.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface HostLimits {
+  readonly sessions: number
+  readonly sessionsPerPrincipal: number
+  readonly handshake: number
+  readonly idle: number
+  readonly age: number
+  readonly evictAnonymousAfter: number
+  readonly evictAnonymousPerSecond: number
+}
+
+const { countFromZero, duration } = NumericOption
+
+const rules: NumericOption.Rules<Options> = {
+  sessions: countFromZero,
+  sessionsPerPrincipal: countFromZero,
+  handshake: duration,
+  idle: duration,
+  age: duration,
+  evictAnonymousAfter: duration,
+  evictAnonymousPerSecond: countFromZero
+}
+
+/**
+ * Fills in the defaults. Throws if an option is no number that it can be, and names it.
+ *
+ * @example
+ * ```ts
+ * import { HostLimits } from "@effect-mcp/session"
+ *
+ * export const ofOne = HostLimits.make({ sessions: 500 }).sessionsPerPrincipal // => 500
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = (options: Options = {}): HostLimits => {
+  NumericOption.check(options, rules, "host.")
+  const { sessions = 10_000, sessionsPerPrincipal = 1000 } = options
+  return {
+    sessions,
+    sessionsPerPrincipal: Math.min(sessionsPerPrincipal, sessions),
+    handshake: Duration.toMillis(options.handshake ?? "60 seconds"),
+    idle: Duration.toMillis(options.idle ?? "30 minutes"),
+    age: Duration.toMillis(options.age ?? Duration.infinity),
+    evictAnonymousAfter: Duration.toMillis(options.evictAnonymousAfter ?? "5 minutes"),
+    evictAnonymousPerSecond: options.evictAnonymousPerSecond ?? 10
+  }
+}
