@@ -43,6 +43,7 @@ layer(Layer.fresh(Backend.layer(0)), { excludeTestServices: true })("a backend w
         accepting: true,
         draining: false,
         sessions: 0,
+        handshaking: 0,
         limit: 500
       })
       const endpoint = yield* get("/mcp")

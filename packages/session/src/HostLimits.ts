@@ -90,7 +90,7 @@ const rules: NumericOption.Rules<Options> = {
 }
 
 /**
- * Fills in the defaults. Throws if an option is no number that it can be, and names it.
+ * Fills in the defaults. Throws an `InvalidOption` for a number that makes no sense.
  *
  * @example
  * ```ts

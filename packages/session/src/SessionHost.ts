@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import { CloseReason, type Implementation, JsonRpc, type Revision } from "@effect-mcp/protocol"
+import { CloseReason, type Implementation, type JsonRpc, type Revision } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"

@@ -1,4 +1,5 @@
 import { ErrorCode } from "@effect-mcp/protocol"
+import * as ForeignCall from "@effect-mcp/session/ForeignCall"
 import type { Principal } from "@effect-mcp/session/Principal"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
@@ -7,7 +8,6 @@ import * as Exit from "effect/Exit"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { type Authentication, type Identity, Unauthenticated } from "../Authentication.ts"
-import * as ForeignCall from "./foreignCall.ts"
 import * as HttpAnswer from "./HttpAnswer.ts"
 import { LimitedLog } from "./LimitedLog.ts"
 

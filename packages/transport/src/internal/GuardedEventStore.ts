@@ -1,9 +1,9 @@
 import { type EventStore, EventStoreError } from "@effect-mcp/session/EventStore"
+import * as ForeignCall from "@effect-mcp/session/ForeignCall"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as ForeignCall from "./foreignCall.ts"
 import { LimitedLog } from "./LimitedLog.ts"
 import { monotonicMillis } from "./monotonicMillis.ts"
 

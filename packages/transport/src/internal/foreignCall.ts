@@ -1,1 +1,0 @@
-export { TimedOut, within } from "@effect-mcp/session/ForeignCall"
