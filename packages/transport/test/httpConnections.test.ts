@@ -278,6 +278,31 @@ describe.concurrent("the budget of the process", () => {
       assert.strictEqual(budget.usedBytes(), 0)
     }))
 
+  it.live("is charged by half with large responses: the connection that has read nothing for longest makes room", () =>
+    Effect.gen(function*() {
+      const { handlers } = yield* counting
+      const budget = MemoryBudget.make({ limitBytes: 40 * mebibyte })
+      const server = yield* charging(budget, { answer: "json" }, handlers)
+      const client = yield* connect(server)
+      const readers = yield* Effect.forEach([1, 2], (id) =>
+        Effect.gen(function*() {
+          const reader = yield* connectRaw(server)
+          const before = budget.usedBytes()
+          reader.stall()
+          reader.write(callText(client, id, "large"))
+          yield* until(() => budget.usedBytes() > before)
+          return reader
+        }))
+      const call = yield* client.call(3, "large")
+      yield* call.done
+      assert.isTrue(call.ended)
+      yield* until(() => budget.usedBytes() < 9 * mebibyte)
+      for (const reader of readers) reader.socket.resume()
+      yield* until(() => readers[0]?.gone === true && (readers[1]?.received.length ?? 0) > 8 * mebibyte)
+      assert.isBelow(readers[0]?.received.length ?? 0, 8 * mebibyte)
+      yield* until(() => budget.usedBytes() === 0)
+    }))
+
   it.live("is charged with large responses until they are read", () =>
     Effect.gen(function*() {
       const { handlers } = yield* counting

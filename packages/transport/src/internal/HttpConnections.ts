@@ -1,5 +1,5 @@
 import { ErrorCode } from "@effect-mcp/protocol"
-import type { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
+import * as MemoryBudget from "@effect-mcp/session/MemoryBudget"
 import { toIncomingMessage, toServerResponse } from "@effect/platform-node/NodeHttpServerRequest"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -19,7 +19,7 @@ export interface Limits {
   /** How many bytes of responses may wait on all connections together, unless they are those of a single one. */
   readonly totalUnreadBytes: number
   /** What the process has for everything that peers make it keep. */
-  readonly budget: MemoryBudget
+  readonly budget: MemoryBudget.MemoryBudget
   /** How long a connection may take nothing while responses wait on it, in milliseconds. */
   readonly stallMillis: number
 }
@@ -165,16 +165,18 @@ const totals = (attendant: Attendant, limits: Limits): Server => {
     attendant,
     hold: (connection, bytes) => {
       const { budget, totalUnreadBytes } = limits
-      const lacks = () => totalBytes + bytes > totalUnreadBytes || budget.usedBytes() + bytes > budget.limitBytes
+      // The other half stays for what is served.
+      const budgetBytes = budget.limitBytes / 2
+      const lacks = () => totalBytes + bytes > totalUnreadBytes || budget.usedBytes() + bytes > budgetBytes
       // What sessions hold of the budget does not become less by this.
-      const helps = budget.usedBytes() - totalBytes + bytes <= budget.limitBytes
+      const helps = budget.usedBytes() - totalBytes + bytes <= budgetBytes
       for (const longest of waiting) {
         if (!lacks() || (!helps && totalBytes + bytes <= totalUnreadBytes)) break
         if (longest !== connection) longest.cut()
       }
       totalBytes += bytes
       waiting.add(connection)
-      return budget.take(bytes) ? bytes : 0
+      return !MemoryBudget.isScarce(budget) && budget.take(bytes) ? bytes : 0
     },
     release: ({ bytes, charged }) => {
       totalBytes -= bytes
