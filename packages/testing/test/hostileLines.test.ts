@@ -14,13 +14,28 @@ import { hold, holds } from "./support/properties.ts"
 
 const encoder = new TextEncoder()
 
+/** Has a value more arrays, objects and members than a message may have? Counted without recursion: it may be nested deeply. */
+const isTooComplex = (value: unknown): boolean => {
+  const waiting = [value]
+  let nodes = 0
+  while (waiting.length > 0) {
+    const next = waiting.pop()
+    if (typeof next !== "object" || next === null) continue
+    const inner: ReadonlyArray<unknown> = Object.values(next)
+    nodes += 1 + (Array.isArray(next) ? 0 : inner.length)
+    for (const one of inner) waiting.push(one)
+  }
+  return nodes > LineFraming.defaultLimitNodes
+}
+
 /** What a line comes to, by nothing but the decoder and the parser of the platform. */
 const read = (line: Uint8Array, isFirst: boolean): ReadonlyArray<unknown> => {
   const unmarked = isFirst && line[0] === 0xEF && line[1] === 0xBB && line[2] === 0xBF ? line.subarray(3) : line
   if (unmarked.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0D)) return []
   if (line.length > LineFraming.defaultLimitBytes) return [unreadable]
   try {
-    return [JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(unmarked))]
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(unmarked))
+    return [isTooComplex(value) ? unreadable : value]
   } catch {
     return [unreadable]
   }
@@ -90,13 +105,17 @@ describe.each(sidesOf)("lines in $revision", ({ revision }) => {
     holds(Arbitrary.all([RequestIds.requestId, HostileText.json]), ([id, harm]) =>
       Effect.gen(function*() {
         const { hear, say } = yield* served(revision)
-        yield* say(
-          `{"jsonrpc":"2.0","id":${
-            JSON.stringify(id)
-          },"method":"tools/call","params":{"name":"echo","arguments":{"a":${harm}}}}`
-        )
+        const line = `{"jsonrpc":"2.0","id":${
+          JSON.stringify(id)
+        },"method":"tools/call","params":{"name":"echo","arguments":{"a":${harm}}}}`
+        yield* say(line)
         const answers = yield* hear
         const [answer] = answers
+        // What was not parsed is answered without an id.
+        if (isTooComplex(JSON.parse(line))) {
+          const isRefused = answer !== undefined && "error" in answer && (answer.id ?? null) === null
+          return yield* hold(answers.length === 1 && isRefused ? undefined : `${answers.length} answers`)
+        }
         if (answers.length !== 1 || answer === undefined || !("id" in answer) || answer.id !== id) {
           return yield* hold(`${answers.length} answers`)
         }

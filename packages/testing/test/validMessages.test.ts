@@ -195,7 +195,7 @@ it.effect.each(machines)("every state of a $name is drawn", ({ machine, states }
 it.effect("every reason for an end is drawn, and there are words for it", () =>
   Effect.gen(function*() {
     const reasons = yield* Arbitrary.sampleEffect(HandshakeStates.closeReason, { count: 200, seed: 1 })
-    assert.strictEqual(new Set(reasons.map(({ _tag }) => _tag)).size, 8)
+    assert.strictEqual(new Set(reasons.map(({ _tag }) => _tag)).size, 9)
     for (const reason of reasons) assert.isNotEmpty(CloseReason.describe(reason))
   }))
 
