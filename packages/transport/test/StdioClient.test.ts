@@ -387,10 +387,15 @@ describe.concurrent("[STD-07] closing the scope", () => {
   it.live("[STD-09] ends the child's input, and a child that exits then gets no signal", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
-      const { close, pid } = yield* start(["say-term"], { ...patient, stderr: (line) => void lines.push(line) })
+      const { close, frames, pid, reading } = yield* start(["say-term"], {
+        ...patient,
+        stderr: (line) => void lines.push(line)
+      })
       yield* close
+      yield* Fiber.await(reading)
       assert.isFalse(isRunning(pid))
       assert.deepStrictEqual(lines, ["good bye"])
+      assert.notInclude(messages(frames), "got SIGTERM")
     }))
 
   it.live("writes first what was sent", () =>

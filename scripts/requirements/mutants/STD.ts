@@ -63,8 +63,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "STD-09",
     file: "packages/transport/src/StdioClient.ts",
-    original: "Effect.andThen(output.begin, atMost(ended, options.exitWithin ?? \"2 seconds\"))",
-    broken: "output.begin",
+    original: "Effect.andThen(output.begin, atMost(ended,",
+    broken: "Effect.andThen(Effect.andThen(output.begin, Effect.ignore(handle.kill())), atMost(ended,",
     test: "packages/transport/test/StdioClient.test.ts",
     name: "ends the child's input, and a child that exits then gets no signal"
   },
