@@ -27,7 +27,5 @@ export const handlers = ServerSession.handlers({
 
 /** What the server says of itself. */
 export const options: ServerSession.Options = {
-  info: { name: "effect-mcp-conformance", title: "Conformance", version: "0.1.0" },
-  // What the handlers do not show.
-  capabilities: { logging: {} }
+  info: { name: "effect-mcp-conformance", title: "Conformance", version: "0.1.0" }
 }

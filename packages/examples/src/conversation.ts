@@ -2,7 +2,7 @@
  * What the demonstration says to a server, and what it expects to hear. It knows nothing of transports.
  */
 import type { JsonRpc, Tool } from "@effect-mcp/protocol"
-import { ClientSession, type RequestOptions } from "@effect-mcp/session"
+import { ClientSession, type RequestError, type RequestOptions } from "@effect-mcp/session"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -15,10 +15,8 @@ import * as Transcript from "./transcript.ts"
 import type { Call, Vocabulary } from "./vocabulary.ts"
 
 /** A call as one would write it down. */
-const spoken = ({ arguments: input = {}, name, task }: Call): string =>
-  `${name}(${Object.values(input).map((value) => JSON.stringify(value)).join(", ")})${
-    task === undefined ? "" : " as a task"
-  }`
+const spoken = ({ arguments: input = {}, name }: Pick<Call, "arguments" | "name">): string =>
+  `${name}(${Object.values(input).map((value) => JSON.stringify(value)).join(", ")})`
 
 const textOf = ({ content }: Tool.CallToolResult): string =>
   content.map((block) => block.type === "text" ? block.text : `[${block.type}]`).join(" ")
@@ -117,9 +115,12 @@ export const conversation = Effect.fnUntraced(function*(vocabulary: Vocabulary) 
   Transcript.section("errors")
   const failure = yield* say(vocabulary.failing)
   yield* check(failure.isError === true, `a result that says so: ${firstLine(textOf(failure))}`)
-  Transcript.note(spoken(vocabulary.refused))
-  const refusal = yield* session.request("tools/call", vocabulary.refused).pipe(
-    Effect.map(textOf),
+  const { refused } = vocabulary
+  Transcript.note(spoken(refused.params))
+  const asked: Effect.Effect<unknown, RequestError.RequestError> = refused.method === "tools/call"
+    ? session.request(refused.method, refused.params)
+    : session.request(refused.method, refused.params)
+  const refusal = yield* Effect.as(asked, "a result").pipe(
     Effect.catchReason(
       "RequestError",
       "ErrorResponse",

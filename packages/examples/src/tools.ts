@@ -82,6 +82,5 @@ export const handlers = Tool.handlers([add, count, fail, crash, log])
 /** What the calculator says of itself. */
 export const options: ServerSession.Options = {
   info: { name: "calculator", title: "Calculator", version: "0.1.0" },
-  instructions: "Use `add` for sums. The other tools show what a session does: progress, failures and log messages.",
-  capabilities: { logging: {} }
+  instructions: "Use `add` for sums. The other tools show what a session does: progress, failures and log messages."
 }

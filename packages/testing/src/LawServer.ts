@@ -15,8 +15,7 @@ import * as Effect from "effect/Effect"
  */
 export const options: ServerSession.Options = {
   info: { name: "law-server", version: "1.0.0" },
-  instructions: "Every tool shows one side of a session.",
-  capabilities: { logging: {} }
+  instructions: "Every tool shows one side of a session."
 }
 
 /**

@@ -53,9 +53,8 @@ export const options: ServerSession.Options = {
     icons: [Media.icon("goldenrod")]
   },
   instructions: "Notes are resources under note:///. Search before you write; ask the user before you erase.",
-  // What the handlers do not show: what this server logs, and what it says of its own accord.
+  // What the handlers do not show: what this server says of its own accord.
   capabilities: {
-    logging: {},
     tools: { listChanged: true },
     prompts: { listChanged: true },
     resources: { subscribe: true, listChanged: true }

@@ -39,7 +39,7 @@ const handlers = {
   }
 }
 
-const options = { info: { name: "victim", version: "1.0.0" }, capabilities: { logging: {} } }
+const options = { info: { name: "victim", version: "1.0.0" } }
 
 const announce = (place: string): void => void process.send?.({ place })
 

@@ -85,7 +85,6 @@ export const open = (
   }, {
     info,
     limits,
-    capabilities: { logging: {} },
     observe: (event) => recorders.server.note({ _tag: "Event", event })
   })
 

@@ -23,7 +23,6 @@ const host = SessionHost.layer({
     name === "flood" ? flood : Effect.succeed({ content: [Content.text(sum(input))] })
 }, {
   info,
-  capabilities: { logging: {} },
   // No other server here limits them.
   host: { sessions: Number.POSITIVE_INFINITY }
 })
