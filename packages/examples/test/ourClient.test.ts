@@ -129,7 +129,11 @@ const againstServer = (peer: Peer, revision: Revision.Revision) => {
         assert.deepStrictEqual(yield* reason(session.readResource("file:///any")), missing("resources"))
         assert.deepStrictEqual(yield* reason(session.subscribeResource("file:///any")), missing("resources.subscribe"))
         // Nor does this client say what it has not declared itself.
-        assert.deepStrictEqual(yield* reason(session.rootsListChanged), missing("roots.listChanged"))
+        assert.deepStrictEqual(yield* reason(session.rootsListChanged), {
+          _tag: "UndeclaredCapability",
+          capability: "roots.listChanged",
+          option: "capabilities: { roots: { listChanged: true } }"
+        })
         assert.strictEqual(entries.length, before)
         const completion = yield* reason(
           session.complete({ ref: { type: "ref/prompt", name: "any" }, argument: { name: "any", value: "" } })
