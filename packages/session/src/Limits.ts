@@ -32,8 +32,9 @@ export interface Options {
   readonly outgoing?: number
   /**
    * The memory, in bytes, that messages may take while they wait to be written. While they take more, senders of notifications wait,
-   * and one more reply closes the session: the peer goes on asking and does not read. It is estimated, and rather too high: two bytes
-   * for each character. Messages that the transport takes at once do not count. Default 32 MiB, as for what comes in.
+   * and one more reply closes the session: the peer goes on asking and does not read. It is estimated, and rather too high: by the
+   * characters of texts, and 64 bytes for each member of an object. Messages that the transport takes at once do not count. Default
+   * 32 MiB, as for what comes in. All sessions of a process share half of a `MemoryBudget` for what waits.
    */
   readonly outgoingBytes?: number
   /** How many requests of the peer are served at the same time; one more is answered `Overloaded`. Default 256. */

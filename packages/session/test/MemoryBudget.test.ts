@@ -108,7 +108,7 @@ describe("sessions that share a budget", () => {
 
   it.effect("law 12: messages wait for peers that do not read while less than half of it is charged", () =>
     Effect.gen(function*() {
-      const budget = MemoryBudget.make({ limitBytes: 100_000 })
+      const budget = MemoryBudget.make({ limitBytes: 50_000 })
       const open = Effect.gen(function*() {
         const opened = yield* withRawClient({
           handlers: tools({ big: Effect.succeed(text("x".repeat(10_000))) }),
@@ -120,7 +120,7 @@ describe("sessions that share a budget", () => {
       })
       const [one, other, third] = [yield* open, yield* open, yield* open]
       for (const id of [1, 2, 3]) one.link.deliver(call(id, "big"))
-      assert.isAbove(budget.usedBytes(), 50_000)
+      assert.isAbove(budget.usedBytes(), 25_000)
       // One reply may wait in any case, and a second one is one too many. Who only tells something waits for room.
       other.link.deliver(call(1, "big"))
       yield* third.session.log({ level: "info", data: "with the transport" })
@@ -147,7 +147,7 @@ describe("sessions that share a budget", () => {
 
   it.effect("law 12: replies of a batch that find no room in it are errors, and are released with their batch", () =>
     Effect.gen(function*() {
-      const budget = MemoryBudget.make({ limitBytes: 50_000 })
+      const budget = MemoryBudget.make({ limitBytes: 25_000 })
       const server = yield* SessionlessServer.make(tools({ big: Effect.succeed(text("x".repeat(10_000))) }), { info })
         .pipe(Effect.provideService(MemoryBudget.MemoryBudget, budget))
       const replies = yield* server.handle([call(1, "big"), call(2, "big"), call(3, "big")], { revision: "2025-03-26" })

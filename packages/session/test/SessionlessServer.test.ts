@@ -54,7 +54,7 @@ describe("a server of frames", () => {
   it.effect("law 12: answers what has no room in the reply to a batch with an error", () =>
     Effect.gen(function*() {
       const big = text("x".repeat(10_000))
-      const { server } = yield* serving({ big: Effect.succeed(big) }, { limits: { outgoingBytes: 50_000 } })
+      const { server } = yield* serving({ big: Effect.succeed(big) }, { limits: { outgoingBytes: 25_000 } })
       const batch = [
         call(1, "big"),
         call(2, "big"),

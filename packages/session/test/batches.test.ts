@@ -246,7 +246,7 @@ describe("a batch that a server receives", () => {
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
         handlers: tools({ never: Effect.never, big: Effect.succeed(text("x".repeat(10_000))) }),
-        server: { limits: { outgoingBytes: 50_000 }, sessionless: { revision: batched } }
+        server: { limits: { outgoingBytes: 25_000 }, sessionless: { revision: batched } }
       })
       yield* settled
       link.deliver([call("a", "never"), call("b", "big")])

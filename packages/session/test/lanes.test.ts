@@ -189,7 +189,7 @@ describe("a transport with a stream for each request", () => {
 
   it.effect("law 12: RepliesOverflow: replies that wait on streams of their own count together", () =>
     Effect.gen(function*() {
-      const { peer, session } = yield* open({ limits: { outgoingBytes: 100_000 } })
+      const { peer, session } = yield* open({ limits: { outgoingBytes: 50_000 } })
       const origins = upTo(6).map((name) => ({ name }))
       for (const origin of origins) peer.stall(origin)
       for (const [id, origin] of origins.slice(0, 5).entries()) peer.bring(call(id, "big"), origin)

@@ -131,7 +131,7 @@ describe("a full outbox", () => {
 
   it.effect("law 12: who logs waits while what waits takes too much memory, however few messages it is", () =>
     Effect.gen(function*() {
-      const { link, log, raw } = yield* open(1024, 50_000)
+      const { link, log, raw } = yield* open(1024, 25_000)
       const long = "x".repeat(20_000)
       link.stall()
       yield* log(`1${long}`)
@@ -246,10 +246,10 @@ describe("a full outbox", () => {
 
   it.effect("law 12: RepliesOverflow: replies that take too much memory end the session, however few they are", () =>
     Effect.gen(function*() {
-      const { link, raw, session } = yield* withRawClient({ server: { limits: { outgoingBytes: 12_000 } } })
+      const { link, raw, session } = yield* withRawClient({ server: { limits: { outgoingBytes: 6000 } } })
       yield* introduce(raw)
       link.stall()
-      // The first is with the transport. Each takes 8,000 bytes and its members.
+      // The first is with the transport. Each takes 4,000 bytes and its members.
       for (const id of upTo(2)) link.deliver(JsonRpc.request(`${long}${id}`, "ping", undefined))
       assert.strictEqual((yield* session.state)._tag, "Operating")
       link.deliver(JsonRpc.request("third", "ping", undefined))
@@ -257,7 +257,7 @@ describe("a full outbox", () => {
       assert.deepInclude(reason, { _tag: "RepliesOverflow", waiting: 2, limit: "outgoingBytes" })
       assert.match(
         CloseReason.describe(reason),
-        /2 replies of 1[67]\d\d\d bytes waited for it \(limit: outgoingBytes\)$/
+        /2 replies of [89]\d\d\d bytes waited for it \(limit: outgoingBytes\)$/
       )
       assert.isFalse(link.isOpen())
     }))
@@ -266,7 +266,7 @@ describe("a full outbox", () => {
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({ big: Effect.succeed(text("x".repeat(10_000))) }),
-        server: { limits: { outgoingBytes: 200_000 } }
+        server: { limits: { outgoingBytes: 100_000 } }
       })
       yield* introduce(raw)
       link.stall()

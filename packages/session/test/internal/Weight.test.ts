@@ -37,13 +37,15 @@ describe("the weight of a value that came as JSON", () => {
 describe("the weight of a message that waits to be sent", () => {
   const unlimited = Number.POSITIVE_INFINITY
 
-  it("has two bytes for each character of its texts at least, wherever they stand", () => {
-    const text = "x".repeat(1_000_000)
-    for (const value of [text, [text], { text }, { [text]: 1 }, { a: [{ b: text }] }]) {
-      const weight = Weight.outgoing(value, unlimited)
-      assert.isAtLeast(weight, 2_000_000)
-      assert.isAtMost(weight, 2_000_500)
+  it("has the characters of its texts, wherever they stand, and two bytes for each if one is beyond Latin-1", () => {
+    for (const [text, bytes] of [["é".repeat(1_000_000), 1_000_000], [`${"x".repeat(999_999)}€`, 2_000_000]] as const) {
+      for (const value of [text, [text], { text }, { a: [{ b: text }] }]) {
+        const weight = Weight.outgoing(value, unlimited)
+        assert.isAtLeast(weight, bytes)
+        assert.isAtMost(weight, bytes + 500)
+      }
     }
+    assert.strictEqual(Weight.outgoing("x".repeat(1024), unlimited), 24 + 2 * 1024)
   })
 
   it("has the arrays and objects that it consists of", () => {
