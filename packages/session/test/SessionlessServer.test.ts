@@ -213,7 +213,7 @@ describe("a server of frames", () => {
           {}
         ]],
         ["of one address", { client: "192.0.2.1" }, [{ client: "192.0.2.2" }, { principal: { id: "192.0.2.1" } }, {}]],
-        ["that nobody knows", {}, [{ client: "192.0.2.1" }, { principal: { id: "" } }, { client: "" }]]
+        ["of unknown clients", {}, [{ client: "192.0.2.1" }, { principal: { id: "" } }, { client: "" }]]
       ] as const
     ) {
       it.effect(`requests ${name}: no more than half`, () =>

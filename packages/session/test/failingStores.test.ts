@@ -16,7 +16,7 @@ const handlers = tools({ x: Effect.succeed(text("x")) })
 
 const failure = new SessionStore.SessionStoreError({ cause: "no connection" })
 
-/** How an operation fails, and how long it takes to. */
+/** The ways in which an operation fails, each with the time that it takes. */
 const ways: ReadonlyArray<readonly [string, number, () => Effect.Effect<never, SessionStore.SessionStoreError>]> = [
   ["fails", 0, () => Effect.fail(failure)],
   ["throws", 0, () => {

@@ -17,7 +17,7 @@ const grace = { id: "grace" }
 const refusalOf = (error: SessionHost.HostFull | TransportError.TransportError) =>
   error._tag === "HostFull" ? [error.scope, error.limit, error.retryAfterMillis] : [error._tag]
 
-/** What a host that has no room answers. */
+/** Returns the refusal of a host that has no room. */
 const refused = (shape: SessionHost.Shape, options: Partial<SessionHost.OpenOptions> = {}) =>
   Effect.map(Effect.flip(arrive(shape, options)), refusalOf)
 
@@ -32,7 +32,7 @@ const ids = (all: ReadonlyArray<{ readonly hosted: SessionHost.Hosted }>) => all
 const idsIn = (shape: SessionHost.Shape) => Effect.map(shape.sessions, (all) => all.map(({ id }) => id))
 
 describe("a full host evicts a session whose handshake is not finished", () => {
-  it.effect("the oldest first, whoever asks, once its 3 seconds of grace are over", () =>
+  it.effect("the oldest first, for any newcomer, once its 3 seconds of grace are over", () =>
     Effect.gen(function*() {
       const shape = yield* host({}, { host: { sessions: 3 } })
       const first = yield* arrive(shape, { principal: grace })
@@ -280,7 +280,7 @@ describe("the place of an evicted session", () => {
       const coming = yield* start(arrive(shape))
       assert.isUndefined(coming.pollUnsafe())
       assert.strictEqual((yield* shape.health).sessions, 1)
-      // It is taken: nobody else is let in meanwhile.
+      // The place is taken: no other newcomer gets it meanwhile.
       assert.deepStrictEqual(yield* refused(shape), ["host", 1, undefined])
       yield* Deferred.succeed(gate, undefined)
       const { hosted } = yield* Fiber.join(coming)

@@ -17,7 +17,7 @@ const ping = { jsonrpc: "2.0", id: 1, method: "ping" }
 
 const idOf = (answer: Answer) => String(answer.headers["mcp-session-id"])
 
-/** Serves behind a proxy that says where its clients are. */
+/** Serves behind a proxy that forwards the addresses of its clients. */
 const serveBehindProxy = (settings: Settings) =>
   serveWith(
     Layer.provideMerge(
@@ -35,7 +35,7 @@ const serveBehindProxy = (settings: Settings) =>
 const from = (address: string) => ({ body, headers: { "x-forwarded-for": address } })
 
 describe.concurrent("a full host over Streamable HTTP", () => {
-  it.live("[SHS-26] makes room for a client of another address; who was evicted gets 404", () =>
+  it.live("[SHS-26] makes room for a client of another address; the evicted client gets 404", () =>
     Effect.gen(function*() {
       const server = yield* serveBehindProxy({ session: { host: { sessions: 20 } } })
       const hostile = yield* Effect.forEach(Array.from({ length: 20 }), () => ask(server, from("203.0.113.7")))

@@ -10,7 +10,7 @@ export interface Client {
   readonly client?: string | undefined
 }
 
-/** What one client has in flight. */
+/** The requests of one client that are in flight. */
 interface Held {
   requests: number
   bytes: number

@@ -6,7 +6,7 @@ import type { Transport } from "../Transport.ts"
 import { Link } from "./LinkedList.ts"
 import type { ServedSession } from "./ServedSession.ts"
 
-/** What the places of a host are told of the sessions in them. */
+/** The changes of its sessions that a host's places follow. */
 interface Seating {
   /** A session is open. */
   enter(hosted: HostedSession): void
@@ -63,7 +63,7 @@ export class HostedSession {
   readonly byOwner = new Link<HostedSession>(this)
   /** Its place among the sessions of all owners whose handshake is not finished. */
   readonly byAge = new Link<HostedSession>(this)
-  /** It ends to make room; its place is another session's. */
+  /** The session ends to make room; its place is a newcomer's. */
   evicted = false
   /** How many hold it. */
   held = 0
@@ -129,7 +129,7 @@ export class HostedSession {
     else this.operates = true
   }
 
-  /** It cannot be found any more. */
+  /** The session begins to end: it cannot be found any more. */
   beginToEnd(): void {
     const { phase } = this
     this.phase = "Ending"

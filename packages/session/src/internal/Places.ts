@@ -81,7 +81,7 @@ class Counts {
 }
 
 /**
- * The places of a host: who has them, and which session gives its place up when a newcomer finds all of them taken.
+ * The places of a host: their owners, and the session that loses its place when a newcomer finds all of them taken.
  * `HostLimits.Options` describes the policy. Sessions that are held are in no list here, so that a victim is found at the front of
  * a list, in a time that does not depend on the number of sessions.
  */
@@ -113,7 +113,7 @@ export class Places {
     return this.#unfinished
   }
 
-  /** Why a newcomer would not get a place now, if it would not. */
+  /** Returns the reason why a newcomer would not get a place now, if there is one. */
   look(newcomer: Newcomer): Refused | undefined {
     const scope = this.#scope(newcomer)
     return scope === undefined || this.#victim(newcomer) !== undefined ? undefined : this.#refuse(newcomer, scope)
@@ -217,7 +217,7 @@ export class Places {
     return principal === undefined ? undefined : this.#owners.get(principal.id)
   }
 
-  /** What has no place left. */
+  /** Returns the limit that leaves no place for a newcomer, if there is one. */
   #scope(newcomer: Newcomer): Refused["scope"] | undefined {
     const { sessions, sessionsPerPrincipal } = this.#options.limits
     if ((this.#own(newcomer)?.places ?? 0) >= sessionsPerPrincipal) return "principal"

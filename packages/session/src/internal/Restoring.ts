@@ -11,7 +11,7 @@ import type { Newcomer } from "./Places.ts"
 
 /** The client that comes back to its session. */
 interface Asking extends Partial<Newcomer> {
-  /** What it comes over, in a word. */
+  /** The kind of transport, in a word. */
   readonly kind: string
 }
 

@@ -58,7 +58,7 @@ export const plain = (
   headers: Headers = {}
 ): HttpServerResponse.HttpServerResponse => HttpServerResponse.text(problem, { status, headers })
 
-/** How long a client is to wait, in whole seconds; it is told nothing where that is not known. */
+/** The time to wait in whole seconds; no header if it is not known. */
 const retryAfter = (millis: number | undefined): Headers =>
   millis === undefined ? {} : { "retry-after": String(Math.max(Math.ceil(millis / 1000), 1)) }
 
