@@ -25,7 +25,8 @@ export interface ProcessExit {
  * - `PeerEnded`: the peer's side of the transport came to its end; for a child process with how it exited.
  * - `PeerStalled`: the peer took no bytes for the write timeout.
  * - `RepliesOverflow`: the peer went on asking and did not read its replies. So many were waiting, which took so many
- *   bytes of memory. `limit` is the limit that was reached: `replies` or `outgoingBytes` of the session, or `MemoryBudget`, of the process.
+ *   bytes of memory. `limit` is the limit that was reached: `replies` or `outgoingBytes` of the session, or `MemoryBudget`, of the
+ *   process. For `MemoryBudget`, this session left more unread than any other, and the bytes are those of all messages that waited.
  * - `TransportFailed`: the transport broke; `cause` is its error.
  * - `HandshakeFailed`: the two sides did not come to terms.
  * - `HandshakeTimeout`: the handshake did not finish in time.
@@ -98,7 +99,10 @@ export const describe = (reason: CloseReason): string => {
     case "PeerStalled":
       return `the peer took no bytes for ${reason.afterMillis} ms`
     case "RepliesOverflow":
-      return `the peer went on asking while ${reason.waiting} replies of ${reason.bytes} bytes waited for it (limit: ${reason.limit})`
+      return reason.limit === "MemoryBudget"
+        ? `the process ran short of memory while this peer left most of it unread: ${reason.bytes} bytes, with ` +
+          `${reason.waiting} replies (limit: MemoryBudget)`
+        : `the peer went on asking while ${reason.waiting} replies of ${reason.bytes} bytes waited for it (limit: ${reason.limit})`
     case "TransportFailed": {
       // Some errors have nothing to say, and neither has an empty text.
       const said = reason.cause instanceof Error ? reason.cause.message : inWords(reason.cause)

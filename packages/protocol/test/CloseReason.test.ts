@@ -20,6 +20,10 @@ const words: ReadonlyArray<readonly [Reason, string]> = [
     { _tag: "RepliesOverflow", waiting: 16_385, bytes: 4096, limit: "replies" },
     "the peer went on asking while 16385 replies of 4096 bytes waited for it (limit: replies)"
   ],
+  [
+    { _tag: "RepliesOverflow", waiting: 3, bytes: 4096, limit: "MemoryBudget" },
+    "the process ran short of memory while this peer left most of it unread: 4096 bytes, with 3 replies (limit: MemoryBudget)"
+  ],
   [{ _tag: "TransportFailed", cause: new Error("socket hang up") }, "socket hang up"],
   [{ _tag: "TransportFailed", cause: "EPIPE" }, "the transport failed: EPIPE"],
   [{ _tag: "TransportFailed", cause: undefined }, "the transport failed: undefined"],

@@ -16,10 +16,14 @@ import {
   info,
   introduce,
   logMessage,
+  names,
+  type ServerHandlers,
+  type ServerOptions,
   settled,
   start,
   text,
   tools,
+  upTo,
   withRawClient,
   withRawServer
 } from "./support/sessions.ts"
@@ -41,6 +45,94 @@ describe("a memory budget", () => {
     assert.strictEqual(budget.usedBytes(), 40)
   })
 
+  it("asks the largest accounts to yield until there is room for a smaller one", () => {
+    const budget = MemoryBudget.make({ limitBytes: 100 })
+    const yielded: Array<string> = []
+    const open = (name: string, bytes: number) => {
+      const account = budget.open({
+        yields: () => {
+          yielded.push(name)
+          account.release(10)
+        }
+      })
+      account.take(bytes)
+      return account
+    }
+    const [largest, large, small] = [open("largest", 50), open("large", 40), open("small", 10)]
+    assert.isTrue(small.take(15))
+    assert.deepStrictEqual(yielded, ["largest", "largest"])
+    assert.deepStrictEqual([largest.heldBytes, large.heldBytes, small.heldBytes, budget.usedBytes()], [30, 40, 25, 95])
+    // Bytes without an account are a holder of their own.
+    assert.isTrue(budget.take(10))
+    assert.deepStrictEqual(yielded, ["largest", "largest", "large"])
+  })
+
+  it("asks no account that holds less than the one that needs room, none without a way to yield, and none that is small", () => {
+    const budget = MemoryBudget.make({ limitBytes: 4096 * 100 })
+    const yielded: Array<string> = []
+    const open = (name: string, bytes: number) => {
+      const account = budget.open({ yields: () => yielded.push(name) })
+      assert.isTrue(account.take(bytes))
+      return account
+    }
+    const half = budget.limitBytes / 2
+    const [largest] = [open("largest", half), open("large", half - 2000), open("small", 100)]
+    assert.isTrue(budget.open().take(1900))
+    assert.isFalse(largest.take(1))
+    assert.isFalse(budget.take(half))
+    assert.deepStrictEqual(yielded, [])
+    assert.isFalse(budget.take(half - 2000))
+    assert.deepStrictEqual(yielded, ["largest"])
+    largest.release(half)
+    assert.isTrue(budget.take(half))
+    // What remains is small.
+    assert.isFalse(budget.take(half - 2000))
+    assert.isFalse(budget.take(50))
+    assert.deepStrictEqual(yielded, ["largest", "large"])
+  })
+
+  it("law 12: asks at most eight accounts for one charge whose memory is released later", () => {
+    const budget = MemoryBudget.make({ limitBytes: 200 })
+    let asked = 0
+    for (let index = 0; index < 20; index++) budget.open({ yields: () => asked++ }).take(10)
+    assert.isFalse(budget.take(1))
+    assert.strictEqual(asked, 8)
+  })
+
+  it("lets what is not read have half; beyond it the first bytes of an account and those of small accounts", () => {
+    const budget = MemoryBudget.make({ limitBytes: 4096 * 100 })
+    const half = budget.limitBytes / 2
+    const open = () => budget.open({ isUnread: true })
+    const request = budget.open()
+    assert.isTrue(request.take(half))
+    const [one, other, small] = [open(), open(), open()]
+    assert.deepStrictEqual([one.take(half - 200), one.take(100)], [true, true])
+    request.release(half)
+    assert.deepStrictEqual([one.take(100), one.take(1)], [true, false])
+    assert.deepStrictEqual([other.take(1000), other.take(1)], [true, false])
+    assert.deepStrictEqual([small.take(50), small.take(50), small.take(1)], [true, true, false])
+    one.release(half)
+    assert.isTrue(other.take(1))
+  })
+
+  it("law 12: asks only accounts of what is not read to yield for what is not read", () => {
+    const budget = MemoryBudget.make({ limitBytes: 1000 })
+    let yielded = 0
+    const requests = budget.open({ yields: () => assert.fail("a request yields") })
+    requests.take(400)
+    const hog = budget.open({
+      isUnread: true,
+      yields: () => {
+        yielded++
+        hog.release(hog.heldBytes)
+      }
+    })
+    hog.take(500)
+    const honest = budget.open({ isUnread: true, yields: () => assert.fail("the smaller one yields") })
+    assert.deepStrictEqual([honest.take(10), honest.take(10), yielded], [true, true, 1])
+    assert.strictEqual(budget.usedBytes(), 420)
+  })
+
   it.effect("is one of 256 MiB for the whole process by default", () =>
     Effect.gen(function*() {
       const budget = yield* MemoryBudget.MemoryBudget
@@ -55,32 +147,78 @@ describe("a memory budget", () => {
 })
 
 describe("sessions that share a budget", () => {
-  it.effect("law 12: a request beyond it is Overloaded, whichever session has used it up, until that session ends", () =>
+  const withClient = (budget: MemoryBudget.MemoryBudget, handlers: ServerHandlers, server: ServerOptions = {}) =>
+    Effect.tap(
+      Effect.provideService(withRawClient({ handlers, server }), MemoryBudget.MemoryBudget, budget),
+      ({ raw }) => introduce(raw)
+    )
+
+  it.effect("law 12: the largest request makes room for a smaller one, and is Overloaded; a larger one is refused", () =>
     Effect.gen(function*() {
-      const budget = MemoryBudget.make({ limitBytes: weight })
+      let interrupted = 0
+      const budget = MemoryBudget.make({ limitBytes: 2 * weight })
+      const handlers = tools({
+        wait: Effect.onInterrupt(Effect.never, () => Effect.sync(() => interrupted++)),
+        x: Effect.succeed(text("x"))
+      })
       const scope = yield* Scope.make()
-      const handlers = tools({ wait: Effect.never, x: Effect.succeed(text("x")) })
-      const one = yield* withRawClient({ handlers }).pipe(
-        Effect.provideService(MemoryBudget.MemoryBudget, budget),
-        Scope.provide(scope)
-      )
-      const other = yield* withRawClient({ handlers }).pipe(Effect.provideService(MemoryBudget.MemoryBudget, budget))
-      yield* introduce(one.raw)
-      yield* introduce(other.raw)
-      one.link.deliver(heavy(1, "wait"), 1)
-      assert.strictEqual(budget.usedBytes(), weight)
-      other.link.deliver(call(1, "x"), 1)
+      const one = yield* Scope.provide(withClient(budget, handlers), scope)
+      const other = yield* withClient(budget, handlers)
+      one.link.deliver(call(1, "wait"), 1)
+      one.link.deliver(heavy(2, "wait"), 1)
+      assert.isAbove(budget.usedBytes(), weight)
+      const held = budget.usedBytes()
+      // Of the two sessions, this one would hold more.
+      other.link.deliver(call(1, "x", { arguments: { x: "x".repeat(2000) } }), 1)
       assert.deepStrictEqual<unknown>(yield* other.raw.response, {
         jsonrpc: "2.0",
         id: 1,
         error: { code: ErrorCode.Overloaded, message: "Overloaded: the server has no memory left for requests" }
       })
+      assert.deepStrictEqual([budget.usedBytes(), interrupted], [held, 0])
+      other.link.deliver(heavy(2, "x"), 1)
+      assert.deepStrictEqual(yield* other.raw.response, JsonRpc.success(2, text("x")))
+      const answer = yield* one.raw.response
+      assert.deepStrictEqual([codeOf(answer), names([answer]), interrupted], [ErrorCode.Overloaded, [2], 1])
+      assert.deepStrictEqual(yield* one.session.inFlight, { sent: 0, served: 1 })
       const closing = yield* start(Scope.close(scope, Exit.void))
       yield* TestClock.adjust("10 seconds")
       yield* Fiber.join(closing)
       assert.strictEqual(budget.usedBytes(), 0)
-      other.link.deliver(heavy(2, "x"), 1)
-      assert.deepStrictEqual(yield* other.raw.response, JsonRpc.success(2, text("x")))
+    }))
+
+  it.effect("law 12: a session is served beside others whose requests take all memory, again and again", () =>
+    Effect.gen(function*() {
+      const budget = MemoryBudget.make({ limitBytes: 20 * weight })
+      const handlers = tools({ wait: Effect.never, x: Effect.succeed(text("x")) })
+      const honest = yield* withClient(budget, handlers)
+      const hogs = yield* Effect.forEach(upTo(4), () => withClient(budget, handlers))
+      let next = 0
+      for (const id of upTo(20)) {
+        for (const { link } of hogs) {
+          for (const _ of upTo(6)) link.deliver(heavy(++next, "wait"), 1)
+        }
+        assert.isAbove(budget.usedBytes() + weight, budget.limitBytes)
+        honest.link.deliver(heavy(id, "x"), 1)
+        assert.deepStrictEqual(yield* honest.raw.response, JsonRpc.success(id, text("x")))
+      }
+    }))
+
+  it.effect("law 12: notifications that wait for a slow handler make room for a request of another session", () =>
+    Effect.gen(function*() {
+      const budget = MemoryBudget.make({ limitBytes: 10 * weight })
+      const hog = yield* withClient(budget, { "notifications/roots/list_changed": () => Effect.never })
+      const honest = yield* withClient(budget, tools({ x: Effect.succeed(text("x")) }))
+      const changed = JsonRpc.notification("notifications/roots/list_changed", { _meta: { x: "x".repeat(1000) } })
+      for (const _ of upTo(20)) hog.link.deliver(changed, 1)
+      assert.isAbove(budget.usedBytes() + weight, budget.limitBytes)
+      honest.link.deliver(heavy(1, "x"), 1)
+      assert.deepStrictEqual(yield* honest.raw.response, JsonRpc.success(1, text("x")))
+      // The one that its handler works on is still charged.
+      assert.strictEqual(budget.usedBytes(), Weight.of(changed))
+      const ignored = hog.record.of("NotificationIgnored").length
+      hog.link.deliver(changed, 1)
+      assert.strictEqual(hog.record.of("NotificationIgnored").length, ignored + 1)
     }))
 
   it.effect("law 12: beyond it the oldest notification makes room, and one that finds none is dropped", () =>
@@ -106,42 +244,102 @@ describe("sessions that share a budget", () => {
       assert.strictEqual(record.of("NotificationIgnored").length, 2)
     }))
 
-  it.effect("law 12: messages wait for peers that do not read while less than half of it is charged", () =>
+  /** A session whose client reads nothing any more. */
+  const withStalled = (budget: MemoryBudget.MemoryBudget) =>
+    Effect.tap(
+      withClient(budget, tools({ big: Effect.succeed(text("x".repeat(20_000))), x: Effect.succeed(text("x")) }), {
+        capabilities: { logging: {} }
+      }),
+      ({ link }) => Effect.sync(() => link.stall())
+    )
+
+  it.effect("law 12: a session whose replies wait for a moment survives beside others that leave half of it unread", () =>
     Effect.gen(function*() {
-      const budget = MemoryBudget.make({ limitBytes: 50_000 })
-      const open = Effect.gen(function*() {
-        const opened = yield* withRawClient({
-          handlers: tools({ big: Effect.succeed(text("x".repeat(10_000))) }),
-          server: { capabilities: { logging: {} } }
-        }).pipe(Effect.provideService(MemoryBudget.MemoryBudget, budget))
-        yield* introduce(opened.raw)
-        opened.link.stall()
-        return opened
+      const budget = MemoryBudget.make({ limitBytes: 400_000 })
+      const honest = yield* withStalled(budget)
+      let closed = 0
+      const hog = Effect.gen(function*() {
+        const { link, session } = yield* withStalled(budget)
+        yield* start(Effect.tap(session.closed, (reason) =>
+          Effect.sync(() => {
+            assert.deepInclude(reason, { _tag: "RepliesOverflow", limit: "MemoryBudget" })
+            closed++
+          })))
+        for (const id of [1, 2]) if (!MemoryBudget.isScarce(budget)) link.deliver(call(id, "big"))
       })
-      const [one, other, third] = [yield* open, yield* open, yield* open]
-      for (const id of [1, 2, 3]) one.link.deliver(call(id, "big"))
-      assert.isAbove(budget.usedBytes(), 25_000)
-      // One reply may wait in any case, and a second one is one too many. Who only tells something waits for room.
+      for (const id of upTo(10)) {
+        // The others come again and again.
+        while (!MemoryBudget.isScarce(budget)) yield* hog
+        for (const part of ["a", "b", "c"]) honest.link.deliver(call(`${part}${id}`, "x"))
+        yield* settled
+        assert.isFalse(MemoryBudget.isScarce(budget))
+        assert.strictEqual((yield* honest.session.state)._tag, "Operating")
+        honest.link.recover()
+        yield* settled
+        assert.deepStrictEqual(names(yield* honest.raw.pending), ["a", "b", "c"].map((part) => `${part}${id}`))
+        honest.link.stall()
+      }
+      assert.isAtLeast(closed, 10)
+    }))
+
+  it.effect("law 12: the session that leaves most unread is closed if it wants more, and one large reply may wait alone", () =>
+    Effect.gen(function*() {
+      const budget = MemoryBudget.make({ limitBytes: 100_000 })
+      const [one, other, third] = [yield* withStalled(budget), yield* withStalled(budget), yield* withStalled(budget)]
+      one.link.deliver(call(1, "big"))
       other.link.deliver(call(1, "big"))
-      yield* third.session.log({ level: "info", data: "with the transport" })
-      yield* third.session.log({ level: "info", data: "has room" })
-      const waiting = yield* start(third.session.log({ level: "info", data: "has none" }))
+      third.link.deliver(call(1, "big"))
+      assert.isAbove(budget.usedBytes(), 60_000)
       yield* settled
-      assert.strictEqual((yield* other.session.state)._tag, "Operating")
+      for (const { session } of [one, other, third]) assert.strictEqual((yield* session.state)._tag, "Operating")
+      one.link.deliver(JsonRpc.request(2, "ping", undefined))
+      assert.deepInclude(yield* one.session.closed, { _tag: "RepliesOverflow", limit: "MemoryBudget" })
+      for (const { session } of [other, third]) assert.strictEqual((yield* session.state)._tag, "Operating")
+      for (const { link } of [other, third]) link.recover()
+      yield* settled
+      assert.strictEqual(budget.usedBytes(), 0)
+    }))
+
+  it.effect("law 12: senders of notifications wait while half of it is charged and something waits", () =>
+    Effect.gen(function*() {
+      const budget = MemoryBudget.make({ limitBytes: 100_000 })
+      const { link, session } = yield* withStalled(budget)
+      budget.take(50_000)
+      yield* session.log({ level: "info", data: "with the transport" })
+      yield* session.log({ level: "info", data: "has room" })
+      const waiting = yield* start(session.log({ level: "info", data: "has none" }))
+      yield* settled
       assert.isUndefined(waiting.pollUnsafe())
-      other.link.deliver(JsonRpc.request(2, "ping", undefined))
-      assert.deepInclude(yield* other.session.closed, { _tag: "RepliesOverflow", limit: "MemoryBudget" })
-      assert.strictEqual((yield* one.session.state)._tag, "Operating")
-      // Requests are served: half of it is theirs.
-      const fourth = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) }).pipe(
-        Effect.provideService(MemoryBudget.MemoryBudget, budget)
-      )
-      yield* introduce(fourth.raw)
-      fourth.link.deliver(heavy(1, "x"), 1)
-      assert.deepStrictEqual(yield* fourth.raw.response, JsonRpc.success(1, text("x")))
-      for (const { link } of [one, third]) link.recover()
+      link.recover()
       yield* settled
       assert.isDefined(waiting.pollUnsafe())
+      assert.strictEqual(budget.usedBytes(), 50_000)
+    }))
+
+  it.effect("law 12: replies that a batch keeps make room for the waiting replies of a session", () =>
+    Effect.gen(function*() {
+      const budget = MemoryBudget.make({ limitBytes: 100_000 })
+      const late = yield* Deferred.make<void>()
+      const server = yield* SessionlessServer.make(
+        tools({ big: Effect.succeed(text("x".repeat(20_000))), late: Effect.as(Deferred.await(late), text("late")) }),
+        { info }
+      ).pipe(Effect.provideService(MemoryBudget.MemoryBudget, budget))
+      const batch = yield* start(
+        server.handle([call(1, "big"), call(2, "big"), call(3, "big"), call(4, "late")], { revision: "2025-03-26" })
+      )
+      assert.isAbove(budget.usedBytes(), 60_000)
+      const honest = yield* withStalled(budget)
+      for (const id of upTo(3)) honest.link.deliver(call(id, "x"))
+      assert.strictEqual((yield* honest.session.state)._tag, "Operating")
+      assert.isBelow(budget.usedBytes(), 5000)
+      yield* Deferred.succeed(late, undefined)
+      const replies = yield* Fiber.join(batch)
+      assert.deepStrictEqual(
+        replies !== undefined && JsonRpc.messages(replies).map(codeOf),
+        [ErrorCode.Overloaded, ErrorCode.Overloaded, ErrorCode.Overloaded, undefined]
+      )
+      honest.link.recover()
+      yield* settled
       assert.strictEqual(budget.usedBytes(), 0)
     }))
 

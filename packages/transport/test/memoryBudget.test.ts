@@ -17,6 +17,8 @@ const charging = (budget: MemoryBudget.MemoryBudget) => Effect.provideService(Me
 
 /** More than one of these does not fit into the budget. */
 const input = { x: "x".repeat(10_000) }
+const larger = { x: "x".repeat(12_000) }
+const smaller = { x: "x".repeat(9000) }
 const limitBytes = 35_000
 
 describe.concurrent("requests beyond the budget", () => {
@@ -28,11 +30,27 @@ describe.concurrent("requests beyond the budget", () => {
       const other = yield* Http.connect(server)
       yield* one.call(1, "wait", input)
       yield* until(() => budget.usedBytes() > 20_000)
-      const refused = yield* Effect.tap(other.call(1, "x", input), ({ done }) => done)
+      const refused = yield* Effect.tap(other.call(1, "x", larger), ({ done }) => done)
       assert.deepStrictEqual([refused.status, refused.messages[0]?.error?.code], [429, ErrorCode.Overloaded])
       yield* one.ask({ body: { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } } })
-      const served = yield* Effect.tap(other.call(2, "x", input), ({ done }) => done)
+      const served = yield* Effect.tap(other.call(2, "x", larger), ({ done }) => done)
       assert.deepStrictEqual<unknown>(served.messages[0]?.result, text("x"))
+      yield* server.stop
+      assert.strictEqual(budget.usedBytes(), 0)
+    }))
+
+  it.live("law 12: make room for a smaller request over HTTP, and are answered with Overloaded", () =>
+    Effect.gen(function*() {
+      const budget = MemoryBudget.make({ limitBytes })
+      const server = yield* serve(handlers).pipe(charging(budget))
+      const one = yield* Http.connect(server)
+      const other = yield* Http.connect(server)
+      const waiting = yield* one.call(1, "wait", input)
+      yield* until(() => budget.usedBytes() > 20_000)
+      const served = yield* Effect.tap(other.call(1, "x", smaller), ({ done }) => done)
+      assert.deepStrictEqual<unknown>(served.messages[0]?.result, text("x"))
+      yield* waiting.done
+      assert.strictEqual(waiting.messages.at(-1)?.error?.code, ErrorCode.Overloaded)
       yield* server.stop
       assert.strictEqual(budget.usedBytes(), 0)
     }))

@@ -3,6 +3,7 @@ import type { MemoryBudget } from "../MemoryBudget.ts"
 /**
  * What waits for a consumer that takes its time. It is bounded by number and by bytes, and the oldest makes room: the reader,
  * which fills it, cannot wait. One that is too large for it all alone is kept all the same, unless the process has no memory for it.
+ * All of it makes room for smaller holders of the process's memory; the next that is offered says that something was lost.
  */
 export interface Backlog<A> {
   /** `false` when something was lost: older ones, or this one. */
@@ -31,13 +32,24 @@ export interface Waiting<A> {
 
 export const make = <A>({ budget, bytes: limitBytes, capacity }: Bounds): Backlog<A> => {
   const waiting: Array<Waiting<A>> = []
+  /** Something has made room for others of the process. */
+  let hasYielded = false
   let held = 0
   const shift = () => {
     const oldest = waiting.shift()
     held -= oldest?.bytes ?? 0
     return oldest
   }
-  const release = (taken: Waiting<A>) => budget.release(taken.bytes)
+  const clear = () => {
+    while (drop());
+  }
+  const account = budget.open({
+    yields: () => {
+      hasYielded ||= waiting.length > 0
+      clear()
+    }
+  })
+  const release = (taken: Waiting<A>) => account.release(taken.bytes)
   /** Drops the oldest; `false` when there is none. */
   const drop = () => {
     const oldest = shift()
@@ -49,8 +61,9 @@ export const make = <A>({ budget, bytes: limitBytes, capacity }: Bounds): Backlo
     offer: (item, bytes) => {
       const before = waiting.length
       while (waiting.length > 0 && (waiting.length >= capacity || held + bytes > limitBytes)) drop()
-      while (!budget.take(bytes)) if (!drop()) return false
-      const complete = waiting.length === before
+      while (!account.take(bytes)) if (!drop()) return false
+      const complete = waiting.length === before && !hasYielded
+      hasYielded = false
       waiting.push({ item, bytes })
       held += bytes
       return complete
@@ -58,8 +71,6 @@ export const make = <A>({ budget, bytes: limitBytes, capacity }: Bounds): Backlo
     shift,
     release,
     size: () => waiting.length,
-    clear: () => {
-      while (drop());
-    }
+    clear
   }
 }

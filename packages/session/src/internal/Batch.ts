@@ -21,11 +21,16 @@ export class Batch {
   /** One of the messages was rejected without a reply. */
   isRejected = false
   #unended: number
-  readonly #replies: Array<Reply> = []
+  #replies: Array<Reply> = []
 
   constructor(size: number, origin: Origin | undefined) {
     this.#unended = size
     this.origin = origin
+  }
+
+  /** Replaces the replies that wait. */
+  replace(instead: (reply: Reply) => Reply): void {
+    this.#replies = this.#replies.map(instead)
   }
 
   /** One of the messages has ended. After the last of them it says what there is to send. */

@@ -1,5 +1,8 @@
 import type { Limits } from "../Limits.ts"
-import type { MemoryBudget } from "../MemoryBudget.ts"
+import type { Account } from "../MemoryBudget.ts"
+
+/** A budget, or an account of one. */
+export type Charged = Pick<Account, "take" | "release">
 
 /** Room for requests. */
 export interface Room {
@@ -14,13 +17,13 @@ export interface Room {
  */
 export class Capacity implements Room {
   readonly #limits: Limits
-  readonly #budget: MemoryBudget
+  readonly #charged: Charged
   #requests = 0
   #bytes = 0
 
-  constructor(limits: Limits, budget: MemoryBudget) {
+  constructor(limits: Limits, charged: Charged) {
     this.#limits = limits
-    this.#budget = budget
+    this.#charged = charged
   }
 
   get requests(): number {
@@ -36,7 +39,7 @@ export class Capacity implements Room {
     const { incoming, incomingBytes } = this.#limits
     if (this.#requests >= incoming) return `${incoming} requests are in flight`
     if (this.#bytes + bytes > incomingBytes) return `the requests in flight may take ${incomingBytes} bytes of memory`
-    if (!this.#budget.take(bytes)) return "the server has no memory left for requests"
+    if (!this.#charged.take(bytes)) return "the server has no memory left for requests"
     this.#requests++
     this.#bytes += bytes
     return undefined
@@ -46,6 +49,6 @@ export class Capacity implements Room {
   release(bytes: number): void {
     this.#requests--
     this.#bytes -= bytes
-    this.#budget.release(bytes)
+    this.#charged.release(bytes)
   }
 }

@@ -1,4 +1,4 @@
-import { CloseReason, type Handshake, type JsonRpc, type Method, type Revision } from "@effect-mcp/protocol"
+import { CloseReason, type Handshake, JsonRpc, type Method, type Revision } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -21,11 +21,12 @@ import type * as Backlog from "./Backlog.ts"
 import { Batch } from "./Batch.ts"
 import { Capacity } from "./Capacity.ts"
 import { Exchanges } from "./Exchanges.ts"
-import { Inflight } from "./Inflight.ts"
+import { Inflight, interrupt } from "./Inflight.ts"
 import { modifyUnsafe } from "./modify.ts"
 import { NotificationQueue } from "./NotificationQueue.ts"
 import { Observers } from "./Observers.ts"
 import { Outbox, type Overflow } from "./Outbox.ts"
+import * as Refusal from "./Refusal.ts"
 import { Replies } from "./Replies.ts"
 import * as SessionDuration from "./SessionDuration.ts"
 import { everything, Subscriptions } from "./Subscriptions.ts"
@@ -160,7 +161,7 @@ export class Core<S extends State> {
     this.#connectionScope = connectionScope
     this.timer = new Timer(this)
     this.exchanges = new Exchanges(side.firstId)
-    this.inflight = new Inflight(new Capacity(limits, this.budget))
+    this.inflight = new Inflight(new Capacity(limits, this.budget.open({ yields: () => this.#yieldRequest() })))
     this.outbox = new Outbox(this)
     this.replies = new Replies(this)
     this.notifications = new NotificationQueue(this)
@@ -287,6 +288,16 @@ export class Core<S extends State> {
       this.end({ _tag: "Close", reason: CloseReason.requested })
       return this.closed
     })
+  }
+
+  /** The process has no memory left, and the requests of this session hold most of it. The largest of them makes room. */
+  #yieldRequest(): void {
+    const served = this.inflight.claimLargest()
+    if (served === undefined) return
+    const error = Refusal.overloaded("the server has no memory left, and this request takes most; send it again later")
+    this.emit({ _tag: "Refused", method: served.method, id: served.id, code: error.code })
+    interrupt(served)
+    this.replies.reply(JsonRpc.failure(served.id, error), served.origin)
   }
 
   #expireOpening(now: number): number {

@@ -111,6 +111,15 @@ export class Inflight {
     return Array.from(this.#table?.values() ?? []).filter(({ answered }) => !answered)
   }
 
+  /** Claims the request that takes most memory, which will have no reply of its handler. */
+  claimLargest(): Served | undefined {
+    const served = this.all().reduce<Served | undefined>(
+      (largest, served) => largest === undefined || served.bytes > largest.bytes ? served : largest,
+      undefined
+    )
+    return served !== undefined && this.claim(served) ? served : undefined
+  }
+
   /** Is there one with this id that will have a reply, or whose reply is not on its way yet? */
   isTaken(id: RequestId.RequestId): boolean {
     return this.#table?.has(id) === true

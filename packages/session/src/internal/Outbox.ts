@@ -91,6 +91,7 @@ export class Outbox {
   #replyBytes = 0
   /** What the budget is charged for replies that wait for the rest of their batches. */
   #collectedCharge = 0
+  #account: MemoryBudget.Account | undefined
 
   constructor(session: Surroundings) {
     this.#session = session
@@ -116,6 +117,7 @@ export class Outbox {
     if (this.#stopped) return
     const weight = this.#weightOf(reply)
     const charge = this.#charge(weight)
+    if (this.#stopped) return this.#release(charge)
     batch.weight += weight
     batch.charge += charge
     this.#collectedCharge += charge
@@ -128,7 +130,7 @@ export class Outbox {
     if (this.#stopped) return
     this.#count(-batch.weight, true)
     this.#collectedCharge -= batch.charge
-    this.#session.budget.release(batch.charge)
+    this.#release(batch.charge)
     batch.weight = batch.charge = 0
   }
 
@@ -240,7 +242,7 @@ export class Outbox {
     const lanes = Array.from(this.#lanes?.values() ?? [])
     for (const { sending } of lanes) sending?.fiber.interruptUnsafe()
     for (const fiber of this.#streams?.keys() ?? []) fiber.interruptUnsafe()
-    this.#session.budget.release(this.#collectedCharge)
+    this.#release(this.#collectedCharge)
     for (const { waiting } of lanes) {
       for (const entry of waiting) {
         waiting.delete(entry)
@@ -254,24 +256,33 @@ export class Outbox {
 
   /**
    * Gives the peer up if there are too many replies without this one, which has to wait. One of any size may wait while the others take
-   * less than the limit, or, where the process is short of memory, alone.
+   * less than the limit, or alone. If the process is short of memory, the peer is given up that leaves most of it unread.
    */
   #judge(weight: number, charge: number, waiting: number): void {
     const { outgoingBytes, replies } = this.#session.limits
     const bytes = this.#replyBytes
     if (waiting > replies) this.#session.overflowed({ waiting, bytes, limit: "replies" })
     else if (bytes - weight >= outgoingBytes) this.#session.overflowed({ waiting, bytes, limit: "outgoingBytes" })
-    else if (charge < weight && bytes > weight) this.#session.overflowed({ waiting, bytes, limit: "MemoryBudget" })
+    else if (charge < weight && bytes > weight) this.#yield(waiting)
   }
 
   #weightOf(message: JsonRpc.Frame): number {
     return Weight.outgoing(message, this.#session.limits.outgoingBytes)
   }
 
-  /** Charges the budget of the process, and says how much: all of it or nothing. */
+  /** Charges the budget of the process, and returns the bytes charged: all of them or none. */
   #charge(weight: number): number {
-    const { budget } = this.#session
-    return !MemoryBudget.isScarce(budget) && budget.take(weight) ? weight : 0
+    this.#account ??= this.#session.budget.open({ isUnread: true, yields: () => this.#yield(this.#replies) })
+    return this.#account.take(weight) ? weight : 0
+  }
+
+  #release(charge: number): void {
+    this.#account?.release(charge)
+  }
+
+  /** The process is short of memory, and this peer leaves most of it unread. */
+  #yield(waiting: number): void {
+    this.#session.overflowed({ waiting, bytes: this.#bytes, limit: "MemoryBudget" })
   }
 
   #count(weight: number, isReply: boolean): void {
@@ -283,15 +294,19 @@ export class Outbox {
   #weigh(entry: Entry): void {
     if (entry.charge !== undefined) return
     entry.weight ??= this.#weightOf(entry.outbound.message)
-    entry.charge = this.#charge(entry.weight)
+    entry.charge = 0
     this.#count(entry.weight, entry.outbound.last)
+    const charge = this.#charge(entry.weight)
+    // Others may have yielded, and what they told of it may have stopped this outbox.
+    if (entry.charge === undefined) this.#release(charge)
+    else entry.charge = charge
   }
 
   #unweigh(entry: Entry): void {
     const { charge, weight = 0 } = entry
     if (charge === undefined) return
     entry.charge = undefined
-    this.#session.budget.release(charge)
+    this.#release(charge)
     this.#count(-weight, entry.outbound.last)
   }
 

@@ -6,7 +6,7 @@ import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
 import type { Dispatch } from "../Dispatch.ts"
 import type { Limits } from "../Limits.ts"
-import * as MemoryBudget from "../MemoryBudget.ts"
+import type * as MemoryBudget from "../MemoryBudget.ts"
 import type { Principal } from "../Principal.ts"
 import { RequestContext } from "../RequestContext.ts"
 import * as RequestError from "../RequestError.ts"
@@ -82,6 +82,8 @@ export class ServedFrame {
   #inflight: Inflight.Inflight | undefined
   readonly #heard: Array<Heard> = []
   #listening: Fiber.Fiber<void> | undefined
+  /** The account of the replies that wait for the rest of their batch. */
+  #keeping: MemoryBudget.Account | undefined
   #saying: Semaphore.Semaphore | undefined
   #contexts: AskingContext.AskingParts | undefined
 
@@ -112,22 +114,25 @@ export class ServedFrame {
   #end(batch: Batch.Batch, reply?: Batch.Reply): void {
     const replies = batch.end(reply === undefined ? undefined : this.#kept(batch, reply))
     if (replies === undefined) return
-    this.#server.budget.release(batch.charge)
+    this.#keeping?.release(this.#keeping.heldBytes)
     for (const { handed } of replies) handed?.()
     this.#done(replies.length === 0 ? undefined : replies.map(({ response }) => response))
   }
 
   /** A reply is kept for the rest of its batch. If the others take too much memory already, it makes room for an error. */
-  #kept(batch: Batch.Batch, { handed, response }: Batch.Reply): Batch.Reply {
+  #kept(batch: Batch.Batch, reply: Batch.Reply): Batch.Reply {
     const { budget, limits: { outgoingBytes } } = this.#server
-    const weight = Weight.outgoing(response, outgoingBytes)
-    if (batch.weight >= outgoingBytes || MemoryBudget.isScarce(budget) || !budget.take(weight)) {
-      const full = Refusal.overloaded(`the replies of a batch may take ${outgoingBytes} bytes of memory`)
-      return { response: JsonRpc.failure(response.id, full), handed }
-    }
+    const keeping = this.#keeping ??= budget.open({ isUnread: true, yields: () => this.#yieldKept(batch) })
+    const weight = Weight.outgoing(reply.response, outgoingBytes)
+    if (batch.weight >= outgoingBytes || !keeping.take(weight)) return withoutResult(reply, outgoingBytes)
     batch.weight += weight
-    batch.charge += weight
-    return { response, handed }
+    return reply
+  }
+
+  /** The process is short of memory, and this batch keeps most of what is not read. */
+  #yieldKept(batch: Batch.Batch): void {
+    batch.replace((reply) => withoutResult(reply, this.#server.limits.outgoingBytes))
+    this.#keeping?.release(this.#keeping.heldBytes)
   }
 
   #refuse({ id, method }: JsonRpc.Request, error: JsonRpc.ErrorObject, batch: Batch.Batch | undefined): void {
@@ -415,5 +420,16 @@ export class ServedFrame {
 
 const request: Sender["request"] = (row) =>
   Effect.fail(RequestError.make(row.name, { _tag: "StatelessModeNotSupported" }))
+
+/** An error instead of a reply that would take too much memory. */
+const withoutResult = ({ handed, response }: Batch.Reply, outgoingBytes: number): Batch.Reply => ({
+  response: JsonRpc.failure(
+    response.id,
+    Refusal.overloaded(
+      `the replies of a batch may take ${outgoingBytes} bytes of memory, and less if the server has less`
+    )
+  ),
+  handed
+})
 
 const noRoute = (method: string) => Effect.fail(TransportError.make({ _tag: "NoRoute", method }))

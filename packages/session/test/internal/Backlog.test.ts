@@ -53,12 +53,28 @@ describe("a backlog", () => {
   it("law 12: makes room when the process has no memory left, and drops what finds none", () => {
     const budget = MemoryBudget.make({ limitBytes: 100 })
     const one = Backlog.make<number>({ capacity: 10, bytes: 100, budget })
-    const other = Backlog.make<number>({ capacity: 10, bytes: 100, budget })
-    assert.deepStrictEqual([one.offer(1, 60), other.offer(2, 20), other.offer(3, 20)], [true, true, true])
-    assert.isFalse(other.offer(4, 30))
-    assert.deepStrictEqual([one.size(), other.size(), budget.usedBytes()], [1, 1, 90])
-    assert.isFalse(other.offer(5, 50))
-    assert.deepStrictEqual([one.size(), other.size(), budget.usedBytes()], [1, 0, 60])
+    budget.take(60)
+    assert.deepStrictEqual([one.offer(1, 20), one.offer(2, 20), one.offer(3, 30)], [true, true, false])
+    assert.deepStrictEqual([one.size(), budget.usedBytes()], [1, 90])
+    assert.isFalse(one.offer(4, 50))
+    assert.deepStrictEqual([one.size(), budget.usedBytes()], [0, 60])
+  })
+
+  it("law 12: makes room for a smaller one, and says so with the next that is offered", () => {
+    const budget = MemoryBudget.make({ limitBytes: 100 })
+    const large = Backlog.make<number>({ capacity: 10, bytes: 100, budget })
+    const small = Backlog.make<number>({ capacity: 10, bytes: 100, budget })
+    assert.deepStrictEqual([large.offer(1, 30), large.offer(2, 40), small.offer(3, 20)], [true, true, true])
+    const taken = large.shift()
+    assert.isTrue(small.offer(4, 30))
+    // What its consumer has taken stays charged.
+    assert.deepStrictEqual([large.size(), small.size(), budget.usedBytes()], [0, 2, 80])
+    assert.deepStrictEqual([large.offer(5, 10), large.offer(6, 10)], [false, true])
+    assert.isFalse(small.offer(7, 10))
+    assert.deepStrictEqual(drained(small), [4, 7])
+    if (taken !== undefined) large.release(taken)
+    assert.deepStrictEqual(drained(large), [5, 6])
+    assert.strictEqual(budget.usedBytes(), 0)
   })
 
   it("law 2: charges what waits, and what was taken until it is released", () => {
