@@ -1,5 +1,9 @@
 import * as fs from "node:fs"
+import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+
+// Hundreds of child processes load the same modules. With what is compiled kept, each starts with less than half of the work.
+process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url))
 
 // Every package that has tests is one project, named after its folder.
 const packages = fs.readdirSync(new URL("packages", import.meta.url))

@@ -153,13 +153,13 @@ describe("calculator.ts", () => {
     it.live(`[STD-07] ${signal} ends it with 0, when it has finished what it has in hand`, () =>
       Effect.gen(function*() {
         const program = yield* start
-        program.write(lines(initialize(), call(1, "count", { to: 30, delayMs: 10 }, { progressToken: 1 })))
+        program.write(lines(initialize(), call(1, "count", { to: 5, delayMs: 20 }, { progressToken: 1 })))
         yield* Child.until(() => program.stdout().includes("notifications/progress"))
         program.kill(signal)
         const run = yield* program.exited
         assert.strictEqual(run.exitCode, 0)
         assert.isNull(run.signal)
-        assert.deepStrictEqual(spoken(run.stdout).at(-1)?.result?.content, text("30"))
+        assert.deepStrictEqual(spoken(run.stdout).at(-1)?.result?.content, text("5"))
       }))
   }
 

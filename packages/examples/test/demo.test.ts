@@ -2,11 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Child from "./fixtures/child.ts"
 
-const PATH = process.env["PATH"]
-
 const demo = (env: NodeJS.ProcessEnv) =>
   Effect.flatMap(
-    Child.program(process.execPath, [Child.file("../../src/demo.ts")], { PATH, ...env }),
+    Child.program(process.execPath, [Child.file("../../src/demo.ts")], { ...Child.environment, ...env }),
     ({ exited }) => exited
   )
 

@@ -75,7 +75,7 @@ describe.concurrent("our client, over HTTP+SSE", () => {
   it.live("[SSE-07] with server-everything, found out or known", () =>
     Effect.gen(function*() {
       const port = yield* freePort
-      const environment = { PATH: process.env["PATH"], PORT: String(port) }
+      const environment = { ...Child.environment, PORT: String(port) }
       const program = yield* Child.program(process.execPath, [Child.everything, "sse"], environment)
       yield* Child.until(() => program.stderr().includes("running on port"))
       for (const layerNode of Object.values(transports)) {
@@ -130,7 +130,6 @@ describe.concurrent("our server, over HTTP+SSE", () => {
           )
           // These clients lose the steps that they read together with the answer, and complain of them.
           assert.deepStrictEqual(progress, [1, 2, 3].slice(0, progress.length))
-          assert.isAtLeast(progress.length, 1)
           assert.strictEqual(client.complaints.filter(isAboutProgress).length, 3 - progress.length)
           assert.isTrue(client.complaints.every(isAboutProgress))
           assert.deepStrictEqual((yield* host.sessions).map(({ kind }) => kind), ["http-sse"])

@@ -24,7 +24,12 @@ import * as Calculator from "../src/listeningCalculator.ts"
 const program = fileURLToPath(new URL("../src/proxy.ts", import.meta.url))
 
 const through = (url: string) =>
-  StdioClient.layerNode({ command: process.execPath, args: [program, url], stderr: () => {} })
+  StdioClient.layerNode({
+    command: process.execPath,
+    args: [program, url],
+    env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] },
+    stderr: () => {}
+  })
 
 /** A server for the laws over HTTP, and its URL. */
 const lawServer = Effect.gen(function*() {

@@ -43,6 +43,7 @@ const think = Effect.gen(function*() {
 /** Our server, and what it does that nobody is told of. */
 const ours = Effect.gen(function*() {
   const events: Array<SessionEvent.SessionEvent> = []
+  const heard: Array<number> = []
   let interrupted = 0
   const host = SessionHost.layer({
     "tools/list": () => Effect.succeed({ tools: [{ name: "add", inputSchema: { type: "object" } }] }),
@@ -54,7 +55,7 @@ const ours = Effect.gen(function*() {
           for (let progress = 1; progress <= 5; progress++) {
             yield* RequestContext.progress({ progress, total: 5 })
             // This client loses the steps that it reads together with the answer.
-            yield* Effect.sleep("10 millis")
+            yield* Child.until(() => heard.length === progress)
           }
           return said("5")
         }
@@ -73,6 +74,8 @@ const ours = Effect.gen(function*() {
     url: new URL(`ws://127.0.0.1:${"port" in address ? address.port : 0}/mcp`),
     host: Context.get(context, SessionHost.SessionHost),
     events,
+    /** The steps that a test has heard of. */
+    heard,
     interrupted: () => interrupted
   }
 })
@@ -125,12 +128,12 @@ describe("our server under the official client, version 1", () => {
 
   it.live("[PRG-03] [PRG-04] reports progress", () =>
     Effect.gen(function*() {
-      const client = yield* theirs((yield* ours).url)
-      const steps: Array<number> = []
+      const { heard, url } = yield* ours
+      const client = yield* theirs(url)
       yield* Effect.promise(() =>
-        client.callTool({ name: "count" }, undefined, { onprogress: ({ progress }) => void steps.push(progress) })
+        client.callTool({ name: "count" }, undefined, { onprogress: ({ progress }) => void heard.push(progress) })
       )
-      assert.deepStrictEqual(steps, [1, 2, 3, 4, 5])
+      assert.deepStrictEqual(heard, [1, 2, 3, 4, 5])
     }))
 
   it.live("[SMP-01] [ELI-01] [ROOT-01] asks the client", () =>

@@ -50,6 +50,7 @@ TransportLaws.suite<Served>("stdio, with a child process", {
     const context = yield* Layer.build(StdioClient.layerNode({
       command: process.execPath,
       args: [program, String(port)],
+      env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] },
       stderr: () => {},
       // A child that has been stopped does not exit when its input ends.
       exitWithin: "500 millis",

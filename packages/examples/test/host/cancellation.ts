@@ -1,20 +1,18 @@
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
 import { assert } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/testing/TestClock"
+import * as Child from "../fixtures/child.ts"
 import { answering, type Conditions } from "./conditions.ts"
-import { asked, told, words } from "./results.ts"
+import { aborted, asked, untilAborted, words } from "./results.ts"
 
 const question = { messages: [{ role: "user", content: { type: "text", text: "How many beads?" } }], maxTokens: 9 }
-
-const aborted = Effect.map(told("seen"), ({ aborted }) => Number(aborted))
-
-const untilAborted = Effect.fnUntraced(function*(times: number) {
-  while ((yield* aborted) < times) yield* Effect.sleep("5 millis")
-  assert.strictEqual(yield* aborted, times)
-})
 
 export const cancellation = ({ host, it, revision }: Conditions) => {
   const unmatched = () => host.events.filter(({ _tag }) => _tag === "UnmatchedResponse")
@@ -22,14 +20,20 @@ export const cancellation = ({ host, it, revision }: Conditions) => {
   // The first thing it asks has the id 0, which is easily taken for none.
   it.effect("[CAN-04] [TMO-01] what the server gives up, its very first request, is interrupted and not answered", () =>
     Effect.gen(function*() {
-      const interrupted = yield* Deferred.make<void>()
-      const sample = () => Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
+      const waiting = new Set<string>()
+      const sample = () =>
+        Effect.acquireUseRelease(
+          Effect.sync(() => waiting.add("the model")),
+          () => Effect.never,
+          () => Effect.sync(() => waiting.clear())
+        )
       const before = host.entries.length
       const asking = asked("sampling/createMessage", question, { timeout: 50 })
       const { thrown } = yield* answering(host, { sample }, asking)
       assert.match(String(thrown), /timed out/)
-      yield* Deferred.await(interrupted)
-      const cancelled = host.events.find((event) => event._tag === "Cancelled")
+      const cancellation = () => host.events.find((event) => event._tag === "Cancelled")
+      yield* Child.until(() => cancellation() !== undefined && waiting.size === 0)
+      const cancelled = cancellation()
       assert.deepInclude(cancelled, { method: "sampling/createMessage", id: 0 })
       const replies = host.entries.slice(before).filter((entry) => entry._tag === "Sent" && "result" in entry.frame)
       assert.deepStrictEqual(replies, [])
@@ -82,15 +86,27 @@ export const cancellation = ({ host, it, revision }: Conditions) => {
 
   it.effect("[TMO-05] [TMO-06] progress puts a deadline off, up to a total", () =>
     Effect.gen(function*() {
-      const { callTool } = yield* ClientSession.ClientSession
-      const options = { deadline: "1 second", extendOnProgress: true, onProgress: () => Effect.void } as const
-      const counted = yield* callTool("count", { to: 12, delayMs: 100 }, options)
-      assert.strictEqual(words(counted), "12")
-      const before = yield* aborted
-      const { reason } = yield* Effect.flip(
-        callTool("count", { to: 1000, delayMs: 100 }, { ...options, maxTotal: "1200 millis" })
+      const clock = yield* TestClock.make()
+      // Each step of the server comes after an answer to this, so that time passes between any two.
+      const handlers = { "roots/list": () => Effect.as(clock.adjust("600 millis"), { roots: [] }) }
+      const context = yield* Effect.provideService(
+        Layer.build(Layer.fresh(Layer.provide(
+          ClientSession.layer({ info: { name: "host", version: "1.0.0" }, handlers }),
+          host.server.transport
+        ))),
+        Clock.Clock,
+        clock
       )
-      assert.deepInclude(reason, { _tag: "Timeout" })
-      yield* untilAborted(before + 1)
-    }))
+      const session = Context.get(context, ClientSession.ClientSession)
+      const run = Effect.provideService(ClientSession.ClientSession, session)
+      const options = { deadline: "1 second", extendOnProgress: true, onProgress: () => Effect.void } as const
+      const marched = yield* session.callTool("march", { to: 12 }, options)
+      assert.strictEqual(words(marched), "12")
+      const before = yield* run(aborted)
+      const { reason } = yield* Effect.flip(
+        session.callTool("march", { to: 1000 }, { ...options, maxTotal: "1500 millis" })
+      )
+      assert.deepStrictEqual(reason, { _tag: "Timeout", afterMillis: 1500 })
+      yield* run(untilAborted(before + 1))
+    }).pipe(Effect.scoped))
 }

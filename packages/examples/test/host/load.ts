@@ -1,31 +1,41 @@
 import { ClientSession } from "@effect-mcp/session"
 import { assert } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import type { Conditions } from "./conditions.ts"
-import { asked, said } from "./results.ts"
+import { aborted, asked, said, untilAborted } from "./results.ts"
 
 const mebibyte = 2 ** 20
 
 export const load = ({ host, it, over }: Conditions) => {
   it.effect("[MSG-03] [MSG-07] many calls at a time, answered in any order", () =>
     Effect.gen(function*() {
-      const { inFlight } = yield* ClientSession.ClientSession
-      const before = host.entries.length
+      const { callTool, inFlight } = yield* ClientSession.ClientSession
       const numbers = Array.from({ length: 64 }, (_, index) => index)
+      const givenUp = yield* aborted
+      const hasBegun = yield* Deferred.make<void>()
+      const first = yield* Effect.forkChild(
+        callTool("count", { to: 1000, delayMs: 60 }, { onProgress: () => Deferred.succeed(hasBegun, undefined) })
+      )
+      yield* Deferred.await(hasBegun)
+      const before = host.entries.length
       const reminded = yield* Effect.forEach(
         numbers,
-        (number) => said("remind", { text: String(number), afterMs: 140 - number * 2 }),
+        (number) => said("remind", { text: String(number), afterMs: number % 8 }),
         { concurrency: "unbounded" }
       )
       assert.deepStrictEqual(reminded, numbers.map(String))
+      assert.isUndefined(first.pollUnsafe(), "what was asked first is not done yet")
       const ids = host.entries.slice(before).flatMap((entry) =>
         entry._tag === "Received" && typeof entry.frame === "object" && entry.frame !== null && "id" in entry.frame
           ? [Number(entry.frame.id)]
           : []
       )
       assert.strictEqual(new Set(ids).size, numbers.length)
-      assert.notDeepEqual(ids, ids.toSorted((one, other) => one - other))
+      yield* Fiber.interrupt(first)
       assert.deepStrictEqual(yield* inFlight, { sent: 0, served: 0 })
+      yield* untilAborted(givenUp + 1)
     }))
 
   it.effect("[MSG-07] questions of the server cross those of the host", () =>

@@ -15,6 +15,14 @@ export const said = (name: string, input?: { readonly [name: string]: unknown })
 export const told = (name: string, input?: { readonly [name: string]: unknown }) =>
   Effect.map(said(name, input), (text): { readonly [name: string]: unknown } => JSON.parse(text))
 
+/** How many calls the server has seen given up. */
+export const aborted = Effect.map(told("seen"), ({ aborted }) => Number(aborted))
+
+export const untilAborted = Effect.fnUntraced(function*(times: number) {
+  while ((yield* aborted) < times) yield* Effect.sleep("5 millis")
+  assert.strictEqual(yield* aborted, times)
+})
+
 /** Has the server ask the host something, and says what came of it: its `answer`, or what was `thrown`. */
 export const asked = (method: string, params: object = {}, more: { readonly timeout?: number } = {}) =>
   told("ask", { method, params, ...more })

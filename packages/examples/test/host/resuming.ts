@@ -28,11 +28,9 @@ export const resuming = (it: Vitest.MethodsNonLive, listener: HttpListener.Liste
     begin(Effect.fnUntraced(function*(wire, { calls }, { events }) {
       const { callTool } = yield* ClientSession.ClientSession
       const heard: Array<number> = []
-      const result = yield* callTool("count", { to: 20, delayMs: 20 }, {
-        onProgress: ({ progress }) => {
-          heard.push(progress)
-          return progress % 6 === 0 ? wire.cut : Effect.void
-        }
+      yield* wire.cutAfterProgress(3)
+      const result = yield* callTool("count", { to: 20, delayMs: 1 }, {
+        onProgress: ({ progress }) => Effect.sync(() => heard.push(progress))
       })
       assert.strictEqual(words(result), "20")
       assert.deepStrictEqual(heard, Array.from({ length: 20 }, (_, index) => index + 1))

@@ -40,7 +40,7 @@ export const tools = ({ it }: Conditions) => {
         properties: { beads: { type: "integer" } },
         required: ["beads"]
       })
-      assert.strictEqual(rest.length, 14)
+      assert.strictEqual(rest.length, 15)
     }))
 
   it.effect("[MSG-08] takes words, pictures, sounds, links and wholes, with what is said of them", () =>

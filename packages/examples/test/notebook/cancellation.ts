@@ -5,7 +5,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as Child from "../fixtures/child.ts"
-import { call, OfficialClient } from "../fixtures/officialClient.ts"
+import { call, OfficialClient, timedOutAfter } from "../fixtures/officialClient.ts"
 import { type Conditions, isAboutProgress } from "../fixtures/officialClients.ts"
 import { members } from "./results.ts"
 
@@ -34,8 +34,7 @@ export const cancellation = ({ it, peer }: Conditions) => {
     Effect.gen(function*() {
       const { complaints, received, request, stderr } = yield* OfficialClient
       const calling = yield* Effect.forkChild(call("remind", { text: "the milk", afterMs: 60_000 }))
-      yield* Child.until(() => calling.pollUnsafe() === undefined)
-      yield* request.ping
+      yield* Child.until(() => stderr().includes("a reminder of the milk is due"))
       const id = yield* lastCall
       yield* Fiber.interrupt(calling)
       yield* Child.until(() => stderr().includes("nobody waits any more to be reminded of the milk"))
@@ -47,7 +46,8 @@ export const cancellation = ({ it, peer }: Conditions) => {
   it.effect("[TMO-03] [CAN-04] a call whose time is up at the client is interrupted as well", () =>
     Effect.gen(function*() {
       const { stderr } = yield* OfficialClient
-      const outcome = yield* call("remind", { text: "the bread", afterMs: 60_000 }, { timeout: 50 })
+      const isDue = Child.until(() => stderr().includes("a reminder of the bread is due"))
+      const outcome = yield* timedOutAfter("remind", { text: "the bread", afterMs: 60_000 }, isDue)
       assert.notProperty(outcome, "text")
       yield* Child.until(() => stderr().includes("nobody waits any more to be reminded of the bread"))
     }))

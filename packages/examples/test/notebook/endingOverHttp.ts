@@ -41,11 +41,11 @@ export const endingOverHttp = (it: Vitest.MethodsNonLive<HttpServers.HttpServers
     ),
     () =>
       Effect.gen(function*() {
-        const { http, request, stderr } = yield* OfficialClient
+        const { http, stderr } = yield* OfficialClient
         assert(http !== undefined)
         const id = http.sessionId()
         const calling = yield* Effect.forkChild(call("remind", { text: "the end", afterMs: 60_000 }))
-        yield* request.ping
+        yield* Child.until(() => stderr().includes("a reminder of the end is due"))
         assert.strictEqual(yield* knock(yield* url, id), 200)
         yield* http.terminate
         assert.deepInclude(http.calls.at(-1), { method: "DELETE", status: 204 })
@@ -59,16 +59,16 @@ export const endingOverHttp = (it: Vitest.MethodsNonLive<HttpServers.HttpServers
     named("[SHS-10] closes without a word with a call in hand: the session, and the call, go on"),
     () =>
       Effect.gen(function*() {
-        const { close, http, request, stderr } = yield* OfficialClient
+        const { close, http, stderr } = yield* OfficialClient
         assert(http !== undefined)
         const calling = yield* Effect.forkChild(call("remind", { text: "the start", afterMs: 60_000 }))
-        yield* request.ping
+        yield* Child.until(() => stderr().includes("a reminder of the start is due"))
         // These clients tell the server nothing.
         yield* close
         assert.notProperty(yield* Fiber.join(calling), "text")
         assert.isFalse(http.calls.some(({ method }) => method === "DELETE"))
         assert.strictEqual(yield* knock(yield* url, http.sessionId()), 200)
-        assert.notInclude(stderr(), "reminded of the start")
+        assert.notInclude(stderr(), "nobody waits any more to be reminded of the start")
       }).pipe(connected)
   )
 

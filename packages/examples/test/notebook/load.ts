@@ -1,5 +1,7 @@
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Child from "../fixtures/child.ts"
 import { call, OfficialClient } from "../fixtures/officialClient.ts"
 import type { Conditions } from "../fixtures/officialClients.ts"
 import { list, members } from "./results.ts"
@@ -9,19 +11,23 @@ const mebibyte = 2 ** 20
 export const load = ({ it, over }: Conditions) => {
   it.effect("[MSG-03] [MSG-07] serves many calls at a time, and answers each when it is done", () =>
     Effect.gen(function*() {
-      const { received } = yield* OfficialClient
+      const { received, stderr } = yield* OfficialClient
       const before = received.length
+      const first = yield* Effect.forkChild(call("remind", { text: "the last", afterMs: 60_000 }))
+      yield* Child.until(() => stderr().includes("a reminder of the last is due"))
       const numbers = Array.from({ length: 64 }, (_, index) => index)
       const reminded = yield* Effect.forEach(
         numbers,
-        (number) => call("remind", { text: String(number), afterMs: 140 - number * 2 }),
+        (number) => call("remind", { text: String(number), afterMs: number % 8 }),
         { concurrency: "unbounded" }
       )
       assert.deepStrictEqual(reminded, numbers.map((number) => ({ text: String(number), isError: false })))
       const ids = received.slice(before).map((message) => Number(members(message)["id"]))
       assert.strictEqual(ids.length, numbers.length)
       assert.strictEqual(new Set(ids).size, numbers.length)
-      assert.notDeepEqual(ids, ids.toSorted((one, other) => one - other))
+      assert.isUndefined(first.pollUnsafe(), "what was asked first is not done yet")
+      yield* Fiber.interrupt(first)
+      yield* Child.until(() => stderr().includes("nobody waits any more to be reminded of the last"))
     }))
 
   const framed = over === "stdio" ? "[STD-02] " : ""

@@ -1,11 +1,10 @@
 import type { Revision } from "@effect-mcp/protocol"
 import { assert, type Vitest } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Child from "../fixtures/child.ts"
 import type { Path } from "../fixtures/httpPath.ts"
 import { HttpServers } from "../fixtures/httpServers.ts"
-import { call, heardOf, OfficialClient, result } from "../fixtures/officialClient.ts"
+import { call, heardOf, OfficialClient, result, timedOutAfter } from "../fixtures/officialClient.ts"
 import type { Peer } from "../fixtures/officialClients.ts"
 import * as Wire from "../fixtures/wire.ts"
 import { members, words } from "./results.ts"
@@ -39,7 +38,8 @@ export const resuming = (
   it.effect("[SHS-10] [SHS-17] [SHS-18] [SHS-20] [law 4] a call whose connection is cut goes on, and nothing is lost or said twice", () =>
     overWire(Effect.fnUntraced(function*(wire) {
       const { received, sent } = yield* OfficialClient
-      const calling = yield* Effect.forkChild(result("index", { delayMs: 40 }, { onprogress: () => {} }))
+      yield* wire.cutAfterProgress(1)
+      const indexed = yield* result("index", { delayMs: 1 }, { onprogress: () => {} })
       const token = () =>
         members(
           members(members(sent.findLast((message) => members(message)["method"] === "tools/call"))["params"])["_meta"]
@@ -50,9 +50,7 @@ export const resuming = (
         received.map(members).filter(({ method }) => method === "notifications/progress").map(({ params }) =>
           members(params)
         ).filter(({ progressToken }) => progressToken === token()).map(({ progress }) => progress)
-      yield* Child.until(() => steps().length > 0)
-      yield* wire.cut
-      const total = Number(/in (\d+) notes/.exec(words(yield* Fiber.join(calling)))?.[1])
+      const total = Number(/in (\d+) notes/.exec(words(indexed))?.[1])
       assert.deepStrictEqual(steps(), Array.from({ length: total }, (_, index) => index + 1))
       const [back] = yield* comebacks
       assert.deepInclude(back, { method: "GET", status: 200, type: "text/event-stream" })
@@ -61,13 +59,9 @@ export const resuming = (
   it.effect("[SHS-10] a call is carried out once, however often its connection is cut", () =>
     overWire(Effect.fnUntraced(function*(wire) {
       const { received } = yield* OfficialClient
-      const calling = yield* Effect.forkChild(result("index", { delayMs: 80 }, { onprogress: () => {} }))
-      for (let cuts = 1; cuts <= 3; cuts++) {
-        const before = received.length
-        yield* Child.until(() => received.length > before)
-        yield* wire.cut
-      }
-      assert.match(words(yield* Fiber.join(calling)), / notes$/)
+      yield* wire.cutAfterProgress(3)
+      assert.match(words(yield* result("index", { delayMs: 1 }, { onprogress: () => {} })), / notes$/)
+      assert.isAtLeast((yield* comebacks).length, 3)
       const responses = received.map(members).filter(({ result }) => JSON.stringify(result)?.includes(" words in "))
       assert.strictEqual(responses.length, 1)
     })))
@@ -80,7 +74,7 @@ export const resuming = (
       const client = yield* OfficialClient
       const heard = () => heardOf(client, "notifications/resources/list_changed").length
       const before = heard()
-      yield* wire.down
+      yield* wire.held
       yield* Effect.gen(function*() {
         const other = yield* OfficialClient
         yield* call("write", { name: `from ${peer.name}`, text: "Wish you were here." })
@@ -104,8 +98,9 @@ export const resuming = (
   it.effect("[SHS-13] a client that comes back for ever to a call that it gave up (typescript-sdk#2682) is told to stop, and does", () =>
     overWire(Effect.fnUntraced(function*() {
       const { request, stderr } = yield* OfficialClient
-      assert.notProperty(yield* call("remind", { text: "the flood", afterMs: 60_000 }, { timeout: 100 }), "text")
-      yield* Child.until(() => stderr().includes("reminded of the flood"))
+      const isDue = Child.until(() => stderr().includes("a reminder of the flood is due"))
+      assert.notProperty(yield* timedOutAfter("remind", { text: "the flood", afterMs: 60_000 }, isDue), "text")
+      yield* Child.until(() => stderr().includes("nobody waits any more to be reminded of the flood"))
       const { calls } = yield* http
       yield* Child.until(() => calls.some(({ status }) => status === 405))
       const before = (yield* comebacks).length

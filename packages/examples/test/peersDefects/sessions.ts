@@ -9,11 +9,13 @@ import {
   SessionStore
 } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import * as TestClock from "effect/testing/TestClock"
 import * as Notices from "../../src/host/notices.ts"
 import * as Child from "../fixtures/child.ts"
 import * as HttpListener from "../fixtures/httpListener.ts"
@@ -85,12 +87,18 @@ const underClient = (peer: Peer) => {
 
   it.live("modelcontextprotocol#2807, Effect B7: this client leaves without a word, and its session expires all the same", () =>
     Effect.gen(function*() {
-      const { host: { sessions }, place } = yield* OwnServer.listen(hosting({ idle: "50 millis" }))
+      const clock = yield* TestClock.make()
+      const { host: { sessions }, place } = yield* Effect.provideService(
+        OwnServer.listen(hosting({ idle: "10 minutes" })),
+        Clock.Clock,
+        clock
+      )
       yield* Effect.gen(function*() {
         yield* call("hello", {})
         assert.strictEqual((yield* sessions).length, 1)
       }).pipe(Effect.provide(peer.connect(place, latest)))
-      yield* Effect.repeat(Effect.andThen(Effect.sleep("5 millis"), sessions), { until: ({ length }) => length === 0 })
+      const later = Effect.andThen(clock.adjust("10 minutes"), Effect.sleep("5 millis"))
+      yield* Effect.repeat(Effect.andThen(later, sessions), { until: ({ length }) => length === 0 })
     }))
 
   it.live("Effect B7: there are as many sessions as there may be, and one that ends makes room", () =>
@@ -247,7 +255,7 @@ const withServer = () => {
       const { pid, port, restart } = yield* restarting(
         (port) =>
           Child.program(process.execPath, [Child.everything, "streamableHttp"], {
-            PATH: process.env["PATH"],
+            ...Child.environment,
             PORT: String(port)
           }),
         ({ stderr }) => stderr().includes("listening on port")

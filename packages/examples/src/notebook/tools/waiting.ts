@@ -44,6 +44,7 @@ const remind = Tool.make("remind", {
     const { releaseStream } = yield* RequestContext.RequestContext
     // Whoever waits long need not hold a connection meanwhile.
     if (afterMs >= 1000) yield* releaseStream
+    yield* Effect.logInfo(`a reminder of ${text} is due in ${afterMs} ms`)
     return yield* Effect.sleep(afterMs).pipe(
       Effect.as(text),
       Effect.onInterrupt(() => Effect.logInfo(`nobody waits any more to be reminded of ${text}`))
