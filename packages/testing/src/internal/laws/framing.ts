@@ -9,6 +9,9 @@ import type { ClientEnd, Faults } from "../../TransportSubject.ts"
 import { type Bench, call, errorCode, eventually, shakeHands, structured } from "./Bench.ts"
 import { law, topic } from "./Law.ts"
 
+/** Lets the other side read, so that what is sent before and after this comes in two pieces. */
+const apart = Effect.sleep(1)
+
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 const lineOf = (message: JsonRpc.Message): string => `${JSON.stringify(message)}\n`
@@ -102,7 +105,7 @@ export const clientFraming = <Served extends ClientEnd>(
               seen.length = 0
               const data = values.map((value) => `aé漢🙂${value}`)
               const bytes = bytesOf(data.map((datum) => logged(datum)).join(""))
-              for (const piece of piecesOf(bytes, places)) yield* inject(served, piece)
+              for (const piece of piecesOf(bytes, places)) yield* Effect.andThen(inject(served, piece), apart)
               yield* eventually(Effect.sync(() => seen.length >= data.length))
               return JSON.stringify(seen) === JSON.stringify(data)
             }),
@@ -117,7 +120,7 @@ export const clientFraming = <Served extends ClientEnd>(
       "[TRN-01] [STD-02] a message may come byte by byte",
       Effect.gen(function*() {
         const { bad, seen, served } = yield* listen
-        for (const byte of bytesOf(logged("aé漢🙂"))) yield* inject(served, Uint8Array.of(byte))
+        for (const byte of bytesOf(logged("aé漢🙂"))) yield* Effect.andThen(inject(served, Uint8Array.of(byte)), apart)
         yield* eventually(Effect.sync(() => seen.length === 1))
         assert.deepStrictEqual(seen, ["aé漢🙂"])
         assert.deepStrictEqual(bad, [])
@@ -132,13 +135,21 @@ export const clientFraming = <Served extends ClientEnd>(
 export const serverFraming = <Served extends ClientEnd>(
   { connectRaw, serve }: Bench<Served>,
   inject: NonNullable<Faults<Served>["injectToServer"]>
-): ReadonlyArray<Law> =>
-  topic("bytes that come to the server", [
+): ReadonlyArray<Law> => {
+  const ready = Effect.gen(function*() {
+    const served = yield* serve
+    const peer = yield* Effect.flatMap(connectRaw(served), shakeHands)
+    // What was said before has been read, so that it does not come amid what is injected.
+    yield* peer.send(JsonRpc.request("ready", "ping", undefined))
+    yield* peer.response
+    return { peer, served }
+  })
+
+  return topic("bytes that come to the server", [
     law(
       "[STD-02] law 7: a line that is no JSON is answered, and costs only itself",
       Effect.gen(function*() {
-        const served = yield* serve
-        const peer = yield* Effect.flatMap(connectRaw(served), shakeHands)
+        const { peer, served } = yield* ready
         yield* inject(
           served,
           joined([
@@ -161,11 +172,11 @@ export const serverFraming = <Served extends ClientEnd>(
     law(
       "[TRN-01] [STD-02] a request may come byte by byte",
       Effect.gen(function*() {
-        const served = yield* serve
-        const peer = yield* Effect.flatMap(connectRaw(served), shakeHands)
+        const { peer, served } = yield* ready
         const line = bytesOf(lineOf(call(1, "echo", { value: "aé漢🙂" })))
-        for (const byte of line) yield* inject(served, Uint8Array.of(byte))
+        for (const byte of line) yield* Effect.andThen(inject(served, Uint8Array.of(byte)), apart)
         assert.deepStrictEqual(structured(yield* peer.response), { value: "aé漢🙂" })
       })
     )
   ])
+}
