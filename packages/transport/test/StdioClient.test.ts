@@ -171,7 +171,7 @@ describe.concurrent("a conversation", () => {
 
   it.live("[law 12] several MiB wait for a child that does not read yet, and all arrives in order", () =>
     Effect.gen(function*() {
-      const { close, connection, frames } = yield* start(["echo", "deaf=300"])
+      const { close, connection, frames, pid } = yield* start(["echo", "deaf"], patient)
       const sending = yield* Effect.forkChild(
         Effect.forEach(
           Array.from({ length: 100 }, (_, index) => notification(`${index} ${"x".repeat(60_000)}`)),
@@ -181,6 +181,7 @@ describe.concurrent("a conversation", () => {
       )
       yield* Effect.sleep("100 millis")
       assert.isUndefined(sending.pollUnsafe(), "six million bytes are more than the buffer takes")
+      process.kill(pid, "SIGUSR2")
       yield* Fiber.join(sending)
       yield* until(() => frames.length === 101)
       const numbers = messages(frames).slice(1).map((message) =>
@@ -400,9 +401,12 @@ describe.concurrent("[STD-07] closing the scope", () => {
 
   it.live("writes first what was sent", () =>
     Effect.gen(function*() {
-      const { close, connection, frames, reading } = yield* start(["echo", "deaf=100"])
+      const { close, connection, frames, pid, reading } = yield* start(["echo", "deaf"], patient)
       for (let index = 0; index < 10; index++) yield* connection.send(outbound(notification("x".repeat(50_000))))
-      yield* close
+      const closing = yield* Effect.forkChild(close)
+      yield* Effect.sleep("20 millis")
+      process.kill(pid, "SIGUSR2")
+      yield* Fiber.join(closing)
       yield* Fiber.await(reading)
       assert.strictEqual(frames.length, 11)
     }))
@@ -412,7 +416,7 @@ describe.concurrent("[STD-07] closing the scope", () => {
       const lines: Array<string> = []
       const { close, frames, pid } = yield* start(["ignore-end", "say-term"], {
         ...quick,
-        exitWithin: "500 millis",
+        terminateWithin: "1 minute",
         stderr: (line) => void lines.push(line)
       })
       yield* close

@@ -78,8 +78,9 @@ describe.concurrent("a server process", () => {
   it.live("ends by itself though its input is open, and writes first what it sent", () =>
     Effect.gen(function*() {
       const server = yield* start("flood", "leave")
+      yield* server.ready
       server.child.stdout.pause()
-      yield* Effect.sleep("700 millis")
+      yield* Effect.sleep("200 millis")
       server.child.stdout.resume()
       yield* server.closed
       assert.strictEqual(server.messages.length, 2)
@@ -103,14 +104,15 @@ describe.concurrent("a server process", () => {
 
   it.live("SIGTERM and SIGINT end it with 0, after its finalizers", () =>
     Effect.gen(function*() {
-      for (const signal of ["SIGTERM", "SIGINT"] as const) {
-        const server = yield* start("slow")
-        yield* server.ready
-        server.child.kill(signal)
-        yield* server.closed
-        assert.deepStrictEqual(server.exit, { code: 0, signal: null })
-        assert.include(server.stderr, "finalized")
-      }
+      yield* Effect.forEach(["SIGTERM", "SIGINT"] as const, (signal) =>
+        Effect.gen(function*() {
+          const server = yield* start("slow")
+          yield* server.ready
+          server.child.kill(signal)
+          yield* server.closed
+          assert.deepStrictEqual(server.exit, { code: 0, signal: null })
+          assert.include(server.stderr, "finalized")
+        }), { concurrency: 2 })
     }))
 
   it.live("a failure is logged on standard error and exits with 1", () =>

@@ -4,6 +4,7 @@ import { Census } from "@effect-mcp/testing"
 import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -13,11 +14,13 @@ import { HttpServer } from "effect/http/HttpServer"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import * as TestClock from "effect/testing/TestClock"
 import * as http from "node:http"
 import { until } from "./fixtures/process.ts"
 import { type Answer, type Client, connect, openOf } from "./support/client.ts"
 import { MapEventStore } from "./support/eventStore.ts"
 import { hostOf, listening, serve, type Served, text, tools } from "./support/server.ts"
+import { turns } from "./support/still.ts"
 
 const modes = ["adaptive", "json", "stream"] as const
 
@@ -43,7 +46,8 @@ const waiting = (go: Deferred.Deferred<Ending>) =>
             )
         }
       }),
-    stubborn: Effect.as(Effect.uninterruptible(Effect.sleep("300 millis")), text("late"))
+    // It does not let itself be interrupted before it is told to go.
+    stubborn: Effect.as(Effect.uninterruptible(Deferred.await(go)), text("late"))
   })
 
 interface Scene {
@@ -52,6 +56,7 @@ interface Scene {
   readonly go: Deferred.Deferred<Ending>
   readonly answers: ReadonlyArray<Answer>
   readonly standalone: Answer
+  readonly clock: TestClock.TestClock
 }
 
 const inFlight = (server: Served, count: number) =>
@@ -76,7 +81,14 @@ const endings: ReadonlyArray<{
     act: ({ client }) => Effect.forEach([1, 2], (requestId) => client.tell("notifications/cancelled", { requestId }))
   },
   { name: "a DELETE on another connection", ends: true, replies: "error", act: ({ client }) => client.delete },
-  { name: "the session's age", ends: true, replies: "error", act: () => Effect.void },
+  {
+    name: "the session's age",
+    ends: true,
+    replies: "error",
+    // Little by little, since what ends with the session is stored meanwhile.
+    act: ({ answers, clock }) =>
+      Effect.repeat(Effect.andThen(clock.adjust("1 second"), turns(2)), { until: () => openOf(answers) === 0 })
+  },
   {
     name: "the host's closing of the session",
     ends: true,
@@ -95,18 +107,22 @@ describe.concurrent("no response is left open", () => {
           Effect.gen(function*() {
             const go = yield* Deferred.make<Ending>()
             const store = new MapEventStore(() => stored === "stored slowly" ? 4 : undefined)
-            const server = yield* serve(waiting(go), {
+            const clock = yield* TestClock.make()
+            const serving = serve(waiting(go), {
               http: { answer: mode },
               store: stored === undefined ? undefined : store.service,
-              session: name === "the session's age" ? { host: { age: "1 second" } } : {}
+              session: { host: { age: "1 minute" } }
             })
+            const server = yield* name === "the session's age"
+              ? Effect.provideService(serving, Clock.Clock, clock)
+              : serving
             const client = yield* connect(server)
             const standalone = yield* client.get()
             const answers = [yield* client.call(1, "wait"), yield* client.call(2, "wait", { aloud: true })]
-            if (name !== "the session's age") yield* inFlight(server, 2)
-            if (mode !== "json" && name !== "the session's age") yield* until(() => answers[1]?.status !== 0)
+            yield* inFlight(server, 2)
+            if (mode !== "json") yield* until(() => answers[1]?.status !== 0)
             assert.isFalse(standalone.ended)
-            yield* act({ server, client, go, answers, standalone })
+            yield* act({ server, client, go, answers, standalone, clock })
             yield* until(() => openOf(answers) === 0)
             for (const [index, answer] of answers.entries()) {
               // It came to its end, and was not broken off.
@@ -159,13 +175,18 @@ describe.concurrent("no response is left open", () => {
   it.live("[SHS-26] by a session that is idle; one whose stream is read is not", () =>
     Effect.gen(function*() {
       const go = yield* Deferred.make<Ending>()
-      const server = yield* serve(waiting(go), { session: { host: { idle: "100 millis" } } })
+      const clock = yield* TestClock.make()
+      const serving = serve(waiting(go), { session: { host: { idle: "1 minute" } } })
+      const server = yield* Effect.provideService(serving, Clock.Clock, clock)
       const client = yield* connect(server)
       const standalone = yield* client.get()
-      yield* Effect.sleep("2500 millis")
+      yield* clock.adjust("1 hour")
+      yield* turns(4)
       assert.isFalse(standalone.ended)
       assert.isDefined(server.host.find(client.id))
       standalone.cut()
+      yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.held === 0 })
+      yield* clock.adjust("2 minutes")
       yield* until(() => server.host.find(client.id) === undefined)
       assert.strictEqual((yield* client.ping()).status, 404)
     }))
@@ -176,12 +197,14 @@ describe.concurrent("no response is left open", () => {
         const go = yield* Deferred.make<Ending>()
         const store = new MapEventStore()
         const remembered = yield* SessionStore.makeMemory()
-        const server = yield* serve(waiting(go), {
-          http: { answer: mode, unattended: "100 millis" },
+        const clock = yield* TestClock.make()
+        const serving = serve(waiting(go), {
+          http: { answer: mode, unattended: "1 minute" },
           store: store.service,
           sessionStore: remembered,
-          session: { host: { idle: "100 millis" } }
+          session: { host: { idle: "1 minute" } }
         })
+        const server = yield* Effect.provideService(serving, Clock.Clock, clock)
         const client = yield* connect(server)
         const standalone = yield* client.get()
         yield* until(() => standalone.lastId !== undefined)
@@ -190,7 +213,9 @@ describe.concurrent("no response is left open", () => {
         if (mode !== "json") yield* answers[2]?.said(1) ?? Effect.void
         assert.isDefined(yield* remembered.load(client.id))
         for (const answer of answers) answer.cut()
-        yield* until(() => server.host.find(client.id) === undefined)
+        yield* Effect.repeat(Effect.andThen(clock.adjust("10 seconds"), turns(2)), {
+          until: () => server.host.find(client.id) === undefined
+        })
         yield* Effect.repeat(server.host.health, { until: ({ sessions }) => sessions === 0 })
         assert.isUndefined(yield* remembered.load(client.id))
         // What has ended the store forgets by itself.
@@ -212,6 +237,7 @@ describe.concurrent("no response is left open", () => {
       yield* call.done
       assert.strictEqual((yield* server.host.sessions)[0]?.inFlight, 1)
       assert.deepStrictEqual(call.messages, [])
+      yield* Deferred.succeed(go, "result")
     }))
 })
 

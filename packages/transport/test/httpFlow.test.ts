@@ -1,11 +1,14 @@
 import { RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
 import { until } from "./fixtures/process.ts"
 import { connect } from "./support/client.ts"
 import { MapEventStore } from "./support/eventStore.ts"
+import { openings } from "./support/openings.ts"
 import { serve, type Settings, text, tools } from "./support/server.ts"
 import { still } from "./support/still.ts"
 
@@ -145,12 +148,16 @@ describe("a reader that takes nothing", () => {
           Effect.forever(session?.log({ level: "info", data: message }) ?? Effect.never)
         )
         yield* until(() => state.interrupted)
+        // Both are given up, and only then read again.
+        yield* Effect.repeat(Effect.andThen(Effect.yieldNow, server.host.sessions), {
+          until: ([one]) => one?.held === 0
+        })
+        yield* Fiber.interrupt(logging)
         for (const stream of [call, standalone]) {
           stream.response?.resume()
           yield* stream.done
           assert.isFalse(stream.ended)
         }
-        yield* Fiber.interrupt(logging)
         const pong = yield* client.ping()
         assert.strictEqual(pong.status, 200)
         const later = yield* client.call(2, "now")
@@ -260,16 +267,15 @@ describe.concurrent("a client that has lost its response", () => {
     Effect.gen(function*() {
       const go = yield* Deferred.make<void>()
       const { handlers, state } = waiting(go)
-      const server = yield* serve(handlers, {
-        store: new MapEventStore().service,
-        http: { unattended: "500 millis", keepAlive: "10 millis" }
-      })
+      const clock = yield* TestClock.make()
+      const settings = { store: new MapEventStore().service, http: { unattended: "1 minute" } } as const
+      const server = yield* Effect.provideService(serve(handlers, settings), Clock.Clock, clock)
       const client = yield* connect(server)
       const call = yield* client.call(1, "wait", { aloud: true })
       yield* call.said(1)
       call.cut()
       const back = yield* client.get(call.lastId)
-      yield* Effect.sleep("1 second")
+      yield* clock.adjust("10 minutes")
       assert.isFalse(state.interrupted)
       yield* Deferred.succeed(go, undefined)
       yield* back.done
@@ -287,13 +293,16 @@ describe.concurrent("a client that has lost its response", () => {
             onFailure: ({ reason }) => text(reason._tag)
           }))
         })
+        const opened = yield* openings
         const server = yield* serve(asking, { store: new MapEventStore().service, http: { answer: "stream" } })
         const client = yield* connect(server, { revision, capabilities: { elicitation: {} } })
         const call = yield* client.call(1, "ask")
         const resumable = revision === "2025-11-25"
         yield* until(() => call.status !== 0 && (!resumable || call.lastId !== undefined))
+        const port = call.request.socket?.localPort
+        assert.isTrue(opened.isAccepted(port))
         call.cut()
-        yield* Effect.sleep("50 millis")
+        yield* until(() => !opened.isAccepted(port))
         yield* Deferred.succeed(go, undefined)
         if (resumable) {
           const back = yield* client.get(call.lastId)

@@ -11,13 +11,14 @@ import { until } from "./fixtures/process.ts"
 import { initialize } from "./support/client.ts"
 import { hostOf, listening, text, tools } from "./support/server.ts"
 
-const said = { finished: 0, interrupted: 0 }
+const said = { begun: 0, interrupted: 0 }
 
 const handlers = tools({
   now: Effect.succeed(text("now")),
   aloud: Effect.as(RequestContext.progress({ progress: 1 }), text("aloud")),
   forever: ({ aloud }) =>
     Effect.gen(function*() {
+      said.begun++
       if (aloud === true) yield* RequestContext.progress({ progress: 1 })
       return yield* Effect.never
     }).pipe(Effect.onInterrupt(() =>
@@ -121,7 +122,7 @@ describe("the server as a function of web standards", () => {
     Effect.gen(function*() {
       for (const aloud of [false, true]) {
         const { events, logs, send } = yield* make({ unattended: "100 millis", answer: aloud ? "adaptive" : "json" })
-        const before = said.interrupted
+        const { begun, interrupted: before } = said
         const controller = new AbortController()
         const pending = send({ body: call(1, "forever", { aloud }), signal: controller.signal })
         pending.catch(() => {})
@@ -129,7 +130,7 @@ describe("the server as a function of web standards", () => {
           const response = yield* Effect.promise(() => pending)
           const reader = response.body?.getReader()
           yield* Effect.promise(async () => reader?.read())
-        } else yield* Effect.sleep("20 millis")
+        } else yield* until(() => said.begun > begun)
         controller.abort()
         assert.strictEqual(said.interrupted, before)
         yield* until(() => said.interrupted > before)
@@ -226,8 +227,9 @@ describe("the server as a function of web standards", () => {
       const { dispose, logs, send } = yield* make()
       const standalone = yield* Effect.promise(() => send({ method: "GET" }))
       const aloud = yield* Effect.promise(() => send({ body: call(1, "forever", { aloud: true }) }))
+      const { begun } = said
       const quiet = send({ body: call(2, "forever") })
-      yield* Effect.sleep("20 millis")
+      yield* until(() => said.begun > begun)
       yield* Effect.promise(dispose)
       yield* Effect.promise(() => standalone.text())
       assert.include(yield* Effect.promise(() => aloud.text()), "\"id\":1,\"error\"")

@@ -1,9 +1,12 @@
 import { RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
 import { until } from "./fixtures/process.ts"
 import { text, tools } from "./support/server.ts"
-import { still } from "./support/still.ts"
+import { still, turns } from "./support/still.ts"
 import { call, connect, dial, initialize, ping } from "./support/webSocketPeer.ts"
 import { reasons, serve } from "./support/webSocketServer.ts"
 
@@ -12,7 +15,6 @@ const flooded = () => said
 
 const some = tools({
   wait: Effect.never,
-  soon: Effect.delay(Effect.succeed(text("done")), "50 millis"),
   flood: Effect.gen(function*() {
     for (let progress = 1;; progress++) {
       yield* RequestContext.progress({ progress, message: "x".repeat(10_000) })
@@ -34,11 +36,15 @@ describe.concurrent("a server says why it closes", () => {
 
   it.live("1001 where it goes, behind the answers to what is in flight", () =>
     Effect.gen(function*() {
-      const server = yield* serve(some, { session: { limits: { gracefulClose: "10 seconds" } } })
+      const go = yield* Deferred.make<void>()
+      const handlers = tools({ wait: Effect.as(Deferred.await(go), text("done")) })
+      const server = yield* serve(handlers, { session: { limits: { gracefulClose: "1 minute" } } })
       const peer = yield* connect(server)
-      peer.say(call(1, "soon"))
+      peer.say(call(1, "wait"))
       yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 1 })
       const stopping = yield* Effect.forkChild(server.stop)
+      yield* Effect.repeat(server.host.health, { until: ({ draining }) => draining })
+      yield* Deferred.succeed(go, undefined)
       yield* until(() => peer.farewell !== undefined)
       assert.deepStrictEqual(peer.farewell, { code: 1001, reason: "the server is about to go" })
       assert.isDefined(peer.answer(1)?.result)
@@ -60,9 +66,13 @@ describe.concurrent("a server says why it closes", () => {
 
   it.live("4002 where the session is too old; one that is idle is not, while its client is there", () =>
     Effect.gen(function*() {
-      const server = yield* serve(some, { session: { host: { age: "2500 millis", idle: "50 millis" } } })
+      const clock = yield* TestClock.make()
+      const serving = serve(some, { session: { host: { age: "2500 millis", idle: "50 millis" } } })
+      const server = yield* Effect.provideService(serving, Clock.Clock, clock)
       const peer = yield* connect(server)
-      yield* until(() => peer.farewell !== undefined)
+      yield* Effect.repeat(Effect.andThen(clock.adjust("100 millis"), turns(2)), {
+        until: () => peer.farewell !== undefined
+      })
       assert.deepStrictEqual(peer.farewell, { code: 4002, reason: "expired: no session lasts longer than 2500 ms" })
     }))
 

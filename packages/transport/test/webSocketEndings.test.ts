@@ -26,7 +26,7 @@ import { call, connect, dial, type Peer } from "./support/webSocketPeer.ts"
 
 const handlers = tools({
   wait: Effect.never,
-  stubborn: Effect.as(Effect.uninterruptible(Effect.sleep("300 millis")), text("late")),
+  stubborn: Effect.onInterrupt(Effect.never, () => Effect.sleep("300 millis")),
   add: ({ a, b }) => Effect.succeed(text(String(Number(a) + Number(b)))),
   tell: Effect.as(RequestContext.progress({ progress: 1 }), text("told"))
 })

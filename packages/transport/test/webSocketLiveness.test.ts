@@ -9,7 +9,7 @@ import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 import { beside, until } from "./fixtures/httpConnection.ts"
 import { tools } from "./support/server.ts"
-import { still } from "./support/still.ts"
+import { still, turns } from "./support/still.ts"
 import * as Frames from "./support/webSocketFrames.ts"
 import { dial, listen, type Peer, ping } from "./support/webSocketPeer.ts"
 import { reasons, serve } from "./support/webSocketServer.ts"
@@ -22,7 +22,7 @@ const pings = Frames.opcodes.ping
 const pass = (count = 1) =>
   Effect.forEach(
     Array.from({ length: count }),
-    () => Effect.andThen(TestClock.adjust("15 seconds"), Effect.promise(() => new Promise((go) => setTimeout(go, 20))))
+    () => Effect.andThen(TestClock.adjust("15 seconds"), turns(4))
   )
 
 /** Waits until what this peer has written has been read. */

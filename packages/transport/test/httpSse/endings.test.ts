@@ -2,17 +2,19 @@ import { RequestContext } from "@effect-mcp/session"
 import { Census } from "@effect-mcp/testing"
 import { Authentication, HttpSseServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import * as TestClock from "effect/testing/TestClock"
 import { until } from "../fixtures/process.ts"
 import { ask, listen } from "../support/client.ts"
 import { connectSse, openSse, serveSse, type SseClient } from "../support/httpSse.ts"
 import { hostOf, listening, type Served, text, tools } from "../support/server.ts"
-import { still } from "../support/still.ts"
+import { still, turns } from "../support/still.ts"
 
 /** A tool that waits, and one that says more than anybody takes. */
 const busy = () => {
@@ -111,9 +113,12 @@ describe.concurrent("a session of HTTP+SSE ends", () => {
 
   it.live("[SHS-26] but not for being idle, while its stream is read", () =>
     Effect.gen(function*() {
-      const server = yield* serveSse(busy().handlers, { session: { host: { idle: "100 millis" } } })
+      const clock = yield* TestClock.make()
+      const serving = serveSse(busy().handlers, { session: { host: { idle: "1 minute" } } })
+      const server = yield* Effect.provideService(serving, Clock.Clock, clock)
       const client = yield* connectSse(server)
-      yield* Effect.sleep("2500 millis")
+      yield* clock.adjust("1 hour")
+      yield* turns(4)
       assert.isFalse(client.stream.gone)
       assert.property(yield* client.ask("ping"), "result")
     }))

@@ -4,6 +4,7 @@ import { HttpFallbackClient, HttpSseServer, StreamableHttpServer } from "@effect
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -152,22 +153,22 @@ describe.concurrent("a client that falls back", () => {
       }))
   }
 
-  const nothingThere: ReadonlyArray<readonly [string, Handler]> = [
+  const nothingThere: ReadonlyArray<readonly [string, Handler, Duration.Input?]> = [
     ["a refusal", (_, reply) => reply.raw(404, {}, "neither")],
     ["a page", (_, reply) => reply.raw(200, { "content-type": "text/html" }, "<p>Hello")],
-    ["a stream that does not say where to POST to", (_, reply) => void reply.stream().raw(": hello\n\n")],
+    ["a stream that does not say where to POST to", (_, reply) => void reply.stream().raw(": hello\n\n"), "50 millis"],
     [
       "a stream that says to POST to another server",
       (_, reply) => void reply.stream().raw("event: endpoint\ndata: https://example.com/in\n\n")
     ]
   ]
-  for (const [name, get] of nothingThere) {
+  for (const [name, get, openWithin] of nothingThere) {
     it.live(`[SSE-07] reports the first refusal, where behind it there is nothing but ${name}`, () =>
       Effect.gen(function*() {
         const peer = yield* serve((received, reply) =>
           received.method === "GET" ? get(received, reply) : reply.raw(404, {}, "no such page")
         )
-        const transport = yield* transportTo(peer, { openWithin: "50 millis" })
+        const transport = yield* transportTo(peer, { openWithin })
         const client = yield* connect(transport)
         assert.deepStrictEqual(yield* reasonOf(client.request(request(0, "initialize"))), {
           _tag: "Rejected",
@@ -175,6 +176,7 @@ describe.concurrent("a client that falls back", () => {
           problem: "no such page",
           retryAfterMillis: undefined
         })
+        yield* until(() => waysOf(peer).length === 2)
         assert.deepStrictEqual(waysOf(peer), ["initialize /mcp", "GET /mcp"])
         // The session of the stream is over, though that of the connection is not.
         yield* until(() => peer.open() === 0)

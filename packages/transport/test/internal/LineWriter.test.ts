@@ -41,7 +41,9 @@ const start = Effect.fnUntraced(function*(options?: { readonly highWaterBytes?: 
 })
 
 /** Until every fiber has done what it can. */
-const settled = Effect.sleep("5 millis")
+const settled = Effect.promise(async () => {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+})
 
 describe("LineWriter", () => {
   it.live("what is sent in one turn is written in one go", () =>

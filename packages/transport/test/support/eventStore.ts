@@ -51,7 +51,8 @@ export class MapEventStore {
     )
     if (delay === undefined) return this.failing ? act : Exit.succeed(action())
     // What is asked is done at some time before it is known to be.
-    return Effect.sleep(delay / 2).pipe(Effect.andThen(act), Effect.tap(Effect.sleep(delay / 2)))
+    const halfway = Effect.promise(() => new Promise((resolve) => setTimeout(resolve, delay / 2)))
+    return halfway.pipe(Effect.andThen(act), Effect.tap(halfway))
   }
 
   #of(session: string): Map<string, Kept> {

@@ -10,6 +10,8 @@ export interface Openings {
   readonly clients: () => number
   /** Sockets that servers have accepted. */
   readonly accepted: () => number
+  /** Whether a server has one of the client at this port. */
+  readonly isAccepted: (clientPort: number | undefined) => boolean
   /** Servers that listen. */
   readonly servers: () => number
   /** All of them. */
@@ -46,6 +48,7 @@ export const openings: Effect.Effect<Openings, never, Scope.Scope> = Effect.gen(
   return {
     clients: () => clients.size,
     accepted: () => accepted.size,
+    isAccepted: (clientPort) => Array.from(accepted).some(({ remotePort }) => remotePort === clientPort),
     servers: () => servers.size,
     all: () => clients.size + accepted.size + servers.size
   }

@@ -14,6 +14,7 @@ import { beside, until } from "../fixtures/httpConnection.ts"
 import { fixture } from "../fixtures/process.ts"
 import { openings } from "../support/openings.ts"
 import { tools } from "../support/server.ts"
+import { turns } from "../support/still.ts"
 import { clients, open, read } from "../support/webSocketClient.ts"
 import * as Frames from "../support/webSocketFrames.ts"
 import { listen, ping, type Reception } from "../support/webSocketPeer.ts"
@@ -111,7 +112,9 @@ for (const [name, layer] of Object.entries(clients)) {
       it.live(`does not connect ${name}`, () =>
         Effect.gen(function*() {
           const url = typeof where === "string" ? where : (yield* listen(where)).url
-          const reason = yield* refusalOf(open(layer, { url, connectWithin: "300 millis" }))
+          const reason = yield* refusalOf(
+            open(layer, { url, connectWithin: name.endsWith("does not answer") ? "300 millis" : "Infinity" })
+          )
           assert.strictEqual(reason._tag, "ConnectFailed")
           if (reason._tag !== "ConnectFailed") return
           assert.match(causeOf(reason), problem)
@@ -236,18 +239,24 @@ describe("a client on Node", () => {
   it.live("asks for one proof where several connections learn at the same time that it is wanted", () =>
     Effect.gen(function*() {
       let asked = 0
+      let refused = 0
       const server = yield* listen(({ accept, refuse }, peer) => {
-        if (peer.header("authorization") === "Bearer good") accept()
-        else refuse(401, { "WWW-Authenticate": challenge })
+        if (peer.header("authorization") === "Bearer good") return accept()
+        refused++
+        refuse(401, { "WWW-Authenticate": challenge })
       })
       const transport = yield* Layer.build(node({
         url: server.url,
         closeWithin: "50 millis",
+        // All of them have been refused, and have read that they were, when the proof is there.
         authorize: () =>
-          Effect.sync(() => {
-            asked++
-            return { Authorization: "Bearer good" }
-          }).pipe(Effect.delay("50 millis"))
+          until(() => refused === 3).pipe(
+            Effect.andThen(turns(10)),
+            Effect.andThen(Effect.sync(() => {
+              asked++
+              return { Authorization: "Bearer good" }
+            }))
+          )
       }))
       const { connect } = Context.get(transport, Transport.Transport)
       yield* Effect.all([connect, connect, connect], { concurrency: "unbounded" })
