@@ -8,7 +8,7 @@
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import type { FrameError } from "@effect-mcp/session/Transport"
 import * as Result from "effect/Result"
-import * as PartialLine from "./internal/PartialLine.ts"
+import * as GrowingBuffer from "./internal/GrowingBuffer.ts"
 import * as utf8 from "./internal/utf8.ts"
 
 /**
@@ -75,6 +75,13 @@ const lineFeed = 0x0A
 const carriageReturn = 0x0D
 const colon = 0x3A
 const space = 0x20
+
+/**
+ * So many lines of data are joined at a time. Joined one by one, each line keeps 64 bytes of heap until the event ends, so that an event of
+ * 4 MiB in empty lines takes 256 MiB.
+ */
+const linesPerJoin = 1024
+
 const data = [0x64, 0x61, 0x74, 0x61]
 
 /** What stands before the data on a line of data, at most: a byte order mark, and this. */
@@ -131,7 +138,7 @@ export const decoder = (
   NumericOption.check(options, { limitBytes: NumericOption.count })
   const limitBytes = options?.limitBytes ?? defaultLimitBytes
   const lineLimitBytes = limitBytes + prefixBytes
-  const partial = PartialLine.make(lineLimitBytes)
+  const partial = GrowingBuffer.make(lineLimitBytes)
   // The line that has not ended yet is too long to be kept.
   let skippingLine = false
   // An LF that comes next belongs to the line end before it.
@@ -140,6 +147,7 @@ export const decoder = (
 
   // Of the event that has not ended yet.
   let text: string | undefined
+  let laterLines: Array<string> = []
   let bytes = 0
   let fault: FrameError | undefined
   let type = ""
@@ -154,7 +162,13 @@ export const decoder = (
     if (fault?._tag === "TooLarge") return
     fault = { _tag: "TooLarge", limitBytes }
     text = undefined
+    laterLines = []
     deliver(Result.fail(fault), limitBytes)
+  }
+
+  const join = (): void => {
+    text = `${text}\n${laterLines.join("\n")}`
+    laterLines = []
   }
 
   const append = (value: Uint8Array): void => {
@@ -164,13 +178,15 @@ export const decoder = (
     if (fault !== undefined) return
     try {
       const decoded = utf8.decode(value)
-      text = isFirst ? decoded : `${text}\n${decoded}`
+      if (isFirst) text = decoded
+      else if (laterLines.push(decoded) === linesPerJoin) join()
     } catch {
       fault = { _tag: "NotJson", text: utf8.beginning(value) }
     }
   }
 
   const dispatch = (): void => {
+    if (laterLines.length > 0) join()
     const [ended, endedFault, size] = [text, fault, bytes]
     const event = { id, event: type === "" ? "message" : type, retry }
     if (id !== undefined) lastEventId = id

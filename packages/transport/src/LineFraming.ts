@@ -10,7 +10,7 @@ import type { FrameError } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Result from "effect/Result"
 import * as FrameText from "./internal/FrameText.ts"
-import * as PartialLine from "./internal/PartialLine.ts"
+import * as GrowingBuffer from "./internal/GrowingBuffer.ts"
 import * as utf8 from "./internal/utf8.ts"
 
 /**
@@ -114,7 +114,7 @@ export const decoder = (
   NumericOption.check(options, { limitBytes: NumericOption.count, limitNodes: NumericOption.count })
   const limitBytes = options?.limitBytes ?? defaultLimitBytes
   const limitNodes = options?.limitNodes ?? defaultLimitNodes
-  const partial = PartialLine.make(limitBytes)
+  const partial = GrowingBuffer.make(limitBytes)
   let skipping = false
   let atStart = true
 

@@ -165,6 +165,14 @@ describe("decoding", () => {
     assert.deepStrictEqual(read(cut(bytesOf("data: 漢😀é\n\n"), [1])).frames, [event("漢😀é")])
   })
 
+  it("joins the lines of data however many there are, empty ones included", () => {
+    for (const count of [2, 1023, 1024, 1025, 1026, 5000]) {
+      const lines = Array.from({ length: count }, (_, index) => index % 3 === 0 ? "" : String(index))
+      const written = lines.map((line) => `data:${line}\n`).join("")
+      assert.deepStrictEqual(decode(`${written}\ndata: next\n\n`), [event(lines.join("\n")), event("next")])
+    }
+  })
+
   it("counts the bytes of the data", () => {
     assert.deepStrictEqual(read([bytesOf("id: 1\ndata: é\ndata: 1\n\ndata\n\n")]).sizes, [4, 0])
   })

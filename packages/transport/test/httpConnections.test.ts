@@ -248,6 +248,28 @@ describe.concurrent("bodies that arrive slowly", () => {
     }))
 })
 
+describe.concurrent("bodies in chunks", () => {
+  const chunked = { "transfer-encoding": "chunked" }
+  const inChunks = (text: string): string => Array.from(text, (byte) => `1\r\n${byte}\r\n`).join("")
+  const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })
+
+  it.live("of one byte are read, 16,384 of them at the most: one more is answered with 413, and the connection is closed", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(tools({}))
+      const client = yield* connect(server)
+      const headers = { ...chunked, "mcp-session-id": client.id }
+      const most = yield* connectRaw(server)
+      most.write(`${postText("", headers)}${inChunks(ping.padEnd(16_384))}0\r\n\r\n`)
+      yield* until(() => most.statuses.length > 0)
+      assert.deepStrictEqual(most.statuses, [200])
+      const more = yield* connectRaw(server)
+      more.write(`${postText("", headers)}${inChunks(ping.padEnd(16_385))}`)
+      yield* until(() => more.gone)
+      assert.deepStrictEqual(more.statuses, [413])
+      assert.include(more.received, "A body may arrive in 16384 chunks")
+    }))
+})
+
 describe.concurrent("the budget of the process", () => {
   /** A server that charges this budget; its host does not. */
   const charging = (budget: MemoryBudget.MemoryBudget, options: StreamableHttpServer.Options, handlers = tools({})) =>

@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import * as CollectedBody from "./CollectedBody.ts"
 import type { Answer } from "./HttpCall.ts"
 import { atMost, delay } from "./nativeTime.ts"
 import * as utf8 from "./utf8.ts"
@@ -11,50 +12,36 @@ const restWithin = "200 millis"
 const refusalBytes = 64 * 1024
 const refusalWithin = "1 second"
 
-/** Collects no more than the limit. */
-const collector = (limitBytes: number) => {
-  const chunks: Array<Uint8Array> = []
-  let length = 0
-  return {
-    push: (chunk: Uint8Array): void => {
-      length += chunk.length
-      if (length <= limitBytes) chunks.push(chunk)
-    },
-    overflows: () => length > limitBytes,
-    bytes: (): Uint8Array => {
-      if (chunks.length === 1 && chunks[0] !== undefined) return chunks[0]
-      const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0))
-      let at = 0
-      for (const chunk of chunks) {
-        whole.set(chunk, at)
-        at += chunk.length
-      }
-      return whole
+/** Collects the body up to its end, or as much of it as fits. Returns whether that is all. */
+const collect = (answer: Answer, body: CollectedBody.CollectedBody): Effect.Effect<boolean, unknown> =>
+  Effect.suspend(() => {
+    let fits = true
+    const take = (chunk: Uint8Array) => {
+      fits = body.push(chunk)
+      return fits
     }
-  }
-}
-
-const collect = (answer: Answer, collected: ReturnType<typeof collector>): Effect.Effect<void, unknown> =>
-  Stream.runForEachWhile(answer.chunks, (chunk) =>
-    Effect.sync(() => {
-      collected.push(chunk)
-      return !collected.overflows()
-    }))
+    // Chunk by chunk, what came together would cost a turn of a fiber for each byte.
+    const takeAll = (chunks: ReadonlyArray<Uint8Array>) => Effect.sync(() => chunks.every(take))
+    return Effect.map(
+      Stream.runForEachWhile(Stream.chunks(answer.chunks), takeAll),
+      () => fits
+    )
+  })
 
 /** The whole body; `undefined` if it is larger than the limit. Fails with what broke it off. */
 export const read = (answer: Answer, limitBytes: number): Effect.Effect<Uint8Array | undefined, unknown> =>
   Effect.suspend(() => {
-    const collected = collector(limitBytes)
-    return Effect.map(collect(answer, collected), () => collected.overflows() ? undefined : collected.bytes())
+    const body = CollectedBody.make(limitBytes)
+    return Effect.map(collect(answer, body), (fits) => fits ? body.bytes() : undefined)
   })
 
 /** What a refusal says, as far as it can be read in good time. */
 export const readRefusal = (answer: Answer): Effect.Effect<string> =>
   Effect.suspend(() => {
-    const collected = collector(refusalBytes)
+    const body = CollectedBody.make(refusalBytes)
     return Effect.map(
-      atMost(Effect.ignore(collect(answer, collected)), refusalWithin),
-      () => utf8.decodeLeniently(utf8.withoutByteOrderMark(collected.bytes()))
+      atMost(Effect.ignore(collect(answer, body)), refusalWithin),
+      () => utf8.decodeLeniently(utf8.withoutByteOrderMark(body.bytes()))
     )
   })
 

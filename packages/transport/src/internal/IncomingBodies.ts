@@ -11,6 +11,7 @@ import { ServerResponse } from "node:http"
 import { Http2ServerResponse } from "node:http2"
 import { Readable } from "node:stream"
 import type { Attendant } from "./Attendant.ts"
+import * as CollectedBody from "./CollectedBody.ts"
 import * as HttpAnswer from "./HttpAnswer.ts"
 
 type Response = HttpServerResponse
@@ -46,7 +47,8 @@ const looks = 4
 /** What is not read of a body cannot be told from the next request. */
 const closing = { connection: "close" }
 
-const none = new Uint8Array()
+/** The most pieces that a body may arrive in. Each costs about 5 microseconds, and its client chooses how many bytes it has. */
+const mostChunks = 16_384
 
 /** The body of a request on Node as it comes, unless something else, such as middleware, has begun to read it. */
 const readableOf = (request: HttpServerRequest): Readable | undefined => {
@@ -65,6 +67,7 @@ export const make = (attendant: Attendant, limits: Limits): IncomingBodies => {
   const { bodyBytes, budget, totalBytes, withinMillis } = limits
   const maxBodySize = ByteSize.bytes(bodyBytes)
   const tooLarge = HttpAnswer.refusal(413, `A body may have ${bodyBytes} bytes`)
+  const tooManyChunks = HttpAnswer.refusal(413, `A body may arrive in ${mostChunks} chunks`, { headers: closing })
   const late = HttpAnswer.refusal(408, `The body did not arrive within ${withinMillis} ms`, { headers: closing })
   const broken = HttpAnswer.refusal(400, "The body could not be read", { code: ErrorCode.ParseError })
   const crowded = HttpAnswer.refusal(503, `The bodies of all requests may have ${totalBytes} bytes while they arrive`, {
@@ -117,7 +120,8 @@ export const make = (attendant: Attendant, limits: Limits): IncomingBodies => {
 
   const fromReadable = (request: HttpServerRequest, readable: Readable): Effect.Effect<Uint8Array, Response> =>
     Effect.callback<Uint8Array, Response>((resume) => {
-      const chunks: Array<Uint8Array> = []
+      const collected = CollectedBody.make(bodyBytes)
+      let chunks = 0
       const leave = () => {
         readable.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken)
         end(body)
@@ -132,14 +136,13 @@ export const make = (attendant: Attendant, limits: Limits): IncomingBodies => {
         }
       }
       const onData = (chunk: Uint8Array) => {
-        if (body.bytes + chunk.length > bodyBytes) return body.refuse(tooLarge)
+        if (++chunks > mostChunks) return body.refuse(tooManyChunks)
+        if (!collected.push(chunk)) return body.refuse(tooLarge)
         hold(body, chunk.length)
-        chunks.push(chunk)
       }
       const onEnd = () => {
         leave()
-        const [first = none] = chunks
-        resume(Effect.succeed(chunks.length < 2 ? first : Buffer.concat(chunks)))
+        resume(Effect.succeed(collected.bytes()))
       }
       const onBroken = () => body.refuse(broken)
       begin(body)

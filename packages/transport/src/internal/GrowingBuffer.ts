@@ -1,5 +1,5 @@
-/** The bytes of a line whose end has not come yet, kept up to a limit. */
-export interface PartialLine {
+/** Bytes that come in pieces of any size, and are kept up to a limit. */
+export interface GrowingBuffer {
   /** How many bytes are kept. */
   readonly length: () => number
   /** Whether with these bytes it is still within the limit. */
@@ -14,10 +14,10 @@ export interface PartialLine {
 
 const noBytes = new Uint8Array(0)
 
-/** A buffer that has grown beyond this many bytes for one long line is given back when that line has ended. */
+/** A buffer that has grown beyond this many bytes for one long message is given back when that message has ended. */
 const retainedBytes = 64 * 1024
 
-export const make = (limitBytes: number): PartialLine => {
+export const make = (limitBytes: number): GrowingBuffer => {
   // `length` bytes at the start of `buffer`.
   let buffer = noBytes
   let length = 0
@@ -27,7 +27,7 @@ export const make = (limitBytes: number): PartialLine => {
     add: (bytes) => {
       const needed = length + bytes.length
       if (needed > buffer.length) {
-        // Doubling keeps the copying in proportion to the bytes, however small the chunks are.
+        // Doubling keeps the copying in proportion to the bytes, however small the pieces are.
         const grown = new Uint8Array(Math.min(limitBytes, Math.max(needed, 2 * buffer.length, 1024)))
         grown.set(buffer.subarray(0, length))
         buffer = grown
