@@ -50,14 +50,14 @@ const looks = 4
 const shortestMillis = 10
 const longestMillis = 60_000
 
-/** How long what runs in the background is waited for. */
+/** The longest wait for what runs in the background. */
 const patienceMillis = 5000
 
 export const make = Effect.fnUntraced(function*(options: {
   readonly keepAliveMillis: number
   readonly stallMillis: number
   readonly unattendedMillis: number
-  /** How long the body of a request may take to arrive, where bodies are received. */
+  /** The longest time in which the body of a request may arrive, where bodies are received. */
   readonly bodyMillis?: number
 }): Effect.fn.Return<Attendant, never, Scope.Scope> {
   const { bodyMillis = Number.POSITIVE_INFINITY, keepAliveMillis, stallMillis, unattendedMillis } = options
@@ -87,20 +87,24 @@ export const make = Effect.fnUntraced(function*(options: {
       }
     }
     lookedAt = time
-    for (const appointment of appointments) {
-      if (appointment.at > time) continue
-      appointments.delete(appointment)
-      appointment.keep()
-    }
+    // One that is made now waits for the next look, also if it is due at once.
+    const due = Array.from(appointments).filter(({ at }) => at <= time)
+    for (const appointment of due) if (appointments.delete(appointment)) appointment.keep()
     watching = readers.size > 0 || appointments.size > 0
   }
+
+  // The fiber looks after all clients of a server: a defect that concerns one of them must not end it.
+  const looked = Effect.catchCause(
+    Effect.sync(look),
+    (cause) => Effect.logWarning("a client of a server could not be looked after", cause)
+  )
 
   const watch = () => {
     if (watching) return
     watching = true
     const turns = Effect.whileLoop({
       while: () => watching,
-      body: () => Effect.andThen(Effect.sleep(turn), Effect.sync(look)),
+      body: () => Effect.andThen(Effect.sleep(turn), looked),
       step: () => {}
     })
     Fiber.runIn(runFork(turns), scope)

@@ -7,7 +7,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Predicate from "effect/Predicate"
 import { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
-import type { Attendant } from "./Attendant.ts"
+import type { Appointment, Attendant } from "./Attendant.ts"
 import * as HttpAnswer from "./HttpAnswer.ts"
 
 /** The bounds on what clients leave unread. */
@@ -52,7 +52,7 @@ class HttpConnection {
   #largeBytes = 0
   #flushed = -1
   #waits = 0
-  #isWatched = false
+  #nextLook: Appointment | undefined
 
   constructor(server: Server, socket: Socket) {
     this.#server = server
@@ -107,16 +107,15 @@ class HttpConnection {
   }
 
   #watch(): void {
-    if (this.#isWatched) return
+    if (this.#nextLook !== undefined) return
     // It was cut off just now.
     if (this.#socket.destroyed) return
-    this.#isWatched = true
     const { attendant, limits } = this.#server
-    attendant.appoint(limits.stallMillis / looks, () => this.#look())
+    this.#nextLook = attendant.appoint(limits.stallMillis / looks, () => this.#look())
   }
 
   #look(): void {
-    this.#isWatched = false
+    this.#nextLook = undefined
     if (this.#socket.destroyed) return
     this.#prune()
     const waiting = this.#socket.writableLength
@@ -133,6 +132,9 @@ class HttpConnection {
   }
 
   #close(): void {
+    // Otherwise the socket would be kept until then, with an infinite patience for ever.
+    if (this.#nextLook !== undefined) this.#server.attendant.cancel(this.#nextLook)
+    this.#nextLook = undefined
     for (const response of this.#responses) {
       this.#release(response)
       // Node closes the response whose turn it is. One that waits behind it would wait, with all it holds, for ever.

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as Attendant from "../../src/internal/Attendant.ts"
@@ -96,4 +97,39 @@ describe("an attendant, when the wall clock is set", () => {
         assert.strictEqual(kept, 1)
       }))
   }
+})
+
+describe("an attendant", () => {
+  it.effect("keeps an appointment that is due at once when it looks next, also one made by another", () =>
+    Effect.gen(function*() {
+      const attendant = yield* Attendant.make({ keepAliveMillis: 15_000, stallMillis: 0, unattendedMillis: 300_000 })
+      let kept = 0
+      const again = () => {
+        kept++
+        attendant.appoint(0, again)
+      }
+      attendant.appoint(0, again)
+      yield* TestClock.adjust("10 millis")
+      assert.strictEqual(kept, 1)
+      yield* TestClock.adjust("10 millis")
+      assert.strictEqual(kept, 2)
+    }))
+
+  it.effect("goes on when an appointment dies, and logs that it did", () =>
+    Effect.gen(function*() {
+      const logs: Array<unknown> = []
+      const logger = Logger.make(({ message }) => void logs.push(message))
+      const attendant = yield* Effect.provide(
+        Attendant.make({ keepAliveMillis: 15_000, stallMillis: 20_000, unattendedMillis: 300_000 }),
+        Logger.layer([logger])
+      )
+      let kept = 0
+      attendant.appoint(1000, () => {
+        throw new Error("broken")
+      })
+      attendant.appoint(1000, () => kept++)
+      yield* TestClock.adjust("20 seconds")
+      assert.strictEqual(kept, 1)
+      assert.strictEqual(logs.length, 1)
+    }))
 })
