@@ -98,6 +98,16 @@ describe("the server as a function of web standards", () => {
       assert.deepStrictEqual(logs, [])
     }))
 
+  it.live("takes a Content-Length that is no number for none", () =>
+    Effect.gen(function*() {
+      const { send } = yield* make()
+      for (const length of ["many", "-1"]) {
+        const headers = { "content-length": length }
+        const ping = yield* Effect.promise(() => send({ body: { jsonrpc: "2.0", id: 1, method: "ping" }, headers }))
+        assert.strictEqual(ping.status, 200)
+      }
+    }))
+
   it.live("[HTTP-11] [HTTP-12] knows by the URL what it is asked for, where no header says it", () =>
     Effect.gen(function*() {
       const { dispose, handler } = StreamableHttpServer.toWebHandler(

@@ -3,7 +3,12 @@ import * as net from "node:net"
 import { drained } from "./drained.ts"
 import type { Line } from "./Line.ts"
 
-/** Opens the stream, waits for the `endpoint` event, and posts messages there. What the posts answer is not read. */
+/** The requests of one connection that wait for their status. With more than it serves at a time the server closes the connection. */
+const mostPending = 4
+
+const statusLine = /HTTP\/1\.1 /g
+
+/** Opens the stream, waits for the `endpoint` event, and posts messages there. Of the responses to the posts, only their number is read. */
 export const open = async (url: URL): Promise<Line> => {
   const stream = net.connect(Number(url.port), url.hostname)
   let isClosed = false
@@ -26,10 +31,24 @@ export const open = async (url: URL): Promise<Line> => {
   })
   stream.removeAllListeners("data").on("data", () => {})
   const posts = net.connect(Number(url.port), url.hostname).on("error", () => {})
-  posts.on("data", () => {})
+  let pending = 0
+  let rest = ""
+  let wake = () => {}
+  posts.setEncoding("latin1").on("data", (chunk: string) => {
+    const text = rest + chunk
+    pending -= text.match(statusLine)?.length ?? 0
+    rest = text.slice(-("HTTP/1.1 ".length - 1))
+    wake()
+  }).on("close", () => wake())
   return {
     send: async (text) => {
+      while (pending >= mostPending && !isClosed && !posts.destroyed) {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
       if (isClosed || posts.destroyed) return false
+      pending++
       const sent = posts.write(
         `POST ${endpoint} HTTP/1.1\r\nHost: ${url.host}\r\nContent-Type: application/json\r\n` +
           `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`

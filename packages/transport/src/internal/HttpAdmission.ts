@@ -19,6 +19,7 @@ import * as HttpConnections from "./HttpConnections.ts"
 import * as HttpScreening from "./HttpScreening.ts"
 import * as IncomingBodies from "./IncomingBodies.ts"
 import * as MediaTypes from "./MediaTypes.ts"
+import * as utf8 from "./utf8.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -88,8 +89,6 @@ const corsHeaders = {
 
 const exposed = "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after"
 
-const utf8 = new TextDecoder("utf-8", { fatal: true })
-
 const unservedInJson: Unserved = (problem, headers) => HttpAnswer.refusal(405, problem, { headers })
 
 const notJson = HttpAnswer.refusal(415, "Content-Type must be application/json")
@@ -98,14 +97,6 @@ const notJson = HttpAnswer.refusal(415, "Content-Type must be application/json")
 const compressed = HttpAnswer.refusal(415, "A body with Content-Encoding is not read; send it without", {
   headers: { "accept-encoding": "identity" }
 })
-
-const textOf = (bytes: Uint8Array): string | undefined => {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    return undefined
-  }
-}
 
 const unreadable = HttpAnswer.refusal(400, "Parse error", { code: ErrorCode.ParseError })
 
@@ -125,10 +116,10 @@ const listening: Admission["listening"] = (request) =>
     ? revision(request)
     : Effect.fail(HttpAnswer.refusal(406, "Accept must list text/event-stream"))
 
-/** How long a connection may take nothing that waits for it, in milliseconds. */
+/** The longest time in which a connection may take nothing that waits for it, in milliseconds. */
 export const stallMillis = ({ stalledAfter = "20 seconds" }: Options): number => Duration.toMillis(stalledAfter)
 
-/** How long the body of a request may take to arrive, in milliseconds. */
+/** The longest time in which the body of a request may arrive, in milliseconds. */
 export const bodyMillis = ({ bodyWithin = "1 minute" }: Options): number => Duration.toMillis(bodyWithin)
 
 /** The address of an `HttpServer` in the context decides which names of hosts are accepted. */
@@ -164,9 +155,7 @@ export const make = Effect.fnUntraced(function*(
   })
 
   const read = (bytes: Uint8Array): Effect.Effect<Brought, Response> => {
-    const text = textOf(bytes)
-    if (text === undefined) return Effect.fail(unreadable)
-    const frame = FrameText.parse(text, bodyLimitNodes)
+    const frame = FrameText.parseBytes(utf8.withoutByteOrderMark(bytes), bodyLimitNodes)
     if (Result.isSuccess(frame)) return Effect.succeed({ frame: frame.success, bytes: bytes.byteLength })
     return Effect.fail(
       frame.failure._tag === "TooComplex"

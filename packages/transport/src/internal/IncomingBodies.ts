@@ -18,13 +18,13 @@ type Response = HttpServerResponse
 
 /** The bounds on bodies of requests while they arrive. */
 export interface Limits {
-  /** How many bytes one body may have. */
+  /** The most bytes of one body. */
   readonly bodyBytes: number
-  /** How many bytes all bodies that are being received may have together. */
+  /** The most bytes of all bodies that are being received. */
   readonly totalBytes: number
-  /** What the process has for everything that peers make it keep. */
+  /** The memory of the process for everything that peers make it keep. */
   readonly budget: MemoryBudget
-  /** How long a body may take to arrive, in milliseconds. */
+  /** The longest time in which a body may arrive, in milliseconds. */
   readonly withinMillis: number
 }
 
@@ -41,10 +41,10 @@ interface Arriving {
   readonly refuse: (why: Response) => void
 }
 
-/** How often bodies are looked at in the time that one may take. */
+/** The number of looks at bodies in the time that one may take. */
 const looks = 4
 
-/** What is not read of a body cannot be told from the next request. */
+/** The rest of a body that is not read cannot be told from the next request. */
 const closing = { connection: "close" }
 
 /** The most pieces that a body may arrive in. Each costs about 5 microseconds, and its client chooses how many bytes it has. */
@@ -54,6 +54,12 @@ const mostChunks = 16_384
 const readableOf = (request: HttpServerRequest): Readable | undefined => {
   const message: unknown = toIncomingMessage(request)
   return message instanceof Readable && !message.readableDidRead && !message.destroyed ? message : undefined
+}
+
+/** The length that a request declares; 0 if it declares none. Other platforms than Node pass on a header that is no number. */
+const declaredLength = ({ headers }: HttpServerRequest): number => {
+  const bytes = Number(headers["content-length"] ?? 0)
+  return bytes >= 0 ? bytes : 0
 }
 
 /** Asks for a body that its client sends only then. */
@@ -181,7 +187,7 @@ export const make = (attendant: Attendant, limits: Limits): IncomingBodies => {
   return {
     receive: (request) =>
       Effect.suspend(() => {
-        const declaredBytes = Number(request.headers["content-length"] ?? 0)
+        const declaredBytes = declaredLength(request)
         if (declaredBytes > bodyBytes) return Effect.fail(tooLarge)
         const readable = readableOf(request)
         return readable === undefined ? fromPlatform(request, declaredBytes) : fromReadable(request, readable)

@@ -2,6 +2,7 @@
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { monotonicMillis } from "./monotonicMillis.ts"
 import type { OpenedSessions } from "./OpenedSessions.ts"
 import type { ReconnectDelay } from "./ReconnectDelay.ts"
 
@@ -19,10 +20,7 @@ export const lost = (problem: string): TransportError.TransportError =>
   TransportError.make({ _tag: "SessionLost", problem })
 
 /** Milliseconds on a clock that is not set. */
-export const millisNow: Effect.Effect<number> = Effect.map(
-  Clock.monotonicTimeNanos,
-  (nanos) => Number(nanos / 1_000_000n)
-)
+export const millisNow: Effect.Effect<number> = Effect.map(Clock.Clock, monotonicMillis)
 
 export const identity = (session: string | undefined, isRenewed: boolean): Effect.Effect<Identity> =>
   Effect.map(millisNow, (openedAt) => ({ session, openedAt, isRenewed, answered: false }))
