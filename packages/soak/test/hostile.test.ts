@@ -46,6 +46,11 @@ describe("a complaint is made of", () => {
     const [what, change] of [
       ["a victim that died", { death: "SIGABRT" }],
       ["bystanders that were never served", { vitals: none }],
+      ["a client over stdio whose other session was never served", {
+        side: "client",
+        transport: "stdio",
+        vitals: none
+      }],
       ["a call that failed", { vitals: { ...none, served: 10, failed: 1 } }],
       ["an event loop that stood still", { vitals: { ...none, served: 10, loopMillis: 3001 } }]
     ] as const

@@ -3,11 +3,14 @@ import { WebSocket } from "@effect/platform-node/NodeWS"
 import type { ChildProcess } from "node:child_process"
 import * as net from "node:net"
 import type { Duplex, Readable, Writable } from "node:stream"
+import { fromAttacker } from "./attackerAddress.ts"
 import { drained } from "./drained.ts"
 
 export interface Line {
   /** Sends a message; waits while the connection takes nothing. `false` when it has closed. */
   readonly send: (text: string) => Promise<boolean>
+  /** Sends the beginning of a message. Its end never comes. */
+  readonly begin: (text: string) => Promise<boolean>
   /** Reads all that comes, or nothing at all. */
   readonly read: (reads: boolean) => void
   readonly close: () => void
@@ -25,12 +28,14 @@ const overStreams = (input: Readable, output: Writable, close: () => void): Line
     for (const stream of [input, output]) stream.on("error", end).on("close", end)
   })
   input.on("data", () => {})
+  const write = async (text: string): Promise<boolean> => {
+    if (isClosed) return false
+    if (!output.write(text)) await drained(output)
+    return !isClosed
+  }
   return {
-    send: async (text) => {
-      if (isClosed) return false
-      if (!output.write(`${text}\n`)) await drained(output)
-      return !isClosed
-    },
+    send: (text) => write(`${text}\n`),
+    begin: write,
     read: (reads) => void (reads ? input.resume() : input.pause()),
     close,
     closed
@@ -55,7 +60,7 @@ export const stdio = (child: ChildProcess): Line => {
 
 /** To the server of WebSockets at this URL. */
 export const webSocket = async (url: string): Promise<Line> => {
-  const client = new WebSocket(url, ["mcp"], { perMessageDeflate: false })
+  const client = new WebSocket(url, ["mcp"], { perMessageDeflate: false, ...fromAttacker })
   let tcp: net.Socket | undefined
   let isClosed = false
   client.once("upgrade", (response) => {
@@ -71,13 +76,15 @@ export const webSocket = async (url: string): Promise<Line> => {
     new Promise((resolve) => client.once("open", resolve)),
     closed.then(() => Promise.reject(new Error("refused")))
   ])
+  const send = async (text: string, fin: boolean): Promise<boolean> => {
+    if (isClosed) return false
+    client.send(text, { fin })
+    if (tcp !== undefined && tcp.writableLength > 1024 * 1024) await drained(tcp)
+    return !isClosed
+  }
   return {
-    send: async (text) => {
-      if (isClosed) return false
-      client.send(text)
-      if (tcp !== undefined && tcp.writableLength > 1024 * 1024) await drained(tcp)
-      return !isClosed
-    },
+    send: (text) => send(text, true),
+    begin: (text) => send(text, false),
     read: (reads) => void (reads ? tcp?.resume() : tcp?.pause()),
     close: () => client.terminate(),
     closed

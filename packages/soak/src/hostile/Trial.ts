@@ -1,4 +1,5 @@
 /** One attack, and what became of its victim. */
+import { attackerAddress } from "./attackerAddress.ts"
 import type { Vitals } from "./Vitals.ts"
 
 export interface Trial {
@@ -36,16 +37,32 @@ export const row = ({ attack, death, newcomers, side, transport, vitals }: Trial
 /** An event loop that stands still for longer counts as dead, in milliseconds. What is aimed at is 100. */
 const longestStandstill = 3000
 
-/** Returns the complaint about a trial, if there is one: the victim died, or a bystander in its session was not served. */
-export const complaint = ({ attack, death, side, transport, vitals }: Trial): string | undefined => {
+/** Only over stdio has a server no bystanders. */
+const hasBystanders = ({ side, transport }: Trial): boolean => side === "client" || transport !== "stdio"
+
+/**
+ * The attacker has an address of its own, so that no newcomer is rejected in its place. The clients behind a Unix socket have none, and
+ * a host cannot tell them apart.
+ */
+const distinguishesClients = ({ transport }: Trial): boolean => attackerAddress !== undefined && transport !== "unix"
+
+/**
+ * Returns the complaint about a trial, if there is one: the victim died, or a bystander was not served, in its session or as a
+ * newcomer that the server can tell from the attacker.
+ */
+export const complaint = (trial: Trial): string | undefined => {
+  const { attack, death, newcomers, side, transport, vitals } = trial
   const what = `${side} over ${transport}, ${attack}`
   if (death !== undefined) return `${what}: the victim died (${death})`
-  if (vitals.served === 0 && transport !== "stdio") return `${what}: no call of a bystander was answered`
+  if (vitals.served === 0 && hasBystanders(trial)) return `${what}: no call of a bystander was answered`
   if (vitals.loopMillis > longestStandstill) {
     return `${what}: the event loop stood still for ${vitals.loopMillis.toFixed(0)} ms`
   }
   if (vitals.failed > 0) {
     return `${what}: ${vitals.failed} calls of a bystander failed, the last with: ${vitals.lastFailure}`
+  }
+  if (newcomers !== undefined && newcomers.failed > 0 && distinguishesClients(trial)) {
+    return `${what}: ${newcomers.failed} new clients were not served, and ${newcomers.served} were`
   }
   return undefined
 }

@@ -17,6 +17,12 @@ export const call = (id: number | string, name: string, input: string): string =
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"tools/call","params":{"name":${JSON.stringify(name)},` +
   `"arguments":${input}}}`
 
+/** A call whose progress token has this many characters. */
+export const callWithToken = (id: number, tokenLength: number): string =>
+  `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"echo","_meta":{"progressToken":"${
+    String(id).padEnd(tokenLength, "x")
+  }"}}}`
+
 export const request = (id: number | string, method: string): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":${JSON.stringify(method)}}`
 

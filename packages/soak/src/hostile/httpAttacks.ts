@@ -1,5 +1,7 @@
 /** What a hostile client does to a server over HTTP, on sockets that it need not read. */
+import * as http from "node:http"
 import * as net from "node:net"
+import { fromAttacker } from "./attackerAddress.ts"
 import { drained } from "./drained.ts"
 import * as Frames from "./frames.ts"
 import type { Attack } from "./lineAttacks.ts"
@@ -24,7 +26,7 @@ const get = ({ url }: Place, session: string): string =>
 /** Opens a socket; one that fails is closed, and nothing more comes of it. */
 const connect = ({ url }: Place): Promise<net.Socket | undefined> =>
   new Promise((resolve) => {
-    const socket = net.connect(Number(url.port), url.hostname)
+    const socket = net.connect({ port: Number(url.port), host: url.hostname, ...fromAttacker })
     socket.on("error", () => {
       socket.destroy()
       resolve(undefined)
@@ -38,27 +40,29 @@ const write = async (socket: net.Socket, text: string): Promise<boolean> => {
   return !socket.destroyed
 }
 
+const agent = new http.Agent({ keepAlive: true, ...fromAttacker })
+
+/** Posts a text and reads the whole answer. Returns the id of the session that the answer opens, if it opens one. */
+const posted = (
+  { url }: Place,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+  signal?: AbortSignal
+): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const all = { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers }
+    const options = { method: "POST", headers: all, agent, ...(signal === undefined ? {} : { signal }) }
+    http.request(url, options, (response) => {
+      const session = response.headers["mcp-session-id"]
+      response.on("close", () => resolve(typeof session === "string" ? session : undefined)).resume()
+    }).on("error", () => resolve(undefined)).end(body)
+  })
+
 /** Opens a session, and returns its id; nothing where there are no sessions, or none is to be had. */
 const introduce = async (place: Place, revision?: string, capabilities?: string): Promise<string | undefined> => {
   if (!place.sessions) return undefined
-  const response = await fetch(place.url, {
-    method: "POST",
-    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
-    body: Frames.initialize(revision, capabilities)
-  }).catch(() => undefined)
-  await response?.arrayBuffer()
-  const id = response?.headers.get("mcp-session-id") ?? undefined
-  if (id !== undefined) {
-    await fetch(place.url, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        "mcp-session-id": id
-      },
-      body: Frames.initialized
-    }).then((answer) => answer.arrayBuffer()).catch(() => undefined)
-  }
+  const id = await posted(place, Frames.initialize(revision, capabilities))
+  if (id !== undefined) await posted(place, Frames.initialized, { "mcp-session-id": id })
   return id
 }
 
@@ -83,22 +87,32 @@ const unread = (sockets: number, body: (index: number) => string): Attack<Place>
   await Promise.all(Array.from({ length: sockets }, one))
 }
 
-/** Posts one text after another, each on a connection of its own, and reads the answers. */
+/** Makes one call on each of so many connections. A connection that the victim has closed is followed by the next. */
+const many = (sockets: number, body: (index: number) => string): Attack<Place> => async (place, signal) => {
+  const open = new Set<net.Socket>()
+  const session = await introduce(place)
+  for (let index = 1; !signal.aborted; index++) {
+    const socket = open.size < sockets ? await connect(place) : undefined
+    if (socket === undefined) {
+      await pause(20)
+      continue
+    }
+    open.add(socket)
+    socket.on("close", () => open.delete(socket)).resume()
+    await write(socket, post(place, body(index), session))
+  }
+  for (const socket of open) socket.destroy()
+}
+
+/** Posts one text after another, and reads the answers. */
 const paced =
   (millis: number, body: (index: number) => string, revision?: string): Attack<Place> => async (place, signal) => {
     const session = await introduce(place, revision)
     for (let index = 1; !signal.aborted; index++) {
-      await fetch(place.url, {
-        method: "POST",
-        headers: {
-          "content-type": "application/json",
-          accept: "application/json, text/event-stream",
-          ...session === undefined ? {} : { "mcp-session-id": session },
-          ...revision === undefined ? {} : { "mcp-protocol-version": revision }
-        },
-        body: body(index),
-        signal
-      }).then((response) => response.arrayBuffer()).catch(() => undefined)
+      await posted(place, body(index), {
+        ...session === undefined ? {} : { "mcp-session-id": session },
+        ...revision === undefined ? {} : { "mcp-protocol-version": revision }
+      }, signal)
       await pause(millis)
     }
   }
@@ -176,6 +190,9 @@ export const httpAttacks: Readonly<Record<string, Attack<Place>>> = {
     4,
     (index) => Frames.call(index, "wait", `{"x":${Frames.nested(60_000)}}`)
   ),
+  "calls with progress tokens of 4 MB": paced(20, (index) => Frames.callWithToken(index, 4_000_000)),
+  "invented methods of 64 KB, unread": unread(4, (index) => Frames.request(index, `${index}`.padEnd(65_536, "m"))),
+  "600 calls that wait": many(600, (index) => Frames.call(index, "wait", "{}")),
   "10,000 invented names": paced(
     0,
     (index) => index % 2 === 0 ? Frames.request(index, `m/${index}`) : Frames.call(index, `tool-${index}`, "{}")

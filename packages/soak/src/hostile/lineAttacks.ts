@@ -56,20 +56,23 @@ const paced = (revision: string | undefined, millis: number, text: (index: numbe
     for (let index = 1; !signal.aborted && await line.send(text(index)); index++) await pause(millis)
   })
 
-/** Opens as many sessions as the victim takes, at most so many at a time, and holds them. */
-const manySessions = (most: number, capabilities: string): Attack<Open> => async (open, signal) => {
+/** Opens as many connections as the victim takes, at most so many at a time, begins each in the same way, and holds them. */
+const manyLines = (most: number, begin: (line: Line) => Promise<unknown>): Attack<Open> => async (open, signal) => {
   const lines: Array<Line> = []
   while (!signal.aborted) {
     const line = await open().catch(() => undefined)
     if (line === undefined) await pause(50)
     else {
       lines.push(line)
-      await line.send(Frames.initialize(undefined, capabilities))
+      await Promise.race([begin(line), untilAborted(signal)])
     }
     if (lines.length >= most) lines.shift()?.close()
   }
   for (const line of lines) line.close()
 }
+
+const manySessions = (most: number, capabilities: string): Attack<Open> =>
+  manyLines(most, (line) => line.send(Frames.initialize(undefined, capabilities)))
 
 export const lineAttacks: Readonly<Record<string, Attack<Open>>> = {
   "pings with ids of 4 MB, unread": unread((index) => Frames.ping(index, 4_000_000)),
@@ -95,6 +98,12 @@ export const lineAttacks: Readonly<Record<string, Attack<Open>>> = {
       if (!await line.send(Frames.call(index, "wait", `{"x":${Frames.nested(60_000)}}`))) return
     }
     await Promise.race([line.closed, untilAborted(signal)])
+  }),
+  "calls with progress tokens of 4 MB": paced(undefined, 20, (index) => Frames.callWithToken(index, 4_000_000)),
+  "calls that log 20 MB, unread": unread((index) => Frames.call(index, "flood", "{}")),
+  "messages of 4 MB that never end": manyLines(400, async (line) => {
+    await introduce(line)
+    await line.begin(`"${"x".repeat(4_000_000)}`)
   }),
   "answers of 1 MB, unread": unread((index) => Frames.call(index, "echo", `{"bytes":1000000}`)),
   "10,000 invented names": paced(

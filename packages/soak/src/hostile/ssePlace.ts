@@ -1,5 +1,6 @@
 /** HTTP+SSE for a hostile client: a stream that is opened by hand, as a connection that carries messages. */
 import * as net from "node:net"
+import { fromAttacker } from "./attackerAddress.ts"
 import { drained } from "./drained.ts"
 import type { Line } from "./Line.ts"
 
@@ -10,7 +11,7 @@ const statusLine = /HTTP\/1\.1 /g
 
 /** Opens the stream, waits for the `endpoint` event, and posts messages there. Of the responses to the posts, only their number is read. */
 export const open = async (url: URL): Promise<Line> => {
-  const stream = net.connect(Number(url.port), url.hostname)
+  const stream = net.connect({ port: Number(url.port), host: url.hostname, ...fromAttacker })
   let isClosed = false
   const closed = new Promise<void>((resolve) => {
     const end = () => {
@@ -30,7 +31,7 @@ export const open = async (url: URL): Promise<Line> => {
     void closed.then(() => reject(new Error("refused")))
   })
   stream.removeAllListeners("data").on("data", () => {})
-  const posts = net.connect(Number(url.port), url.hostname).on("error", () => {})
+  const posts = net.connect({ port: Number(url.port), host: url.hostname, ...fromAttacker }).on("error", () => {})
   let pending = 0
   let rest = ""
   let wake = () => {}
@@ -40,22 +41,24 @@ export const open = async (url: URL): Promise<Line> => {
     rest = text.slice(-("HTTP/1.1 ".length - 1))
     wake()
   }).on("close", () => wake())
+  const post = async (text: string, contentLength: number): Promise<boolean> => {
+    while (pending >= mostPending && !isClosed && !posts.destroyed) {
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+    if (isClosed || posts.destroyed) return false
+    pending++
+    const sent = posts.write(
+      `POST ${endpoint} HTTP/1.1\r\nHost: ${url.host}\r\nContent-Type: application/json\r\n` +
+        `Content-Length: ${contentLength}\r\n\r\n${text}`
+    )
+    if (!sent) await drained(posts)
+    return !isClosed && !posts.destroyed
+  }
   return {
-    send: async (text) => {
-      while (pending >= mostPending && !isClosed && !posts.destroyed) {
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
-      }
-      if (isClosed || posts.destroyed) return false
-      pending++
-      const sent = posts.write(
-        `POST ${endpoint} HTTP/1.1\r\nHost: ${url.host}\r\nContent-Type: application/json\r\n` +
-          `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
-      )
-      if (!sent) await drained(posts)
-      return !isClosed && !posts.destroyed
-    },
+    send: (text) => post(text, Buffer.byteLength(text)),
+    begin: (text) => post(text, Buffer.byteLength(text) + 1),
     read: (reads) => void (reads ? stream.resume() : stream.pause()),
     close: () => {
       stream.destroy()
