@@ -221,6 +221,25 @@ describe.concurrent("bodies that arrive slowly", () => {
       assert.property(yield* client.ask("ping"), "result")
     }))
 
+  it.live("do no harm to the server when their connection is destroyed, wherever their last byte was", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSeen(tools({}), { pipelineLimit: 1 })
+      const client = yield* connect(server)
+      const ping = (id: string) =>
+        postText(JSON.stringify({ jsonrpc: "2.0", id, method: "ping" }), { "mcp-session-id": client.id })
+      const text = Array.from({ length: 64 }, (_, index) => ping(String(index).padEnd(4000))).join("")
+      for (let round = 0; round < 30; round++) {
+        const connection = yield* connectRaw(server)
+        connection.stall()
+        yield* until(() => server.sideOf(connection.socket) !== undefined)
+        const side = server.sideOf(connection.socket)
+        connection.write(text.slice(0, text.length - 100 * round))
+        yield* until(() => side?.destroyed === true)
+      }
+      assert.strictEqual((yield* client.ping()).status, 200)
+      assert.deepStrictEqual(server.logs, [])
+    }))
+
   it.live("make room, the slowest first, when all have more than `bodiesLimitBytes`", () =>
     Effect.gen(function*() {
       const server = yield* serveSeen(tools({}), { bodiesLimitBytes: 280_000 })

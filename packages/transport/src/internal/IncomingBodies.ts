@@ -10,6 +10,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { ServerResponse } from "node:http"
 import { Http2ServerResponse } from "node:http2"
 import { Readable } from "node:stream"
+import { type Arrival, Arrivals } from "./Arrivals.ts"
 import type { Attendant } from "./Attendant.ts"
 import * as CollectedBody from "./CollectedBody.ts"
 import * as HttpAnswer from "./HttpAnswer.ts"
@@ -35,9 +36,8 @@ export interface IncomingBodies {
 }
 
 /** A body that is being received. */
-interface Arriving {
+interface Arriving extends Arrival {
   readonly since: number
-  bytes: number
   readonly refuse: (why: Response) => void
 }
 
@@ -49,6 +49,8 @@ const closing = { connection: "close" }
 
 /** The most pieces that a body may arrive in. Each costs about 5 microseconds, and its client chooses how many bytes it has. */
 const mostChunks = 16_384
+
+const ignored = () => {}
 
 /** The body of a request on Node as it comes, unless something else, such as middleware, has begun to read it. */
 const readableOf = (request: HttpServerRequest): Readable | undefined => {
@@ -81,9 +83,7 @@ export const make = (attendant: Attendant, limits: Limits): IncomingBodies => {
     headers: { ...closing, "retry-after": "1" }
   })
 
-  /** Those that arrive, the one that has taken longest first. */
-  const arriving = new Set<Arriving>()
-  let heldBytes = 0
+  const arrivals = new Arrivals<Arriving>(budget, totalBytes)
   let isWatched = false
 
   const watch = () => {
@@ -92,36 +92,17 @@ export const make = (attendant: Attendant, limits: Limits): IncomingBodies => {
     attendant.appoint(withinMillis / looks, () => {
       isWatched = false
       const then = attendant.now() - withinMillis
-      for (const body of arriving) {
+      for (const body of arrivals) {
         if (body.since > then) break
         body.refuse(late)
       }
-      if (arriving.size > 0) watch()
+      if (arrivals.size > 0) watch()
     })
   }
 
   const begin = (body: Arriving) => {
-    arriving.add(body)
+    arrivals.begin(body)
     watch()
-  }
-
-  const end = (body: Arriving) => {
-    if (!arriving.delete(body)) return
-    heldBytes -= body.bytes
-    budget.release(body.bytes)
-  }
-
-  const hold = (body: Arriving, bytes: number) => {
-    // The slowest makes room: a body that is sent without delay is among the last, and is not what fills the memory.
-    for (const slowest of arriving) {
-      if (heldBytes + bytes <= totalBytes && budget.take(bytes)) {
-        body.bytes += bytes
-        heldBytes += bytes
-        return
-      }
-      slowest.refuse(crowded)
-      if (slowest === body) return
-    }
   }
 
   const fromReadable = (request: HttpServerRequest, readable: Readable): Effect.Effect<Uint8Array, Response> =>
@@ -129,8 +110,10 @@ export const make = (attendant: Attendant, limits: Limits): IncomingBodies => {
       const collected = CollectedBody.make(bodyBytes)
       let chunks = 0
       const leave = () => {
+        // Node may have decided to report an error already, which it does a little later: without a listener that ends the process.
+        readable.on("error", ignored)
         readable.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken)
-        end(body)
+        arrivals.end(body)
       }
       const body: Arriving = {
         since: attendant.now(),
@@ -139,12 +122,13 @@ export const make = (attendant: Attendant, limits: Limits): IncomingBodies => {
           leave()
           readable.pause()
           resume(Effect.fail(why))
-        }
+        },
+        makeRoom: () => body.refuse(crowded)
       }
       const onData = (chunk: Uint8Array) => {
         if (++chunks > mostChunks) return body.refuse(tooManyChunks)
         if (!collected.push(chunk)) return body.refuse(tooLarge)
-        hold(body, chunk.length)
+        arrivals.grow(body, chunk.length)
       }
       const onEnd = () => {
         leave()
@@ -170,13 +154,14 @@ export const make = (attendant: Attendant, limits: Limits): IncomingBodies => {
         since: attendant.now(),
         bytes: 0,
         refuse: (why) => {
-          end(body)
+          arrivals.end(body)
           resume(Effect.fail(why))
-        }
+        },
+        makeRoom: () => body.refuse(crowded)
       }
       begin(body)
-      hold(body, declaredBytes)
-      return Effect.sync(() => end(body))
+      arrivals.grow(body, declaredBytes)
+      return Effect.sync(() => arrivals.end(body))
     }).pipe(
       Effect.raceFirst(
         Effect.mapError(Effect.provideService(request.arrayBuffer, MaxBodySize, maxBodySize), refusalOf)
