@@ -61,6 +61,8 @@ export interface Decoder {
    * may be used again.
    */
   readonly push: (chunk: Uint8Array) => void
+  /** Returns how many bytes of a line are kept whose end has not come. */
+  readonly keptBytes: () => number
   /** The bytes have come to their end: what stands after the last newline is a line like any other. */
   readonly finish: () => void
 }
@@ -156,6 +158,7 @@ export const decoder = (
       }
       if (start < chunk.length) keep(chunk.subarray(start))
     },
+    keptBytes: partial.length,
     finish: () => {
       if (partial.length() > 0) end()
     }

@@ -7,6 +7,7 @@
  *
  * @since 0.1.0
  */
+import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as NodeSocket from "@effect/platform-node/NodeSocket"
@@ -17,6 +18,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SocketServer } from "effect/socket/SocketServer"
 import { ConnectedSessions } from "./internal/ConnectedSessions.ts"
+import * as IncomingMessages from "./internal/IncomingMessages.ts"
 import * as Initialize from "./internal/Initialize.ts"
 import * as SocketEndpoint from "./internal/SocketEndpoint.ts"
 import * as UnixListener from "./internal/UnixListener.ts"
@@ -43,6 +45,11 @@ export interface Options {
    * as long as its session is. The default is 64 KiB.
    */
   readonly initializeLimitBytes?: number | undefined
+  /**
+   * The most bytes of unfinished messages on all connections together; up to 64 KiB of each connection do not count. Beyond it, the
+   * connection whose message began first is closed. The default is 64 MiB. The bytes are charged to the `MemoryBudget`, too.
+   */
+  readonly unfinishedLimitBytes?: number | undefined
   /** How many bytes may wait for a client that does not read before `send` does. The default is 1 MiB. */
   readonly sendBufferBytes?: number | undefined
   /** How long the end of a session waits for a client that does not read what was sent. The default is 3 seconds. */
@@ -68,6 +75,7 @@ const rules: NumericOption.Rules<Options> = {
   messageLimitBytes: NumericOption.count,
   messageLimitNodes: NumericOption.count,
   initializeLimitBytes: NumericOption.count,
+  unfinishedLimitBytes: NumericOption.count,
   sendBufferBytes: NumericOption.countFromZero,
   flushWithin: NumericOption.duration
 }
@@ -145,7 +153,8 @@ export const layer = (options: Options = {}): Layer.Layer<never, never, SocketSe
     const host = yield* SessionHost.SessionHost
     const kind = server.address._tag === "UnixPathAddress" ? "unix-socket" : "tcp"
     const sessions = new ConnectedSessions(host, options.initializeLimitBytes ?? Initialize.defaultLimitBytes)
-    const serve = SocketEndpoint.make(sessions, kind, options)
+    const incoming = IncomingMessages.make(yield* MemoryBudget, options.unfinishedLimitBytes)
+    const serve = SocketEndpoint.make(sessions, kind, { ...options, incoming })
     const serving = server.run((socket) =>
       Effect.flatMap(
         Effect.serviceOption(NodeSocket.NetSocket),

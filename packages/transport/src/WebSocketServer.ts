@@ -32,6 +32,7 @@
  *
  * @since 0.1.0
  */
+import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as Duration from "effect/Duration"
@@ -46,6 +47,7 @@ import type * as Scope from "effect/Scope"
 import type { Authentication } from "./Authentication.ts"
 import * as Attendant from "./internal/Attendant.ts"
 import * as HttpAdmission from "./internal/HttpAdmission.ts"
+import * as IncomingMessages from "./internal/IncomingMessages.ts"
 import * as Initialize from "./internal/Initialize.ts"
 import * as NodeListener from "./internal/NodeListener.ts"
 import { receivableBytes } from "./internal/receivableBytes.ts"
@@ -79,6 +81,11 @@ export interface Options
    */
   readonly initializeLimitBytes?: number | undefined
   /**
+   * The most bytes of unfinished messages on all connections together; up to 64 KiB of each connection do not count. Beyond it, the
+   * connection whose message began first is closed. Default 64 MiB. The bytes are charged to the `MemoryBudget`, too.
+   */
+  readonly unfinishedLimitBytes?: number | undefined
+  /**
    * How often it is looked whether a client is still there. One that has said nothing since the look before is pinged; one that has
    * not even answered that by the next is given up, which is so after two to three times as long. `"Infinity"` never looks; less than a
    * second is taken for one. Default 15 seconds.
@@ -98,6 +105,7 @@ const rules: NumericOption.Rules<Options> = {
   messageLimitBytes: NumericOption.count,
   messageLimitNodes: NumericOption.count,
   initializeLimitBytes: NumericOption.count,
+  unfinishedLimitBytes: NumericOption.count,
   ping: NumericOption.duration,
   closeWithin: NumericOption.duration
 }
@@ -150,6 +158,7 @@ export const make = Effect.fnUntraced(function*(
   const methods = yield* WebSocketEndpoint.make({
     limits: WebSocketLimits.ofMessages(options),
     initializeLimitBytes: options.initializeLimitBytes ?? Initialize.defaultLimitBytes,
+    incoming: IncomingMessages.make(yield* MemoryBudget, options.unfinishedLimitBytes),
     pingMillis: Duration.toMillis(options.ping ?? "15 seconds"),
     closeMillis,
     subprotocol: options.subprotocol ?? "required"

@@ -14,6 +14,7 @@ const waiting = (webSocket: WebSocketLike): number =>
 export const make = (webSocket: WebSocketLike): Wire => ({
   waiting: () => waiting(webSocket),
   isOpen: () => isOpen(webSocket),
+  onReceived: undefined,
   onRoom: (listener) => {
     const timer = setTimeout(listener, lookMillis)
     return () => clearTimeout(timer)

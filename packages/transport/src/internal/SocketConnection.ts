@@ -3,13 +3,16 @@
  */
 import type { Connection, End, Inbound } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 import * as Sink from "effect/Sink"
 import * as Socket from "effect/socket/Socket"
 import type { Socket as NetSocket } from "node:net"
 import * as LineFraming from "../LineFraming.ts"
+import type { IncomingMessages } from "./IncomingMessages.ts"
 import * as LineWriter from "./LineWriter.ts"
 import { delay } from "./nativeTime.ts"
 import * as NodeEnding from "./NodeEnding.ts"
@@ -27,6 +30,8 @@ export interface Settings {
   readonly flushWithin?: Duration.Input | undefined
   /** How long it waits besides for a peer that has heard of the end to end its own side. Default: not at all. */
   readonly answeredWithin?: Duration.Input | undefined
+  /** The unfinished messages of the server, if this connection counts among its own. */
+  readonly incoming?: IncomingMessages | undefined
 }
 
 /** The end in good order of whoever sends nothing more. */
@@ -84,13 +89,23 @@ export const open = Effect.fnUntraced(function*(
     Effect.raceFirst(finished, Effect.andThen(delay(settings.flushWithin ?? "3 seconds"), breakOff))
   )
 
+  const crowded = Deferred.makeUnsafe<never, TransportError.TransportError>()
+  const unfinished = settings.incoming?.watch((cause) => {
+    Deferred.doneUnsafe(crowded, Exit.fail(TransportError.make({ _tag: "ReadFailed", cause })))
+  })
+  if (unfinished !== undefined) yield* Effect.addFinalizer(() => Effect.sync(unfinished.end))
+
   const run = (deliver: (inbound: Inbound) => void): Effect.Effect<End, TransportError.TransportError> =>
     Effect.suspend(() => {
       const decoder = LineFraming.decoder((frame, bytes) => deliver({ frame, bytes }), {
         limitBytes: settings.messageLimitBytes,
         limitNodes: settings.messageLimitNodes
       })
-      return Effect.flatMap(pull, (chunks) => Turns.bytes(chunks, decoder.push)).pipe(
+      const push = (chunk: Uint8Array): void => {
+        decoder.push(chunk)
+        unfinished?.update(decoder.keptBytes())
+      }
+      const reading = Effect.flatMap(pull, (chunks) => Turns.bytes(chunks, push)).pipe(
         Effect.forever({ disableYield: true }),
         Effect.catch((error): Effect.Effect<End, TransportError.TransportError> => {
           const { reason } = error
@@ -105,6 +120,7 @@ export const open = Effect.fnUntraced(function*(
           })
         })
       )
+      return unfinished === undefined ? reading : Effect.raceFirst(reading, Deferred.await(crowded))
     })
 
   return { run, send: writer.send }

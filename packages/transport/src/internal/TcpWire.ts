@@ -14,6 +14,11 @@ const gone = (socket: Socket): Effect.Effect<void> =>
 export const make = (socket: Socket, ping: () => void): Wire => ({
   waiting: () => socket.writableLength,
   isOpen: () => socket.writable,
+  onReceived: (listener) => {
+    const onData = (chunk: Uint8Array) => listener(chunk.length)
+    socket.on("data", onData)
+    return () => void socket.off("data", onData)
+  },
   onRoom: (listener) => {
     const off = () => void socket.off("drain", once).off("close", once)
     const once = () => {

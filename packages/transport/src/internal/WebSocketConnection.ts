@@ -9,6 +9,7 @@ import type * as Scope from "effect/Scope"
 import * as Socket from "effect/socket/Socket"
 import * as CloseCode from "./CloseCode.ts"
 import type { Heartbeat } from "./Heartbeat.ts"
+import type { IncomingMessages } from "./IncomingMessages.ts"
 import { atMost } from "./nativeTime.ts"
 import * as Turns from "./Turns.ts"
 import * as WebSocketFraming from "./WebSocketFraming.ts"
@@ -25,7 +26,15 @@ export interface Options {
   readonly heartbeat: Heartbeat
   /** Who sends what comes in, where somebody has found out. */
   readonly principal?: Principal | undefined
+  /** The unfinished messages of the server, if this connection counts among its own. */
+  readonly incoming?: IncomingMessages | undefined
 }
+
+/**
+ * The most bytes of the answer to a ping, which has no payload. It belongs to no message: a client that only answers pings would seem to
+ * send a longer and longer one.
+ */
+const pongBytes = 14
 
 /** Events of a WebSocket carry what went wrong, where they know it. */
 export const errorIn = (event: unknown): unknown =>
@@ -54,7 +63,7 @@ export const make = Effect.fnUntraced(function*<E>(
   wireOf: Effect.Effect<Wire, E>,
   options: Options
 ): Effect.fn.Return<Transport.Connection, Socket.SocketError | E, Scope.Scope> {
-  const { closeMillis, heartbeat, limits, principal, side } = options
+  const { closeMillis, heartbeat, incoming, limits, principal, side } = options
   return yield* Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
       const { pull } = yield* restore(socket.reader)
@@ -62,12 +71,23 @@ export const make = Effect.fnUntraced(function*<E>(
       const wire = yield* wireOf
       const writer = new WebSocketWriter(messages, wire, yield* MemoryBudget)
       let reason: CloseReason.CloseReason = CloseReason.requested
-      let silence: Error | undefined
-
-      const rest = wire.pulse === undefined ? () => {} : heartbeat.watch(wire.pulse, () => {
-        silence = new Error("nothing was heard of the peer any more, and it answered no ping")
-        writer.end(writeFailed(silence))
+      let cutBecause: Error | undefined
+      const cut = (why: Error) => {
+        cutBecause = why
+        writer.end(writeFailed(why))
         wire.cut()
+      }
+
+      const rest = wire.pulse === undefined ? () => {} : heartbeat.watch(
+        wire.pulse,
+        () => cut(new Error("nothing was heard of the peer any more, and it answered no ping"))
+      )
+      const unfinished = wire.onReceived === undefined ? undefined : incoming?.watch(cut)
+      let unfinishedBytes = 0
+      const unlisten = unfinished === undefined ? undefined : wire.onReceived?.((bytes) => {
+        if (bytes <= pongBytes) return
+        unfinishedBytes += bytes
+        unfinished.update(unfinishedBytes)
       })
 
       // What still comes in is for nobody, but behind it comes the peer's close frame.
@@ -76,6 +96,8 @@ export const make = Effect.fnUntraced(function*<E>(
       yield* Effect.addFinalizer(() =>
         Effect.suspend(() => {
           rest()
+          unlisten?.()
+          unfinished?.end()
           writer.end(writeFailed(new Error("the connection is closed")))
           const closed = Effect.flatMap(side, (ours) => {
             const { code, text } = CloseCode.farewell(reason, ours)
@@ -89,13 +111,15 @@ export const make = Effect.fnUntraced(function*<E>(
 
       const run: Transport.Connection["run"] = (deliver) => {
         const take = (data: string | Uint8Array) => {
+          unfinishedBytes = 0
+          unfinished?.update(0)
           const inbound = WebSocketFraming.inbound(data, limits)
           deliver(principal === undefined ? inbound : { ...inbound, principal })
         }
         return Effect.flatMap(pull, (batch) => Turns.frames(batch, take)).pipe(
           Effect.forever({ disableYield: true }),
           Effect.catch((error): Effect.Effect<Transport.End, TransportError.TransportError> => {
-            const problem = silence ?? problemOf(error)
+            const problem = cutBecause ?? problemOf(error)
             if (problem === undefined) {
               writer.end(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
               return Effect.succeed(peerEnded)

@@ -13,6 +13,7 @@ import { ConnectedSessions } from "./ConnectedSessions.ts"
 import * as Heartbeat from "./Heartbeat.ts"
 import type { Serve } from "./HttpAdmission.ts"
 import * as HttpAnswer from "./HttpAnswer.ts"
+import type { IncomingMessages } from "./IncomingMessages.ts"
 import { atMost } from "./nativeTime.ts"
 import * as TcpWire from "./TcpWire.ts"
 import * as WebSocketConnection from "./WebSocketConnection.ts"
@@ -23,6 +24,7 @@ import * as WebSocketOffer from "./WebSocketOffer.ts"
 export interface Options {
   readonly limits: WebSocketFraming.Limits
   readonly initializeLimitBytes: number
+  readonly incoming: IncomingMessages
   readonly pingMillis: number
   readonly closeMillis: number
   readonly subprotocol: WebSocketOffer.Requirement
@@ -36,7 +38,7 @@ const ping = Uint8Array.of(0x89, 0)
  * does not end with the request, but at the latest with the scope.
  */
 export const make = Effect.fnUntraced(function*(
-  { closeMillis, initializeLimitBytes, limits, pingMillis, subprotocol }: Options
+  { closeMillis, incoming, initializeLimitBytes, limits, pingMillis, subprotocol }: Options
 ): Effect.fn.Return<ReadonlyMap<string, Serve>, never, SessionHost.SessionHost | Scope.Scope> {
   const host = yield* SessionHost.SessionHost
   const heartbeat = yield* Heartbeat.make(pingMillis)
@@ -62,7 +64,8 @@ export const make = Effect.fnUntraced(function*(
       limits,
       closeMillis,
       heartbeat,
-      principal
+      principal,
+      incoming
     })
   })
 

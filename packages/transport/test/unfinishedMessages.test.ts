@@ -1,0 +1,93 @@
+/** Messages whose end does not come, on connections that carry one session each. */
+import { MemoryBudget } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type { Socket } from "node:net"
+import { until } from "./fixtures/process.ts"
+import { text, tools } from "./support/server.ts"
+import * as Unix from "./support/unixServer.ts"
+import * as Frames from "./support/webSocketFrames.ts"
+import * as WebSocket from "./support/webSocketPeer.ts"
+import * as WebSocketServing from "./support/webSocketServer.ts"
+
+const handlers = tools({ x: Effect.succeed(text("x")) })
+
+/** Two of these messages fit, and three do not. */
+const messageBytes = 400_000
+const unfinishedLimitBytes = 1_000_000
+
+/** A client of one transport. */
+interface Sender {
+  readonly socket: Socket
+  readonly begin: () => void
+  /** Ends the message that it has begun, and waits for the reply. */
+  readonly finish: Effect.Effect<void>
+}
+
+const half = { jsonrpc: "2.0", id: 1, method: "ping", params: { _meta: { x: "x".repeat(messageBytes) } } }
+const [beginning, end] = [JSON.stringify(half).slice(0, -1), JSON.stringify(half).slice(-1)]
+
+const overUnixSocket = Effect.fnUntraced(function*(budget: MemoryBudget.MemoryBudget) {
+  const server = yield* Effect.provideService(
+    Unix.serve(handlers, { socket: { unfinishedLimitBytes } }),
+    MemoryBudget.MemoryBudget,
+    budget
+  )
+  return Effect.map(Unix.join({ path: server.path }), (client): Sender => ({
+    socket: client.socket,
+    begin: () => void client.socket.write(beginning),
+    finish: Effect.suspend(() => {
+      client.socket.write(`${end}\n`)
+      return Effect.asVoid(client.answer(1))
+    })
+  }))
+})
+
+const overWebSocket = Effect.fnUntraced(function*(budget: MemoryBudget.MemoryBudget) {
+  const server = yield* Effect.provideService(
+    WebSocketServing.serve(handlers, { webSocket: { unfinishedLimitBytes } }),
+    MemoryBudget.MemoryBudget,
+    budget
+  )
+  return Effect.map(WebSocket.connect(server), (client): Sender => ({
+    socket: client.socket,
+    begin: () => void client.socket.write(Frames.encode(Frames.opcodes.text, beginning, { fin: false })),
+    finish: Effect.suspend(() => {
+      client.socket.write(Frames.encode(Frames.opcodes.continuation, end))
+      return until(() => client.answer(1) !== undefined)
+    })
+  }))
+})
+
+describe.concurrent("messages whose end does not come", () => {
+  for (const [name, serve] of [["a Unix socket", overUnixSocket], ["WebSocket", overWebSocket]] as const) {
+    it.live(`law 12: are charged, and cost the connection its own that began first (over ${name})`, () =>
+      Effect.gen(function*() {
+        const budget = MemoryBudget.make()
+        const connect = yield* serve(budget)
+        const first = yield* connect
+        first.begin()
+        yield* until(() => budget.usedBytes() >= messageBytes)
+        const second = yield* connect
+        second.begin()
+        yield* until(() => budget.usedBytes() >= 2 * messageBytes)
+        assert.isAtMost(budget.usedBytes(), unfinishedLimitBytes)
+        const third = yield* connect
+        third.begin()
+        yield* until(() => first.socket.closed || first.socket.readableEnded)
+        yield* second.finish
+        yield* third.finish
+        yield* until(() => budget.usedBytes() === 0)
+      }))
+
+    it.live(`law 2: are charged no longer when their connection is lost (over ${name})`, () =>
+      Effect.gen(function*() {
+        const budget = MemoryBudget.make()
+        const client = yield* yield* serve(budget)
+        client.begin()
+        yield* until(() => budget.usedBytes() >= messageBytes)
+        client.socket.destroy()
+        yield* until(() => budget.usedBytes() === 0)
+      }))
+  }
+})
