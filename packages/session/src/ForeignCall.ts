@@ -32,12 +32,13 @@ export class TimedOut extends Data.TaggedError("TimedOut")<{
 }
 
 const running = <A, E>(call: string, millis: number, effect: Effect.Effect<A, E>): Effect.Effect<A, E | TimedOut> =>
-  Effect.withFiber((caller) => {
-    const fork = Effect.runForkWith(caller.context)
-    const fiber = fork(effect)
-    const finished = fiber.pollUnsafe()
-    if (finished !== undefined) return finished
-    return Effect.callback<A, E | TimedOut>((resume) => {
+  Effect.withFiber((caller) =>
+    // The caller may yield before this runs. If it is interrupted there, nothing has begun that it would leave running.
+    Effect.callback<A, E | TimedOut>((resume) => {
+      const fork = Effect.runForkWith(caller.context)
+      const fiber = fork(effect)
+      const finished = fiber.pollUnsafe()
+      if (finished !== undefined) return resume(finished)
       const timedOut = Effect.fail(new TimedOut({ call, millis }))
       let isLate = false
       const timer = fork(Effect.sleep(millis))
@@ -57,7 +58,7 @@ const running = <A, E>(call: string, millis: number, effect: Effect.Effect<A, E>
         timer.interruptUnsafe()
       })
     })
-  })
+  )
 
 /**
  * Calls code that a server depends on and that another wrote. Fails with `TimedOut` after `millis`, even if the code cannot be

@@ -4,8 +4,9 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as References from "effect/References"
 import * as TestClock from "effect/testing/TestClock"
-import { start } from "./support/sessions.ts"
+import { settled, start } from "./support/sessions.ts"
 
 describe("a call of foreign code", () => {
   for (
@@ -47,6 +48,24 @@ describe("a call of foreign code", () => {
         yield* Fiber.interrupt(yield* start(ForeignCall.within("Store.load", 1000, () => effect)))
       }
       assert.deepStrictEqual(seen, ["interrupted"])
+    }))
+
+  it.effect("is interrupted with its caller, however far the caller has come", () =>
+    Effect.gen(function*() {
+      let running = 0
+      const hangs = Effect.acquireUseRelease(
+        Effect.sync(() => running++),
+        () => Effect.never,
+        () => Effect.sync(() => running--)
+      )
+      const call = ForeignCall.within("Store.load", 1000, () => hangs)
+      for (let operations = 2; operations < 20; operations++) {
+        const caller = yield* Effect.forkChild(Effect.provideService(call, References.MaxOpsBeforeYield, operations))
+        yield* Effect.yieldNow
+        yield* Fiber.interrupt(caller)
+        yield* settled
+        assert.strictEqual(running, 0, `a caller that yields after ${operations} operations`)
+      }
     }))
 
   it.effect("that throws is a defect, and one that has finished already is returned", () =>
