@@ -236,4 +236,17 @@ describe("a store that cannot load", () => {
       state.isFailing = false
       assert.isUndefined(yield* restore(shape, "a"))
     }))
+
+  it.effect("law 12: is not called any more while 256 calls have not ended whose callers were interrupted", () =>
+    Effect.gen(function*() {
+      const { broken, state } = failing("save", () => Effect.uninterruptible(Effect.never))
+      const { shape } = yield* hosting(broken)
+      const { hosted } = yield* settle(shape, { id: "a" })
+      for (let count = 0; count < 256; count++) {
+        yield* Fiber.interrupt(yield* start(shape.remember(hosted, opening)))
+      }
+      assert.strictEqual(state.failures, 256)
+      yield* shape.remember(hosted, opening)
+      assert.strictEqual(state.failures, 256)
+    }))
 })

@@ -24,7 +24,10 @@ const undeletedSessions = 10_000
 /** The time between two tries to remove them. */
 const retryMillis = 30_000
 
-/** The calls that were given up and cannot be interrupted. With so many of them the store is not called any more. */
+/**
+ * The calls that cannot be interrupted, and were given up: at the deadline, or by the callers. With so many of them the store is not
+ * called any more.
+ */
 const givenUpCalls = 256
 
 /** The operations that fail without failing a request. */
@@ -147,10 +150,9 @@ export class HostStore {
         state = "given up"
         this.#givenUp++
       })
-      return Effect.tapErrorTag(
+      return Effect.ensuring(
         ForeignCall.within(`SessionStore.${name}`, deadlineMillis, () => Effect.ensuring(Effect.suspend(call), ended)),
-        "TimedOut",
-        () => giveUp
+        giveUp
       )
     })
   }
