@@ -1,6 +1,6 @@
 /**
- * The command lines of the programs in this repository. A mistake in one is reported in one line on standard error, without a stack
- * trace, and the program exits with status 2.
+ * The command lines of the programs in this repository. A mistake in one is reported in one line on standard error,
+ * without a stack trace, and the program exits with status 2.
  */
 
 /** A command line that makes no sense. The message names the option, what it takes, and what was given. */

@@ -1,9 +1,10 @@
 /**
- * Runs every reverse proxy that is installed with the configuration that `docs/proxies.md` has for it, and speaks MCP through it.
+ * Runs every reverse proxy that is installed with the configuration that `docs/proxies.md` has for it, and speaks MCP
+ * through it.
  *
- * `node scripts/proxies.ts` checks, for each proxy: a handshake and a call; that steps of progress arrive one by one and not together
- * with the result; that the session ends with DELETE; and a call over WebSocket. It fails if a check fails or if no proxy is
- * installed. `nginx`, `caddy`, `haproxy` and `apache2` are looked up in `PATH`.
+ * `node scripts/proxies.ts` checks, for each proxy: a handshake and a call; that steps of progress arrive one by one
+ * and not together with the result; that the session ends with DELETE; and a call over WebSocket. It fails if a check
+ * fails or if no proxy is installed. `nginx`, `caddy`, `haproxy` and `apache2` are looked up in `PATH`.
  */
 import { ClientSession, SessionHost } from "@effect-mcp/session"
 import {

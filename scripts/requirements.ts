@@ -1,13 +1,14 @@
 /**
  * Which rules of the protocol's specification are tested, and why the others are not.
  *
- * `node scripts/requirements.ts` prints every rule of `requirements.tsv` with the tests that carry its id in their names, and
- * writes `REQUIREMENTS.md` anew. With `--check` it writes nothing and prints only what is wrong. It fails on an id of no rule,
- * on a rule without a test that has no reason, on a reason for a rule with one, and on a mutant whose line or test has gone.
+ * `node scripts/requirements.ts` prints every rule of `requirements.tsv` with the tests that carry its id in their
+ * names, and writes `REQUIREMENTS.md` anew. With `--check` it writes nothing and prints only what is wrong. It fails on
+ * an id of no rule, on a rule without a test that has no reason, on a reason for a rule with one, and on a mutant whose
+ * line or test has gone.
  *
- * With `--mutants` it runs the mutants of `requirements/mutants` instead: each breaks one rule in a copy of the library, and
- * the test of its row has to fail because of it. `--only CAN-04` and `--chapter CAN` select some and can be repeated;
- * `--sample 12 --seed 1` selects so many of them, the same ones for the same seed.
+ * With `--mutants` it runs the mutants of `requirements/mutants` instead: each breaks one rule in a copy of the
+ * library, and the test of its row has to fail because of it. `--only CAN-04` and `--chapter CAN` select some and can
+ * be repeated; `--sample 12 --seed 1` selects so many of them, the same ones for the same seed.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"

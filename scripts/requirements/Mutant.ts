@@ -1,6 +1,6 @@
 /**
- * Mutants of the library: for each tested rule of the specification, one change of the sources that breaks the rule, and the
- * test that fails because of it.
+ * Mutants of the library: for each tested rule of the specification, one change of the sources that breaks the rule,
+ * and the test that fails because of it.
  */
 import * as path from "node:path"
 import type { NamedTest } from "../testNames.ts"

@@ -31,7 +31,9 @@ const firstLine = (errors: ReadonlyArray<{ readonly message?: string }> | undefi
   return (error.message ?? JSON.stringify(error)).trim().split("\n")[0] ?? ""
 }
 
-/** Writes what became of each test to a file, as JSON. A hook that fails around a suite fails all of the suite's tests. */
+/**
+ * Writes what became of each test to a file, as JSON. A hook that fails around a suite fails all of the suite's tests.
+ */
 export default class OutcomeReporter implements Reporter {
   onTestRunEnd: NonNullable<Reporter["onTestRunEnd"]> = (modules, unhandledErrors) => {
     const outcome: Outcome = {

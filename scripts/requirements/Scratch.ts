@@ -13,8 +13,8 @@ import { type Outcome, outcomeVariable, timeoutVariable } from "./Outcome.ts"
 const left = new Set(["node_modules", ".git", "dist", "coverage", "results"])
 
 /**
- * Copies the sources. What the workspace depends on is linked, and the links among its packages lead into the copy, because
- * they are relative.
+ * Copies the sources. What the workspace depends on is linked, and the links among its packages lead into the copy,
+ * because they are relative.
  */
 const copy = (to: string): void => {
   fs.cpSync(root, to, { recursive: true, filter: (file) => !left.has(path.basename(file)) })
@@ -31,7 +31,9 @@ const copy = (to: string): void => {
   }
 }
 
-/** Kills the processes that tests have left: a broken library may end none of those that it starts. Works on Linux only. */
+/**
+ * Kills the processes that tests have left: a broken library may end none of those that it starts. Works on Linux only.
+ */
 const sweep = (folder: string): void => {
   for (const file of fs.globSync("/proc/[0-9]*/environ")) {
     try {

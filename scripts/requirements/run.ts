@@ -26,7 +26,9 @@ interface Verdict {
   readonly detail: string
 }
 
-/** The time limit of one test, in milliseconds: as in every run, and where the mutant is known to make it wait for ever. */
+/**
+ * The time limit of one test, in milliseconds: as in every run, and where the mutant is known to make it wait for ever.
+ */
 const testTimeout = 20_000
 const testTimeoutOfHanging = 3000
 

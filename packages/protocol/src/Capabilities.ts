@@ -263,8 +263,8 @@ export const isKnownTo = (path: Path, revision: Revision): boolean => {
 
 /**
  * Does what is declared cover what is required? Every part that is required must be there; what is not required is not
- * looked at, and so what requires nothing is always covered. Experimental capabilities must be equal by value. The modes of an elicitation are not compared, and of tasks only
- * the requests that may become one.
+ * looked at, and so what requires nothing is always covered. Experimental capabilities must be equal by value. The
+ * modes of an elicitation are not compared, and of tasks only the requests that may become one.
  *
  * @example
  * ```ts

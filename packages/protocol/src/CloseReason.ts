@@ -25,14 +25,15 @@ export interface ProcessExit {
  * - `PeerEnded`: the peer's side of the transport came to its end; for a child process with how it exited.
  * - `PeerStalled`: the peer took no bytes for the write timeout.
  * - `RepliesOverflow`: the peer went on asking and did not read its replies. So many were waiting, which took so many
- *   bytes of memory. `limit` is the limit that was reached: `replies` or `outgoingBytes` of the session, or `MemoryBudget`, of the
- *   process. For `MemoryBudget`, this session left more unread than any other, and the bytes are those of all messages that waited.
+ *   bytes of memory. `limit` is the limit that was reached: `replies` or `outgoingBytes` of the session, or
+ *   `MemoryBudget`, of the process. For `MemoryBudget`, this session left more unread than any other, and the bytes are
+ *   those of all messages that waited.
  * - `TransportFailed`: the transport broke; `cause` is its error.
  * - `HandshakeFailed`: the two sides did not come to terms.
  * - `HandshakeTimeout`: the handshake did not finish in time.
  * - `Expired`: whoever keeps this side's sessions ended it, since nobody had used it for so long, or it was that old.
- * - `Evicted`: the host of this side's sessions was full, and ended it to make room for another session. It had been unused for so
- *   long (`idle`), or its handshake had not been finished for so long (`handshake`).
+ * - `Evicted`: the host of this side's sessions was full, and ended it to make room for another session. It had been
+ *   unused for so long (`idle`), or its handshake had not been finished for so long (`handshake`).
  *
  * @category models
  * @since 0.1.0

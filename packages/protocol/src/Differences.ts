@@ -1,14 +1,14 @@
 /**
- * The form of each message in older revisions. The canonical form of a message is that of the newest revision that has it. An
- * older revision is a list of named differences to it, and nothing is reordered.
+ * The form of each message in older revisions. The canonical form of a message is that of the newest revision that has
+ * it. An older revision is a list of named differences to it, and nothing is reordered.
  *
- * The tolerant projection, the default, changes only what a reader of the older revision would misread: content of an unknown
- * type becomes text, several pieces of content become one, and members that would change the reader's behaviour are removed
- * (capabilities, tools for a model, tasks). Other members that came later stay, because the schemas of all revisions allow
- * additional members and bridges pass them on. The strict projection removes these too.
+ * The tolerant projection, the default, changes only what a reader of the older revision would misread: content of an
+ * unknown type becomes text, several pieces of content become one, and members that would change the reader's behaviour
+ * are removed (capabilities, tools for a model, tasks). Other members that came later stay, because the schemas of all
+ * revisions allow additional members and bridges pass them on. The strict projection removes these too.
  *
- * A message without a form in the older revision stays as it is, so that the peer rejects it instead of misreading it: URL
- * elicitation, and a form field with several choices.
+ * A message without a form in the older revision stays as it is, so that the peer rejects it instead of misreading it:
+ * URL elicitation, and a form field with several choices.
  *
  * @since 0.1.0
  */
@@ -17,8 +17,8 @@ import type { Notifications, Requests } from "./Methods.ts"
 import { isAtLeast, latest, type Revision } from "./Revision.ts"
 
 /**
- * The treatment of members that came after the revision in use: `"tolerant"` removes those that would change the behaviour of a
- * reader of that revision, `"strict"` removes all of them.
+ * The treatment of members that came after the revision in use: `"tolerant"` removes those that would change the
+ * behaviour of a reader of that revision, `"strict"` removes all of them.
  *
  * @category models
  * @since 0.1.0
@@ -54,7 +54,9 @@ const withheld = (introduced: { readonly [name: string]: Revision }): Difference
   return unknown.size === 0 ? undefined : (value) => isMembers(value) ? without(value, unknown) : value
 }
 
-/** Members that came later than their object, and that an older reader skips: only the strict projection removes them. */
+/**
+ * Members that came later than their object, and that an older reader skips: only the strict projection removes them.
+ */
 const since = (introduced: { readonly [name: string]: Revision }): Difference => {
   const removed = withheld(introduced)
   return (revision, projection) => projection === "strict" ? removed(revision, projection) : undefined
@@ -169,7 +171,9 @@ const content = all(
   member("resource", since({ _meta: "2025-06-18" }))
 )
 
-/** A result with structured content only has the same in text for a reader that knows no structured content (TOOL-09). */
+/**
+ * A result with structured content only has the same in text for a reader that knows no structured content (TOOL-09).
+ */
 const structured = before("2025-06-18", (result) => {
   if (!isMembers(result)) return result
   const { content, structuredContent } = result
@@ -201,8 +205,8 @@ const pagesOnly = before("2025-11-25", (capabilities) => {
     : capabilities
 })
 
-// A peer may use a capability that it finds, whatever the revision. `context`, `form` and `completions` permit nothing that older
-// revisions do not permit without them.
+// A peer may use a capability that it finds, whatever the revision. `context`, `form` and `completions` permit nothing
+// that older revisions do not permit without them.
 const clientCapabilities = all(
   pagesOnly,
   withheld({ elicitation: "2025-06-18", tasks: "2025-11-25" }),
@@ -306,8 +310,8 @@ const byMethod: ReadonlyMap<string, Parts> = new Map(Object.entries(differences)
 const compiled = new Map<string, Change>()
 
 /**
- * Makes the params or the result of a method fit a revision. A value that fits is returned as it is; a value that changes is
- * copied, never altered. `projection` is `"tolerant"` by default.
+ * Makes the params or the result of a method fit a revision. A value that fits is returned as it is; a value that
+ * changes is copied, never altered. `projection` is `"tolerant"` by default.
  *
  * @example
  * ```ts

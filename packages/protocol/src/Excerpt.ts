@@ -1,6 +1,6 @@
 /**
- * Excerpts of what a peer sent, for the errors that go back to it. Without a limit, the peer would decide how long an error is, and how
- * much waits to be sent.
+ * Excerpts of what a peer sent, for the errors that go back to it. Without a limit, the peer would decide how long an
+ * error is, and how much waits to be sent.
  *
  * @since 0.1.0
  */
@@ -16,7 +16,8 @@ export const defaultLength = 128
 const ellipsis = "…"
 
 /**
- * Returns the text, or its beginning and an ellipsis if it is longer than the limit. Never cuts a surrogate pair in two.
+ * Returns the text, or its beginning and an ellipsis if it is longer than the limit. Never cuts a surrogate pair in
+ * two.
  *
  * @example
  * ```ts

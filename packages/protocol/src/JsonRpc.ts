@@ -115,15 +115,15 @@ export interface Malformed {
   readonly answerable: boolean
   readonly problem: string
   /**
-   * The message is a request or a notification, but for an id or a progress token of more than 4,096 bytes. Both sides answer it, and
-   * without an id: an id that long is never sent back.
+   * The message is a request or a notification, but for an id or a progress token of more than 4,096 bytes. Both sides
+   * answer it, and without an id: an id that long is never sent back.
    */
   readonly tooLong?: true
   /** The id of the receiver's request that this answers, if it looks like a response and like nothing else. */
   readonly answers?: RequestId
   /**
-   * The response that this was certainly meant as: one of a result and an error is `null`, or the code of an error is a text. A text
-   * that is no whole number becomes `InternalError` (-32603), and is kept in the error's message.
+   * The response that this was certainly meant as: one of a result and an error is `null`, or the code of an error is a
+   * text. A text that is no whole number becomes `InternalError` (-32603), and is kept in the error's message.
    */
   readonly meant?: Response
 }
@@ -387,8 +387,8 @@ export const notification = (method: string, params?: Params): Notification =>
 export const success = (id: RequestId, result: unknown): Success => ({ jsonrpc: "2.0", id, result })
 
 /**
- * A response with an error: a plain object, or an `McpError`. Pass `undefined` where the request's id could not be read and the
- * revision wants it absent, `null` where the revision wants it `null` (MSG-09).
+ * A response with an error: a plain object, or an `McpError`. Pass `undefined` where the request's id could not be read
+ * and the revision wants it absent, `null` where the revision wants it `null` (MSG-09).
  *
  * @example
  * ```ts

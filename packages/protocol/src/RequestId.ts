@@ -39,8 +39,8 @@ export const isRequestId = (value: unknown): value is RequestId =>
   typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value))
 
 /**
- * The longest id, and the longest progress token, that a message may carry: 4,096 bytes of UTF-8. A receiver keeps an id as long as its
- * request and sends it back, so without a limit the sender would decide how much the receiver holds.
+ * The longest id, and the longest progress token, that a message may carry: 4,096 bytes of UTF-8. A receiver keeps an
+ * id as long as its request and sends it back, so without a limit the sender would decide how much the receiver holds.
  *
  * @category constants
  * @since 0.1.0
@@ -55,7 +55,8 @@ const bytesOf = (codePoint: number): number =>
   codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4
 
 /**
- * Returns whether an id or a progress token is a text of more than {@link maximumBytes}. Measures only texts that could be.
+ * Returns whether an id or a progress token is a text of more than {@link maximumBytes}. Measures only texts that could
+ * be.
  *
  * @example
  * ```ts

@@ -329,8 +329,8 @@ export const checkToolUse = (messages: ReadonlyArray<SamplingMessage>): Result.R
 }
 
 /**
- * Does the answer fit the question? A model that was offered no tools answers with one piece of text, image or audio. Fails with
- * what is wrong.
+ * Does the answer fit the question? A model that was offered no tools answers with one piece of text, image or audio.
+ * Fails with what is wrong.
  *
  * @example
  * ```ts
@@ -343,7 +343,7 @@ export const checkToolUse = (messages: ReadonlyArray<SamplingMessage>): Result.R
  * )
  *
  * export const problem = Result.merge(checked)
- * // => "content: expected one piece, since no tools were offered; got a list"
+ * // => "content: expected one piece, because no tools were offered; got a list"
  * ```
  *
  * @category guards
@@ -355,9 +355,9 @@ export const checkAnswer = (
 ): Result.Result<void, string> => {
   if (params.tools !== undefined) return Result.void
   if (!("type" in content)) {
-    return Result.fail("content: expected one piece, since no tools were offered; got a list")
+    return Result.fail("content: expected one piece, because no tools were offered; got a list")
   }
   return isToolUse(content) || isToolResult(content)
-    ? Result.fail(`content: expected text, image or audio, since no tools were offered; got ${content.type}`)
+    ? Result.fail(`content: expected text, image or audio, because no tools were offered; got ${content.type}`)
     : Result.void
 }

@@ -168,7 +168,9 @@ const assertNone = (packages: Packages | undefined, value: unknown): void => {
 export const assertAccepted = (method: string, part: "params" | "result", value: unknown): void =>
   assertNone(byMethod[method]?.[part], part === "params" ? { method, params: value } : value)
 
-/** The name of the params or the result of a method in the specification's schema: that of the whole request for params. */
+/**
+ * The name of the params or the result of a method in the specification's schema: that of the whole request for params.
+ */
 export const definitionOf = (method: string, part: "params" | "result"): string => {
   const name = byMethod[method]?.[part]?.name
   // The packages split this one in two.

@@ -33,7 +33,9 @@ const load = (revision: Revision.Revision): Schemas => {
 
 const loaded = new Map<Revision.Revision, Schemas>()
 
-/** The problems that the schema of a revision has with the params or the result of a method; `undefined` if it has none. */
+/**
+ * The problems that the schema of a revision has with the params or the result of a method; `undefined` if it has none.
+ */
 export const problemIn = (
   revision: Revision.Revision,
   method: string,

@@ -30,8 +30,8 @@ const record = (item: Shape): Shape => (value, reader, at) =>
 type Members = { readonly [name: string]: Shape }
 
 /**
- * An object, by the revisions that brought its members. `effective` are those that change what a peer does; a reader that skips
- * unknown members must not be sent them either, since it may know them from a newer revision.
+ * An object, by the revisions that brought its members. `effective` are those that change what a peer does; a reader
+ * that skips unknown members must not be sent them either, since it may know them from a newer revision.
  */
 const object = (
   layers: { readonly [R in Revision.Revision]?: Members },
@@ -475,7 +475,10 @@ export const unknownTo = (
   value: unknown
 ): ReadonlyArray<string> => problems({ revision, skips: false }, method, part, value)
 
-/** What the params or the result of a method holds that a reader of a revision, which skips unknown members, would misread. */
+/**
+ * What the params or the result of a method holds that a reader of a revision, which skips unknown members, would
+ * misread.
+ */
 export const misreadBy = (
   revision: Revision.Revision,
   method: string,

@@ -36,10 +36,11 @@ import type { Inbound } from "./Middleware.ts"
  */
 export interface Dispatch<R> {
   /**
-   * What there is to do about a request: looks up its method and the peer's revision, and checks the params and what else must be
-   * true of them (SMP-03, ELI-05). Fails with −32601 for a method that is not served and −32602 for params that do not fit,
-   * before any middleware or handler has run. What is to be done ends with the result in the words of the peer's revision, and
-   * dies of one that no receiver would understand. The failure is a plain object, without a stack: peers decide how many there are.
+   * What there is to do about a request: looks up its method and the peer's revision, and checks the params and what
+   * else must be true of them (SMP-03, ELI-05). Fails with −32601 for a method that is not served and −32602 for params
+   * that do not fit, before any middleware or handler has run. What is to be done ends with the result in the words of
+   * the peer's revision, and dies of one that no receiver would understand. The failure is a plain object, without a
+   * stack: peers decide how many there are.
    */
   readonly prepare: (
     request: JsonRpc.Request,

@@ -61,8 +61,9 @@ const running = <A, E>(call: string, millis: number, effect: Effect.Effect<A, E>
   )
 
 /**
- * Calls code that a server depends on and that another wrote. Fails with `TimedOut` after `millis`, even if the code cannot be
- * interrupted: the code then goes on by itself, and its outcome is dropped. An exception that the code throws is a defect.
+ * Calls code that a server depends on and that another wrote. Fails with `TimedOut` after `millis`, even if the code
+ * cannot be interrupted: the code then goes on by itself, and its outcome is dropped. An exception that the code throws
+ * is a defect.
  *
  * @example
  * ```ts

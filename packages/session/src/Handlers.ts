@@ -150,7 +150,8 @@ const withShown = <Declared extends object>(
 }
 
 /**
- * What a server declares beyond what its handlers show. `logging: false` switches off `logging`, which it has otherwise.
+ * What a server declares beyond what its handlers show. `logging: false` switches off `logging`, which it has
+ * otherwise.
  *
  * @category models
  * @since 0.1.0
@@ -160,9 +161,10 @@ export interface ServerDeclarations extends Omit<Capabilities.ServerCapabilities
 }
 
 /**
- * The capabilities that a server's handlers amount to, and what it declares beyond them. Each capability is that of
- * the handler's row. Every server can log, so `logging` is declared unless it is switched off. What is declared counts; but a handler of subscriptions shows `resources.subscribe` whatever else is declared
- * of resources, unless it is declared to be `false`.
+ * The capabilities that a server's handlers amount to, and what it declares beyond them. Each capability is that of the
+ * handler's row. Every server can log, so `logging` is declared unless it is switched off. What is declared counts; but
+ * a handler of subscriptions shows `resources.subscribe` whatever else is declared of resources, unless it is declared
+ * to be `false`.
  *
  * @example
  * ```ts

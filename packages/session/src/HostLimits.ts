@@ -9,25 +9,28 @@ import * as NumericOption from "./NumericOption.ts"
 /**
  * Bounds of the number of sessions that a host keeps, and of their lifetimes. Every member has a default.
  *
- * **A full host makes room.** Most clients never end their sessions, so ordinary use fills a host. A newcomer that finds no free
- * place takes the place of another session, the first of these that there is:
+ * **A full host makes room.** Most clients never end their sessions, so ordinary use fills a host. A newcomer that
+ * finds no free place takes the place of another session, the first of these that there is:
  *
- * 1. The oldest session whose handshake is not finished. Nothing was done in it, so it may be any client's. It is safe for 3
- *    seconds, so that the next newcomer does not evict a client in the middle of its handshake. The exception is an anonymous client
- *    with many more unfinished handshakes (16) than the newcomer: it could otherwise keep all others out by opening sessions quickly.
- *    Anonymous clients are distinguished by `OpenOptions.client`.
+ * 1. The oldest session whose handshake is not finished. Nothing was done in it, so it may be any client's. It is safe
+ *    for 3 seconds, so that the next newcomer does not evict a client in the middle of its handshake. The exception is
+ *    an anonymous client with many more unfinished handshakes (16) than the newcomer: it could otherwise keep all
+ *    others out by opening sessions quickly. Anonymous clients are distinguished by `OpenOptions.client`.
  * 2. The session of the newcomer's own principal that is unused for longest, and for 3 seconds at least.
- * 3. The anonymous session that is unused for longest. For an anonymous newcomer it must be unused for `evictAnonymousAfter`, and
- *    this happens `evictAnonymousPerSecond` times a second at most. For a newcomer with a principal 3 seconds are enough. So they are
- *    where the session's client has more than half of all places, and the newcomer is another client: otherwise one client could keep
- *    all others out by using each of its sessions every few minutes.
+ * 3. The anonymous session that is unused for longest. For an anonymous newcomer it must be unused for
+ *    `evictAnonymousAfter`, and this happens `evictAnonymousPerSecond` times a second at most. For a newcomer with a
+ *    principal 3 seconds are enough. So they are where the session's client has more than half of all places, and the
+ *    newcomer is another client: otherwise one client could keep all others out by using each of its sessions every few
+ *    minutes.
  *
- * A principal that has `sessionsPerPrincipal` makes room among its own sessions, by the first two rules. A session that was used by
- * one principal never ends for another, and no session ends that a connection holds or that has requests in flight.
+ * A principal that has `sessionsPerPrincipal` makes room among its own sessions, by the first two rules. A session that
+ * was used by one principal never ends for another, and no session ends that a connection holds or that has requests in
+ * flight.
  *
- * The victim closes as `Evicted`. Over Streamable HTTP its client receives status 404 with its next request, and begins a new session
- * (SHS-27). With a `SessionStore`, a session whose handshake is finished is only unloaded: the store keeps it, and it is restored
- * when its client comes back. If there is no victim, the newcomer is refused with `HostFull`.
+ * The victim closes as `Evicted`. Over Streamable HTTP its client receives status 404 with its next request, and begins
+ * a new session (SHS-27). With a `SessionStore`, a session whose handshake is finished is only unloaded: the store
+ * keeps it, and it is restored when its client comes back. If there is no victim, the newcomer is refused with
+ * `HostFull`.
  *
  * @category options
  * @since 0.1.0
@@ -36,23 +39,24 @@ export interface Options {
   /** The number of sessions at a time. Default 10,000. */
   readonly sessions?: number
   /**
-   * The number of sessions of one principal. Default 1,000, but no more than `sessions`. Anonymous sessions are not counted.
+   * The number of sessions of one principal. Default 1,000, but no more than `sessions`. Anonymous sessions are not
+   * counted.
    */
   readonly sessionsPerPrincipal?: number
   /**
-   * The time that a client may take to finish its handshake: from the answer to `initialize` until `notifications/initialized` or a
-   * first request other than `ping`. Then the session is closed as `HandshakeTimeout`, whatever else is done with it. Default 60
-   * seconds.
+   * The time that a client may take to finish its handshake: from the answer to `initialize` until
+   * `notifications/initialized` or a first request other than `ping`. Then the session is closed as `HandshakeTimeout`,
+   * whatever else is done with it. Default 60 seconds.
    */
   readonly handshake?: Duration.Input
   /**
-   * How long a session may be left alone, that is neither touched nor held nor with a request in flight; then it is closed as
-   * `Expired`. Default 30 minutes.
+   * How long a session may be left alone, that is neither touched nor held nor with a request in flight; then it is
+   * closed as `Expired`. Default 30 minutes.
    */
   readonly idle?: Duration.Input
   /**
-   * The time that an anonymous session must be left alone before another anonymous client may have its place on a full host. Default
-   * 5 minutes.
+   * The time that an anonymous session must be left alone before another anonymous client may have its place on a full
+   * host. Default 5 minutes.
    */
   readonly evictAnonymousAfter?: Duration.Input
   /** The number of anonymous sessions that are evicted for anonymous clients in a second. Default 10. */

@@ -31,18 +31,20 @@ export interface Options {
   /** How many messages may wait to be written before the senders of notifications wait too. Default 1,024. */
   readonly outgoing?: number
   /**
-   * The memory, in bytes, that messages may take while they wait to be written. While they take more, senders of notifications wait,
-   * and one more reply closes the session: the peer goes on asking and does not read. It is estimated, and rather too high: by the
-   * characters of texts, and 64 bytes for each member of an object. Messages that the transport takes at once do not count. Default
-   * 32 MiB, as for what comes in. All sessions of a process share half of a `MemoryBudget` for what waits.
+   * The memory, in bytes, that messages may take while they wait to be written. While they take more, senders of
+   * notifications wait, and one more reply closes the session: the peer goes on asking and does not read. It is
+   * estimated, and rather too high: by the characters of texts, and 64 bytes for each member of an object. Messages
+   * that the transport takes at once do not count. Default 32 MiB, as for what comes in. All sessions of a process
+   * share half of a `MemoryBudget` for what waits.
    */
   readonly outgoingBytes?: number
   /** How many requests of the peer are served at the same time; one more is answered `Overloaded`. Default 256. */
   readonly incoming?: number
   /**
    * How many bytes of memory the requests of the peer that are served at the same time may take; one more is answered
-   * `Overloaded`. Parsed JSON takes more than its text: each array, object and member is counted. Messages of a transport that carries
-   * no bytes are not counted. Default 32 MiB. All sessions of a process share a `MemoryBudget` besides.
+   * `Overloaded`. Parsed JSON takes more than its text: each array, object and member is counted. Messages of a
+   * transport that carries no bytes are not counted. Default 32 MiB. All sessions of a process share a `MemoryBudget`
+   * besides.
    */
   readonly incomingBytes?: number
   /** How many replies, refusals included, may wait for a peer that goes on asking; then the session closes. Default 16,384. */
@@ -59,20 +61,21 @@ export interface Options {
    */
   readonly notifications?: number
   /**
-   * How many bytes of memory the notifications or steps of progress that are kept for a slow consumer may take, counted as those of
-   * requests are; the oldest makes room. Default 32 MiB.
+   * How many bytes of memory the notifications or steps of progress that are kept for a slow consumer may take, counted
+   * as those of requests are; the oldest makes room. Default 32 MiB.
    */
   readonly notificationBytes?: number
   /**
-   * How many bytes of memory the peer's info, capabilities and instructions may take, which are kept for as long as the session. If they
-   * take more, icons are dropped; if they still do, the handshake fails. Default 16 KiB at a server, 256 KiB at a client.
+   * How many bytes of memory the peer's info, capabilities and instructions may take, which are kept for as long as the
+   * session. If they take more, icons are dropped; if they still do, the handshake fails. Default 16 KiB at a server,
+   * 256 KiB at a client.
    */
   readonly profileBytes?: number
   /** How many tools' output schemas a client with a validator remembers; the one not used for longest makes room. Default 1,024. */
   readonly outputSchemas?: number
   /**
-   * How many pages of one list a client reads as a stream; one more fails the stream with `InvalidResult`. Default 10,000. A single
-   * request for a page is not counted.
+   * How many pages of one list a client reads as a stream; one more fails the stream with `InvalidResult`. Default
+   * 10,000. A single request for a page is not counted.
    */
   readonly pages?: number
   /** How many messages a batch may hold (2025-03-26); one with more is answered with one error. Default 100. */

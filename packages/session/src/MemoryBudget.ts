@@ -1,9 +1,11 @@
 /**
  * The memory that the sessions of one process hold for their peers, all of them together.
  *
- * Each session has limits of its own, but a process may have thousands of sessions. Everything that a peer can make a session keep is
- * charged to the budget of the process as well: the requests it serves, the notifications and steps of progress that wait for a slow
- * consumer, and the messages that wait to be sent. What is charged is released when it is no longer kept, at the latest with the session.
+ * Each session has limits of its own, but a process may have thousands of sessions. The memory that peers can
+ * fill quickly is charged to the budget of the process as well: the requests that a session serves, the notifications
+ * and steps of progress that wait for a slow consumer, and the messages that wait to be sent. It is released when it is
+ * no longer kept, at the latest with the session. A client's profile is not charged: its size (`Limits.profileBytes`)
+ * and the number of sessions are limits of their own.
  *
  * @since 0.1.0
  */
@@ -13,12 +15,13 @@ import * as Layer from "effect/Layer"
 import * as NumericOption from "./NumericOption.ts"
 
 /**
- * A number of bytes that many share. Sessions and sessionless servers charge everything that they keep for their peers.
+ * A number of bytes that many share. Sessions, sessionless servers and transports charge what they keep for their
+ * peers.
  *
- * If the budget has no room, the largest holder yields: the budget asks the account that holds most, unless that is the account that
- * needs the room. A session with large requests in flight then answers its largest request with −32010 `Overloaded`, a session whose
- * peer does not read its messages closes with `RepliesOverflow`, and notifications that wait for a slow consumer are dropped. A holder
- * of less than 1/4096 of the budget (64 KiB by default) is never asked.
+ * If the budget has no room, the largest holder yields: the budget asks the account that holds most, unless that is the
+ * account that needs the room. A session with large requests in flight then answers its largest request with −32010
+ * `Overloaded`, a session whose peer does not read its messages closes with `RepliesOverflow`, and notifications that
+ * wait for a slow consumer are dropped. A holder of less than 1/4096 of the budget (64 KiB by default) is never asked.
  *
  * @category models
  * @since 0.1.0
@@ -29,8 +32,8 @@ export interface MemoryBudget {
   /** The bytes that are charged now. */
   readonly usedBytes: () => number
   /**
-   * Charges so many bytes without an account, after larger holders have yielded if that is necessary. Returns `false` and charges
-   * nothing if the bytes would exceed the limit all the same.
+   * Charges so many bytes without an account, after larger holders have yielded if that is necessary. Returns `false`
+   * and charges nothing if the bytes would exceed the limit all the same.
    */
   readonly take: (bytes: number) => boolean
   /** Releases so many of the bytes that were charged. */
@@ -47,19 +50,21 @@ export interface MemoryBudget {
  */
 export interface AccountOptions {
   /**
-   * Releases what the account holds, or a part of it, because a smaller holder needs the room. Called while that holder is charged;
-   * must not throw. Default: the account is never asked.
+   * Releases what the account holds, or a part of it, because a smaller holder needs the room. Called while that holder
+   * is charged; must not throw. Default: the account is never asked.
    */
   readonly yields?: () => void
   /**
-   * The account is for what waits for a peer that does not read. Such accounts may take half of the budget together, so that the other
-   * half stays for requests. Beyond it, only the first bytes of an account, and accounts that stay small, have room. Default `false`.
+   * The account is for what waits for a peer that does not read. Such accounts may take half of the budget together, so
+   * that the other half stays for requests. Beyond it, only the first bytes of an account, and accounts that stay
+   * small, have room. Default `false`.
    */
   readonly isUnread?: boolean
 }
 
 /**
- * The charges of one holder: the requests of a session, its messages that wait to be sent, the notifications of one consumer.
+ * The charges of one holder: the requests of a session, its messages that wait to be sent, the notifications of one
+ * consumer.
  *
  * @category models
  * @since 0.1.0
@@ -68,8 +73,8 @@ export interface Account {
   /** The bytes that are charged to this account now. */
   readonly heldBytes: number
   /**
-   * Charges so many bytes, after larger holders have yielded if that is necessary. Returns `false` and charges nothing if the bytes
-   * would exceed the limit of the budget all the same.
+   * Charges so many bytes, after larger holders have yielded if that is necessary. Returns `false` and charges nothing
+   * if the bytes would exceed the limit of the budget all the same.
    */
   take(bytes: number): boolean
   /** Releases so many of the bytes that were charged to this account. */
@@ -155,7 +160,10 @@ class Accounts implements MemoryBudget {
       heldBytes === 0 || heldBytes + bytes <= this.#smallBytes
   }
 
-  /** Lets the holders of more than so many bytes yield until there is room, the largest first. Returns whether there is one. */
+  /**
+   * Lets the holders of more than so many bytes yield until there is room, the largest first. Returns whether there is
+   * one.
+   */
   #makeRoom(bytes: number, isUnread: boolean, hasRoom: () => boolean): boolean {
     const inVain = new Set<Holder>()
     let isAsked = false
@@ -226,8 +234,8 @@ export const make = (options: Options = {}): MemoryBudget => {
 }
 
 /**
- * Returns whether half of a budget is charged. Then no more messages should wait for peers that do not read: the other half stays for
- * the requests of those that do.
+ * Returns whether half of a budget is charged. Then no more messages should wait for peers that do not read: the other
+ * half stays for the requests of those that do.
  *
  * @example
  * ```ts
@@ -245,8 +253,8 @@ export const make = (options: Options = {}): MemoryBudget => {
 export const isScarce = (budget: MemoryBudget): boolean => budget.usedBytes() >= budget.limitBytes / 2
 
 /**
- * The budget that sessions and servers charge. It is read where a session, a `SessionHost` or a sessionless server is made. The default
- * is one budget of 256 MiB for the whole process.
+ * The budget that sessions and servers charge. It is read where a session, a `SessionHost` or a sessionless server is
+ * made. The default is one budget of 256 MiB for the whole process.
  *
  * @example
  * ```ts
@@ -267,8 +275,8 @@ export const MemoryBudget: Context.Reference<MemoryBudget> = Context.Reference("
 })
 
 /**
- * A budget of its own for the sessions and servers below it. Set it to about a quarter of the heap of the process, and provide one
- * constant of it to everything in the process that has sessions.
+ * A budget of its own for the sessions and servers below it. Set it to about a quarter of the heap of the process, and
+ * provide one constant of it to everything in the process that has sessions.
  *
  * @example
  * ```ts

@@ -97,7 +97,8 @@ export const serverSessionsRefused: Metric.Counter<number> = Metric.counter("mcp
 })
 
 /**
- * The number of sessions that a full host has evicted to make room for others: `mcp.session.eviction` is `idle` or `handshake`.
+ * The number of sessions that a full host has evicted to make room for others: `mcp.session.eviction` is `idle` or
+ * `handshake`.
  *
  * @category metrics
  * @since 0.1.0
@@ -126,7 +127,9 @@ interface Names {
 
 const bounds = { size: 100, longest: 128 }
 
-/** A registry keeps its series as long as it lives, whichever session they are from; so its names are bounded together. */
+/**
+ * A registry keeps its series as long as it lives, whichever session they are from; so its names are bounded together.
+ */
 const namesOf: WeakMap<object, Names> = new WeakMap()
 
 const namesIn = (registry: object): Names => {
@@ -158,7 +161,8 @@ const measured = <A, E, R>(
     const inFlight = Metric.withAttributes(active, { "mcp.method.name": methodOf(false) })
     const record = (exit: Exit.Exit<A, E>) => {
       const outcome = Operation.boundedOutcomeOf(direction, exit)
-      // A name becomes a label when something was served under it; of names that are none a peer could invent any number.
+      // A name becomes a label when something was served under it; of names that are none a peer could invent any
+      // number.
       const served = Exit.isSuccess(exit) && outcome["error.type"] === undefined
       const target = Operation.targetOf(method, params)
       const label = target === undefined || (served ? names.targets.add(target) : names.targets.has(target))
@@ -185,10 +189,10 @@ const measured = <A, E, R>(
  * method, is not measured; the event `Refused` tells of it. A duration carries the method, the revision, the tool or prompt,
  * and what went wrong, if something did.
  *
- * Labels come from bounded sets, since a registry keeps each series for the life of the process and peers invent names. Methods
- * are those of the method table. The first 100 methods of extensions, and the first 100 names of tools and prompts, become labels
- * once a request for them has succeeded, if they have at most 128 characters. Every other name, and every error code that
- * `ErrorCode` does not have, is `_OTHER`. Spans carry the names themselves.
+ * Labels come from bounded sets, because a registry keeps each series for the life of the process and peers invent
+ * names. Methods are those of the method table. The first 100 methods of extensions, and the first 100 names of tools
+ * and prompts, become labels once a request for them has succeeded, if they have at most 128 characters. Every other
+ * name, and every error code that `ErrorCode` does not have, is `_OTHER`. Spans carry the names themselves.
  *
  * @example
  * ```ts

@@ -1,6 +1,7 @@
 /**
- * Checks of the numbers and durations in options: counts, sizes, ports, deadlines. A number that makes no sense, such as `NaN`, is a
- * programmer's mistake. It is reported when a session, a server, a store or a transport is made, not when the limit is reached.
+ * Checks of the numbers and durations in options: counts, sizes, ports, deadlines. A number that makes no sense, such
+ * as `NaN`, is a programmer's mistake. It is reported when a session, a server, a store or a transport is made, not
+ * when the limit is reached.
  *
  * @since 0.1.0
  */
@@ -147,7 +148,8 @@ type NumericName<Options> = {
 }[keyof Options]
 
 /**
- * A rule for each option that is a number or a duration. An option without a rule does not compile, so none is forgotten.
+ * A rule for each option that is a number or a duration. An option without a rule does not compile, so none is
+ * forgotten.
  *
  * @category models
  * @since 0.1.0
@@ -174,8 +176,9 @@ const millisOf = (input: unknown): number => {
 }
 
 /**
- * Checks the numbers and durations of options; throws an {@link InvalidOption} for the first that makes no sense. An option that is
- * not set is not checked. `prefix` is what stands before the names of the options in the message, such as `"limits."`.
+ * Checks the numbers and durations of options; throws an {@link InvalidOption} for the first that makes no sense. An
+ * option that is not set is not checked. `prefix` is what stands before the names of the options in the message, such
+ * as `"limits."`.
  *
  * @example
  * ```ts

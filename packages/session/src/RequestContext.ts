@@ -68,8 +68,9 @@ export class RequestContext extends Context.Service<RequestContext, {
   readonly progress: (step: Progress.Progress) => Effect.Effect<void>
   /**
    * Sends a log message, unless it is milder than what the client wants to hear of (LOG-02). Dies with the
-   * `RequestError` that names the mistake if the server has switched off `logging` (LOG-01), or if `data` is nothing that JSON
-   * can carry. A message that comes after its request has ended, or that the connection does not take, is dropped, with an event.
+   * `RequestError` that names the mistake if the server has switched off `logging` (LOG-01), or if `data` is nothing
+   * that JSON can carry. A message that comes after its request has ended, or that the connection does not take, is
+   * dropped, with an event.
    */
   readonly log: (message: Omit<Logging.LogMessageParams, "_meta">) => Effect.Effect<void>
   /**
@@ -134,8 +135,8 @@ export const progress = (step: Progress.Progress): Effect.Effect<void, never, Re
   Effect.flatMap(RequestContext, (context) => context.progress(step))
 
 /**
- * Sends the client a log message that belongs to the request being served. Every server declares `logging` unless it switches
- * that off; then the handler dies of an error that names the option (LOG-01), because no handler can mend it.
+ * Sends the client a log message that belongs to the request being served. Every server declares `logging` unless it
+ * switches that off; then the handler dies of an error that names the option (LOG-01), because no handler can mend it.
  *
  * @example
  * ```ts

@@ -17,12 +17,14 @@ import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
  * - `Closed`: the session ended first, or had ended already.
  * - `InvalidResult`: the result does not fit the method's schema, or the tool's output schema (TOOL-08); `problem` names the
  *   first mismatch.
- * - `MalformedResponse`: what came under the request's id is no JSON-RPC response; `problem` says why. The peer may have carried it out.
+ * - `MalformedResponse`: what came under the request's id is no JSON-RPC response; `problem` says why. The peer may
+ *   have carried it out.
  * - `UnusableSchema`: the output schema of the tool to be called is none that results could be checked against; nothing was
  *   sent.
  * - `InvalidParams`: the params break a rule that no schema can say; nothing was sent.
  * - `MissingCapability`: the peer has not declared what this request needs; nothing was sent (INIT-15).
- * - `UndeclaredCapability`: this side has not declared what this notification needs; `option` declares it. Nothing was sent.
+ * - `UndeclaredCapability`: this side has not declared what this notification needs; `option` declares it. Nothing was
+ *   sent.
  * - `UnknownProgressToken`: no request that is being served has this progress token; nothing was sent (PRG-05).
  * - `NotInRevision`: the negotiated revision does not have this method; nothing was sent (INIT-13).
  * - `NotAllowed`: this request may not be sent in this state of the session; nothing was sent.

@@ -51,8 +51,8 @@ export interface Options<R = never> extends Session.Options {
   /** How a model should use this server, in its own words. */
   readonly instructions?: string
   /**
-   * What the server declares beyond what its handlers show, for example `tools: { listChanged: true }`. `logging` is declared
-   * unless it is `false`; then messages to be logged fail.
+   * What the server declares beyond what its handlers show, for example `tools: { listChanged: true }`. `logging` is
+   * declared unless it is `false`; then messages to be logged fail.
    */
   readonly capabilities?: Handlers.ServerDeclarations
   /**
@@ -119,11 +119,13 @@ export interface Shape extends Session.Session<State> {
    * characters. In a restored session it is the agreed one. `undefined` without sessions.
    */
   readonly requestedRevision: Effect.Effect<string | undefined, SessionClosed>
-  /** The `_meta` of the client's `initialize`. `undefined` without sessions, and if it takes more than 4 KiB of memory. */
+  /**
+   * The `_meta` of the client's `initialize`. `undefined` without sessions, and if it takes more than 4 KiB of memory.
+   */
   readonly initializeMeta: Effect.Effect<Meta.RequestMeta | undefined, SessionClosed>
   /**
-   * Returns whether the client has declared all of this, as `Capabilities.covers` compares it. What is not required does not
-   * matter. `false`, whatever is required, before the client has introduced itself, and without sessions.
+   * Returns whether the client has declared all of this, as `Capabilities.covers` compares it. What is not required
+   * does not matter. `false`, whatever is required, before the client has introduced itself, and without sessions.
    */
   readonly hasCapability: (required: Capabilities.ClientCapabilities) => Effect.Effect<boolean>
   /**
@@ -144,9 +146,9 @@ export interface Shape extends Session.Session<State> {
   /** Asks whether the client is there (PING-01). */
   readonly ping: <R = never>(options?: AskOptions<R>) => Effect.Effect<void, RequestError, R>
   /**
-   * Asks the client's model for a message. Tools and a choice among them need the client's `sampling.tools` (SMP-02), and
-   * uses of tools must match their results (SMP-03, SMP-04). Without `tools` the answer is one piece of text, image or audio;
-   * any other fails with `InvalidResult`.
+   * Asks the client's model for a message. Tools and a choice among them need the client's `sampling.tools` (SMP-02),
+   * and uses of tools must match their results (SMP-03, SMP-04). Without `tools` the answer is one piece of text, image
+   * or audio; any other fails with `InvalidResult`.
    */
   readonly createMessage: {
     <R = never>(

@@ -21,9 +21,9 @@ export interface Options {
   /** The revisions this side speaks. Default: all that this library does. */
   readonly revisions?: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
   /**
-   * The treatment of members that came after the negotiated revision, in messages that this side sends and in capabilities that
-   * it receives. `"tolerant"` removes only those that would change the behaviour of a peer of that revision; `"strict"` removes
-   * all. Default: `"tolerant"`.
+   * The treatment of members that came after the negotiated revision, in messages that this side sends and in
+   * capabilities that it receives. `"tolerant"` removes only those that would change the behaviour of a peer of that
+   * revision; `"strict"` removes all. Default: `"tolerant"`.
    */
   readonly projection?: Differences.Projection
   /** How long it waits and how much it holds. */

@@ -82,8 +82,8 @@ export class HostFull extends Data.TaggedError("HostFull")<{
   readonly scope: HostFullScope
   readonly limit: number
   /**
-   * The time until there is room at the earliest, in milliseconds, from 1 second to 5 minutes; for `draining`, until the host has
-   * shut down. `undefined` if it is not known, because the sessions are in use.
+   * The time until there is room at the earliest, in milliseconds, from 1 second to 5 minutes; for `draining`, until
+   * the host has shut down. `undefined` if it is not known, because the sessions are in use.
    */
   readonly retryAfterMillis?: number | undefined
 }> {
@@ -138,8 +138,8 @@ export interface OpenOptions {
   /** To whom it belongs. */
   readonly principal?: Principal.Principal | undefined
   /**
-   * Distinguishes clients without a principal, such as by their addresses, so that none of them keeps the others out of a full host.
-   * Default: they are not distinguished.
+   * Distinguishes clients without a principal, such as by their addresses, so that none of them keeps the others out of
+   * a full host. Default: they are not distinguished.
    */
   readonly client?: string | undefined
   /**
@@ -198,7 +198,10 @@ export interface Listing {
  * @since 0.1.0
  */
 export interface Health {
-  /** Whether an anonymous client could open a session now: in a free place, or in that of a session that is evicted for it. */
+  /**
+   * Whether an anonymous client could open a session now: in a free place, or in that of a session that is evicted for
+   * it.
+   */
   readonly accepting: boolean
   /** Is it about to go? */
   readonly draining: boolean
@@ -220,8 +223,9 @@ export interface Health {
  */
 export interface Shape {
   /**
-   * Opens a session over this transport and keeps it, until it ends by itself, expires, is evicted or closed, or the host goes. A
-   * full host makes room first, as `HostLimits.Options` describes. Fails with `HostFull` before anything is connected.
+   * Opens a session over this transport and keeps it, until it ends by itself, expires, is evicted or closed, or the
+   * host goes. A full host makes room first, as `HostLimits.Options` describes. Fails with `HostFull` before anything
+   * is connected.
    */
   readonly open: (
     transport: Transport["Service"],
@@ -242,8 +246,8 @@ export interface Shape {
   ) => Effect.Effect<Hosted | undefined, HostFull | TransportError | SessionStoreError>
   /**
    * Has the store remember the session, with what its client has said to open it: `initialize`, and once more with
-   * `notifications/initialized`. Without a store it does nothing. If the store fails, the session goes on and cannot be restored; the
-   * event `SessionStoreFailed` and a warning tell so.
+   * `notifications/initialized`. Without a store it does nothing. If the store fails, the session goes on and cannot be
+   * restored; the event `SessionStoreFailed` and a warning tell so.
    */
   readonly remember: (
     hosted: Hosted,
@@ -414,8 +418,9 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   }
 
   /**
-   * Ends a session whose place is a newcomer's, and returns what waits until nothing is left of it. The store does not keep a session
-   * whose handshake is not finished: there is nothing in it to come back to, and a flood of them would fill the store.
+   * Ends a session whose place is a newcomer's, and returns what waits until nothing is left of it. The store does not
+   * keep a session whose handshake is not finished: there is nothing in it to come back to, and a flood of them would
+   * fill the store.
    */
   const evict = (hosted: HostedSession): Effect.Effect<void> => {
     const { kind, operates } = hosted
@@ -509,7 +514,8 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       return restore(Effect.andThen(evicted, connect(hosted, opening))).pipe(
         Effect.ensuring(Effect.sync(() => {
           arriving.delete(id)
-          // A session that has begun gives its place back when it has ended, also where its opener is interrupted just then.
+          // A session that has begun gives its place back when it has ended, also where its opener is interrupted just
+          // then.
           if (!hosted.hasBegun) places.giveBack(principal)
         }))
       )

@@ -29,10 +29,11 @@ import type { SessionEvent } from "./SessionEvent.ts"
 import type { TransportError } from "./TransportError.ts"
 
 /**
- * What may be said about a server without sessions: what `ServerSession.Options` has, but for what concerns the handshake. Limits that
- * concern what a server serves at the same time, `incoming` and `incomingBytes`, are those of all its clients together. No client may
- * have more in flight than there is still room for: one alone gets half, and a newcomer always finds room. Since nothing is asked of
- * clients, what `middleware` has for requests of the server has nothing to do.
+ * What may be said about a server without sessions: what `ServerSession.Options` has, but for what concerns the
+ * handshake. Limits that concern what a server serves at the same time, `incoming` and `incomingBytes`, are those of
+ * all its clients together. No client may have more in flight than there is still room for: one alone gets half, and
+ * the next one finds half of what is left. Because nothing is asked of clients, what `middleware` has for requests of
+ * the server has nothing to do.
  *
  * @category models
  * @since 0.1.0
@@ -51,8 +52,8 @@ export interface Asked {
   /** Who sends it, where somebody has found out. */
   readonly principal?: Principal | undefined
   /**
-   * Distinguishes clients without a principal, such as by their addresses, so that none of them takes all the room. Default: they count
-   * as one client.
+   * Distinguishes clients without a principal, such as by their addresses, so that none of them takes all the room.
+   * Default: they count as one client.
    */
   readonly client?: string | undefined
   /** How many bytes it came in, where it came in bytes: then the memory that it takes is counted. */

@@ -66,8 +66,8 @@ const within = <A, E, R>(span: Tracer.Span, direction: Operation.Direction, effe
  * trace where there is none; the span that the session was made in is linked. A request that is sent gets a span of kind
  * `client`, and its receiver is told (MSG-31).
  *
- * A span is named after its method, and `_OTHER` if the method is not in the method table, since backends keep every name. The
- * method, tool or prompt (up to 256 characters) and the URI (up to 2,048) are attributes.
+ * A span is named after its method, and `_OTHER` if the method is not in the method table, because backends keep every
+ * name. The method, tool or prompt (up to 256 characters) and the URI (up to 2,048) are attributes.
  *
  * @example
  * ```ts

@@ -27,7 +27,8 @@ export type Origin = object
  *
  * - `NotJson`: they are no JSON, or no UTF-8; `text` is their beginning, at most 200 characters.
  * - `TooLarge`: they are more than `limitBytes`; they were skipped up to the frame's end.
- * - `TooComplex`: as JSON they have more arrays, objects and members than `limitNodes`, namely `nodes`; they were not parsed.
+ * - `TooComplex`: as JSON they have more arrays, objects and members than `limitNodes`, namely `nodes`; they were not
+ *   parsed.
  *
  * @category models
  * @since 0.1.0
@@ -47,7 +48,9 @@ export interface Inbound {
   readonly frame: Result.Result<unknown, FrameError>
   /** Absent where the transport has one stream for everything. */
   readonly origin?: Origin
-  /** How many bytes it came in, where it came in bytes. The memory that is held of such a frame is counted, and bounded. */
+  /**
+   * How many bytes it came in, where it came in bytes. The memory that is held of such a frame is counted, and bounded.
+   */
   readonly bytes?: number
   /** Who sent it, where somebody has found out. */
   readonly principal?: Principal | undefined
@@ -146,15 +149,15 @@ export interface Connection {
    */
   readonly send: (outbound: Outbound) => Effect.Effect<void, TransportError>
   /**
-   * The stream of this origin, or the standalone one, took nothing for the write timeout, so its message is given up, and interrupted
-   * next: break the stream off. Without it, the rest of the stream would follow a message that is missing. Called only where there is a
-   * stream for each origin; with one for everything the session ends.
+   * The stream of this origin, or the standalone one, took nothing for the write timeout, so its message is given up,
+   * and interrupted next: break the stream off. Without it, the rest of the stream would follow a message that is
+   * missing. Called only where there is a stream for each origin; with one for everything the session ends.
    */
   readonly stalled?: (origin: Origin | undefined) => void
   /**
-   * The exchange of this origin ended without a reply: close its stream. `rejected`: its frame was rejected, and the session has sent as
-   * many errors in this second as it may (`malformedReplies`); a transport that answers each frame answers it itself. Absent if there is
-   * one stream.
+   * The exchange of this origin ended without a reply: close its stream. `rejected`: its frame was rejected, and the
+   * session has sent as many errors in this second as it may (`malformedReplies`); a transport that answers each frame
+   * answers it itself. Absent if there is one stream.
    */
   readonly settle?: (origin: Origin, rejected?: boolean) => void
   /**

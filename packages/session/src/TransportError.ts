@@ -15,7 +15,8 @@ import * as Formatter from "effect/Formatter"
  * - `ReadFailed`, `WriteFailed`: the connection broke while it was in use.
  * - `Unserializable`: the message is not JSON (a `bigint`, a cycle); only this message is lost.
  * - `NoRoute`: no stream to the peer is open that may carry this message; only this message is lost.
- * - `StreamStalled`: the stream that was to carry this message took nothing for so long, and was given up; other streams go on.
+ * - `StreamStalled`: the stream that was to carry this message took nothing for so long, and was given up; other
+ *   streams go on.
  * - `ExchangeEnded`: the stream of one request ended without a response, or was lost; only that request is, and the peer may have
  *   carried it out. `cause` is what ended it, if anything is known; so it is of an answer that says that the peer has failed.
  * - `Rejected`: the peer took this message for none of its business, with the HTTP status that says why; it did not carry it out.

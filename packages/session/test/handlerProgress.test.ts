@@ -33,7 +33,10 @@ const progressOf = (messages: ReadonlyArray<JsonRpc.Message>) =>
     "method" in message && message.method === "notifications/progress" ? [message.params] : []
   )
 
-/** What is handed over, message by message, in groups: each has what one turn of the event loop hands over, as writers put it together. */
+/**
+ * What is handed over, message by message, in groups: each has what one turn of the event loop hands over, as writers
+ * put it together.
+ */
 const inTurns = () => {
   const turns: Array<Array<JsonRpc.Message>> = []
   let turn: Array<JsonRpc.Message> | undefined

@@ -164,7 +164,8 @@ describe("metrics", () => {
       for (const side of ["client", "server"]) {
         const series = yield* seriesOf(`mcp.${side}.operation.duration`)
         const labels = (method: string) => series.filter(({ attributes }) => attributes["mcp.method.name"] === method)
-        // A hundred names of tools and prompts together, and beside them a series of other tools and one of other prompts.
+        // A hundred names of tools and prompts together, and beside them a series of other tools and one of other
+        // prompts.
         assert.strictEqual(labels("tools/call").length + labels("prompts/get").length, 102)
         assert.strictEqual(labels("tools/call").find(isOther("gen_ai.tool.name"))?.count, 3001 - 50)
         assert.strictEqual(series.find(isOther("mcp.method.name"))?.count, 200)

@@ -47,9 +47,9 @@ describe("asking a client's model", () => {
       [
         "a list",
         [Content.text("a"), Content.text("b")],
-        "content: expected one piece, since no tools were offered; got a list"
+        "content: expected one piece, because no tools were offered; got a list"
       ],
-      ["a use of a tool", use, "content: expected text, image or audio, since no tools were offered; got tool_use"]
+      ["a use of a tool", use, "content: expected text, image or audio, because no tools were offered; got tool_use"]
     ] as const
   ) {
     it.effect(`without tools, ${what} is no answer, and with tools it is`, () =>

@@ -37,9 +37,9 @@ export type HandlerEnd = "Answered" | "Failed" | "Died" | "Interrupted"
  * - `Commanded`: a command was carried out. Every conversation ends with three that are not its own: in `Quiet` all wires recover,
  *   and what is on its way comes to rest; in `Probe` both sides of each session ask once more, to see whether it still works;
  *   in `End` both are closed.
- * - `Sent` and `Received`: a message between a session and its transport; one that was sent on the stream of a request has the id of
- *   that request as its `stream`. `Unreadable`: bytes that were none. `Unwritable`: a
- *   message that no bytes can carry. `Taken`: the transport has done with the reply to this id.
+ * - `Sent` and `Received`: a message between a session and its transport; one that was sent on the stream of a request
+ *   has the id of that request as its `stream`. `Unreadable`: bytes that were none. `Unwritable`: a message that no
+ *   bytes can carry. `Taken`: the transport has done with the reply to this id.
  * - `Event`: what the session said of itself.
  * - `Opened`: the client shook hands, or failed to.
  * - `Started`, `Stepped`, `Ended`: a request that the program made: a call of the client, with its number, or a question of the

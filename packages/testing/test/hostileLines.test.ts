@@ -14,7 +14,10 @@ import { hold, holds } from "./support/properties.ts"
 
 const encoder = new TextEncoder()
 
-/** Has a value more arrays, objects and members than a message may have? Counted without recursion: it may be nested deeply. */
+/**
+ * Has a value more arrays, objects and members than a message may have? Counted without recursion: it may be nested
+ * deeply.
+ */
 const isTooComplex = (value: unknown): boolean => {
   const waiting = [value]
   let nodes = 0

@@ -7,7 +7,10 @@ import { misreadBy, unknownTo } from "../revisions.ts"
 import { type Part, parts } from "../table.ts"
 import { frozen } from "../wire.ts"
 
-/** One value in all revisions, from the newest to the oldest. A revision that is not named has the value of the newer one. */
+/**
+ * One value in all revisions, from the newest to the oldest. A revision that is not named has the value of the newer
+ * one.
+ */
 interface InRevisions {
   readonly "2025-11-25": unknown
   readonly "2025-06-18"?: unknown
@@ -24,8 +27,8 @@ export interface Example {
   /** The value with no member that came after the revision. */
   readonly revisions: InRevisions
   /**
-   * The value with all members that an older reader skips: the newest in all revisions (the default), the same as `revisions`
-   * says, or something between.
+   * The value with all members that an older reader skips: the newest in all revisions (the default), the same as
+   * `revisions` says, or something between.
    */
   readonly tolerant?: "as strict" | Omit<InRevisions, "2025-11-25">
 }
@@ -47,7 +50,9 @@ export const inForm = (field: unknown) => ({
   requestedSchema: { type: "object", properties: { first: field, other: { type: "string" } }, required: ["first"] }
 })
 
-/** Tests that each value has the form that it shall have in each revision, and that it is then a value of that revision. */
+/**
+ * Tests that each value has the form that it shall have in each revision, and that it is then a value of that revision.
+ */
 export const hold = (examples: ReadonlyArray<Example>): void => {
   describe.each(examples)("$name", ({ method, part, revisions, tolerant = {}, within = (value) => value }) => {
     const newest = frozen(within(revisions["2025-11-25"]))

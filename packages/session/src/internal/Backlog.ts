@@ -1,9 +1,10 @@
 import type { MemoryBudget } from "../MemoryBudget.ts"
 
 /**
- * What waits for a consumer that takes its time. It is bounded by number and by bytes, and the oldest makes room: the reader,
- * which fills it, cannot wait. One that is too large for it all alone is kept all the same, unless the process has no memory for it.
- * All of it makes room for smaller holders of the process's memory; the next that is offered says that something was lost.
+ * What waits for a consumer that takes its time. It is bounded by number and by bytes, and the oldest makes room: the
+ * reader, which fills it, cannot wait. One that is too large for it all alone is kept all the same, unless the process
+ * has no memory for it. All of it makes room for smaller holders of the process's memory; the next that is offered says
+ * that something was lost.
  */
 export interface Backlog<A> {
   /** `false` when something was lost: older ones, or this one. */

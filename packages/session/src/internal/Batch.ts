@@ -45,8 +45,9 @@ const malformed = (problem: string): JsonRpc.Malformed => ({ id: undefined, answ
 const noBatch = malformed("no batch is expected here")
 
 /**
- * A batch of so many messages, or why there may be none: only one revision has batches, a batch holds no other (MSG-15), and it holds
- * no more messages than the limit. Decided before anything is made for any of the messages, since each costs more than its bytes.
+ * A batch of so many messages, or why there may be none: only one revision has batches, a batch holds no other
+ * (MSG-15), and it holds no more messages than the limit. Decided before anything is made for any of the messages,
+ * since each costs more than its bytes.
  */
 export const open = (
   size: number,
@@ -54,7 +55,7 @@ export const open = (
   revision: Revision.Revision | undefined,
   { batch: limit }: Limits
 ): Result.Result<Batch, JsonRpc.Malformed> => {
-  // A session has no handshake in a batch, since without one there is no revision that has batches (MSG-16).
+  // A session has no handshake in a batch, because without one there is no revision that has batches (MSG-16).
   if (origin instanceof Batch || revision === undefined || !Revision.envelopes[revision].batches) {
     return Result.fail(noBatch)
   }

@@ -1,6 +1,6 @@
 /**
- * The first names that a bounded set was given. A peer can invent any number of names, and what counts by names keeps each of them
- * for the life of the process.
+ * The first names that a bounded set was given. A peer can invent any number of names, and what counts by names keeps
+ * each of them for the life of the process.
  */
 export class BoundedNames {
   readonly #names = new Set<string>()

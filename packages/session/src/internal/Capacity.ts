@@ -13,7 +13,8 @@ export interface Room {
 }
 
 /**
- * How much may be served at the same time: so many requests, which take so much memory, of which the process has enough.
+ * How much may be served at the same time: so many requests, which take so much memory, of which the process has
+ * enough.
  */
 export class Capacity implements Room {
   readonly #limits: Limits

@@ -290,7 +290,9 @@ export class Core<S extends State> {
     })
   }
 
-  /** The process has no memory left, and the requests of this session hold most of it. The largest of them makes room. */
+  /**
+   * The process has no memory left, and the requests of this session hold most of it. The largest of them makes room.
+   */
   #yieldRequest(): void {
     const served = this.inflight.claimLargest()
     if (served === undefined) return

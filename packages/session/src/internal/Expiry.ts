@@ -39,14 +39,18 @@ export class Expiry {
     }
   }
 
-  /** The time on the wall, at this time of a clock that never jumps, once what the wall clock has gained was made good. */
+  /**
+   * The time on the wall, at this time of a clock that never jumps, once what the wall clock has gained was made good.
+   */
   now(time: number): number {
     const at = this.#options.clock.currentTimeMillisUnsafe()
     this.#makeGood(at, time)
     return at
   }
 
-  /** Ends what is due at this time, of a clock that never jumps. Returns when something else will be, at the earliest. */
+  /**
+   * Ends what is due at this time, of a clock that never jumps. Returns when something else will be, at the earliest.
+   */
   endDue(time: number): number {
     const at = this.now(time)
     let next = Number.POSITIVE_INFINITY

@@ -23,9 +23,10 @@ const nameOf = ({ client, principal }: Client): string => {
 }
 
 /**
- * The capacity of a server that its clients share. A client may have no more in flight than there is still room for: the dynamic
- * threshold of shared buffers. One client alone gets half of the capacity, two that want all get a third each, and a newcomer finds
- * room as long as the others are fewer than the requests. Nothing is known of a client that has nothing in flight.
+ * The capacity of a server that its clients share. A client may have no more in flight than there is still room for: the
+ * dynamic threshold of shared buffers. One client alone gets half of the capacity, and two whose requests come and go
+ * get a third each. Clients that come one after another and whose requests do not end get half, a quarter, an eighth:
+ * nine of them fill 256 requests. Nothing is known of a client that has nothing in flight.
  */
 export class FairCapacity {
   readonly #limits: Limits

@@ -58,9 +58,10 @@ const brokenOff = <A, E>(exit: Exit.Exit<A, E>, closing: Cause.Cause<never>): Ex
 }
 
 /**
- * Hands over the reply to a request, which is claimed already: at once, or, after a step of its progress, in the scheduler's next turn. Some
- * clients deal with a response before the notifications that came in one piece with it, and know nothing of its progress by then. So does
- * the official TypeScript SDK (its issue 2580), which loses the last step.
+ * Hands over the reply to a request, which is claimed already: at once, or, after a step of its progress, in the
+ * scheduler's next turn. Some clients deal with a response before the notifications that came in one piece with it, and
+ * know nothing of its progress by then. So does the official TypeScript SDK (its issue 2580), which loses the last
+ * step.
  */
 export const handOver = (served: Inflight.Served, runtime: Runtime, hand: () => void): void => {
   if (!Inflight.hasReported(served)) return hand()

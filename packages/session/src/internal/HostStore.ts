@@ -25,8 +25,8 @@ const undeletedSessions = 10_000
 const retryMillis = 30_000
 
 /**
- * The calls that cannot be interrupted, and were given up: at the deadline, or by the callers. With so many of them the store is not
- * called any more.
+ * The calls that cannot be interrupted, and were given up: at the deadline, or by the callers. With so many of them the
+ * store is not called any more.
  */
 const givenUpCalls = 256
 
@@ -43,8 +43,8 @@ export interface Options {
 }
 
 /**
- * A store as its host calls it: each call has a deadline, and its failures are failures, exceptions and defects alike. A failure costs
- * what the call was for: a session that cannot be saved lives on, but cannot be restored.
+ * A store as its host calls it: each call has a deadline, and its failures are failures, exceptions and defects alike.
+ * A failure costs what the call was for: a session that cannot be saved lives on, but cannot be restored.
  */
 export class HostStore {
   readonly #store: SessionStore["Service"]

@@ -98,7 +98,7 @@ export class Inflight {
     return served?.answered === true ? undefined : served
   }
 
-  /** The one with this progress token that nobody has claimed. */
+  /** The request with this progress token that is not claimed. */
   findByProgressToken(token: Meta.ProgressToken): Served | undefined {
     for (const served of this.#table?.values() ?? []) {
       if (served.progressToken === token && !served.answered) return served

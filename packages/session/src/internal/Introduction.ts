@@ -60,8 +60,8 @@ export const agreed = ({ fallback, revisions }: Introduction, offered: string): 
   revisions.find((revision) => revision === offered) ?? fallback
 
 /**
- * The client's profile, as far as it may be kept; or what is wrong with it. A capability without a meaning in its revision was not
- * declared, even if the params have it.
+ * The client's profile, as far as it may be kept; or what is wrong with it. A capability without a meaning in its
+ * revision was not declared, even if the params have it.
  */
 export const profile = (
   { projection }: Introduction,
@@ -82,7 +82,9 @@ export interface Opening {
   readonly meta: Meta.RequestMeta | undefined
 }
 
-/** How many characters of the revision that a client asks for are kept, and how many bytes of heap its `_meta` may take. */
+/**
+ * How many characters of the revision that a client asks for are kept, and how many bytes of heap its `_meta` may take.
+ */
 const longestRevision = 64
 const largestMeta = 4096
 

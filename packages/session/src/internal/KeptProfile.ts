@@ -26,8 +26,8 @@ const whatOf = (profile: Profile.Profile): string =>
   "instructions" in profile ? "serverInfo, capabilities and instructions" : "clientInfo and capabilities"
 
 /**
- * The profile as far as it may be kept: whole if its memory is within the limit, otherwise without icons. Fails with the reason if it
- * takes too much even so.
+ * The profile as far as it may be kept: whole if its memory is within the limit, otherwise without icons. Fails with
+ * the reason if it takes too much even so.
  */
 export const within = <P extends Profile.Profile>(profile: P, limitBytes: number): Result.Result<Kept<P>, string> => {
   if (Weight.of(profile) <= limitBytes) return Result.succeed({ profile, isTrimmed: false })

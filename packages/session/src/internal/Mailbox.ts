@@ -12,7 +12,7 @@ export interface Mailbox<A> {
   readonly offer: (item: A, bytes: number) => boolean
   /** No more will come. */
   readonly end: () => void
-  /** Nobody takes anything any more. */
+  /** The consumer takes nothing any more: drops what waits. */
   readonly close: () => void
   /** The oldest; waits until there is one, and fails when there will be none. For one consumer. */
   readonly take: Effect.Effect<A, Cause.Done>

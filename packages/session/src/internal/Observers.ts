@@ -12,7 +12,10 @@ export interface Observed {
   observerThrew(thrown: unknown): void
 }
 
-/** The bytes of heap of what the peer has said in an event: its words, and a response as a whole. Causes are this program's own. */
+/**
+ * The bytes of heap of what the peer has said in an event: its words, and a response as a whole. Causes are this
+ * program's own.
+ */
 const weightOf = (event: SessionEvent): number => {
   let bytes = "response" in event ? Weight.of(event.response) : 0
   for (const value of Object.values(event)) if (typeof value === "string") bytes += Weight.of(value)

@@ -64,12 +64,13 @@ const peerEnded = (): Exit.Exit<never, TransportError.TransportError> =>
   Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
 
 /**
- * The messages that wait to be sent, in order. One message at a time is with the transport, or, if the transport has a stream for each
- * origin, one message for each of these. A fiber runs only while the transport makes a message wait.
+ * The messages that wait to be sent, in order. One message at a time is with the transport, or, if the transport has a
+ * stream for each origin, one message for each of these. A fiber runs only while the transport makes a message wait.
  *
- * To put a message in never suspends. Requests are bounded by the fibers that wait for their responses, and senders of notifications wait
- * for room. A peer that goes on asking and does not read its replies is given up, by the number of the replies that wait, and by their
- * bytes: the peer chooses what it asks for. What the transport takes at once is not weighed.
+ * To put a message in never suspends. Requests are bounded by the fibers that wait for their responses, and senders of
+ * notifications wait for room. A peer that goes on asking and does not read its replies is given up, by the number of
+ * the replies that wait, and by their bytes: the peer chooses what it asks for. What the transport takes at once is not
+ * weighed.
  */
 export class Outbox {
   readonly #session: Surroundings
@@ -184,8 +185,8 @@ export class Outbox {
   }
 
   /**
-   * Gives up what the peer has not taken in time, and says when there will be something to give up. A stream that takes nothing costs
-   * itself alone; where there is one stream for everything it costs the session.
+   * Gives up what the peer has not taken in time, and says when there will be something to give up. A stream that takes
+   * nothing costs itself alone; where there is one stream for everything it costs the session.
    */
   expire(now: number): number {
     const { connection, limits: { write } } = this.#session
@@ -211,7 +212,10 @@ export class Outbox {
     )
   }
 
-  /** Gives up a message whose stream takes nothing. The transport breaks the stream off, and fails what comes after it or keeps it. */
+  /**
+   * Gives up a message whose stream takes nothing. The transport breaks the stream off, and fails what comes after it
+   * or keeps it.
+   */
   #giveUp(lane: Lane, sending: Sending): void {
     const { entry, fiber } = sending
     sending.state = "GivenUp"
@@ -255,8 +259,9 @@ export class Outbox {
   }
 
   /**
-   * Gives the peer up if there are too many replies without this one, which has to wait. One of any size may wait while the others take
-   * less than the limit, or alone. If the process is short of memory, the peer is given up that leaves most of it unread.
+   * Gives the peer up if there are too many replies without this one, which has to wait. One of any size may wait while
+   * the others take less than the limit, or alone. If the process is short of memory, the peer is given up that leaves
+   * most of it unread.
    */
   #judge(weight: number, charge: number, waiting: number): void {
     const { outgoingBytes, replies } = this.#session.limits

@@ -22,8 +22,8 @@ const shown = (cursor: string): string =>
   JSON.stringify(cursor.length > shownCharacters ? `${cursor.slice(0, shownCharacters)}…` : cursor)
 
 /**
- * The cursors of one list that came before. The newest are remembered, so that a loop of theirs is found at once. A longer loop is
- * found by Brent's algorithm: one cursor is held on to, for twice as many pages each time.
+ * The cursors of one list that came before. The newest are remembered, so that a loop of theirs is found at once. A
+ * longer loop is found by Brent's algorithm: one cursor is held on to, for twice as many pages each time.
  */
 export class SeenCursors {
   readonly #newest = new Set<string>()
@@ -57,8 +57,9 @@ export class SeenCursors {
 }
 
 /**
- * All pages of a list, fetched as they are wanted. Cursors are opaque, an empty one included (PAG-02, PAG-04). A cursor that came
- * before would lead in a circle, and fails; so do one that is too long, and one after the last page that is allowed.
+ * All pages of a list, fetched as they are wanted. Cursors are opaque, an empty one included (PAG-02, PAG-04). A cursor
+ * that came before would lead in a circle, and fails; so do one that is too long, and one after the last page that is
+ * allowed.
  */
 export const stream = <A, R>(
   method: string,

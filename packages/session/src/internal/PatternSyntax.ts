@@ -237,7 +237,10 @@ export interface Parsed {
   readonly unicode: boolean
 }
 
-/** Reads a pattern. Throws a `SyntaxError` if it is none, and `UnsupportedPattern` if it has what is not understood here. */
+/**
+ * Reads a pattern. Throws a `SyntaxError` if it is none, and `UnsupportedPattern` if it has what is not understood
+ * here.
+ */
 export const parse = (pattern: string): Parsed => {
   // JavaScript only parses it, in linear time; what is not matched is not compiled.
   const unicode = Result.isSuccess(Result.try(() => new RegExp(pattern, "u")))

@@ -82,8 +82,8 @@ class Counts {
 
 /**
  * The places of a host: their owners, and the session that loses its place when a newcomer finds all of them taken.
- * `HostLimits.Options` describes the policy. Sessions that are held are in no list here, so that a victim is found at the front of
- * a list, in a time that does not depend on the number of sessions.
+ * `HostLimits.Options` describes the policy. Sessions that are held are in no list here, so that a victim is found at
+ * the front of a list, in a time that does not depend on the number of sessions.
  */
 export class Places {
   readonly #options: Options
@@ -254,8 +254,8 @@ export class Places {
   }
 
   /**
-   * The first session of a list that was left alone for this long. A session with requests in flight is in use, and goes to the end
-   * of its list. So a look at it is paid for once, until all others have been looked at.
+   * The first session of a list that was left alone for this long. A session with requests in flight is in use, and
+   * goes to the end of its list. So a look at it is paid for once, until all others have been looked at.
    */
   #first(list: LinkedList<HostedSession>, afterMillis: number, now: number): HostedSession | undefined {
     for (let count = 0; count < looks; count++) {
@@ -271,8 +271,8 @@ export class Places {
   }
 
   /**
-   * The oldest handshake of a client that has many more of them than the newcomer. The grace protects no such client: it could keep
-   * all others out by opening sessions faster than their grace ends.
+   * The oldest handshake of a client that has many more of them than the newcomer. The grace protects no such client:
+   * it could keep all others out by opening sessions faster than their grace ends.
    */
   #crowding({ client, principal }: Newcomer): HostedSession | undefined {
     if (principal === undefined && client === undefined) return undefined
@@ -281,8 +281,8 @@ export class Places {
   }
 
   /**
-   * The anonymous session that is unused for longest, of a client that has more than half of all places. Such a client could keep the
-   * others out by using each of its sessions every few minutes.
+   * The anonymous session that is unused for longest, of a client that has more than half of all places. Such a client
+   * could keep the others out by using each of its sessions every few minutes.
    */
   #dominant({ client, principal }: Newcomer): HostedSession | undefined {
     const { evictAnonymousAfter, sessions } = this.#options.limits

@@ -9,11 +9,14 @@ import * as Weight from "./Weight.ts"
  * take its time. When it is full the oldest step makes room.
  */
 export interface ProgressMailbox {
-  /** Puts a step in, which came in so many bytes if it came in bytes; `"NotIncreasing"` when it does not grow and was left out, `"Overflow"` when an older step had to go. */
+  /**
+   * Puts a step in, which came in so many bytes if it came in bytes; `"NotIncreasing"` when it does not grow and was
+   * left out, `"Overflow"` when an older step had to go.
+   */
   readonly offer: (step: Progress.Progress, bytes: number | undefined) => "Taken" | "Overflow" | "NotIncreasing"
   /** No more steps will come: the response is there, or will never be. */
   readonly end: () => void
-  /** Nobody waits for the response any more: forgets the steps that are left. */
+  /** The caller no longer waits for the response: forgets the steps that are left. */
   readonly close: () => void
   /** Gives every step to `sink`, in order, until the mailbox has ended and is empty. */
   readonly drain: <R>(sink: (step: Progress.Progress) => Effect.Effect<void, never, R>) => Effect.Effect<void, never, R>

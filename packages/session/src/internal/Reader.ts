@@ -43,7 +43,10 @@ interface Kept {
   readonly bytes: number | undefined
 }
 
-/** The number and the memory of log messages that a session keeps until it is established. Few servers log much so early. */
+/**
+ * The number and the memory of log messages that a session keeps until it is established. Few servers log much so
+ * early.
+ */
 const keptBounds = { capacity: 256, bytes: 1_048_576 }
 
 const receiveLog: Handshake.Event = { _tag: "ReceiveLog" }

@@ -1,6 +1,6 @@
 /**
- * Errors with which the runtime itself rejects what a peer sent. They are plain objects: a peer decides how many there are, and an
- * `Error` with a stack costs as much as serving a request.
+ * Errors with which the runtime itself rejects what a peer sent. They are plain objects: a peer decides how many there
+ * are, and an `Error` with a stack costs as much as serving a request.
  */
 
 import { ErrorCode, Excerpt, JsonRpc, Revision } from "@effect-mcp/protocol"

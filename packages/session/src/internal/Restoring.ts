@@ -41,8 +41,8 @@ export interface Options<E> {
 }
 
 /**
- * What the store is to know: the revision is the one that was agreed on, and of what the client said of itself there is no more than the
- * session keeps.
+ * What the store is to know: the revision is the one that was agreed on, and of what the client said of itself there is
+ * no more than the session keeps.
  */
 const agreed = (
   opening: StoredSession["opening"],

@@ -149,7 +149,10 @@ export const misfitOf = (method: string, answer: unknown): string | undefined =>
 /** What JSON leaves out where it stands. */
 const unsaid: ReadonlySet<string> = new Set(["undefined", "function", "symbol"])
 
-/** What is wrong with a notification beyond its schema, if anything is: what its receiver would not understand, and drop. */
+/**
+ * What is wrong with a notification beyond its schema, if anything is: what its receiver would not understand, and
+ * drop.
+ */
 export const problemOfNotification = (method: string, params: object): string | undefined => {
   if (method !== "notifications/message") return undefined
   const kind = typeof ("data" in params ? params.data : undefined)

@@ -119,7 +119,9 @@ export class ServedFrame {
     this.#done(replies.length === 0 ? undefined : replies.map(({ response }) => response))
   }
 
-  /** A reply is kept for the rest of its batch. If the others take too much memory already, it makes room for an error. */
+  /**
+   * A reply is kept for the rest of its batch. If the others take too much memory already, it makes room for an error.
+   */
   #kept(batch: Batch.Batch, reply: Batch.Reply): Batch.Reply {
     const { budget, limits: { outgoingBytes } } = this.#server
     const keeping = this.#keeping ??= budget.open({ isUnread: true, yields: () => this.#yieldKept(batch) })

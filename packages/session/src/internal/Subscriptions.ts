@@ -20,7 +20,9 @@ export class Subscriptions {
     this.#bounds = bounds
   }
 
-  /** Hands a value, which came in so many bytes if it came in bytes, to all that follow this name; `false` when none do. */
+  /**
+   * Hands a value, which came in so many bytes if it came in bytes, to all that follow this name; `false` when none do.
+   */
   publish(name: string, value: unknown, bytes: number | undefined): boolean {
     const mailboxes = this.#followers?.get(name)
     if (mailboxes === undefined) return false

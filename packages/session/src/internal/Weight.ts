@@ -1,7 +1,7 @@
 /**
- * The memory that parsed JSON takes, which may be twenty times its text. The numbers are those of V8 in Node: measured, `[]` takes 40
- * bytes as an item of an array, `{}` takes 64, and a member with a name of its own takes 106. At its worst JSON takes a quarter more than
- * is counted here, and mostly less: short names and whole objects are shared.
+ * The memory that parsed JSON takes, which may be twenty times its text. The numbers are those of V8 in Node: measured,
+ * `[]` takes 40 bytes as an item of an array, `{}` takes 64, and a member with a name of its own takes 106. At its
+ * worst JSON takes a quarter more than is counted here, and mostly less: short names and whole objects are shared.
  */
 
 import { trust } from "./trust.ts"
@@ -23,14 +23,20 @@ const longText = 1024
 
 const beyondLatin1 = /[\u0100-\uffff]/
 
-/** The bytes of a text, and of a long one by its characters. V8 knows of nearly all texts without looking at them that none can match. */
+/**
+ * The bytes of a text, and of a long one by its characters. V8 knows of nearly all texts without looking at them that
+ * none can match.
+ */
 const ofKnownText = (text: string): number =>
   text.length > longText && !beyondLatin1.test(text) ? headerBytes + text.length : ofAnyText(text)
 
 /** No more arrays and objects than these are looked into, so that no value can make this take long. */
 const mostContainers = 1_000_000
 
-/** What a value takes beside its place in what it stands in; arrays and objects are put aside, to be counted by themselves. */
+/**
+ * What a value takes beside its place in what it stands in; arrays and objects are put aside, to be counted by
+ * themselves.
+ */
 const ofScalar = (value: unknown, aside: Array<object>, ofText: typeof ofAnyText): number => {
   switch (typeof value) {
     case "string":
@@ -62,7 +68,10 @@ const ofObject = (
   return bytes
 }
 
-/** Counts without recursion, because peers choose how deeply a value is nested; and no further than a little beyond `most`. */
+/**
+ * Counts without recursion, because peers choose how deeply a value is nested; and no further than a little beyond
+ * `most`.
+ */
 const count = (value: unknown, most: number, ofText: typeof ofAnyText): number => {
   const aside: Array<object> = []
   let bytes = ofScalar(value, aside, ofText)
@@ -79,8 +88,8 @@ const count = (value: unknown, most: number, ofText: typeof ofAnyText): number =
 export const of = (value: unknown, most: number = Number.POSITIVE_INFINITY): number => count(value, most, ofAnyText)
 
 /**
- * The bytes of heap of a message that a program of this process has made, as far as `most`; so a cycle ends, too. 0 for an object that
- * throws when it is looked at: such a message cannot be sent either, and is gone when its turn comes.
+ * The bytes of heap of a message that a program of this process has made, as far as `most`; so a cycle ends, too. 0 for
+ * an object that throws when it is looked at: such a message cannot be sent either, and is gone when its turn comes.
  */
 export const outgoing = (message: unknown, most: number): number => {
   try {
@@ -91,7 +100,7 @@ export const outgoing = (message: unknown, most: number): number => {
 }
 
 /**
- * The bytes of heap to charge for a value that came in so many bytes; 0 for one that did not come in bytes. That one belongs to a program
- * in this process, which holds it in any case.
+ * The bytes of heap to charge for a value that came in so many bytes; 0 for one that did not come in bytes. That one
+ * belongs to a program in this process, which holds it in any case.
  */
 export const received = (value: unknown, bytes: number | undefined): number => bytes === undefined ? 0 : of(value)

@@ -60,7 +60,10 @@ export const unterminated = JSON.stringify(
 
 const notJson = "npm warn {\n"
 
-/** What no session has sent, as the line that carries it. Some refers to what the peer said last, some is told apart by a number. */
+/**
+ * What no session has sent, as the line that carries it. Some refers to what the peer said last, some is told apart by
+ * a number.
+ */
 export const lineOf = (what: Exclude<Command.Injection, "ProgressBehind">, last: Last, number: number): string => {
   if (what === "NotJson") return notJson
   return what === "MuchNotJson" ? notJson.repeat(25) : `${JSON.stringify(frameOf(what, last, number))}\n`

@@ -54,7 +54,10 @@ const walk = (nonce: unknown): Serving =>
     return resultFor(nonce)
   })
 
-/** Says how far it has got, and logs, by the session and not by the request: each message names the request it belongs to. */
+/**
+ * Says how far it has got, and logs, by the session and not by the request: each message names the request it belongs
+ * to.
+ */
 const report = (nonce: unknown, server: Effect.Effect<ServerSession.Shape, unknown>): Serving =>
   Effect.gen(function*() {
     const { id: relatedRequestId, meta } = yield* RequestContext.RequestContext

@@ -32,8 +32,8 @@ interface Owed {
 }
 
 /**
- * A client is silent about what names no request: it may be a stray line of a child process. One under too long a name is certainly no
- * such line.
+ * A client is silent about what names no request: it may be a stray line of a child process. One under too long a name
+ * is certainly no such line.
  */
 const owedFor = (frame: unknown, by: Method.Role, revision: Revision.Revision, inBatch = false): Owed => {
   if (frame === unreadable) return { requests: [], complaints: by === "server" ? 1 : 0 }
