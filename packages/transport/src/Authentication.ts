@@ -43,13 +43,14 @@ export class Unauthenticated extends Data.TaggedError("Unauthenticated")<{
 export type Identity = Principal | "anonymous"
 
 /**
- * The port that decides which requests a network server accepts, and from which principal each comes. Every server over HTTP and
- * WebSocket requires it; {@link anonymous} accepts everything. A session belongs to the principal that opened it: for any other principal
- * it does not exist.
+ * The port that decides which requests a network server accepts, and from which principal each comes. Every server over
+ * HTTP and WebSocket requires it; {@link anonymous} accepts everything. A session belongs to the principal that opened
+ * it: for any other principal it does not exist.
  *
- * The server calls `identify` before it looks at the session or the body of a request. Only two checks come before: a wrong `Host` or
- * `Origin` is rejected with 403, and a browser's preflight request (`OPTIONS`), which carries no credentials, is answered. A call that
- * takes longer than `identifyWithin` (default 10 seconds) is answered with 503, and one that dies with 500. Neither is accepted.
+ * The server calls `identify` before it looks at the session or the body of a request. Only two checks come before: a
+ * wrong `Host` or `Origin` is rejected with 403, and a browser's preflight request (`OPTIONS`), which carries no
+ * credentials, is answered. A call that takes longer than `identifyWithin` (default 10 seconds) is answered with 503,
+ * and one that dies with 500. Neither is accepted.
  *
  * @example
  * ```ts
@@ -79,8 +80,8 @@ export class Authentication extends Context.Service<Authentication, {
 const accepted: Effect.Effect<Identity> = Effect.succeed("anonymous")
 
 /**
- * Accepts every request, without a principal. For servers that only their own machine reaches, and for tests; a server on a network
- * that needs no authentication says so with this Layer.
+ * Accepts every request, without a principal. For servers that only their own machine reaches, and for tests; a server
+ * on a network that needs no authentication says so with this Layer.
  *
  * @example
  * ```ts

@@ -77,8 +77,8 @@ const colon = 0x3A
 const space = 0x20
 
 /**
- * So many lines of data are joined at a time. Joined one by one, each line keeps 64 bytes of heap until the event ends, so that an event of
- * 4 MiB in empty lines takes 256 MiB.
+ * So many lines of data are joined at a time. Joined one by one, each line keeps 64 bytes of heap until the event ends,
+ * so that an event of 4 MiB in empty lines takes 256 MiB.
  */
 const linesPerJoin = 1024
 

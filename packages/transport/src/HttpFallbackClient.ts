@@ -29,11 +29,11 @@ export interface Options extends StreamableHttpClient.Options {
 /**
  * The transport as a value. Each `connect` is a session of its own, so it carries any number of sessions.
  *
- * The first message, which is `initialize`, is POSTed to the URL. Where it is refused with a status from 400 to 499, or 501, that may mean
- * that nothing is POSTed there, the same URL is asked for the stream of HTTP+SSE, and if there is one, the message and all that follow go
- * that way. If there is none, the first refusal is what is reported, unless the stream is there for others: then it is
- * `Unauthenticated`. A refusal that is a JSON-RPC error is the answer of a server that knows Streamable HTTP, and so is one that is about
- * who asks (401, 403, 407) or how often (429).
+ * The first message, which is `initialize`, is POSTed to the URL. Where it is refused with a status from 400 to 499, or
+ * 501, that may mean that nothing is POSTed there, the same URL is asked for the stream of HTTP+SSE, and if there is
+ * one, the message and all that follow go that way. If there is none, the first refusal is what is reported, unless the
+ * stream is there for others: then it is `Unauthenticated`. A refusal that is a JSON-RPC error is the answer of a
+ * server that knows Streamable HTTP, and so is one that is about who asks (401, 403, 407) or how often (429).
  *
  * What was found out holds for all later sessions, as long as the transport does: one that is to notice that its server was replaced by
  * an older or a newer one has to be made again. Sessions that are opened while it is found out wait for it.

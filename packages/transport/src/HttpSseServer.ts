@@ -112,8 +112,8 @@ export interface Endpoints {
 }
 
 /**
- * The server as handlers of requests, for whoever routes them by himself: the paths say only what the client is told. The
- * `Authentication` decides which requests are accepted (SSE-06). What is open ends with its session.
+ * The server as handlers of requests, for a program that routes them itself: the paths say only what the client is told.
+ * The `Authentication` decides which requests are accepted (SSE-06). What is open ends with its session.
  *
  * @example
  * ```ts
@@ -178,11 +178,12 @@ export const make = Effect.fnUntraced(function*(
  * which keeps the sessions of both. Build `SessionHost.layerDrain` behind the backend: it ends the sessions first, and a backend that
  * goes before them waits for their streams in vain.
  *
- * The URL that a client POSTs to names its session, in the query, as `sessionId`. With `Authentication.anonymous`, any sender that knows
- * the URL can act for the client. Keep it out of traces and logs: for the spans of Effect, {@link layerRedacted} does.
+ * The URL that a client POSTs to names its session, in the query, as `sessionId`. With `Authentication.anonymous`, any
+ * sender that knows the URL can act for the client. Keep it out of traces and logs: for the spans of Effect, {@link
+ * layerRedacted} does.
  *
- * The `Authentication` is provided to this Layer. One that is merged beside it leaves the requirement open, so that the program does not
- * compile.
+ * The `Authentication` is provided to this Layer. One that is merged beside it leaves the requirement open, so that the
+ * program does not compile.
  *
  * @example
  * ```ts

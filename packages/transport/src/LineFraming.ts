@@ -22,8 +22,8 @@ import * as utf8 from "./internal/utf8.ts"
 export const defaultLimitBytes: number = 4 * 1024 * 1024
 
 /**
- * The most arrays, objects and members that the JSON of a line may have unless an option says otherwise: 100,000. Parsing takes time and
- * memory for each of them, and cannot be interrupted.
+ * The most arrays, objects and members that the JSON of a line may have unless an option says otherwise: 100,000.
+ * Parsing takes time and memory for each of them, and cannot be interrupted.
  *
  * @category constants
  * @since 0.1.0
@@ -43,8 +43,8 @@ export interface DecoderOptions {
    */
   readonly limitBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a line to read. A line with more is not parsed, and is reported as `TooComplex`. The default
-   * is {@link defaultLimitNodes}.
+   * The most arrays, objects and members of a line to read. A line with more is not parsed, and is reported as
+   * `TooComplex`. The default is {@link defaultLimitNodes}.
    */
   readonly limitNodes?: number | undefined
 }

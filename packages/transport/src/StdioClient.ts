@@ -75,8 +75,8 @@ export interface Options {
   /** The longest message to read, in bytes. The default is 4 MiB. */
   readonly messageLimitBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not parsed, which an event says:
-   * parsing takes time and memory for each of them, and cannot be interrupted.
+   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
+   * parsed, which an event says: parsing takes time and memory for each of them, and cannot be interrupted.
    */
   readonly messageLimitNodes?: number | undefined
   /**
@@ -187,9 +187,10 @@ export const make = Effect.fnUntraced(function*(
 })
 
 /**
- * Starts the child, and stops its whole group when the scope closes. The spawner waits until the system has forgotten every
- * process of the group, for 3 seconds where nothing collects the exit status of those that the child has left. The scope closes
- * as soon as all of them have ended; the spawner may still be waiting then, in a fiber that holds nothing.
+ * Starts the child, and stops its whole group when the scope closes. The spawner waits until the system has forgotten
+ * every process of the group, for 3 seconds where nothing collects the exit status of those that the child has left.
+ * The scope closes as soon as all of them have ended; the spawner may still be waiting then, in a fiber that holds
+ * nothing.
  */
 const spawn = Effect.fnUntraced(function*(options: Options) {
   const group = yield* Scope.make()

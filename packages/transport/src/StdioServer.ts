@@ -39,8 +39,9 @@ export interface Options {
   /** The longest message to read, in bytes. The default is 4 MiB. */
   readonly messageLimitBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is answered with −32700, without an id,
-   * since it was not parsed: parsing takes time and memory for each of them, and cannot be interrupted.
+   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is answered
+   * with −32700, without an id, since it was not parsed: parsing takes time and memory for each of them, and cannot be
+   * interrupted.
    */
   readonly messageLimitNodes?: number | undefined
   /** How long the end of the scope waits for a client that does not read what was sent. The default is 3 seconds. */
@@ -55,9 +56,9 @@ export interface Options {
  */
 export interface RunOptions {
   /**
-   * How long handlers may continue after the first signal, if the limit `gracefulClose` of their session is not shorter. The
-   * default is 1.5 seconds, because clients commonly kill a server 2 seconds after `SIGTERM`. A second signal interrupts the
-   * handlers at once.
+   * How long handlers may continue after the first signal, if the limit `gracefulClose` of their session is not
+   * shorter. The default is 1.5 seconds, because clients commonly kill a server 2 seconds after `SIGTERM`. A second
+   * signal interrupts the handlers at once.
    */
   readonly handlersWithin?: Duration.Input | undefined
   /** How long the program may take to end after the first signal. The default is 10 seconds. */
@@ -70,7 +71,7 @@ const rules: NumericOption.Rules<Options> = {
   flushWithin: NumericOption.duration
 }
 
-/** How long a program may take to end after a second signal. */
+/** The longest time that a program may take to end after a second signal. */
 const hurriedEndWithin = "2 seconds"
 
 /** How long the end of the process waits for what others wrote to the standard streams. */
@@ -269,7 +270,9 @@ const exitAfter = (duration: Duration.Input): void => {
   Effect.runFork(Effect.andThen(delay(duration), giveUp))
 }
 
-/** Bounds the end of the process from the first signal on. Returns the effect that completes when handlers are cut off. */
+/**
+ * Bounds the end of the process from the first signal on. Returns the effect that completes when handlers are cut off.
+ */
 const boundEnd = ({ endWithin, handlersWithin }: RunOptions): Effect.Effect<void> => {
   const cutoff = Deferred.makeUnsafe<void>()
   const cutOff = Effect.asVoid(Deferred.succeed(cutoff, undefined))
@@ -295,10 +298,10 @@ const boundEnd = ({ endWithin, handlersWithin }: RunOptions): Effect.Effect<void
  * - `SIGTERM` and `SIGINT` interrupt it. Success and interruption exit with 0; a failure is logged, and exits with 1 or
  *   with the error's own `Runtime.errorExitCode`.
  * - When it has ended the process exits, though standard input may still be open or something else keep it alive.
- * - After the first signal, handlers have 1.5 seconds to finish (`handlersWithin`); then they are interrupted. A second signal
- *   interrupts them at once.
- * - 10 seconds after the first signal the process exits with 1, although a finalizer may hang. `endWithin` is that bound. After a
- *   second signal the bound is 2 seconds.
+ * - After the first signal, handlers have 1.5 seconds to finish (`handlersWithin`); then they are interrupted. A second
+ *   signal interrupts them at once.
+ * - 10 seconds after the first signal the process exits with 1, although a finalizer may hang. `endWithin` is that
+ *   bound. After a second signal the bound is 2 seconds.
  * - From its start on, what is written to `console`, and so by Effect's loggers, goes to standard error.
  *
  * @example

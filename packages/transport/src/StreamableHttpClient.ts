@@ -43,8 +43,8 @@ export interface Reconnect {
   /** How many times longer to wait before the next. The default is 1.5. */
   readonly factor?: number | undefined
   /**
-   * The longest that is waited for, unless the server asks for more. The default is 30 seconds. A server can ask for 100 ms at least,
-   * or {@link Reconnect.initial} if that is less, and for an hour at most.
+   * The longest that is waited for, unless the server asks for more. The default is 30 seconds. A server can ask for
+   * 100 ms at least, or {@link Reconnect.initial} if that is less, and for an hour at most.
    */
   readonly max?: Duration.Input | undefined
   /**
@@ -53,9 +53,9 @@ export interface Reconnect {
    */
   readonly attempts?: number | undefined
   /**
-   * The number of sessions in a row that may be opened in place of a lost one and are lost again before a request is answered in them,
-   * or before {@link Reconnect.max} has passed. Then the connection fails with `SessionLost`. Each waits longer than the one before.
-   * The default is 8.
+   * The number of sessions in a row that may be opened in place of a lost one and are lost again before a request is
+   * answered in them, or before {@link Reconnect.max} has passed. Then the connection fails with `SessionLost`. Each
+   * waits longer than the one before. The default is 8.
    */
   readonly renewals?: number | undefined
 }
@@ -85,8 +85,8 @@ export interface Options {
   /** The longest message to read, in bytes. The default is 4 MiB. */
   readonly messageLimitBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not parsed, which an event says:
-   * parsing takes time and memory for each of them, and cannot be interrupted.
+   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
+   * parsed, which an event says: parsing takes time and memory for each of them, and cannot be interrupted.
    */
   readonly messageLimitNodes?: number | undefined
   /** How streams that broke off are taken up again. */
@@ -138,14 +138,16 @@ const settings = (
  * A request fails with
  *
  * - `ConnectFailed` when nothing of it can have been sent;
- * - `Rejected` when the server refuses it with a status, or redirects it to another origin, which is never followed: the session id and
- *   the program's own headers would go along. A refusal that is a JSON-RPC error is that request's response;
+ * - `Rejected` when the server refuses it with a status, or redirects it to another origin, which is never followed:
+ *   the session id and the program's own headers would go along. A refusal that is a JSON-RPC error is that request's
+ *   response;
  * - `Unauthenticated` when the server does not know who asks;
  * - `ExchangeEnded` when it may have been carried out, and its response will not come: its stream broke off for good, or the answer
  *   is neither JSON nor a stream of events, or too large.
  *
- * Redirects within the origin of the URL are followed, at most five in a row: 307 and 308, and for a GET 301 to 303. Later requests
- * go where they led: those of this connection, and after a permanent redirect (301, 308) those of all later ones, too.
+ * Redirects within the origin of the URL are followed, at most five in a row: 307 and 308, and for a GET 301 to 303.
+ * Later requests go where they led: those of this connection, and after a permanent redirect (301, 308) those of all
+ * later ones, too.
  *
  * `run` never ends by itself. It fails with `SessionLost` when the server knows nothing of the session any more and there is no
  * going on with a new one. Leaving the scope gives up whatever is in flight and tells the server with a DELETE (SHS-28). A
@@ -184,9 +186,9 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Servi
 /**
  * The transport as a Layer over any HTTP client of Effect. On Node, {@link layerNode} is all in one.
  *
- * The client must not follow redirects by itself, since it would follow them to any origin. One that stands on `fetch` is told not to,
- * for which `FetchHttpClient.RequestInit`, where a
- * program sets it, has to be provided to this Layer, too.
+ * The client must not follow redirects by itself, because it would follow them to any origin. One that stands on `fetch`
+ * is told not to, for which `FetchHttpClient.RequestInit`, where a program sets it, has to be provided to this Layer,
+ * too.
  *
  * @example
  * ```ts

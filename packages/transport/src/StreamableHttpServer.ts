@@ -40,9 +40,9 @@ import * as StreamReader from "./internal/StreamReader.ts"
 /**
  * What may be said about a server; everything has a default.
  *
- * Clients without a principal are distinguished by their addresses (of IPv6, by the first 64 bits), so that none of them keeps the
- * others out. Behind a reverse proxy all requests come from its address: apply `HttpMiddleware.xForwardedHeaders`, with the proxy
- * among `trustedProxies`, or the proxy counts as one client.
+ * Clients without a principal are distinguished by their addresses (of IPv6, by the first 64 bits), so that none of
+ * them keeps the others out. Behind a reverse proxy all requests come from its address: apply
+ * `HttpMiddleware.xForwardedHeaders`, with the proxy among `trustedProxies`, or the proxy counts as one client.
  *
  * @category options
  * @since 0.1.0
@@ -68,36 +68,37 @@ export interface Options {
    */
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
   /**
-   * How long `Authentication.identify` may take for one request, which is then answered with 503. Default 10 seconds.
+   * The longest time of one call of `Authentication.identify`. The request is then answered with 503. Default 10 seconds.
    */
   readonly identifyWithin?: Duration.Input | undefined
   /** How large the body of a request may be, in bytes; one that is larger is answered with 413. Default 4 MiB. */
   readonly bodyLimitBytes?: number | undefined
-  /** How long the body of a request may take to arrive; then it is answered with 408. Default 1 minute. */
+  /** The longest time in which the body of a request may arrive. Then it is answered with 408. Default 1 minute. */
   readonly bodyWithin?: Duration.Input | undefined
   /**
-   * How many bytes the bodies of all requests may have together while they arrive. The slowest of them makes room: it is answered with
+   * How many bytes the bodies of all requests may have together while they arrive. The slowest of them makes room: it
+   * is answered with
    * 503. Default 64 MiB.
    */
   readonly bodiesLimitBytes?: number | undefined
   /**
-   * How many requests of one connection are served at a time (HTTP/1.1 on Node). The next ones are answered with 429 and the
-   * connection is closed; twice as many destroy it. Default 8.
+   * How many requests of one connection are served at a time (HTTP/1.1 on Node). The next ones are answered with 429
+   * and the connection is closed; twice as many destroy it. Default 8.
    */
   readonly pipelineLimit?: number | undefined
   /**
-   * How many bytes of responses may wait on one connection for its client to read them, unless it is a single response (HTTP/1.1 on
-   * Node). More destroy the connection. Default 4 MiB.
+   * How many bytes of responses may wait on one connection for its client to read them, unless it is a single response
+   * (HTTP/1.1 on Node). More destroy the connection. Default 4 MiB.
    */
   readonly unreadLimitBytes?: number | undefined
   /**
-   * How many bytes of responses may wait on all connections together (HTTP/1.1 on Node). More destroy the connections that have read
-   * nothing for longest. Default 128 MiB.
+   * How many bytes of responses may wait on all connections together (HTTP/1.1 on Node). More destroy the connections
+   * that have read nothing for longest. Default 128 MiB.
    */
   readonly unreadTotalBytes?: number | undefined
   /**
-   * How many arrays, objects and members the JSON of a body may have; one with more is not parsed, and is answered with 413. Parsing
-   * takes time and memory for each of them, and cannot be interrupted. Default 100,000.
+   * How many arrays, objects and members the JSON of a body may have; one with more is not parsed, and is answered with
+   * 413. Parsing takes time and memory for each of them, and cannot be interrupted. Default 100,000.
    */
   readonly bodyLimitNodes?: number | undefined
   /**
@@ -110,9 +111,10 @@ export interface Options {
   /** How much may wait for one reader of a stream before the sender waits, in characters. Default 1 Mi. */
   readonly streamBuffer?: number | undefined
   /**
-   * How long a client may read nothing of a response, in JSON or of a stream, while something waits for it. Then the connection is
-   * destroyed (of a stream on any platform, of JSON over HTTP/1.1 on Node). The client can resume a stream if there is an `EventStore`. Less than `limits.write` of the sessions, which end whole when a message waits that long.
-   * Default 20 seconds.
+   * How long a client may read nothing of a response, in JSON or of a stream, while something waits for it. Then the
+   * connection is destroyed (of a stream on any platform, of JSON over HTTP/1.1 on Node). The client can resume a
+   * stream if there is an `EventStore`. Less than `limits.write` of the sessions, which end whole when a message waits
+   * that long. Default 20 seconds.
    */
   readonly stalledAfter?: Duration.Input | undefined
   /**
@@ -123,8 +125,9 @@ export interface Options {
   /** How soon a client should come back to a stream that it lost (SHS-05). Default 1 second. */
   readonly retry?: Duration.Input | undefined
   /**
-   * How long one call of the `EventStore` may take. A late call fails, as one that throws does: an event is sent without being stored, and
-   * its stream cannot be resumed; a client that resumes a stream is answered with 503. Default 5 seconds.
+   * How long one call of the `EventStore` may take. A late call fails, as one that throws does: an event is sent
+   * without being stored, and its stream cannot be resumed; a client that resumes a stream is answered with 503.
+   * Default 5 seconds.
    */
   readonly storeWithin?: Duration.Input | undefined
 }
@@ -174,8 +177,8 @@ const parts = Effect.fnUntraced(function*(options: Options) {
 })
 
 /**
- * The server as a handler of requests, whatever path they came to. An `EventStore` in the context makes streams resumable, and
- * the `Authentication` decides which requests are accepted. What is open ends with its session.
+ * The server as a handler of requests, whatever path they came to. An `EventStore` in the context makes streams
+ * resumable, and the `Authentication` decides which requests are accepted. What is open ends with its session.
  *
  * @example
  * ```ts
@@ -227,8 +230,8 @@ class Handler extends Context.Service<Handler, Effect.Success<ReturnType<typeof 
 
 /**
  * The server as a function of web standards, for backends that are not written with Effect: any path, whatever runs it. `dispose`
- * ends all sessions and waits until they have ended. The Layer provides the host and the `Authentication`; an `EventStore` that it
- * provides besides is the server's.
+ * ends all sessions and waits until they have ended. The Layer provides the host and the `Authentication`; an
+ * `EventStore` that it provides besides is the server's.
  *
  * @example
  * ```ts
@@ -271,8 +274,8 @@ export const toWebHandler = <E>(
  * business. It needs a host, which keeps the sessions. Build `SessionHost.layerDrain` behind the backend: it ends the sessions first,
  * and a backend that goes before them waits for their streams in vain.
  *
- * The `Authentication` is provided to this Layer. One that is merged beside it leaves the requirement open, so that the program does not
- * compile; `Authentication.anonymous` accepts every request.
+ * The `Authentication` is provided to this Layer. One that is merged beside it leaves the requirement open, so that the
+ * program does not compile; `Authentication.anonymous` accepts every request.
  *
  * @example
  * ```ts
@@ -365,8 +368,9 @@ export const layerNode = (
 
 /**
  * What may be said about a server without sessions: about HTTP what {@link Options} has, but that nobody can come back to a stream, and
- * about the server what `SessionlessServer.Options` has. When it goes, handlers may finish within `limits.gracefulClose`. One client
- * may have half of `limits.incoming` in flight, and of `limits.incomingBytes`, and a newcomer always finds room.
+ * about the server what `SessionlessServer.Options` has. When it goes, handlers may finish within
+ * `limits.gracefulClose`. One client may have half of `limits.incoming` in flight, and of `limits.incomingBytes`, and a
+ * newcomer always finds room.
  *
  * @category options
  * @since 0.1.0

@@ -28,8 +28,8 @@ export interface Options {
   /** The longest message to read, in bytes. The default is 4 MiB. */
   readonly messageLimitBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not parsed, which an event says:
-   * parsing takes time and memory for each of them, and cannot be interrupted.
+   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
+   * parsed, which an event says: parsing takes time and memory for each of them, and cannot be interrupted.
    */
   readonly messageLimitNodes?: number | undefined
   /** How many bytes may wait for a server that does not read before `send` does. The default is 1 MiB. */

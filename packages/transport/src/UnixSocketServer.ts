@@ -36,8 +36,9 @@ export interface Options {
    */
   readonly messageLimitBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is answered with −32700, without an id,
-   * since it was not parsed: parsing takes time and memory for each of them, and cannot be interrupted.
+   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is answered
+   * with −32700, without an id, since it was not parsed: parsing takes time and memory for each of them, and cannot be
+   * interrupted.
    */
   readonly messageLimitNodes?: number | undefined
   /**
@@ -46,8 +47,9 @@ export interface Options {
    */
   readonly initializeLimitBytes?: number | undefined
   /**
-   * The most bytes of unfinished messages on all connections together; up to 64 KiB of each connection do not count. Beyond it, the
-   * connection whose message began first is closed. The default is 64 MiB. The bytes are charged to the `MemoryBudget`, too.
+   * The most bytes of unfinished messages on all connections together; up to 64 KiB of each connection do not count.
+   * Beyond it, the connection whose message began first is closed. The default is 64 MiB. The bytes are charged to the
+   * `MemoryBudget`, too.
    */
   readonly unfinishedLimitBytes?: number | undefined
   /** How many bytes may wait for a client that does not read before `send` does. The default is 1 MiB. */

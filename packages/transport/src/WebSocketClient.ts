@@ -33,8 +33,8 @@ export interface Options {
    */
   readonly messageLimitBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not parsed, which an event says:
-   * parsing takes time and memory for each of them, and cannot be interrupted.
+   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
+   * parsed, which an event says: parsing takes time and memory for each of them, and cannot be interrupted.
    */
   readonly messageLimitNodes?: number | undefined
   /** How long the server may take until the connection is open. The default is 10 seconds. */

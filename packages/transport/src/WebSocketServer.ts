@@ -71,8 +71,9 @@ export interface Options
    */
   readonly messageLimitBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is answered with −32700, without an id,
-   * since it was not parsed: parsing takes time and memory for each of them, and cannot be interrupted.
+   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is answered
+   * with −32700, without an id, since it was not parsed: parsing takes time and memory for each of them, and cannot be
+   * interrupted.
    */
   readonly messageLimitNodes?: number | undefined
   /**
@@ -81,8 +82,9 @@ export interface Options
    */
   readonly initializeLimitBytes?: number | undefined
   /**
-   * The most bytes of unfinished messages on all connections together; up to 64 KiB of each connection do not count. Beyond it, the
-   * connection whose message began first is closed. Default 64 MiB. The bytes are charged to the `MemoryBudget`, too.
+   * The most bytes of unfinished messages on all connections together; up to 64 KiB of each connection do not count.
+   * Beyond it, the connection whose message began first is closed. Default 64 MiB. The bytes are charged to the
+   * `MemoryBudget`, too.
    */
   readonly unfinishedLimitBytes?: number | undefined
   /**
@@ -94,8 +96,8 @@ export interface Options
   /** How long a client may take to answer a close frame, or to take a refusal; then its connection is cut off. Default 2 seconds. */
   readonly closeWithin?: Duration.Input | undefined
   /**
-   * Whether a client has to offer the subprotocol `mcp`. With `"optional"`, a client that does not offer it is accepted without a
-   * subprotocol. Default `"required"`, because it keeps out clients of other protocols.
+   * Whether a client has to offer the subprotocol `mcp`. With `"optional"`, a client that does not offer it is accepted
+   * without a subprotocol. Default `"required"`, because it keeps out clients of other protocols.
    */
   readonly subprotocol?: "required" | "optional" | undefined
 }
@@ -111,8 +113,8 @@ const rules: NumericOption.Rules<Options> = {
 }
 
 /**
- * The server as a handler of requests, whatever path they came to. The `Authentication` decides which requests are accepted. What is
- * open ends with its session, and at the latest with the scope.
+ * The server as a handler of requests, whatever path they came to. The `Authentication` decides which requests are
+ * accepted. What is open ends with its session, and at the latest with the scope.
  *
  * @example
  * ```ts
@@ -177,8 +179,8 @@ export const make = Effect.fnUntraced(function*(
  * Build `SessionHost.layerDrain` behind the backend: it ends the sessions first, and a backend that goes before them waits for their
  * connections in vain, for as long as its `gracefulShutdownTimeout` says.
  *
- * The `Authentication` is provided to this Layer. One that is merged beside it leaves the requirement open, so that the program does not
- * compile; `Authentication.anonymous` accepts every request.
+ * The `Authentication` is provided to this Layer. One that is merged beside it leaves the requirement open, so that the
+ * program does not compile; `Authentication.anonymous` accepts every request.
  *
  * @example
  * ```ts

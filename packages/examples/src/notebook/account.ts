@@ -16,7 +16,7 @@ import { News } from "./news.ts"
 
 export class Account extends Context.Service<Account, {
   readonly isSignedIn: Effect.Effect<boolean>
-  /** A page that signs in whoever visits it, once; the client that asks is told then. */
+  /** A page that signs in its visitor, once; the client that asks is told then. */
   readonly page: Effect.Effect<Elicitation.UrlParams, never, RequestContext>
   readonly signOut: Effect.Effect<void>
 }>()("@effect-mcp/examples/notebook/Account") {}
@@ -53,7 +53,7 @@ export const layer: Layer.Layer<Account, NoPage, News> = Layer.effect(
   Effect.gen(function*() {
     const news = yield* News
     let isSignedIn = false
-    /** The clients to tell, by the ids of their elicitations, which nobody can guess (ELI-15). */
+    /** The clients to tell, by the ids of their elicitations, which cannot be guessed (ELI-15). */
     const waiting = new Map<string, ClientProfile>()
 
     const visited = (client: ClientProfile, elicitationId: string) => {

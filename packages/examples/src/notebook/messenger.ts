@@ -39,7 +39,9 @@ const tellOf = (item: Item, session: ServerSession.Shape, client: ClientProfile)
   }
 }
 
-/** Tells one client one thing, if it is of interest to that client. One that has not introduced itself is told nothing. */
+/**
+ * Tells one client one thing, if it is of interest to that client. One that has not introduced itself is told nothing.
+ */
 export const tell = (session: ServerSession.Shape, item: Item): Told =>
   Effect.flatMap(
     session.state,

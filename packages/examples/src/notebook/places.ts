@@ -15,7 +15,7 @@ export class Places extends Context.Service<Places, WeakMap<ClientProfile, Reado
 
 export const layer: Layer.Layer<Places> = Layer.sync(Places, () => new WeakMap())
 
-/** What this client said last, if it was ever asked. */
+/** The last answer of this client, if it was ever asked. */
 export const known = (client: ClientProfile): Effect.Effect<ReadonlyArray<Roots.Root> | undefined, never, Places> =>
   Effect.map(Places, (places) => places.get(client))
 

@@ -1,6 +1,6 @@
 /**
- * The resources of whose changes each client wants to be told. A session has one profile of its client, the same object from the
- * handshake to the end; so a client is known by it, and its subscriptions are gone with its session.
+ * The resources of whose changes each client wants to be told. A session has one profile of its client, the same object
+ * from the handshake to the end; so a client is known by it, and its subscriptions are gone with its session.
  */
 import type { ClientProfile } from "@effect-mcp/protocol/Profile"
 import { RequestContext } from "@effect-mcp/session/RequestContext"

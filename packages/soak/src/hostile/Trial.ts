@@ -41,14 +41,14 @@ const longestStandstill = 3000
 const hasBystanders = ({ side, transport }: Trial): boolean => side === "client" || transport !== "stdio"
 
 /**
- * The attacker has an address of its own, so that no newcomer is rejected in its place. The clients behind a Unix socket have none, and
- * a host cannot tell them apart.
+ * The attacker has an address of its own, so that no newcomer is rejected in its place. The clients behind a Unix
+ * socket have none, and a host cannot tell them apart.
  */
 const distinguishesClients = ({ transport }: Trial): boolean => attackerAddress !== undefined && transport !== "unix"
 
 /**
- * Returns the complaint about a trial, if there is one: the victim died, or a bystander was not served, in its session or as a
- * newcomer that the server can tell from the attacker.
+ * Returns the complaint about a trial, if there is one: the victim died, or a bystander was not served, in its session
+ * or as a newcomer that the server can tell from the attacker.
  */
 export const complaint = (trial: Trial): string | undefined => {
   const { attack, death, newcomers, side, transport, vitals } = trial

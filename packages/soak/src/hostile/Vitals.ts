@@ -1,4 +1,4 @@
-/** What a process that is attacked reports of itself: its heap, its event loop, and how well others are served. */
+/** The reports of a process that is attacked: its heap, its event loop, and how well others are served. */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 
 /** One report. Everything is of the whole time so far. */
@@ -40,7 +40,7 @@ export class Bystander {
   }
 }
 
-/** How often a process reports, in milliseconds. */
+/** The time between two reports of a process, in milliseconds. */
 export const reportMillis = 200
 
 /** Reports to the parent process until this process ends. */

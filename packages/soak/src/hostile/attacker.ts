@@ -1,6 +1,6 @@
 /**
- * One attack on a server: `node attacker.ts websocket ws://127.0.0.1:3000/mcp 'answers of 1 MB, unread'`. It ends when its parent says so
- * or goes. Over stdio it is the parent of the victim, and passes on what that reports.
+ * One attack on a server: `node attacker.ts websocket ws://127.0.0.1:3000/mcp 'answers of 1 MB, unread'`. It ends when
+ * its parent says so or goes. Over stdio it is the parent of the victim, and passes on what that reports.
  */
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"

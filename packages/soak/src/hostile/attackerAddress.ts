@@ -1,6 +1,7 @@
 /**
- * The address that attackers over TCP connect from. It differs from that of the bystanders, because a server distinguishes anonymous
- * clients by their addresses. Other systems than Linux have only one loopback address by default, so there all share one.
+ * The address that attackers over TCP connect from. It differs from that of the bystanders, because a server
+ * distinguishes anonymous clients by their addresses. Other systems than Linux have only one loopback address by
+ * default, so there all share one.
  */
 export const attackerAddress: string | undefined = process.platform === "linux" ? "127.0.0.2" : undefined
 

@@ -6,7 +6,7 @@ import type { Bystander } from "./Vitals.ts"
 
 const session = ClientSession.layer({ info: { name: "bystander", version: "1.0.0" } })
 
-/** How long a bystander waits for an answer before it counts as a failure. */
+/** The longest wait of a bystander for an answer, before the call counts as a failure. */
 const patience = "15 seconds"
 
 const call = (bystander: Bystander, client: ClientSession.Shape) =>

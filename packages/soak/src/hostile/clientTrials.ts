@@ -1,4 +1,6 @@
-/** Attacks on a client: the victim and the hostile server are processes of their own, the honest server is in this one. */
+/**
+ * Attacks on a client: the victim and the hostile server are processes of their own, the honest server is in this one.
+ */
 import { Content } from "@effect-mcp/protocol"
 import { SessionHost } from "@effect-mcp/session"
 import { UnixSocketServer } from "@effect-mcp/transport"

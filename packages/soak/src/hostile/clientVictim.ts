@@ -1,6 +1,7 @@
 /**
- * The client that is attacked: `node clientVictim.ts websocket ws://127.0.0.1:3000/mcp /path/of/socket`. It uses the hostile server as
- * a host would, in one session after another, and is a client of an honest one behind a Unix socket all the while.
+ * The client that is attacked: `node clientVictim.ts websocket ws://127.0.0.1:3000/mcp /path/of/socket`. It uses the
+ * hostile server as a host would, in one session after another, and is a client of an honest one behind a Unix socket
+ * all the while.
  */
 import { ClientSession, type Transport } from "@effect-mcp/session"
 import * as AjvValidator from "@effect-mcp/session/AjvValidator"

@@ -1,6 +1,6 @@
 /**
- * A hostile server: `node hostileServer.ts websocket 'cursors of 1 MB without end'`. It tells its parent where it listens; over stdio it
- * is the child of the client itself.
+ * A hostile server: `node hostileServer.ts websocket 'cursors of 1 MB without end'`. It tells its parent where it
+ * listens; over stdio it is the child of the client itself.
  */
 import { WebSocketServer } from "@effect/platform-node/NodeWS"
 import * as fs from "node:fs"

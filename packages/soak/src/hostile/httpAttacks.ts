@@ -1,4 +1,4 @@
-/** What a hostile client does to a server over HTTP, on sockets that it need not read. */
+/** The attacks of a hostile client on a server over HTTP, on sockets that it need not read. */
 import * as http from "node:http"
 import * as net from "node:net"
 import { fromAttacker } from "./attackerAddress.ts"

@@ -1,4 +1,4 @@
-/** What a hostile client does to a server over a transport with one connection for each session. */
+/** The attacks of a hostile client on a server over a transport with one connection for each session. */
 import * as Frames from "./frames.ts"
 import type { Line } from "./Line.ts"
 
@@ -56,7 +56,10 @@ const paced = (revision: string | undefined, millis: number, text: (index: numbe
     for (let index = 1; !signal.aborted && await line.send(text(index)); index++) await pause(millis)
   })
 
-/** Opens as many connections as the victim takes, at most so many at a time, begins each in the same way, and holds them. */
+/**
+ * Opens as many connections as the victim takes, at most so many at a time, begins each in the same way, and holds
+ * them.
+ */
 const manyLines = (most: number, begin: (line: Line) => Promise<unknown>): Attack<Open> => async (open, signal) => {
   const lines: Array<Line> = []
   while (!signal.aborted) {

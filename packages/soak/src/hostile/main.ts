@@ -1,11 +1,11 @@
 /**
- * Plays hostile peers against a server and against a client, over every transport, and looks whether they live and whether others are
- * served throughout. Each victim is a process with a small heap.
+ * Plays hostile peers against a server and against a client, over every transport, and looks whether they live and
+ * whether others are served throughout. Each victim is a process with a small heap.
  *
- * `--seconds 10` is how long each attack lasts, `--heap 512` the heap of a victim in MiB, `--side server` those against one side,
- * `--transport http` those over one transport, and `--attack answers` those whose name contains the text. Prints, for each, the longest
- * delay of the event loop, the peak of the heap, and how bystanders fared. Fails if a victim dies or a bystander in its session is not
- * served.
+ * `--seconds 10` is how long each attack lasts, `--heap 512` the heap of a victim in MiB, `--side server` those against
+ * one side, `--transport http` those over one transport, and `--attack answers` those whose name contains the text.
+ * Prints, for each, the longest delay of the event loop, the peak of the heap, and how bystanders fared. Fails if a
+ * victim dies or a bystander in its session is not served.
  */
 import * as Effect from "effect/Effect"
 import { parseArgs } from "node:util"

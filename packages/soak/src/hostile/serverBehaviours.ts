@@ -1,4 +1,4 @@
-/** What hostile servers do to their clients. */
+/** The attacks of hostile servers on their clients. */
 import * as Frames from "./frames.ts"
 
 export interface Behaviour {

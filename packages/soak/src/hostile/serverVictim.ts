@@ -1,7 +1,7 @@
 /**
- * The server that is attacked: `node serverVictim.ts websocket`. It reports its vitals to its parent, and says where it listens in its
- * first message. Its tools are `echo`, which answers as many bytes as it is told, `wait`, which never answers, and `flood`, which logs
- * 64 KiB again and again.
+ * The server that is attacked: `node serverVictim.ts websocket`. It reports its vitals to its parent, and says where it
+ * listens in its first message. Its tools are `echo`, which answers as many bytes as it is told, `wait`, which never
+ * answers, and `flood`, which logs 64 KiB again and again.
  */
 import { Content } from "@effect-mcp/protocol"
 import { EventStore, RequestContext, ServerSession, SessionHost } from "@effect-mcp/session"
@@ -84,7 +84,7 @@ const servers: Readonly<Record<Exclude<ServerTransport, "stdio">, () => Layer.La
 
 const [name = ""] = process.argv.slice(2)
 report(new Bystander())
-// The parent is gone: nobody would end this process.
+// The parent has ended, so no other process would end this one.
 process.on("disconnect", () => process.exit(0))
 
 if (name === "stdio") {

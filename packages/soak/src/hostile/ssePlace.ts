@@ -4,12 +4,18 @@ import { fromAttacker } from "./attackerAddress.ts"
 import { drained } from "./drained.ts"
 import type { Line } from "./Line.ts"
 
-/** The requests of one connection that wait for their status. With more than it serves at a time the server closes the connection. */
+/**
+ * The requests of one connection that wait for their status. With more than it serves at a time the server closes the
+ * connection.
+ */
 const mostPending = 4
 
 const statusLine = /HTTP\/1\.1 /g
 
-/** Opens the stream, waits for the `endpoint` event, and posts messages there. Of the responses to the posts, only their number is read. */
+/**
+ * Opens the stream, waits for the `endpoint` event, and posts messages there. Of the responses to the posts, only their
+ * number is read.
+ */
 export const open = async (url: URL): Promise<Line> => {
   const stream = net.connect({ port: Number(url.port), host: url.hostname, ...fromAttacker })
   let isClosed = false

@@ -1,4 +1,4 @@
-/** What a hostile client does to a server below the messages of a WebSocket, on sockets of its own. */
+/** The attacks of a hostile client on a server below the messages of a WebSocket, on sockets of its own. */
 import * as net from "node:net"
 import { drained } from "./drained.ts"
 import * as Frames from "./frames.ts"

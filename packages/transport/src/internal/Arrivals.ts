@@ -35,8 +35,8 @@ export class Arrivals<A extends Arrival> implements Iterable<A> {
   }
 
   /**
-   * Counts more bytes of a message, and charges them to the budget of the process. Without room the slowest message makes some: one that
-   * is sent without delay is among the last, and is not what fills the memory.
+   * Counts more bytes of a message, and charges them to the budget of the process. Without room the slowest message
+   * makes some: one that is sent without delay is among the last, and is not what fills the memory.
    */
   grow(arrival: A, bytes: number): void {
     for (const slowest of this.#arriving) {

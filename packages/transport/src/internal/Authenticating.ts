@@ -21,7 +21,9 @@ const challenged = ({ challenge }: Unauthenticated): HttpServerResponse =>
 
 const failed = HttpAnswer.refusal(500, "Authentication failed", { code: ErrorCode.InternalError })
 
-/** Calls `identify` for each request. What does not come to an identity in time, for whatever reason, accepts nothing. */
+/**
+ * Calls `identify` for each request. What does not come to an identity in time, for whatever reason, accepts nothing.
+ */
 export const make = (
   authentication: Authentication["Service"],
   withinMillis: number,

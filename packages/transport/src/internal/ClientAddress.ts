@@ -22,6 +22,9 @@ export const normalize = (address: string): string => {
   return mapped?.[1] ?? networkOf(address)
 }
 
-/** The address that a request comes from, where it is known. Behind a proxy that is the proxy's, unless a middleware has set it. */
+/**
+ * The address that a request comes from, where it is known. Behind a proxy that is the proxy's, unless a middleware has
+ * set it.
+ */
 export const of = (request: HttpServerRequest): string | undefined =>
   Option.getOrUndefined(Option.map(request.remoteAddress, normalize))

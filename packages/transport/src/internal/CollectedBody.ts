@@ -1,8 +1,9 @@
 import * as GrowingBuffer from "./GrowingBuffer.ts"
 
 /**
- * The body of a message of HTTP, collected from its chunks. The peer chooses how many there are: four million chunks of one byte would take
- * 400 MiB if each was kept, because each is an object with a view of all that came with it. So only a first chunk is kept as it came.
+ * The body of a message of HTTP, collected from its chunks. The peer chooses how many there are: four million chunks of
+ * one byte would take 400 MiB if each was kept, because each is an object with a view of all that came with it. So only
+ * a first chunk is kept as it came.
  */
 export interface CollectedBody {
   /** Takes a chunk. Returns `false`, and keeps nothing of it, when the body is larger than the limit with it. */

@@ -7,13 +7,13 @@ import type * as Zlib from "node:zlib"
 
 type Bytes = Stream.Stream<Uint8Array, unknown>
 
-/** What a client asks for in `Accept-Encoding`. */
+/** The codings that a client names in `Accept-Encoding`. */
 export const accepted = "gzip, deflate, br"
 
-/** How much of a `Content-Encoding` is shown, in characters. */
+/** The most characters of a `Content-Encoding` that an error shows. */
 const shownCharacters = 100
 
-/** What a server calls no compression, and what it calls `gzip`. */
+/** The names of no compression, and those of `gzip`. */
 const none: ReadonlySet<string> = new Set(["", "identity"])
 const gzip: ReadonlySet<string> = new Set(["gzip", "x-gzip"])
 
@@ -40,7 +40,9 @@ export const decodedBefore = (chunks: Bytes, contentEncoding: string): Bytes => 
     : Stream.fail(unreadable(contentEncoding))
 }
 
-/** Any other client than `fetch` runs on Node, so `node:zlib` is loaded only there, and only for a compressed answer. */
+/**
+ * Any other client than `fetch` runs on Node, so `node:zlib` is loaded only there, and only for a compressed answer.
+ */
 const decoderOf = (
   { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw }: typeof Zlib,
   coding: string,
@@ -57,12 +59,12 @@ const decoderOf = (
   return firstByte === undefined || (firstByte & 0x0F) === 8 ? createInflate(zlib) : createInflateRaw(zlib)
 }
 
-/** How many pieces of 16 KiB are given out at a time. */
+/** The number of pieces of 16 KiB that are given out at a time. */
 const piecesAtOnce = 16
 
 /**
- * The bytes of an answer as they were before they were compressed. They are decoded as they are taken, so that only a few pieces wait.
- * Two encodings, one over the other, are not decoded: one byte could become a million.
+ * The bytes of an answer as they were before they were compressed. They are decoded as they are taken, so that only a
+ * few pieces wait. Two encodings, one over the other, are not decoded: one byte could become a million.
  */
 export const decode = (chunks: Bytes, contentEncoding: string): Bytes => {
   const coding = contentEncoding.trim().toLowerCase()
@@ -91,8 +93,8 @@ export interface Expansion {
 }
 
 /**
- * A stream may go on without an end, and what is too large for an event, or is none, is passed over. In a compressed one a server could
- * keep a client busy with that, at a thousandth of the effort.
+ * A stream may go on without an end, and what is too large for an event, or is none, is passed over. In a compressed
+ * one a server could keep a client busy with that, at a thousandth of the effort.
  */
 export const expansion = (answer: { readonly isCompressed: boolean }, limitBytes: number): Expansion => {
   const most = 2 * limitBytes

@@ -38,8 +38,8 @@ export type Making = (called: Called) => Called
 const plainly: Making = (called) => called
 
 /**
- * A URL of the server's, as one session sees it. Each call has the program's own headers, and its proof of who asks. Redirects within
- * the server's origin are followed, and serve later calls.
+ * A URL of the server's, as one session sees it. Each call has the program's own headers, and its proof of who asks.
+ * Redirects within the server's origin are followed, and serve later calls.
  */
 export interface Endpoint {
   /** Where its streams are, as far as is known. */
@@ -52,7 +52,10 @@ export interface Endpoint {
   readonly remove: (membership: Membership) => Called
   /** Another URL of the same server. What has proved who asks here proves it there. */
   readonly at: (url: URL) => Endpoint
-  /** Forgets where temporary redirects led: a new session begins at the URL that the program named, or that it has moved to for good. */
+  /**
+   * Forgets where temporary redirects led: a new session begins at the URL that the program named, or that it has moved
+   * to for good.
+   */
   readonly resetRedirects: () => void
 }
 
@@ -62,8 +65,8 @@ const memberHeaders = ({ revision, session }: Membership): Record<string, string
 })
 
 /**
- * Compression is asked for where an answer may be large, and where the program has not said otherwise. It is not asked for streams: many
- * servers and proxies compress them in blocks, and events would wait until one is full.
+ * Compression is asked for where an answer may be large, and where the program has not said otherwise. It is not asked
+ * for streams: many servers and proxies compress them in blocks, and events would wait until one is full.
  */
 const asking: Readonly<Record<Call["method"], Readonly<Record<string, string>>>> = {
   DELETE: {},
@@ -77,8 +80,8 @@ const unauthenticated = (answer: Answer): TransportError.TransportError =>
   TransportError.make({ _tag: "Unauthenticated", challenge: challengeOf(answer) })
 
 /**
- * An effect that makes the endpoint of one connection. Endpoints that come of the same effect share the permanent redirects. It fails
- * only if the URL is none, or has credentials in it.
+ * An effect that makes the endpoint of one connection. Endpoints that come of the same effect share the permanent
+ * redirects. It fails only if the URL is none, or has credentials in it.
  */
 export const make = (
   call: MakeCall,

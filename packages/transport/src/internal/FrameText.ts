@@ -3,9 +3,10 @@ import * as Result from "effect/Result"
 import * as utf8 from "./utf8.ts"
 
 /**
- * The most arrays, objects and members of one message, unless an option says otherwise. Parsing costs up to 0.4 microseconds and 200
- * bytes for each of them, and cannot be interrupted: 4 MiB of `[[],[],…]` take 190 ms and 60 MiB, a hundred thousand nodes 40 ms at their
- * worst. Strings and numbers cost less than their bytes are worth, and nesting costs nothing besides: nothing that reads a message recurses.
+ * The most arrays, objects and members of one message, unless an option says otherwise. Parsing costs up to 0.4
+ * microseconds and 200 bytes for each of them, and cannot be interrupted: 4 MiB of `[[],[],…]` take 190 ms and 60 MiB,
+ * a hundred thousand nodes 40 ms at their worst. Strings and numbers cost less than their bytes are worth, and nesting
+ * costs nothing besides: nothing that reads a message recurses.
  */
 export const defaultLimitNodes = 100_000
 
@@ -25,7 +26,10 @@ const endOfString = (text: string, begin: number): number => {
   return text.length
 }
 
-/** How many arrays, objects and members a JSON text has. A text that is no JSON has at least as many as a parser gets to see. */
+/**
+ * How many arrays, objects and members a JSON text has. A text that is no JSON has at least as many as a parser gets to
+ * see.
+ */
 const nodesIn = (text: string): number => {
   let nodes = 0
   for (let at = 0; at < text.length; at++) {
@@ -38,7 +42,8 @@ const nodesIn = (text: string): number => {
 
 /** The JSON of a text that is a whole message. */
 export const parse = (text: string, limitNodes: number): Result.Result<unknown, FrameError> => {
-  // No JSON has more nodes than half its characters, so that nearly every message is short enough not to be looked at twice.
+  // No JSON has more nodes than half its characters, so that nearly every message is short enough not to be looked at
+  // twice.
   if (text.length > 2 * limitNodes) {
     const nodes = nodesIn(text)
     if (nodes > limitNodes) return Result.fail({ _tag: "TooComplex", nodes, limitNodes })

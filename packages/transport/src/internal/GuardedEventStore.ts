@@ -13,7 +13,7 @@ const isDone = <A, E>(effect: Effect.Effect<A, E>): effect is Exit.Success<A, E>
 
 type Store = EventStore["Service"]
 
-/** What a failure costs, for the log. */
+/** The cost of a failure, for the log. */
 const costs = {
   append: "the stream of this event cannot be resumed",
   replay: "a client cannot resume a stream now",
@@ -32,11 +32,12 @@ const absent = Effect.fail(
 )
 
 /**
- * A store of events as a server calls it. Each call has a deadline. One that throws, dies, is interrupted or is late fails with
- * `EventStoreError`, and a log line says so at most every ten seconds: it costs the server what the store is for, and nothing else.
+ * A store of events as a server calls it. Each call has a deadline. One that throws, dies, is interrupted or is late
+ * fails with `EventStoreError`, and a log line says so at most every ten seconds: it costs the server what the store is
+ * for, and nothing else.
  *
- * After a late `append`, others do not wait for as long, each stream in its turn: they fail at once. One in `withinMillis` is tried, until
- * the store is well again.
+ * After a late `append`, others do not wait for as long, each stream in its turn: they fail at once. One in
+ * `withinMillis` is tried, until the store is well again.
  */
 export class GuardedEventStore implements Store {
   readonly #store: Store

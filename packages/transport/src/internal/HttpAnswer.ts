@@ -11,8 +11,8 @@ import type { StreamReader } from "./StreamReader.ts"
 export type Headers = Readonly<Record<string, string>>
 
 /**
- * How many bytes of a body the connection is given at a time. One that is given all at once shows no progress until all was taken, and
- * a slow client could not be told from one that takes nothing.
+ * The number of bytes of a body that the connection is given at a time. One that is given all at once shows no progress until all
+ * was taken, and a slow client could not be told from one that takes nothing.
  */
 const pieceBytes = 65_536
 

@@ -66,7 +66,10 @@ const requestOf = ({ body, headers, method, url }: Call): HttpClientRequest.Http
   return body === undefined ? request : HttpClientRequest.bodyText(request, body, "application/json")
 }
 
-/** `fetch` has decoded a body before its `Response` is there, and leaves the header as it was. Other clients decode nothing. */
+/**
+ * `fetch` has decoded a body before its `Response` is there, and leaves the header as it was. Other clients decode
+ * nothing.
+ */
 const decoded = (response: HttpClientResponse.HttpClientResponse, contentEncoding: string): Answer["chunks"] => {
   const chunks = Stream.mapError(response.stream, causeOf)
   return Option.isSome(HttpClientResponse.toWeb(response))

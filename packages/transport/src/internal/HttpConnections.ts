@@ -12,19 +12,22 @@ import * as HttpAnswer from "./HttpAnswer.ts"
 
 /** The bounds on what clients leave unread. */
 export interface Limits {
-  /** How many requests of one connection are served at a time. */
+  /** The number of requests of one connection that are served at a time. */
   readonly pipelined: number
-  /** How many bytes of responses may wait on one connection, unless it is a single response. */
+  /** The most bytes of responses that wait on one connection, unless it is a single response. */
   readonly unreadBytes: number
-  /** How many bytes of responses may wait on all connections together, unless they are those of a single one. */
+  /** The most bytes of responses that wait on all connections together, unless they are those of a single one. */
   readonly totalUnreadBytes: number
-  /** What the process has for everything that peers make it keep. */
+  /** The memory of the process for everything that peers make it keep. */
   readonly budget: MemoryBudget.MemoryBudget
-  /** How long a connection may take nothing while responses wait on it, in milliseconds. */
+  /** The longest time in which a connection may take nothing while responses wait on it, in milliseconds. */
   readonly stallMillis: number
 }
 
-/** How often a connection is looked at until it counts as stalled: a machine that is busy for long has not given it a chance. */
+/**
+ * The number of looks after which a connection counts as stalled: a machine that is busy for long has not given it a
+ * chance.
+ */
 const looks = 4
 
 /** Responses with fewer bytes are bounded by their number alone: only few of them can wait on one connection. */
@@ -39,7 +42,7 @@ const isTaken = (response: ServerResponse): boolean => response.writableFinished
 /** A response that is counted by its bytes. */
 interface Large {
   readonly bytes: number
-  /** How many of them are charged to the budget of the process. */
+  /** The number of those that are charged to the budget of the process. */
   readonly charged: number
 }
 
@@ -60,7 +63,7 @@ class HttpConnection {
     socket.once("close", () => this.#close())
   }
 
-  /** How many requests have no response yet that was taken in full. */
+  /** The number of requests without a response that was taken in full. */
   get serving(): number {
     return this.#responses.length
   }
@@ -192,9 +195,10 @@ const totals = (attendant: Attendant, limits: Limits): Server => {
 }
 
 /**
- * The connections of a server on Node over HTTP/1.1, bounded in what their clients leave unread. Node parses all requests of what it has
- * read before it looks whether the client takes the responses, and keeps these without a bound in bytes or time. Other platforms, and
- * HTTP/2 (`maxSessionMemory`), own their connections and bound them by themselves.
+ * The connections of a server on Node over HTTP/1.1, bounded in what their clients leave unread. Node parses all
+ * requests of what it has read before it looks whether the client takes the responses, and keeps these without a bound
+ * in bytes or time. Other platforms, and HTTP/2 (`maxSessionMemory`), own their connections and bound them by
+ * themselves.
  */
 export interface HttpConnections {
   /** Serves a request, if its connection has room for it. */

@@ -107,7 +107,10 @@ export class HttpServerConnection implements Host {
     if (origin instanceof PostExchange) origin.settle(rejected)
   }
 
-  /** A stream has taken nothing for too long. Its attendant may be late, on a busy machine; the session must not suffer for that. */
+  /**
+   * A stream has taken nothing for too long. Its attendant may be late, on a busy machine; the session must not suffer
+   * for that.
+   */
   stalled(origin: Origin | undefined): void {
     if (origin instanceof PostExchange) origin.breakOffStream()
     else this.#standalone?.breakOff()
@@ -157,8 +160,8 @@ export class HttpServerConnection implements Host {
   }
 
   /**
-   * Resumes a stream after one of its events. A stream that has ended is read to its end. Returns `undefined` for the stream of a request
-   * of which an event could not be stored. In place of such a standalone stream another one begins.
+   * Resumes a stream after one of its events. A stream that has ended is read to its end. Returns `undefined` for the
+   * stream of a request of which an event could not be stored. In place of such a standalone stream another one begins.
    */
   resume(name: string, after: string, onLeave: () => void): StreamReader | undefined {
     const open = this.#open?.get(name)

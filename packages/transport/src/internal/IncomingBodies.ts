@@ -47,7 +47,10 @@ const looks = 4
 /** The rest of a body that is not read cannot be told from the next request. */
 const closing = { connection: "close" }
 
-/** The most pieces that a body may arrive in. Each costs about 5 microseconds, and its client chooses how many bytes it has. */
+/**
+ * The most pieces that a body may arrive in. Each costs about 5 microseconds, and its client chooses how many bytes it
+ * has.
+ */
 const mostChunks = 16_384
 
 const ignored = () => {}
@@ -58,7 +61,10 @@ const readableOf = (request: HttpServerRequest): Readable | undefined => {
   return message instanceof Readable && !message.readableDidRead && !message.destroyed ? message : undefined
 }
 
-/** The length that a request declares; 0 if it declares none. Other platforms than Node pass on a header that is no number. */
+/**
+ * The length that a request declares; 0 if it declares none. Other platforms than Node pass on a header that is no
+ * number.
+ */
 const declaredLength = ({ headers }: HttpServerRequest): number => {
   const bytes = Number(headers["content-length"] ?? 0)
   return bytes >= 0 ? bytes : 0
@@ -110,7 +116,8 @@ export const make = (attendant: Attendant, limits: Limits): IncomingBodies => {
       const collected = CollectedBody.make(bodyBytes)
       let chunks = 0
       const leave = () => {
-        // Node may have decided to report an error already, which it does a little later: without a listener that ends the process.
+        // Node may have decided to report an error already, which it does a little later: without a listener that ends
+        // the process.
         readable.on("error", ignored)
         readable.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken)
         arrivals.end(body)

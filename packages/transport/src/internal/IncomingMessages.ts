@@ -16,8 +16,8 @@ export interface IncomingMessage {
 }
 
 /**
- * The unfinished messages on all connections of a server. A client may send the beginning of a message and never its end, on each of its
- * connections, and the bytes are kept until then.
+ * The unfinished messages on all connections of a server. A client may send the beginning of a message and never its
+ * end, on each of its connections, and the bytes are kept until then.
  */
 export interface IncomingMessages {
   /** Watches a connection. `breakOff` ends it: what is dropped of a message cannot be told from the next one. */

@@ -2,10 +2,13 @@ import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { monotonicMillis } from "./monotonicMillis.ts"
 
-/** How long the next warning waits at least. */
+/** The shortest time between two warnings. */
 const intervalMillis = 10_000
 
-/** Logs a warning at most every ten seconds, since what it warns of may happen with each request. It counts those it leaves out. */
+/**
+ * Logs a warning at most every ten seconds, because what it warns of may happen with each request. It counts those it
+ * leaves out.
+ */
 export class LimitedLog {
   readonly #clock: Clock.Clock
   #loggedAt = Number.NEGATIVE_INFINITY

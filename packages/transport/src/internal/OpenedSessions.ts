@@ -35,7 +35,8 @@ export const make = (
   closeWithin: Duration.Input
 ): OpenedSessions => {
   const known = new Set<string>()
-  // Calls that no caller waits for any more: for the sessions that they may still open, and to end those that were opened in vain.
+  // Calls that no caller waits for any more: for the sessions that they may still open, and to end those that were
+  // opened in vain.
   const givenUp = new Set<Fiber.Fiber<void>>()
 
   const endOne = (session: string): Effect.Effect<void> => {

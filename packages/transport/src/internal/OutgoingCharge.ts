@@ -1,11 +1,13 @@
 import * as MemoryBudget from "@effect-mcp/session/MemoryBudget"
 
-/** So many bytes of a connection are not charged: many connections hold as much for a moment, and most of them nothing. */
+/**
+ * So many bytes of a connection are not charged: many connections hold as much for a moment, and most of them nothing.
+ */
 const uncharged = 64 * 1024
 
 /**
- * What the budget of the process is charged for the bytes that one connection has taken and its peer has not. While the budget is scarce,
- * a connection takes no more than a little.
+ * The charge to the budget of the process for the bytes that one connection has taken and its peer has not. While the
+ * budget is scarce, a connection takes no more than a little.
  */
 export class OutgoingCharge {
   readonly #budget: MemoryBudget.MemoryBudget

@@ -25,8 +25,9 @@ const isDone = <A, E>(effect: Effect.Effect<A, E>): effect is Exit.Success<A, E>
 
 /**
  * One stream of events to the client: of one of its requests, or the standalone one. It has one reader at a time, or none. With
- * a store it goes on without one, and a client that resumes it is given what it has missed; without one, it ends with its reader. It goes
- * on as if it had no store once an event could not be stored: resumed behind a gap, it would seem to be complete.
+ * a store it goes on without one, and a client that resumes it is given what it has missed; without one, it ends with
+ * its reader. It goes on as if it had no store once an event could not be stored: resumed behind a gap, it would seem
+ * to be complete.
  */
 export class OutgoingStream {
   readonly key: StreamKey

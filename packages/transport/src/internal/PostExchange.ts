@@ -75,7 +75,7 @@ export interface Host {
  */
 export class PostExchange {
   readonly #host: Host
-  /** What the POST brought, until the exchange is over: a response that is read slowly must not hold the request. */
+  /** The message of the POST, until the exchange is over: a response that is read slowly must not hold the request. */
   #frame: unknown
   #answer: Answer | undefined
   #tell: ((answer: Answer) => void) | undefined
@@ -173,7 +173,9 @@ export class PostExchange {
     return last ? Effect.ensuring(written, Effect.sync(() => this.settle())) : written
   }
 
-  /** It ended without a reply, or after it. `rejected`: the session has rejected it, and sends no more errors for now. */
+  /**
+   * It ended without a reply, or after it. `rejected`: the session has rejected it, and sends no more errors for now.
+   */
   settle(rejected = false): void {
     if (this.#over) return
     const frame = this.#frame

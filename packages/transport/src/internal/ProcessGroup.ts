@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as fs from "node:fs/promises"
 import { delay } from "./nativeTime.ts"
 
-/** How long the first look at a group waits for the next, and how long all later ones wait at most, in milliseconds. */
+/** The time between the first two looks at a group, and the longest between later ones, in milliseconds. */
 const firstPause = 10
 const longestPause = 100
 
@@ -13,8 +13,9 @@ interface Status {
 }
 
 /**
- * Reads a line of `/proc/<pid>/stat`: after the name of the program, which may itself contain brackets, come the state, the
- * parent and the group. A process that has ended is a zombie (`Z`) until its parent collects its exit status, or dead (`X`).
+ * Reads a line of `/proc/<pid>/stat`: after the name of the program, which may itself contain brackets, come the state,
+ * the parent and the group. A process that has ended is a zombie (`Z`) until its parent collects its exit status, or
+ * dead (`X`).
  */
 export const statusOf = (line: string): Status => {
   const [state = "", , group] = line.slice(line.lastIndexOf(")") + 2).split(" ")
@@ -25,7 +26,9 @@ export const statusOf = (line: string): Status => {
 const read = (pid: string): Promise<Status | undefined> =>
   fs.readFile(`/proc/${pid}/stat`, "utf8").then(statusOf, () => undefined)
 
-/** Returns whether every process of the group has ended. Fails where the system does not list its processes in `/proc`. */
+/**
+ * Returns whether every process of the group has ended. Fails where the system does not list its processes in `/proc`.
+ */
 const hasEnded = async (group: number): Promise<boolean> => {
   const processes = (await fs.readdir("/proc")).filter((name) => /^\d+$/.test(name))
   for (const pid of processes) {
@@ -36,9 +39,9 @@ const hasEnded = async (group: number): Promise<boolean> => {
 }
 
 /**
- * Waits until every process of the group has ended. A process that has ended counts although its parent has not collected its
- * exit status: the processes that `sh -c` and `npx` leave behind are collected by the first process of the system, and in a
- * container that may never do so. The wait has no end where there is no `/proc`.
+ * Waits until every process of the group has ended. A process that has ended counts although its parent has not
+ * collected its exit status: the processes that `sh -c` and `npx` leave behind are collected by the first process of
+ * the system, and in a container that may never do so. The wait has no end where there is no `/proc`.
  */
 export const ended = (group: number): Effect.Effect<void> =>
   Effect.gen(function*() {

@@ -22,17 +22,20 @@ export interface ReconnectDelay {
   /** A stream or a session that lasted this long was worth opening, even if nothing came of it. */
   readonly maxMillis: number
   /**
-   * The delay before the next try. The client waits at least as long as the server asks (SHS-06), within bounds. The server's delay
-   * does not replace the client's own back-off.
+   * The delay before the next try. The client waits at least as long as the server asks (SHS-06), within bounds. The
+   * server's delay does not replace the client's own back-off.
    */
   readonly millis: (tries: Tries) => number
-  /** The delay before a session is opened anew, after this many in a row, at least one, were in vain. Random by a fifth either way. */
+  /**
+   * The delay before a session is opened anew, after this many in a row, at least one, were in vain. Random by a fifth
+   * either way.
+   */
   readonly renewalMillis: (inVain: number) => Effect.Effect<number>
 }
 
 /**
- * The shortest delay that a server can ask for. With `retry: 0` and one event in each answer, a client would otherwise send a request
- * each millisecond.
+ * The shortest delay that a server can ask for. With `retry: 0` and one event in each answer, a client would otherwise
+ * send a request each millisecond.
  */
 const shortestMillis = 100
 

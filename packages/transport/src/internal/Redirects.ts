@@ -1,4 +1,7 @@
-/** Redirects, followed within the origin of the server (RFC 9110, 15.4). To another origin, credentials and session ids would go along. */
+/**
+ * Redirects, followed within the origin of the server (RFC 9110, 15.4). To another origin, credentials and session ids
+ * would go along.
+ */
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -12,12 +15,12 @@ type Called = Effect.Effect<HttpCall.Answer, TransportError.TransportError, Scop
 /** The most redirects in a row that are followed. */
 const limit = 5
 
-/** How much of a `Location` is shown, in characters. */
+/** The most characters of a `Location` that an error shows. */
 const shownCharacters = 200
 
 /**
- * Where requests go instead of to the URL that the program named. A redirect of a POST or a DELETE moves every method, because 307 and
- * 308 keep the method; one of a GET moves only GETs.
+ * Where requests go instead of to the URL that the program named. A redirect of a POST or a DELETE moves every method,
+ * because 307 and 308 keep the method; one of a GET moves only GETs.
  */
 export interface Moves {
   every: URL | undefined
@@ -89,7 +92,10 @@ export class Location {
     if (isPermanent) this.#permanent[member] = url
   }
 
-  /** Makes a request, and makes it again wherever the server redirects it. Moves that led to an accepted answer are kept. */
+  /**
+   * Makes a request, and makes it again wherever the server redirects it. Moves that led to an accepted answer are
+   * kept.
+   */
   follow(method: Method, request: (url: URL) => Called): Called {
     const begin = this.of(method)
     return Effect.flatMap(

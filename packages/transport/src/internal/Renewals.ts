@@ -29,8 +29,8 @@ export const identity = (session: string | undefined, isRenewed: boolean): Effec
 export type Retire = (lost: Identity) => Effect.Effect<void, TransportError.TransportError>
 
 /**
- * Without a bound, a server that forgets its sessions at once would be sent requests as fast as it answers, and would be left with a
- * session for each. A session was worth opening if a request was answered in it, or if it lasted.
+ * Without a bound, a server that forgets its sessions at once would be sent requests as fast as it answers, and would
+ * be left with a session for each. A session was worth opening if a request was answered in it, or if it lasted.
  */
 export const make = (sessions: OpenedSessions, reconnect: ReconnectDelay): Retire => {
   let inVain = 0

@@ -35,7 +35,7 @@ export class StreamReader {
   readonly #now: () => number
   readonly #onLeave: () => void
   readonly #budget: MemoryBudget.MemoryBudget
-  /** What the budget of the process is charged for what waits. */
+  /** The bytes that the budget of the process is charged with for what waits. */
   #charge = 0
   #past: Past | undefined
   #missed: Iterator<StoredEvent> | undefined

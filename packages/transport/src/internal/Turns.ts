@@ -1,8 +1,8 @@
 import * as Effect from "effect/Effect"
 
 /**
- * How many frames are read in one turn of the event loop. One that is no JSON costs about 10 microseconds, since `JSON.parse` throws: the
- * 32,768 of them in 64 KiB would hold up every other connection for a third of a second.
+ * The number of frames that are read in one turn of the event loop. One that is no JSON costs about 10 microseconds, since
+ * `JSON.parse` throws: the 32,768 of them in 64 KiB would hold up every other connection for a third of a second.
  */
 const framesPerTurn = 256
 
@@ -57,7 +57,9 @@ const inTurns = <A>(turns: ReadonlyArray<ReadonlyArray<A>>, act: (item: A) => vo
   return go(0)
 }
 
-/** Hands over bytes in which each line may end a frame, and lets others have a turn between so many frames and the next. */
+/**
+ * Hands over bytes in which each line may end a frame, and lets others have a turn between so many frames and the next.
+ */
 export const bytes = (
   chunks: ReadonlyArray<Uint8Array>,
   push: (part: Uint8Array) => void

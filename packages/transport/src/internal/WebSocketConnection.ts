@@ -31,8 +31,8 @@ export interface Options {
 }
 
 /**
- * The most bytes of the answer to a ping, which has no payload. It belongs to no message: a client that only answers pings would seem to
- * send a longer and longer one.
+ * The most bytes of the answer to a ping, which has no payload. It belongs to no message: a client that only answers
+ * pings would seem to send a longer and longer one.
  */
 const pongBytes = 14
 

@@ -8,7 +8,7 @@ const encoder = new TextEncoder()
 export const byteLength = (text: string): number =>
   typeof Buffer === "undefined" ? encoder.encode(text).byteLength : Buffer.byteLength(text)
 
-/** How much of one message is read. */
+/** The bounds of one message that is read. */
 export interface Limits {
   readonly limitBytes: number
   readonly limitNodes: number

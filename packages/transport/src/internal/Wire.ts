@@ -14,7 +14,10 @@ export interface Wire {
   readonly waiting: () => number
   /** Whether it still takes anything. */
   readonly isOpen: () => boolean
-  /** Calls with the length of each piece of the input. The function that it returns stops that. Absent where pieces cannot be seen. */
+  /**
+   * Calls with the length of each piece of the input. The function that it returns stops that. Absent where pieces
+   * cannot be seen.
+   */
   readonly onReceived: ((listener: (bytes: number) => void) => () => void) | undefined
   /** Calls once when less waits, or when it is open no more. What comes back calls it off. */
   readonly onRoom: (listener: () => void) => () => void

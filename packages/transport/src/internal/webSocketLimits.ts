@@ -1,4 +1,4 @@
-/** How large messages over WebSocket may be unless an option says otherwise. */
+/** The most bytes of a message over WebSocket, unless an option says otherwise. */
 
 import * as FrameText from "./FrameText.ts"
 import type * as WebSocketFraming from "./WebSocketFraming.ts"
