@@ -33,7 +33,8 @@ export interface ProcessExit {
  * - `HandshakeTimeout`: the handshake did not finish in time.
  * - `Expired`: whoever keeps this side's sessions ended it, since nobody had used it for so long, or it was that old.
  * - `Evicted`: the host of this side's sessions was full, and ended it to make room for another session. It had been
- *   unused for so long (`idle`), or its handshake had not been finished for so long (`handshake`).
+ *   unused for so long (`idle`), or its handshake had not been finished for so long (`handshake`), or it had been
+ *   connected for so long, and its client had more than half of the host's places (`held`).
  *
  * @category models
  * @since 0.1.0
@@ -52,7 +53,7 @@ export type CloseReason =
   | { readonly _tag: "HandshakeFailed"; readonly problem: string }
   | { readonly _tag: "HandshakeTimeout"; readonly afterMillis: number }
   | { readonly _tag: "Expired"; readonly afterMillis: number; readonly of: "idle" | "age" }
-  | { readonly _tag: "Evicted"; readonly afterMillis: number; readonly of: "handshake" | "idle" }
+  | { readonly _tag: "Evicted"; readonly afterMillis: number; readonly of: "handshake" | "idle" | "held" }
 
 /**
  * The reason when this side closed the session itself.
@@ -119,8 +120,9 @@ export const describe = (reason: CloseReason): string => {
         ? `expired: nobody used it for ${reason.afterMillis} ms`
         : `expired: no session lasts longer than ${reason.afterMillis} ms`
     case "Evicted":
-      return reason.of === "idle"
-        ? `evicted to make room: unused for ${reason.afterMillis} ms`
+      if (reason.of === "idle") return `evicted to make room: unused for ${reason.afterMillis} ms`
+      return reason.of === "held"
+        ? `evicted to make room: connected for ${reason.afterMillis} ms; its client had more than half of all places`
         : `evicted to make room: the handshake was not finished after ${reason.afterMillis} ms`
   }
 }

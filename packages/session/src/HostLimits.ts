@@ -17,15 +17,17 @@ import * as NumericOption from "./NumericOption.ts"
  *    an anonymous client with many more unfinished handshakes (16) than the newcomer: it could otherwise keep all
  *    others out by opening sessions quickly. Anonymous clients are distinguished by `OpenOptions.client`.
  * 2. The session of the newcomer's own principal that is unused for longest, and for 3 seconds at least.
- * 3. The anonymous session that is unused for longest. For an anonymous newcomer it must be unused for
- *    `evictAnonymousAfter`, and this happens `evictAnonymousPerSecond` times a second at most. For a newcomer with a
- *    principal 3 seconds are enough. So they are where the session's client has more than half of all places, and the
- *    newcomer is another client: otherwise one client could keep all others out by using each of its sessions every few
- *    minutes.
+ * 3. A session of the anonymous client that has more than half of all places, if there is one and the newcomer is
+ *    another client: the one that is unused for longest, and for 3 seconds at least, or else the one that is held for
+ *    longest, even with requests in flight. Otherwise one client could keep all others out by using or holding each of
+ *    its sessions.
+ * 4. The anonymous session that is unused for longest. For an anonymous newcomer it must be unused for
+ *    `evictAnonymousAfter`. For a newcomer with a principal 3 seconds are enough.
  *
- * A principal that has `sessionsPerPrincipal` makes room among its own sessions, by the first two rules. A session that
- * was used by one principal never ends for another, and no session ends that a connection holds or that has requests in
- * flight.
+ * For anonymous newcomers, the last two happen `evictAnonymousPerSecond` times a second at most. A principal that has
+ * `sessionsPerPrincipal` makes room among its own sessions, by the first two rules. A session that was used by one
+ * principal never ends for another, and only the third rule ends a session that a connection holds or that has requests
+ * in flight.
  *
  * The victim closes as `Evicted`. Over Streamable HTTP its client receives status 404 with its next request, and begins
  * a new session (SHS-27). With a `SessionStore`, a session whose handshake is finished is only unloaded: the store

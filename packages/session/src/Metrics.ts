@@ -97,8 +97,8 @@ export const serverSessionsRefused: Metric.Counter<number> = Metric.counter("mcp
 })
 
 /**
- * The number of sessions that a full host has evicted to make room for others: `mcp.session.eviction` is `idle` or
- * `handshake`.
+ * The number of sessions that a full host has evicted to make room for others: `mcp.session.eviction` is `idle`, `held`
+ * or `handshake`.
  *
  * @category metrics
  * @since 0.1.0

@@ -423,10 +423,10 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
    * fill the store.
    */
   const evict = (hosted: HostedSession): Effect.Effect<void> => {
-    const { kind, operates } = hosted
-    const of = operates ? "idle" : "handshake"
+    const { held, kind, operates } = hosted
+    const of = operates ? held > 0 ? "held" : "idle" : "handshake"
     hosted.kept = operates && hosted.stored === "Yes"
-    const afterMillis = Math.max(now() - hosted.aloneSince, 0)
+    const afterMillis = Math.max(now() - (of === "held" ? hosted.openedAt : hosted.aloneSince), 0)
     hosted.session.core.end({ _tag: "Close", reason: { _tag: "Evicted", afterMillis, of } })
     const attributes = { "mcp.session.kind": kind, "mcp.session.eviction": of }
     return Effect.andThen(

@@ -21,7 +21,7 @@ const refusalOf = (error: SessionHost.HostFull | TransportError.TransportError) 
 const refused = (shape: SessionHost.Shape, options: Partial<SessionHost.OpenOptions> = {}) =>
   Effect.map(Effect.flip(arrive(shape, options)), refusalOf)
 
-const evicted = (of: "handshake" | "idle", afterMillis: number): CloseReason.CloseReason => ({
+const evicted = (of: "handshake" | "held" | "idle", afterMillis: number): CloseReason.CloseReason => ({
   _tag: "Evicted",
   afterMillis,
   of
@@ -253,6 +253,59 @@ describe("a full host evicts an anonymous session", () => {
       others.push(yield* settle(shape, { client: "g" }))
       assert.deepStrictEqual(yield* refused(shape, { client: "h" }), ["host", 12, 236_000])
       assert.deepStrictEqual(yield* idsIn(shape), ids([...honest, ...hostile.slice(3), ...others]))
+    }))
+
+  it.effect("of such a client before one of a client that is unused for minutes, however often it uses its own", () =>
+    Effect.gen(function*() {
+      const shape = yield* host({}, { host: { sessions: 5 } })
+      const honest = yield* settle(shape, { client: "a" })
+      const hostile = yield* Effect.forEach(Array.from({ length: 4 }), () => settle(shape, { client: "hostile" }))
+      for (let minute = 0; minute < 6; minute++) {
+        yield* TestClock.adjust("1 minute")
+        for (const { hosted } of hostile) hosted.touch()
+      }
+      yield* TestClock.adjust("3 seconds")
+      const newcomer = yield* settle(shape, { client: "b" })
+      assert.deepStrictEqual(yield* idsIn(shape), ids([honest, ...hostile.slice(1), newcomer]))
+    }))
+
+  it.effect("of such a client though more than 64 sessions of others are unused for longer", () =>
+    Effect.gen(function*() {
+      const shape = yield* host({}, { host: { sessions: 200 } })
+      const others = Array.from({ length: 80 }, (_, index) => `client ${index}`)
+      yield* Effect.forEach(others, (client) => settle(shape, { client }))
+      const hostile = yield* Effect.forEach(Array.from({ length: 120 }), () => settle(shape, { client: "hostile" }))
+      yield* TestClock.adjust("3 seconds")
+      yield* settle(shape, { client: "newcomer" })
+      assert.deepStrictEqual(yield* endOf(hostile[0]?.hosted ?? assert.fail("none")), evicted("idle", 3000))
+    }))
+
+  it.effect("of such a client though it holds all of them and waits in each, the one that is held for longest", () =>
+    Effect.gen(function*() {
+      const shape = yield* host(tools({ wait: Effect.never }), { host: { sessions: 70 } })
+      const honest = yield* Effect.forEach(Array.from({ length: 3 }), () => settle(shape, { client: "a" }))
+      for (const { hosted } of honest) hosted.hold()
+      const hostile = yield* Effect.forEach(Array.from({ length: 67 }), () => settle(shape, { client: "hostile" }))
+      for (const { hosted, raw } of hostile) {
+        hosted.hold()
+        yield* raw.send(call(1, "wait"))
+      }
+      yield* settled
+      assert.deepStrictEqual(yield* refused(shape, { client: "b" }), ["host", 70, 3000])
+      yield* TestClock.adjust("3 seconds")
+      assert.deepStrictEqual(yield* refused(shape, { client: "hostile" }), ["host", 70, undefined])
+      const others = [yield* settle(shape, { client: "b" }), yield* settle(shape, { principal: ada })]
+      assert.deepStrictEqual(yield* idsIn(shape), ids([...honest, ...hostile.slice(2), ...others]))
+      const [first] = hostile
+      assert.deepStrictEqual(yield* endOf(first?.hosted ?? assert.fail("none")), evicted("held", 3000))
+    }))
+
+  it.effect("that is held, of no client that has half of the places or less", () =>
+    Effect.gen(function*() {
+      const shape = yield* host({}, { host: { sessions: 4 } })
+      for (const client of ["a", "a", "b", "b"]) (yield* settle(shape, { client })).hosted.hold()
+      yield* TestClock.adjust("10 minutes")
+      assert.deepStrictEqual(yield* refused(shape, { client: "c" }), ["host", 4, undefined])
     }))
 
   it.effect("never, where the options say so", () =>

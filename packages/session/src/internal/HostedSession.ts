@@ -61,6 +61,8 @@ export class HostedSession {
   operates = false
   /** Its place among the sessions of its owner that may be evicted. */
   readonly byOwner = new Link<HostedSession>(this)
+  /** Its place among the sessions of its anonymous client, those that are held or those that are unused. */
+  readonly byClient = new Link<HostedSession>(this)
   /** Its place among the sessions of all owners whose handshake is not finished. */
   readonly byAge = new Link<HostedSession>(this)
   /** The session ends to make room; its place is a newcomer's. */

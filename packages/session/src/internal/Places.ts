@@ -1,5 +1,6 @@
 import type { HostLimits } from "../HostLimits.ts"
 import type { Principal } from "../Principal.ts"
+import { type AnonymousClient, AnonymousClients } from "./AnonymousClients.ts"
 import type { HostedSession } from "./HostedSession.ts"
 import { LinkedList } from "./LinkedList.ts"
 import { RateLimit } from "./RateLimit.ts"
@@ -64,26 +65,10 @@ class Owner {
   }
 }
 
-/** A number for each client that has one. */
-class Counts {
-  readonly #counts = new Map<string, number>()
-
-  of(client: string): number {
-    return this.#counts.get(client) ?? 0
-  }
-
-  change({ client, principal }: HostedSession, by: 1 | -1): void {
-    if (client === undefined || principal !== undefined) return
-    const count = this.of(client) + by
-    if (count === 0) this.#counts.delete(client)
-    else this.#counts.set(client, count)
-  }
-}
-
 /**
  * The places of a host: their owners, and the session that loses its place when a newcomer finds all of them taken.
- * `HostLimits.Options` describes the policy. Sessions that are held are in no list here, so that a victim is found at
- * the front of a list, in a time that does not depend on the number of sessions.
+ * `HostLimits.Options` describes the policy. Sessions that are held are in no list but that of their client, so that a
+ * victim is found at the front of a list, in a time that does not depend on the number of sessions.
  */
 export class Places {
   readonly #options: Options
@@ -91,9 +76,9 @@ export class Places {
   readonly #anonymous = new Owner(undefined)
   /** The sessions of all owners whose handshake is not finished, the oldest first. */
   readonly #handshaking = new LinkedList<HostedSession>()
-  /** The number of anonymous sessions by client, and of those whose handshake is not finished. Held ones count, too. */
-  readonly #sessions = new Counts()
-  readonly #handshakes = new Counts()
+  readonly #clients = new AnonymousClients()
+  /** The anonymous client that has more than half of all places, if there is one. No two clients can. */
+  #largest: AnonymousClient | undefined
   readonly #anonymousRate: RateLimit
   #taken = 0
   #unfinished = 0
@@ -144,9 +129,11 @@ export class Places {
 
   /** A session is open. */
   enter(hosted: HostedSession): void {
-    this.#sessions.change(hosted, 1)
+    const client = this.#clients.enter(hosted)
+    if (client !== undefined && client.sessions > this.#options.limits.sessions / 2) this.#largest = client
     if (!hosted.operates) this.#unfinish(hosted, 1)
-    this.#list(hosted)
+    if (hosted.held === 0) this.#list(hosted)
+    else client?.held.add(hosted.byClient)
   }
 
   /** A session has finished its handshake. */
@@ -160,43 +147,61 @@ export class Places {
 
   /** A session was used now. */
   use(hosted: HostedSession): void {
-    if (hosted.operates && hosted.held === 0) this.#ownerOf(hosted.principal).unused.moveToEnd(hosted.byOwner)
+    if (!hosted.operates || hosted.held > 0) return
+    this.#ownerOf(hosted.principal).unused.moveToEnd(hosted.byOwner)
+    this.#clients.of(hosted)?.unused.moveToEnd(hosted.byClient)
   }
 
   /** A connection holds a session. */
   hold(hosted: HostedSession): void {
     this.#unlist(hosted)
+    this.#clients.of(hosted)?.held.add(hosted.byClient)
   }
 
   /** No connection holds a session any more. */
   release(hosted: HostedSession): void {
+    this.#clients.of(hosted)?.held.remove(hosted.byClient)
     this.#list(hosted)
   }
 
   /** A session begins to end. Its place is taken until it is given back. */
   leave(hosted: HostedSession): void {
-    this.#sessions.change(hosted, -1)
+    const client = this.#clients.of(hosted)
     if (hosted.held === 0) this.#unlist(hosted)
+    else client?.held.remove(hosted.byClient)
     if (!hosted.operates) this.#unfinish(hosted, -1)
+    this.#clients.leave(hosted)
+    if (client !== undefined && client === this.#largest && client.sessions <= this.#options.limits.sessions / 2) {
+      this.#largest = undefined
+    }
   }
 
   #list(hosted: HostedSession): void {
     const owner = this.#ownerOf(hosted.principal)
-    if (hosted.operates) return owner.unused.add(hosted.byOwner)
+    if (hosted.operates) {
+      owner.unused.add(hosted.byOwner)
+      this.#clients.of(hosted)?.unused.add(hosted.byClient)
+      return
+    }
     owner.handshaking.add(hosted.byOwner)
     this.#handshaking.add(hosted.byAge)
   }
 
   #unlist(hosted: HostedSession): void {
     const owner = this.#ownerOf(hosted.principal)
-    if (hosted.operates) return owner.unused.remove(hosted.byOwner)
+    if (hosted.operates) {
+      owner.unused.remove(hosted.byOwner)
+      this.#clients.of(hosted)?.unused.remove(hosted.byClient)
+      return
+    }
     owner.handshaking.remove(hosted.byOwner)
     this.#handshaking.remove(hosted.byAge)
   }
 
   #unfinish(hosted: HostedSession, by: 1 | -1): void {
     this.#unfinished += by
-    this.#handshakes.change(hosted, by)
+    const client = this.#clients.of(hosted)
+    if (client !== undefined) client.handshakes += by
   }
 
   #ownerOf(principal: Principal | undefined): Owner {
@@ -246,11 +251,21 @@ export class Places {
       (this.#anonymousWait(newcomer) > 0 ? undefined : this.#anonymousVictim(newcomer, now))
   }
 
+  /**
+   * An anonymous session. Those of a client that has more than half of all places make room before any other: it could
+   * use its own so often that those of the others were unused for longer.
+   */
   #anonymousVictim(newcomer: Newcomer, now: number): HostedSession | undefined {
-    const unused = this.#first(this.#anonymous.unused, this.#evictAnonymousAfter(newcomer), now)
-    if (unused !== undefined) return unused
     const dominant = this.#dominant(newcomer)
-    return dominant === undefined || dominant.aloneSince + graceMillis > now ? undefined : dominant
+    return (dominant && this.#first(dominant.unused, graceMillis, now)) ??
+      this.#heldOf(dominant, now) ??
+      this.#first(this.#anonymous.unused, this.#evictAnonymousAfter(newcomer), now)
+  }
+
+  /** The session of a client that is held for longest, whatever is done in it: a client could hold each of its own. */
+  #heldOf(client: AnonymousClient | undefined, now: number): HostedSession | undefined {
+    const hosted = client?.held.first?.value
+    return hosted === undefined || hosted.openedAt + graceMillis > now ? undefined : hosted
   }
 
   /**
@@ -276,20 +291,18 @@ export class Places {
    */
   #crowding({ client, principal }: Newcomer): HostedSession | undefined {
     if (principal === undefined && client === undefined) return undefined
-    const own = principal === undefined && client !== undefined ? this.#handshakes.of(client) : 0
-    return this.#firstOf(this.#handshaking, (other) => this.#handshakes.of(other) > own + crowd)
+    const own = principal === undefined && client !== undefined ? this.#clients.handshakesOf(client) : 0
+    return this.#firstOf(this.#handshaking, (other) => this.#clients.handshakesOf(other) > own + crowd)
   }
 
   /**
-   * The anonymous session that is unused for longest, of a client that has more than half of all places. Such a client
-   * could keep the others out by using each of its sessions every few minutes.
+   * The client that has more than half of all places, if it is another than the newcomer. It could keep all others out
+   * by using or holding each of its sessions.
    */
-  #dominant({ client, principal }: Newcomer): HostedSession | undefined {
-    const { evictAnonymousAfter, sessions } = this.#options.limits
-    if (principal !== undefined || client === undefined || evictAnonymousAfter === Number.POSITIVE_INFINITY) {
-      return undefined
-    }
-    return this.#firstOf(this.#anonymous.unused, (other) => other !== client && this.#sessions.of(other) > sessions / 2)
+  #dominant({ client, principal }: Newcomer): AnonymousClient | undefined {
+    if (this.#options.limits.evictAnonymousAfter === Number.POSITIVE_INFINITY) return undefined
+    const isOther = principal !== undefined || (client !== undefined && client !== this.#largest?.name)
+    return isOther ? this.#largest : undefined
   }
 
   /** The first session of a list that has no requests in flight, and is of such an anonymous client. */
@@ -326,6 +339,8 @@ export class Places {
     const own = this.#own(newcomer)
     const wait = (hosted: HostedSession | undefined, afterMillis: number) =>
       hosted === undefined ? Number.POSITIVE_INFINITY : hosted.aloneSince + afterMillis - now
+    const dominant = this.#dominant(newcomer)
+    const held = dominant?.held.first?.value
     const dueIn = (list: LinkedList<HostedSession> | undefined, afterMillis: number) =>
       wait(list?.first?.value, afterMillis)
     const room = this.#scope(newcomer) === "principal"
@@ -337,7 +352,8 @@ export class Places {
         Math.max(
           Math.min(
             dueIn(this.#anonymous.unused, this.#evictAnonymousAfter(newcomer)),
-            wait(this.#dominant(newcomer), graceMillis)
+            dueIn(dominant?.unused, graceMillis),
+            held === undefined ? Number.POSITIVE_INFINITY : held.openedAt + graceMillis - now
           ),
           this.#anonymousWait(newcomer)
         )
