@@ -4,9 +4,9 @@
  */
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
-import { httpAttacks } from "./httpAttacks.ts"
+import { httpAttacks, httpSessionAttacks } from "./httpAttacks.ts"
 import * as Line from "./Line.ts"
-import { lineAttacks, type Open } from "./lineAttacks.ts"
+import { lineAttacks, manyLinesAttacks, type Open } from "./lineAttacks.ts"
 import * as SsePlace from "./ssePlace.ts"
 
 const [transport = "", place = "", name = ""] = process.argv.slice(2)
@@ -47,15 +47,18 @@ switch (transport) {
     ])
     break
   case "unix":
-    await named(lineAttacks)(() => Line.unix(place), stop.signal)
+    await named({ ...lineAttacks, ...manyLinesAttacks })(() => Line.unix(place), stop.signal)
     break
   case "websocket":
-    await named(lineAttacks)(() => Line.webSocket(place), stop.signal)
+    await named({ ...lineAttacks, ...manyLinesAttacks })(() => Line.webSocket(place), stop.signal)
     break
   case "http-sse":
-    await named(lineAttacks)(() => SsePlace.open(new URL(place)), stop.signal)
+    await named({ ...lineAttacks, ...manyLinesAttacks })(() => SsePlace.open(new URL(place)), stop.signal)
     break
   default:
-    await named(httpAttacks)({ url: new URL(place), sessions: transport !== "http-sessionless" }, stop.signal)
+    await named({ ...httpAttacks, ...httpSessionAttacks })({
+      url: new URL(place),
+      sessions: transport !== "http-sessionless"
+    }, stop.signal)
 }
 process.exit(0)

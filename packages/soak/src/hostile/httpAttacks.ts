@@ -199,7 +199,11 @@ export const httpAttacks: Readonly<Record<string, Attack<Place>>> = {
   ),
   "event streams that say 20 MB, unread": unreadStreams(300),
   "bodies of 4 MB that never end": halfBodies(200),
-  "sessions with 60 KB of nested capabilities": manySessions(`{"experimental":{"x":{"y":${Frames.nested(60_000)}}}}`),
-  "sessions, as many as it takes": manySessions("{}"),
   "connections that are reset before the answer to initialize": reset(() => Frames.initialize())
+}
+
+/** The attacks on a server with sessions besides. */
+export const httpSessionAttacks: Readonly<Record<string, Attack<Place>>> = {
+  "sessions with 60 KB of nested capabilities": manySessions(`{"experimental":{"x":{"y":${Frames.nested(60_000)}}}}`),
+  "sessions, as many as it takes": manySessions("{}")
 }

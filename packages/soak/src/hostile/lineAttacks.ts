@@ -104,16 +104,20 @@ export const lineAttacks: Readonly<Record<string, Attack<Open>>> = {
   }),
   "calls with progress tokens of 4 MB": paced(undefined, 20, (index) => Frames.callWithToken(index, 4_000_000)),
   "calls that log 20 MB, unread": unread((index) => Frames.call(index, "flood", "{}")),
-  "messages of 4 MB that never end": manyLines(400, async (line) => {
-    await introduce(line)
-    await line.begin(`"${"x".repeat(4_000_000)}`)
-  }),
   "answers of 1 MB, unread": unread((index) => Frames.call(index, "echo", `{"bytes":1000000}`)),
   "10,000 invented names": paced(
     undefined,
     1,
     (index) => index % 2 === 0 ? Frames.request(index, `m/${index}`) : Frames.call(index, `tool-${index}`, "{}")
-  ),
+  )
+}
+
+/** The attacks of many connections besides; over stdio there is only one. */
+export const manyLinesAttacks: Readonly<Record<string, Attack<Open>>> = {
+  "messages of 4 MB that never end": manyLines(400, async (line) => {
+    await introduce(line)
+    await line.begin(`"${"x".repeat(4_000_000)}`)
+  }),
   "sessions with 60 KB of nested capabilities": manySessions(
     400,
     `{"experimental":{"x":{"y":${Frames.nested(60_000)}}}}`

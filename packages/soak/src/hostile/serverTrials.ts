@@ -4,16 +4,29 @@ import { HttpSseClient, StreamableHttpClient, UnixSocketClient, WebSocketClient 
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Bystanders from "./bystander.ts"
-import { httpAttacks } from "./httpAttacks.ts"
-import { lineAttacks } from "./lineAttacks.ts"
+import { httpAttacks, httpSessionAttacks } from "./httpAttacks.ts"
+import { lineAttacks, manyLinesAttacks } from "./lineAttacks.ts"
 import type { ServerTransport } from "./ServerTransport.ts"
 import type { Trial } from "./Trial.ts"
 import * as Victim from "./Victim.ts"
 import { Bystander } from "./Vitals.ts"
 
 /** The names of the attacks over a transport. */
-export const attacksOver = (transport: ServerTransport): ReadonlyArray<string> =>
-  Object.keys(transport.startsWith("http") && transport !== "http-sse" ? httpAttacks : lineAttacks)
+export const attacksOver = (transport: ServerTransport): ReadonlyArray<string> => {
+  switch (transport) {
+    case "stdio":
+      return Object.keys(lineAttacks)
+    case "unix":
+    case "websocket":
+    case "http-sse":
+      return Object.keys({ ...lineAttacks, ...manyLinesAttacks })
+    case "http-sessionless":
+      return Object.keys(httpAttacks)
+    case "http":
+    case "http-stored":
+      return Object.keys({ ...httpAttacks, ...httpSessionAttacks })
+  }
+}
 
 /** An honest client's way to the victim; over stdio there is no room for one. */
 const wayTo = (transport: ServerTransport, place: string): Layer.Layer<Transport.Transport> | undefined => {

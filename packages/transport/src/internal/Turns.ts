@@ -1,8 +1,8 @@
 import * as Effect from "effect/Effect"
 
 /**
- * The number of frames that are read in one turn of the event loop. One that is no JSON costs about 10 microseconds, since
- * `JSON.parse` throws: the 32,768 of them in 64 KiB would hold up every other connection for a third of a second.
+ * The number of frames that are read in one turn of the event loop. One that is no JSON costs about 10 microseconds,
+ * because `JSON.parse` throws: the 32,768 of them in 64 KiB would hold up every other connection for a third of a second.
  */
 const framesPerTurn = 256
 
