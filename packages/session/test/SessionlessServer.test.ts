@@ -177,8 +177,8 @@ describe("a server of frames", () => {
       // A reply that waits for the rest of its batch counts, too.
       const batch = yield* start(ask("two", [call(1, "x"), call(2, "wait")]))
       const three = yield* start(ask("three", call(1, "wait")))
-      assert.strictEqual(yield* ask("four", call(2, "x")), -32010)
-      assert.strictEqual(yield* ask("four", JsonRpc.request(3, "ping", {})), undefined)
+      assert.strictEqual(yield* ask("two", call(2, "x")), -32010)
+      assert.strictEqual(yield* ask("two", JsonRpc.request(3, "ping", {})), undefined)
       yield* Fiber.interruptAll([one, batch, three])
       for (let time = 0; time < 5; time++) assert.strictEqual(yield* ask("four", call(2, "x")), undefined)
       const again = [
@@ -186,7 +186,7 @@ describe("a server of frames", () => {
         yield* start(ask("two", call(1, "wait"))),
         yield* start(ask("three", call(1, "wait")))
       ]
-      assert.strictEqual(yield* ask("four", call(2, "x")), -32010)
+      assert.strictEqual(yield* ask("one", call(2, "x")), -32010)
       yield* Fiber.interruptAll(again)
     }))
 
@@ -255,6 +255,26 @@ describe("a server of frames", () => {
       }))
   })
 
+  it.effect("law 12: a request of the client with most in flight makes room for a newcomer's, and is Overloaded", () =>
+    Effect.gen(function*() {
+      let interrupted = 0
+      const { record, server } = yield* serving({
+        wait: Effect.onInterrupt(Effect.never, () => Effect.sync(() => interrupted++)),
+        x: Effect.succeed(text("x"))
+      }, { limits: { incoming: 4 } })
+      const ask = (client: string, frame: unknown) => server.handle(frame, { revision: "2025-03-26", client })
+      const single = yield* start(ask("one", call(1, "wait")))
+      const batch = yield* start(ask("two", [call(1, "wait"), call(2, "wait")]))
+      const other = yield* start(ask("three", call(1, "wait")))
+      assert.deepStrictEqual(yield* ask("four", call(7, "x")), JsonRpc.success(7, text("x")))
+      assert.strictEqual(interrupted, 1)
+      assert.deepStrictEqual(record.of("Refused").map(({ code, id }) => [id, code]), [[1, -32010]])
+      yield* start(ask("four", call(8, "wait")))
+      // All have one now, and none has more than another.
+      assert.strictEqual(code(yield* ask("five", call(9, "x"))), -32010)
+      for (const fiber of [single, batch, other]) assert.isUndefined(fiber.pollUnsafe())
+    }))
+
   it.effect("law 12: serves as many requests at a time as the limit of memory allows", () =>
     Effect.gen(function*() {
       const { server } = yield* serving({ wait: Effect.never, x: Effect.succeed(text("x")) }, {
@@ -268,7 +288,7 @@ describe("a server of frames", () => {
       }
       assert.strictEqual(yield* ask("x", 180), -32010)
       const waiting = yield* start(ask("wait", 120))
-      assert.strictEqual(yield* ask("x", 120), -32010)
+      assert.strictEqual(yield* ask("x", 125), -32010)
       assert.strictEqual(yield* ask("x", 20), undefined)
       yield* Fiber.interrupt(waiting)
       assert.strictEqual(yield* ask("x", 160), undefined)

@@ -253,10 +253,16 @@ describe.concurrent("Streamable HTTP without sessions", () => {
       assert.match(greedy.headers["retry-after"] ?? "", /^\d+$/)
       waiting.push(yield* listen(server, from("192.0.2.2")))
       yield* until(() => began.length === 3)
-      const refused = yield* ask(server, from("192.0.2.3"))
+      const refused = yield* ask(server, from("192.0.2.2"))
       assert.deepStrictEqual([refused.status, codeOf(refused)], [429, [[1, -32010]]])
+      // The client with most makes room for a newcomer.
+      waiting.push(yield* listen(server, from("192.0.2.3")))
+      yield* until(() => began.length === 4)
+      const [displaced, ...others] = waiting
+      yield* displaced?.done ?? Effect.void
+      assert.strictEqual(displaced?.messages.at(-1)?.error?.code, -32010)
       yield* Deferred.succeed(gate, undefined)
-      for (const answer of waiting) {
+      for (const answer of others) {
         yield* answer.done
         assert.deepStrictEqual(answer.messages[0]?.result, said("done"))
       }

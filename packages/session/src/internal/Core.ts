@@ -296,10 +296,9 @@ export class Core<S extends State> {
   #yieldRequest(): void {
     const served = this.inflight.claimLargest()
     if (served === undefined) return
-    const error = Refusal.overloaded("the server has no memory left, and this request takes most; send it again later")
-    this.emit({ _tag: "Refused", method: served.method, id: served.id, code: error.code })
+    this.emit({ _tag: "Refused", method: served.method, id: served.id, code: Refusal.displaced.code })
     interrupt(served)
-    this.replies.reply(JsonRpc.failure(served.id, error), served.origin)
+    this.replies.reply(JsonRpc.failure(served.id, Refusal.displaced), served.origin)
   }
 
   #expireOpening(now: number): number {

@@ -14,6 +14,8 @@ export interface Client {
 interface Held {
   requests: number
   bytes: number
+  /** The frames that they came in, the oldest first. */
+  readonly frames: Set<Frame>
 }
 
 /** Clients that cannot be distinguished share what one client may have. */
@@ -22,11 +24,33 @@ const nameOf = ({ client, principal }: Client): string => {
   return client === undefined ? "" : `client ${client}`
 }
 
+/** The room of one frame of a client. */
+class Frame implements Room {
+  readonly #capacity: FairCapacity
+  readonly name: string
+  readonly yields: (() => void) | undefined
+  requests = 0
+
+  constructor(capacity: FairCapacity, name: string, yields: (() => void) | undefined) {
+    this.#capacity = capacity
+    this.name = name
+    this.yields = yields
+  }
+
+  take(bytes: number): string | undefined {
+    return this.#capacity.take(this, bytes)
+  }
+
+  release(bytes: number): void {
+    this.#capacity.release(this, bytes)
+  }
+}
+
 /**
  * The capacity of a server that its clients share. A client may have no more in flight than there is still room for: the
  * dynamic threshold of shared buffers. One client alone gets half of the capacity, and two whose requests come and go
- * get a third each. Clients that come one after another and whose requests do not end get half, a quarter, an eighth:
- * nine of them fill 256 requests. Nothing is known of a client that has nothing in flight.
+ * get a third each. If requests do not end and all is taken, the client that has most yields to clients with less.
+ * Nothing is known of a client that has nothing in flight.
  */
 export class FairCapacity {
   readonly #limits: Limits
@@ -43,28 +67,71 @@ export class FairCapacity {
     return this.#held.size
   }
 
-  /** The room of one client. */
-  roomOf(client: Client): Room {
-    const name = nameOf(client)
-    return { take: (bytes) => this.#take(name, bytes), release: (bytes) => this.#release(name, bytes) }
+  /** The room of one frame of a client. `yields` gives up one of its requests. */
+  roomOf(client: Client, yields?: () => void): Room {
+    return new Frame(this, nameOf(client), yields)
   }
 
-  #take(name: string, bytes: number): string | undefined {
-    const { incoming, incomingBytes } = this.#limits
-    const held = this.#held.get(name)
-    const full = held === undefined ? undefined : this.#excess(held, bytes)
-    if (full !== undefined && this.#all.requests < incoming && this.#all.bytes + bytes <= incomingBytes) return full
+  /** Takes the room for one more request of a frame; or returns why there is none. */
+  take(frame: Frame, bytes: number): string | undefined {
+    const known = this.#held.get(frame.name)
+    const excess = known === undefined ? undefined : this.#excess(known, bytes)
+    if (excess !== undefined && this.#lacks(bytes) === undefined) return excess
+    this.#makeRoom(known, bytes)
     const none = this.#all.take(bytes)
     if (none !== undefined) return none
-    if (held === undefined) this.#held.set(name, { requests: 1, bytes })
-    else {
-      held.requests++
-      held.bytes += bytes
-    }
+    // A request that has yielded may have been the last of this client.
+    const held = this.#held.get(frame.name) ?? { requests: 0, bytes: 0, frames: new Set() }
+    this.#held.set(frame.name, held)
+    held.requests++
+    held.bytes += bytes
+    held.frames.add(frame)
+    frame.requests++
     return undefined
   }
 
-  /** Says what a client would have too much of. */
+  /** Gives the room of one request back. */
+  release(frame: Frame, bytes: number): void {
+    this.#all.release(bytes)
+    const held = this.#held.get(frame.name)
+    if (held === undefined) return
+    held.requests--
+    held.bytes -= bytes
+    if (--frame.requests === 0) held.frames.delete(frame)
+    if (held.requests === 0) this.#held.delete(frame.name)
+  }
+
+  /** Returns which limit of all clients together leaves no room for one more request. */
+  #lacks(bytes: number): "requests" | "bytes" | undefined {
+    const { incoming, incomingBytes } = this.#limits
+    if (this.#all.requests >= incoming) return "requests"
+    return this.#all.bytes + bytes > incomingBytes ? "bytes" : undefined
+  }
+
+  /** Lets the clients that have most yield, as long as they have more than this one would have. */
+  #makeRoom(held: Held | undefined, bytes: number): void {
+    const own = { requests: (held?.requests ?? 0) + 1, bytes: (held?.bytes ?? 0) + bytes }
+    for (let of = this.#lacks(bytes); of !== undefined; of = this.#lacks(bytes)) {
+      const before = this.#all.requests
+      this.#largest(of, own[of])?.yields?.()
+      // None has more, or its request ends later.
+      if (this.#all.requests >= before) return
+    }
+  }
+
+  /** The oldest frame of the client that has most, and more than this. */
+  #largest(of: "requests" | "bytes", than: number): Frame | undefined {
+    let most = than
+    let largest: Held | undefined
+    for (const held of this.#held.values()) {
+      if (held[of] <= most) continue
+      most = held[of]
+      largest = held
+    }
+    return largest?.frames.values().next().value
+  }
+
+  /** Returns which share of a client would be too large. */
   #excess({ bytes: heldBytes, requests }: Held, bytes: number): string | undefined {
     const { incoming, incomingBytes } = this.#limits
     if (requests >= incoming - this.#all.requests) {
@@ -73,14 +140,5 @@ export class FairCapacity {
     return heldBytes + bytes > incomingBytes - this.#all.bytes
       ? `the requests of this client in flight take ${heldBytes} bytes of memory, and there must be room for those of others`
       : undefined
-  }
-
-  #release(name: string, bytes: number): void {
-    this.#all.release(bytes)
-    const held = this.#held.get(name)
-    if (held === undefined) return
-    held.requests--
-    held.bytes -= bytes
-    if (held.requests === 0) this.#held.delete(name)
   }
 }

@@ -28,6 +28,11 @@ export const overloaded = (why: string): JsonRpc.ErrorObject => ({
   message: `Overloaded: ${why}`
 })
 
+/** The request was in flight, and the room that it took is needed for smaller ones. */
+export const displaced: JsonRpc.ErrorObject = overloaded(
+  "this request has made room for those of clients with less in flight; send it again later"
+)
+
 /** Its id is that of another. */
 export const duplicate: JsonRpc.ErrorObject = invalidRequest("A request with this id is in flight")
 

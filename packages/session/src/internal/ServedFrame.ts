@@ -14,7 +14,6 @@ import type { SessionEvent } from "../SessionEvent.ts"
 import * as TransportError from "../TransportError.ts"
 import * as AskingContext from "./AskingContext.ts"
 import * as Batch from "./Batch.ts"
-import type { Room } from "./Capacity.ts"
 import type { FairCapacity } from "./FairCapacity.ts"
 import * as Handling from "./Handling.ts"
 import * as Inflight from "./Inflight.ts"
@@ -137,7 +136,11 @@ export class ServedFrame {
     this.#keeping?.release(this.#keeping.heldBytes)
   }
 
-  #refuse({ id, method }: JsonRpc.Request, error: JsonRpc.ErrorObject, batch: Batch.Batch | undefined): void {
+  #refuse(
+    { id, method }: Pick<JsonRpc.Request, "id" | "method">,
+    error: JsonRpc.ErrorObject,
+    batch: Batch.Batch | undefined
+  ): void {
     this.#server.emit({ _tag: "Refused", method, id, code: error.code })
     this.#reply(JsonRpc.failure(id, error), batch)
   }
@@ -215,9 +218,12 @@ export class ServedFrame {
     }
   }
 
-  /** The room that its client has. */
-  get #room(): Room {
-    return this.#server.capacity.roomOf(this.#asked)
+  /** The server is full, and the client of this frame has most in flight. */
+  #yieldRequest(): void {
+    const served = this.#inflight?.claimLargest()
+    if (served === undefined) return
+    Inflight.interrupt(served)
+    this.#refuse(served, Refusal.displaced, served.origin instanceof Batch.Batch ? served.origin : undefined)
   }
 
   #isTaken(id: JsonRpc.Request["id"]): boolean {
@@ -246,7 +252,9 @@ export class ServedFrame {
     if (this.#isTaken(message.id)) return this.#refuse(message, Refusal.duplicate, batch)
     const prepared = dispatch.prepare(message, this.#profile)
     if (Result.isFailure(prepared)) return this.#refuse(message, prepared.failure, batch)
-    const inflight = this.#inflight ??= new Inflight.Inflight(this.#room)
+    const inflight = this.#inflight ??= new Inflight.Inflight(
+      this.#server.capacity.roomOf(this.#asked, () => this.#yieldRequest())
+    )
     const served = Inflight.entry(message, {
       origin: batch,
       bytes: this.#weigh(message),
@@ -347,7 +355,7 @@ export class ServedFrame {
     if (heard.length === 0) return
     const { fork } = this.#server
     const bytes = heard.reduce((sum, { bytes }) => sum + bytes, 0)
-    const room = this.#room
+    const room = this.#server.capacity.roomOf(this.#asked)
     const full = room.take(bytes)
     if (full !== undefined) {
       for (const { method } of heard) this.#ignored(method, full)

@@ -48,3 +48,39 @@ it.effect("law 12: no client has more than there is room left for, and nothing i
     )
     assert.strictEqual(outcome._tag, "Passed", Arbitrary.formatCheckFailure(outcome))
   }))
+
+it("law 12: clients whose requests do not end yield to newcomers, the one that has most first", () => {
+  const capacity = new FairCapacity(Limits.make({ incoming: 16 }), MemoryBudget.make())
+  const inFlight = new Map<string, number>()
+  const taking = (client: string, count: number) => {
+    for (let taken = 0; taken < count; taken++) {
+      const room = capacity.roomOf({ client }, () => {
+        room.release(1)
+        inFlight.set(client, (inFlight.get(client) ?? 0) - 1)
+      })
+      if (room.take(1) === undefined) inFlight.set(client, (inFlight.get(client) ?? 0) + 1)
+    }
+  }
+  for (const client of ["a", "b", "c", "d", "e"]) taking(client, 16)
+  assert.deepStrictEqual(Array.from(inFlight.values()), [5, 4, 2, 1, 4])
+  for (const client of ["f", "g", "h"]) taking(client, 1)
+  assert.deepStrictEqual(Array.from(inFlight.values()), [3, 3, 2, 1, 4, 1, 1, 1])
+  taking("f", 16)
+  // With one more it would have as many as those that have most.
+  assert.deepStrictEqual(Array.from(inFlight.values()), [3, 3, 2, 1, 3, 2, 1, 1])
+})
+
+it("law 12: a client with less memory in flight takes the room of the one with most; it is refused if that ends later", () => {
+  const capacity = new FairCapacity(Limits.make({ incomingBytes: 100 }), MemoryBudget.make())
+  let asked = 0
+  const late = capacity.roomOf({ client: "late" }, () => asked++)
+  const small = capacity.roomOf({ client: "small" }, () => assert.fail("the smaller one yields"))
+  assert.isUndefined(late.take(50))
+  assert.isUndefined(late.take(0))
+  assert.isUndefined(small.take(40))
+  const refused = capacity.roomOf({ client: "newcomer" }).take(45)
+  assert.strictEqual(refused, "the requests in flight may take 100 bytes of memory")
+  assert.strictEqual(asked, 1)
+  assert.isString(capacity.roomOf({ client: "newcomer" }).take(60))
+  assert.strictEqual(asked, 1)
+})
