@@ -68,7 +68,10 @@ export const open = Effect.fnUntraced(function*(occasion: Occasion, way: Way = "
     farSide: occasion.expected.server === undefined ? undefined : yield* line.farSide,
     leave: Scope.close(scope, Exit.void)
   }
-  yield* use(opened)
+  // One that expires in any case may do so amid its use, where the machine is busy. How it ended is seen to as always.
+  yield* occasion.expected.terms === "ageing"
+    ? Effect.catchTag(use(opened), "RequestError", () => Effect.void)
+    : use(opened)
   return opened
 })
 

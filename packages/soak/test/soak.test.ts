@@ -51,7 +51,8 @@ const soak = (...args: ReadonlyArray<string>) =>
     (out) => Effect.sync(() => rmSync(out, { recursive: true, force: true }))
   )
 
-const patience = 60_000
+/** These processes have much to do, and share the cores. A session that hangs is found out by the soak itself, after 30 seconds. */
+const patience = 180_000
 
 /** The same sessions, with a leak and without. */
 const usual = [
