@@ -90,4 +90,24 @@ describe.concurrent("messages whose end does not come", () => {
         yield* until(() => budget.usedBytes() === 0)
       }))
   }
+
+  it.live("law 12: are charged though they come in pieces as short as a pong (over WebSocket)", () =>
+    Effect.gen(function*() {
+      const budget = MemoryBudget.make()
+      const server = yield* Effect.provideService(
+        WebSocketServing.serve(handlers, { webSocket: { unfinishedLimitBytes } }),
+        MemoryBudget.MemoryBudget,
+        budget
+      )
+      const { socket } = yield* WebSocket.connect(server)
+      socket.setNoDelay(true)
+      socket.write(Frames.announcement(Frames.opcodes.text, 1_000_000, true))
+      // Both ends are in this process, so that each piece is read before the next is written.
+      const piece = Effect.callback<void>((resume) => {
+        socket.write("1234")
+        setImmediate(() => resume(Effect.void))
+      })
+      yield* Effect.repeat(piece, { until: () => budget.usedBytes() > 0, times: 40_000 })
+      assert.isAbove(budget.usedBytes(), 0)
+    }))
 })

@@ -15,6 +15,7 @@ export const make = (webSocket: WebSocketLike): Wire => ({
   waiting: () => waiting(webSocket),
   isOpen: () => isOpen(webSocket),
   onReceived: undefined,
+  readInTurns: undefined,
   onRoom: (listener) => {
     const timer = setTimeout(listener, lookMillis)
     return () => clearTimeout(timer)

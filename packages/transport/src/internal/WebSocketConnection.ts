@@ -3,6 +3,7 @@ import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import type { Principal } from "@effect-mcp/session/Principal"
 import type * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import type * as Scope from "effect/Scope"
@@ -10,6 +11,7 @@ import * as Socket from "effect/socket/Socket"
 import * as CloseCode from "./CloseCode.ts"
 import type { Heartbeat } from "./Heartbeat.ts"
 import type { IncomingMessages } from "./IncomingMessages.ts"
+import { monotonicMillis } from "./monotonicMillis.ts"
 import { atMost } from "./nativeTime.ts"
 import * as Turns from "./Turns.ts"
 import * as WebSocketFraming from "./WebSocketFraming.ts"
@@ -35,6 +37,15 @@ export interface Options {
  * pings would seem to send a longer and longer one.
  */
 const pongBytes = 14
+
+/** How often a pong may come: no more often than pings are sent. A message in pieces of a few bytes is no pong. */
+const pongMillis = 1000
+
+/** A piece of the input with more messages is read in a turn of its own. A large message costs less without turns. */
+const manyMessages = 64
+
+/** After so many pieces in a row with few messages, pieces are read as they come. */
+const trustedPieces = 32
 
 /** Events of a WebSocket carry what went wrong, where they know it. */
 export const errorIn = (event: unknown): unknown =>
@@ -69,6 +80,13 @@ export const make = Effect.fnUntraced(function*<E>(
       const { pull } = yield* restore(socket.reader)
       const messages = yield* socket.writer
       const wire = yield* wireOf
+      let messagesTaken = Number.POSITIVE_INFINITY
+      let largePieces = 0
+      wire.readInTurns?.(() => {
+        largePieces = messagesTaken > manyMessages ? 0 : largePieces + 1
+        messagesTaken = 0
+        return largePieces < trustedPieces
+      })
       const writer = new WebSocketWriter(messages, wire, yield* MemoryBudget)
       let reason: CloseReason.CloseReason = CloseReason.requested
       let cutBecause: Error | undefined
@@ -83,9 +101,17 @@ export const make = Effect.fnUntraced(function*<E>(
         () => cut(new Error("nothing was heard of the peer any more, and it answered no ping"))
       )
       const unfinished = wire.onReceived === undefined ? undefined : incoming?.watch(cut)
+      const clock = yield* Clock.Clock
+      let pongAt = Number.NEGATIVE_INFINITY
       let unfinishedBytes = 0
       const unlisten = unfinished === undefined ? undefined : wire.onReceived?.((bytes) => {
-        if (bytes <= pongBytes) return
+        if (bytes <= pongBytes) {
+          const now = monotonicMillis(clock)
+          if (now - pongAt >= pongMillis) {
+            pongAt = now
+            return
+          }
+        }
         unfinishedBytes += bytes
         unfinished.update(unfinishedBytes)
       })
@@ -113,6 +139,7 @@ export const make = Effect.fnUntraced(function*<E>(
         const take = (data: string | Uint8Array) => {
           unfinishedBytes = 0
           unfinished?.update(0)
+          messagesTaken++
           const inbound = WebSocketFraming.inbound(data, limits)
           deliver(principal === undefined ? inbound : { ...inbound, principal })
         }

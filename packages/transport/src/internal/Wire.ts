@@ -19,6 +19,11 @@ export interface Wire {
    * cannot be seen.
    */
   readonly onReceived: ((listener: (bytes: number) => void) => () => void) | undefined
+  /**
+   * Reads no more than one piece of the input in a turn of the event loop from now on, while `isWanted` after a piece.
+   * The WebSocket has begun to read. Absent where that cannot be decided.
+   */
+  readonly readInTurns: ((isWanted: () => boolean) => void) | undefined
   /** Calls once when less waits, or when it is open no more. What comes back calls it off. */
   readonly onRoom: (listener: () => void) => () => void
   /** What is written within goes out in one piece. */
