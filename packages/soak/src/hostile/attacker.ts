@@ -8,6 +8,7 @@ import { httpAttacks, httpSessionAttacks } from "./httpAttacks.ts"
 import * as Line from "./Line.ts"
 import { lineAttacks, manyLinesAttacks, type Open } from "./lineAttacks.ts"
 import * as SsePlace from "./ssePlace.ts"
+import { webSocketAttacks } from "./webSocketAttacks.ts"
 
 const [transport = "", place = "", name = ""] = process.argv.slice(2)
 
@@ -50,7 +51,8 @@ switch (transport) {
     await named({ ...lineAttacks, ...manyLinesAttacks })(() => Line.unix(place), stop.signal)
     break
   case "websocket":
-    await named({ ...lineAttacks, ...manyLinesAttacks })(() => Line.webSocket(place), stop.signal)
+    if (name in webSocketAttacks) await named(webSocketAttacks)(new URL(place), stop.signal)
+    else await named({ ...lineAttacks, ...manyLinesAttacks })(() => Line.webSocket(place), stop.signal)
     break
   case "http-sse":
     await named({ ...lineAttacks, ...manyLinesAttacks })(() => SsePlace.open(new URL(place)), stop.signal)

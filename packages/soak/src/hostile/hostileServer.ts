@@ -113,6 +113,12 @@ const overHttp = (request: http.IncomingMessage, response: http.ServerResponse):
         return void response.writeHead(200, { "content-type": "text/event-stream" }).end("id: 1\nretry: 0\ndata:\n\n")
       case "bomb":
         return void response.writeHead(200, { ...headers, "content-encoding": "gzip" }).end(bomb())
+      case "empty lines":
+        response.writeHead(200, { "content-type": "text/event-stream" })
+        return void repeat(response, "data\n".repeat(10_000), 4_100_000)
+      case "bytewise":
+        response.writeHead(200, headers).flushHeaders()
+        return void (response.socket === null || repeat(response.socket, "1\r\n \r\n".repeat(10_000), 4_100_000))
       case "unread answer":
         response.writeHead(200, headers)
         response.write("[")
@@ -121,6 +127,13 @@ const overHttp = (request: http.IncomingMessage, response: http.ServerResponse):
         return void response.writeHead(200, headers).end(answer(message))
     }
   })
+}
+
+/** Writes ten thousand of something at a time, until there are so many. */
+const repeat = async (output: Writable, text: string, most: number): Promise<void> => {
+  for (let sent = 0; sent < most && !output.destroyed; sent += 10_000) {
+    if (!output.write(text)) await drained(output)
+  }
 }
 
 const endless = async (response: http.ServerResponse): Promise<void> => {

@@ -161,6 +161,30 @@ const unreadStreams = (streams: number): Attack<Place> => async (place, signal) 
   for (const socket of sockets) socket.destroy()
 }
 
+/** Sends bodies of 4 MB of which each byte is a chunk of its own. */
+const bytewise = (sockets: number): Attack<Place> => async (place, signal) => {
+  const session = await introduce(place)
+  const head = post(place, "", session).replace("Content-Length: 0", "Transfer-Encoding: chunked")
+  const chunks = "1\r\nx\r\n".repeat(10_000)
+  const one = async (): Promise<void> => {
+    while (!signal.aborted) {
+      const socket = await connect(place)
+      if (socket === undefined) {
+        await pause(100)
+        continue
+      }
+      socket.on("data", () => {})
+      signal.addEventListener("abort", () => socket.destroy(), { once: true })
+      await write(socket, head)
+      for (let bytes = 0; bytes < 4_000_000 && !signal.aborted && await write(socket, chunks); bytes += 10_000) {
+        await pause(0)
+      }
+      socket.destroy()
+    }
+  }
+  await Promise.all(Array.from({ length: sockets }, one))
+}
+
 /** Announces bodies of 4 MB, sends all of them but the end, and waits. */
 const halfBodies = (most: number): Attack<Place> => async (place, signal) => {
   const sockets = new Set<net.Socket>()
@@ -199,6 +223,7 @@ export const httpAttacks: Readonly<Record<string, Attack<Place>>> = {
   ),
   "event streams that say 20 MB, unread": unreadStreams(300),
   "bodies of 4 MB that never end": halfBodies(200),
+  "bodies in chunks of one byte": bytewise(4),
   "connections that are reset before the answer to initialize": reset(() => Frames.initialize())
 }
 

@@ -13,7 +13,7 @@ export interface Behaviour {
   /** Reads nothing from then on: replies of the client are never taken. */
   readonly unread?: boolean
   /** Over HTTP, in place of an answer to anything but `initialize`. */
-  readonly http?: "forget" | "retry" | "bomb" | "unread answer"
+  readonly http?: "forget" | "retry" | "bomb" | "unread answer" | "empty lines" | "bytewise"
 }
 
 const tool = (name: string, outputSchema: string): string =>
@@ -76,7 +76,9 @@ const overHttp: Readonly<Record<string, Behaviour>> = {
   "forgets its sessions": { http: "forget" },
   "streams that end at once, with retry: 0": { http: "retry" },
   "answers of 1 GiB in 1 MB of gzip": { http: "bomb" },
-  "answers that never end": { http: "unread answer" }
+  "answers that never end": { http: "unread answer" },
+  "events of 4 million empty lines": { http: "empty lines" },
+  "answers in chunks of one byte": { http: "bytewise" }
 }
 
 export const behaviours = (transport: string): Readonly<Record<string, Behaviour>> =>

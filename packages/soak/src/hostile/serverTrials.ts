@@ -10,14 +10,16 @@ import type { ServerTransport } from "./ServerTransport.ts"
 import type { Trial } from "./Trial.ts"
 import * as Victim from "./Victim.ts"
 import { Bystander } from "./Vitals.ts"
+import { webSocketAttacks } from "./webSocketAttacks.ts"
 
 /** The names of the attacks over a transport. */
 export const attacksOver = (transport: ServerTransport): ReadonlyArray<string> => {
   switch (transport) {
     case "stdio":
       return Object.keys(lineAttacks)
-    case "unix":
     case "websocket":
+      return Object.keys({ ...lineAttacks, ...manyLinesAttacks, ...webSocketAttacks })
+    case "unix":
     case "http-sse":
       return Object.keys({ ...lineAttacks, ...manyLinesAttacks })
     case "http-sessionless":
