@@ -36,6 +36,10 @@ const words: ReadonlyArray<readonly [Reason, string]> = [
   [{ _tag: "Expired", afterMillis: 1000, of: "age" }, "expired: no session lasts longer than 1000 ms"],
   [{ _tag: "Evicted", afterMillis: 300_000, of: "idle" }, "evicted to make room: unused for 300000 ms"],
   [
+    { _tag: "Evicted", afterMillis: 4000, of: "held" },
+    "evicted to make room: connected for 4000 ms; its client had more than half of all places"
+  ],
+  [
     { _tag: "Evicted", afterMillis: 3000, of: "handshake" },
     "evicted to make room: the handshake was not finished after 3000 ms"
   ]
