@@ -17,6 +17,8 @@ export interface Occasion {
   /** From 0, and less than 1: decides what the ending leaves to chance. */
   readonly chance: number
   readonly tally: Tally
+  /** Lets another session begin, since this one has only to wait from now on. */
+  readonly rest: Effect.Effect<void>
 }
 
 /** One ending. */

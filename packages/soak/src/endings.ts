@@ -30,6 +30,7 @@ const after = <E>(
   hold: Effect.fnUntraced(function*(occasion) {
     const opened = yield* Opened.open(occasion, way)
     const waiting = yield* Opened.callInVain(opened.session, calls(occasion))
+    if (slow) yield* occasion.rest
     yield* happens(opened)
     yield* Opened.ended(opened)
     yield* Opened.inVain(waiting)
@@ -46,8 +47,9 @@ const fault = (name: "kill" | "destroy" | "reset" | "halfClose") => ({ line }: O
 const silence: Ending = {
   what: "the client says nothing",
   slow: true,
-  hold: Effect.fnUntraced(function*({ client, ending, server }) {
+  hold: Effect.fnUntraced(function*({ client, ending, rest, server }) {
     const { transport }: Line = yield* server.dial(client, "direct", ending)
+    yield* rest
     const exit = yield* transport.connect.pipe(
       Effect.flatMap((connection) => connection.run(() => {})),
       Effect.scoped,
@@ -145,6 +147,7 @@ const halfClose: Ending = {
     if (occasion.subject.answersHalfClosed === true) {
       yield* Opened.check(Exit.isSuccess(exit), () => `what was in flight at a half-close ended as ${exit}`)
     }
+    yield* occasion.rest
     yield* Opened.ended(opened)
   })
 }

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Logger from "effect/Logger"
 import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
 import type { EndingName } from "./EndingName.ts"
 import { endings } from "./endings.ts"
 import type { Round, Visit } from "./plan.ts"
@@ -47,6 +48,9 @@ export interface SoakOptions {
 /** How many sessions of one subject wait at a time. */
 const slowConcurrency = 16
 
+/** How many sessions are at work at a time, over all subjects, so that none takes long for what it does, also on a busy machine. */
+const atWork = 16
+
 /** How long one session may take, whatever becomes of it. */
 const patience = "30 seconds"
 
@@ -80,13 +84,18 @@ const tablesOf = (servers: Servers): Effect.Effect<Counts> =>
 const problemOf = (exit: Exit.Exit<void, unknown>): string | undefined =>
   Exit.isSuccess(exit) ? undefined : Cause.pretty(exit.cause)
 
-const hold = ({ chance, client, ending, subject }: Visit, servers: Servers, tally: Tally.Tally) =>
+const hold = (
+  { chance, client, ending, subject }: Visit,
+  servers: Servers,
+  tally: Tally.Tally,
+  rest: Effect.Effect<void>
+) =>
   Effect.suspend(() => {
     const expected = subject.endings[ending]
     const server = servers.get(subject.name)?.get(expected?.terms ?? "patient")
     return expected === undefined || server === undefined
       ? Effect.fail(unexpected(`${subject.name} knows no ${ending}`))
-      : endings[ending].hold({ subject, ending, server, expected, client, chance, tally })
+      : endings[ending].hold({ subject, ending, server, expected, client, chance, tally, rest })
   }).pipe(
     Effect.scoped,
     Effect.timeoutOrElse({
@@ -115,17 +124,26 @@ const soak = Effect.fnUntraced(function*(
     onSample(sample, round)
   })
 
-  const one = (visit: Visit) =>
-    Effect.map(Effect.exit(hold(visit, servers, tally)), (exit) => {
-      const { client, ending, subject } = visit
-      const name = `${subject.name}: ${ending}`
-      held[name] = (held[name] ?? 0) + 1
-      const problem = problemOf(exit)
-      if (problem === undefined) return
-      const failure: Failure = { subject: subject.name, ending, client, problem }
-      failures.push(failure)
-      onFailure(failure)
+  const work = yield* Semaphore.make(atWork)
+  const one = Effect.fnUntraced(function*(visit: Visit) {
+    yield* work.take(1)
+    let isAtWork = true
+    const rest = Effect.suspend(() => {
+      if (!isAtWork) return Effect.void
+      isAtWork = false
+      return Effect.asVoid(work.release(1))
     })
+    const exit = yield* Effect.exit(hold(visit, servers, tally, rest))
+    yield* rest
+    const { client, ending, subject } = visit
+    const name = `${subject.name}: ${ending}`
+    held[name] = (held[name] ?? 0) + 1
+    const problem = problemOf(exit)
+    if (problem === undefined) return
+    const failure: Failure = { subject: subject.name, ending, client, problem }
+    failures.push(failure)
+    onFailure(failure)
+  })
 
   yield* look(0)
   for (const [index, round] of plan.entries()) {

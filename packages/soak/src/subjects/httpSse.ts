@@ -3,8 +3,9 @@ import { HttpFallbackClient, HttpSseClient, HttpSseServer } from "@effect-mcp/tr
 import type { Subject } from "../Subject.ts"
 import { chosenEndings } from "./chosenEndings.ts"
 import * as HostedHttp from "./hostedHttp.ts"
+import * as Http from "./http.ts"
 
-const server: HostedHttp.Halves["server"] = (port) => HttpSseServer.layerNode({ port })
+const server: HostedHttp.Halves["server"] = (port) => HttpSseServer.layerNode({ port, ...Http.limits })
 
 const urlOf = (port: number): string => `http://127.0.0.1:${port}/sse`
 

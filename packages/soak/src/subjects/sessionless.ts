@@ -17,6 +17,7 @@ const start = (port = 0) => (): Effect.Effect<Server, unknown, Scope.Scope> =>
         ...LawServer.options,
         limits: Hosted.limits,
         port,
+        ...Http.limits,
         unattended: "500 millis"
       }).pipe(Layer.provide(Authentication.anonymous))
     ))

@@ -9,6 +9,7 @@ import * as CountingEventStore from "../CountingEventStore.ts"
 import * as CountingSessionStore from "../CountingSessionStore.ts"
 import type { Subject } from "../Subject.ts"
 import * as HostedHttp from "./hostedHttp.ts"
+import * as Http from "./http.ts"
 
 const stores: Effect.Effect<HostedHttp.Stores, never, Scope.Scope> = Effect.gen(function*() {
   const events = yield* CountingEventStore.make
@@ -25,7 +26,8 @@ const stores: Effect.Effect<HostedHttp.Stores, never, Scope.Scope> = Effect.gen(
 
 const halves: HostedHttp.Halves = {
   // A request that its client has left behind is not served for much longer.
-  server: (port) => StreamableHttpServer.layerNode({ port, unattended: "500 millis", retry: "20 millis" }),
+  server: (port) =>
+    StreamableHttpServer.layerNode({ port, ...Http.limits, unattended: "500 millis", retry: "20 millis" }),
   client: (port, ending) =>
     StreamableHttpClient.layerNode({
       url: `http://127.0.0.1:${port}/mcp`,
