@@ -62,8 +62,8 @@ export const start = Effect.fnUntraced(function*(
   return {
     // A process whose event loop stands still does not report that it does.
     vitals: () =>
-      vitals === none
-        ? none
+      vitals === none || death !== undefined
+        ? vitals
         : { ...vitals, loopMillis: Math.max(vitals.loopMillis, performance.now() - reportedAt - reportMillis) },
     death: () => death,
     send: (message) => void running.send(message),

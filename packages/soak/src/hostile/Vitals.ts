@@ -58,7 +58,8 @@ export const report = (bystander: Bystander): void => {
     if (delay.count > 0) loopMillis = Math.max(loopMillis, delay.max / 1e6)
     const { failed, lastFailure, longestMillis, served } = bystander
     const vitals: Vitals = { heapBytes, rssBytes, loopMillis, served, failed, longestMillis, lastFailure }
-    process.send?.(vitals)
+    // The parent may have ended since the last report.
+    process.send?.(vitals, undefined, undefined, () => {})
   }
   setInterval(send, reportMillis).unref()
 }

@@ -9,7 +9,7 @@ import { lineAttacks, manyLinesAttacks } from "./lineAttacks.ts"
 import type { ServerTransport } from "./ServerTransport.ts"
 import type { Trial } from "./Trial.ts"
 import * as Victim from "./Victim.ts"
-import { Bystander } from "./Vitals.ts"
+import { Bystander, none } from "./Vitals.ts"
 import { webSocketAttacks } from "./webSocketAttacks.ts"
 
 /** The names of the attacks over a transport. */
@@ -65,9 +65,16 @@ export const run = Effect.fnUntraced(function*(
     while (staying.served < 5) yield* Effect.sleep(50)
   }
   const attacker = yield* Victim.start("attacker.ts", [transport, place, attack], victim === undefined ? [heap] : [])
+  // Over stdio the victim starts with its attacker, and measures its event loop from its second second on.
+  if (victim === undefined) {
+    while (attacker.vitals() === none && attacker.death() === undefined) yield* Effect.sleep(50)
+    yield* Effect.sleep(1000)
+  }
   yield* Effect.sleep(seconds * 1000)
-  attacker.send("stop")
   const suffering = victim ?? attacker
+  // Over stdio the attacker's end is that of the victim: its silence afterwards is no delay of its event loop.
+  const attacked = suffering.vitals()
+  attacker.send("stop")
   yield* Effect.sleep(500)
   const { failed, lastFailure, longestMillis, served } = staying
   const death = suffering.death()
@@ -75,8 +82,9 @@ export const run = Effect.fnUntraced(function*(
     side: "server",
     transport,
     attack,
-    vitals: { ...suffering.vitals(), failed, lastFailure, longestMillis, served },
-    death: victim === undefined && death === 0 ? undefined : death,
+    vitals: { ...(victim?.vitals() ?? attacked), failed, lastFailure, longestMillis, served },
+    // Over stdio a server that closes its only session exits, with code 0.
+    death: victim === undefined && String(death) === "0" ? undefined : death,
     newcomers: way === undefined ? undefined : { served: coming.served, failed: coming.failed }
   }
   return trial
