@@ -1,17 +1,15 @@
 /**
- * The diagrams and tables of ARCHITECTURE.md are those of the code.
+ * Generates the diagrams and tables of `docs/handshake.md` and `docs/methods.md` from the code.
  *
- * `node scripts/diagrams.ts` writes what stands there between `<!-- generated: name -->` and `<!-- /generated -->` anew,
- * from the handshake tables and the method table that the code itself runs on. With `--check` it writes nothing, says
- * which block is out of date, and fails if any is.
+ * `node scripts/diagrams.ts` replaces the text between `<!-- generated: name -->` and `<!-- /generated -->` on these pages.
+ * The handshake tables and the method table that the library runs on are the source. With `--check` it writes nothing,
+ * prints each block that is out of date, and fails if there is one.
  */
 import { Handshake, Methods } from "@effect-mcp/protocol"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { read, root } from "./workspace.ts"
-
-const page = "ARCHITECTURE.md"
 
 // =====================================================================================================================
 // The handshake
@@ -120,28 +118,28 @@ const differences = (one: Rows, other: Rows): ReadonlyArray<ReadonlyArray<string
 
 const handshake = (): string =>
   [
-    "Each arrow and each cell says what is done; the last column, what an event comes to in every other state.",
-    "",
-    "**The client:**",
+    "### Client",
     "",
     diagram(Handshake.client.rows),
     "",
     grid(Handshake.client.rows),
     "",
-    "**The server:**",
+    "### Server",
     "",
     diagram(Handshake.server.rows),
     "",
     grid(Handshake.server.rows),
     "",
-    "**The strict server** (`requireInitialized`) is the same but for this:",
+    "### Strict server",
+    "",
+    "A server with `requireInitialized` differs in these cells:",
     "",
     table(
       ["State", "Event", "Server", "Strict server"],
       differences(Handshake.server.rows, Handshake.strictServer.rows)
     ),
     "",
-    "**A server without sessions** (`sessionless`):",
+    "### Server without sessions",
     "",
     diagram(Handshake.sessionlessServer.rows),
     "",
@@ -172,11 +170,11 @@ const methods = (): string => {
 }
 
 // =====================================================================================================================
-// The page
+// The pages
 // =====================================================================================================================
 
-/** The text as `dprint check` wants it: what this script writes is laid out like what people write. */
-const formatted = (markdown: string): string => {
+/** Formats Markdown as `dprint check` demands it. */
+const formatted = (page: string, markdown: string): string => {
   const dprint = path.join(root, "node_modules", "dprint", "bin.cjs")
   const { error, status, stderr, stdout } = spawnSync(process.execPath, [dprint, "fmt", "--stdin", page], {
     cwd: root,
@@ -189,49 +187,43 @@ const formatted = (markdown: string): string => {
   return stdout.trim()
 }
 
-const blocks: ReadonlyArray<readonly [name: string, text: () => string]> = [
-  ["handshake", handshake],
-  ["methods", methods]
+const blocks: ReadonlyArray<readonly [name: string, page: string, text: () => string]> = [
+  ["handshake", "docs/handshake.md", handshake],
+  ["methods", "docs/methods.md", methods]
 ]
 
-/** Where a block stands in the page: its text with the markers, which no pattern needs to know of. */
+/** Finds a block and its two markers in the text of a page. */
 const find = (text: string, name: string): { readonly start: number; readonly end: number } | undefined => {
   const opening = `<!-- generated: ${name} -->`
   const closing = "<!-- /generated -->"
   const start = text.indexOf(opening)
   const end = text.indexOf(closing, start)
   const next = text.indexOf("<!-- generated:", start + opening.length)
-  // A block that is not closed before the next one opens would swallow what stands between them.
+  // Without the last condition, a block that is never closed would swallow the text up to the end of the next block.
   return start < 0 || end < 0 || (next >= 0 && next < end) ? undefined : { start, end: end + closing.length }
 }
 
-const before = read(page)
-const faults: Array<string> = []
-let after = before
+const isCheck = process.argv.includes("--check")
 
-for (const [name, text] of blocks) {
-  const place = find(after, name)
+for (const [name, page, text] of blocks) {
+  const before = read(page)
+  const place = find(before, name)
   if (place === undefined) {
     console.log(`${page}: the pair <!-- generated: ${name} --> and <!-- /generated --> is missing`)
     process.exitCode = 1
     continue
   }
-  const block = `<!-- generated: ${name} -->\n\n${formatted(text())}\n\n<!-- /generated -->`
-  if (after.slice(place.start, place.end) !== block) {
-    const line = before.slice(0, before.indexOf(`<!-- generated: ${name} -->`)).split("\n").length
-    faults.push(`${page}:${line} the block "${name}" is out of date: run node scripts/diagrams.ts`)
-    after = after.slice(0, place.start) + block + after.slice(place.end)
+  const block = `<!-- generated: ${name} -->\n\n${formatted(page, text())}\n\n<!-- /generated -->`
+  if (before.slice(place.start, place.end) === block) continue
+  if (isCheck) {
+    const line = before.slice(0, place.start).split("\n").length
+    console.log(`${page}:${line} the block "${name}" is out of date: run node scripts/diagrams.ts`)
+    process.exitCode = 1
+  } else {
+    fs.writeFileSync(path.join(root, page), before.slice(0, place.start) + block + before.slice(place.end))
   }
 }
 
-if (process.argv.includes("--check")) {
-  for (const fault of faults) {
-    console.log(fault)
-  }
-  process.exitCode ??= faults.length > 0 ? 1 : 0
-} else if (after !== before) {
-  fs.writeFileSync(path.join(root, page), after)
-}
 if (process.exitCode !== 1) {
-  console.log(`${blocks.length} generated blocks of ${page} are those of the code`)
+  console.log(`${blocks.length} generated blocks are up to date`)
 }
