@@ -1,22 +1,57 @@
 /**
- * Checks that the tests which pages cite exist.
+ * Checks that the tests and files that pages name exist.
  *
- * `node scripts/cited.ts` looks for each `….test.ts` that a page names. It prints each one that does not exist as
- * `file:line message`, and fails if there is one.
+ * `node scripts/cited.ts` looks for each `….test.ts` that a page names, and for the file and the heading of each relative
+ * link. It prints those that do not exist as `file:line message`, and fails if there are any.
  */
-import { files, read } from "./workspace.ts"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { files, read, root } from "./workspace.ts"
 
 const tests = files("packages/*/test/**/*.test.ts")
 const pages = [...files("*.md"), ...files("docs/**/*.md"), ...files("packages/*/*.md")]
 
-const missing = pages.flatMap((page) =>
-  read(page).split("\n").flatMap((line, index) =>
-    Array.from(line.matchAll(/`([\w/]+\.test\.ts)`/g), ([, name = ""]) => name)
-      .filter((name) => !tests.some((test) => test.endsWith(`/${name}`)))
-      .map((name) => `${page}:${index + 1} the cited test ${name} does not exist`)
+/** Returns the anchors of a page as GitHub derives them from its headings, duplicates aside. */
+const anchorsOf = (page: string): ReadonlySet<string> =>
+  new Set(
+    read(page).replaceAll(/^```.*?^```$/gms, "").split("\n").flatMap((line) => {
+      const [, heading] = /^#{1,6} (.*)$/.exec(line) ?? []
+      return heading === undefined
+        ? []
+        : [heading.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(" ", "-")]
+    })
   )
-)
+
+const missingTests = (line: string): ReadonlyArray<string> =>
+  Array.from(line.matchAll(/`([\w/]+\.test\.ts)`/g), ([, name = ""]) => name)
+    .filter((name) => !tests.some((test) => test.endsWith(`/${name}`)))
+    .map((name) => `${name} is no test`)
+
+const missingTargets = (page: string, line: string): ReadonlyArray<string> =>
+  Array.from(line.matchAll(/\]\((?![a-z]+:)([^)\s]+)\)/g), ([, link = ""]) => link).flatMap((link) => {
+    const [target = "", anchor] = link.split("#")
+    const file = target === "" ? page : path.posix.join(path.posix.dirname(page), target)
+    const found = fs.statSync(path.join(root, file), { throwIfNoEntry: false })
+    if (found === undefined) return [`${link} leads to no file`]
+    if (anchor === undefined) return []
+    // GitHub shows the README of a folder.
+    const shown = found.isDirectory() ? path.posix.join(file, "README.md") : file
+    return anchorsOf(shown).has(anchor) ? [] : [`${link} leads to no heading`]
+  })
+
+/** Replaces code by empty lines, because a bracket in it is no link. */
+const withoutCode = (text: string): string =>
+  text.replaceAll(/^```.*?^```$/gms, (block) => block.replaceAll(/[^\n]/g, ""))
+
+const missing = pages.flatMap((page) => {
+  const prose = withoutCode(read(page)).split("\n")
+  return read(page).split("\n").flatMap((line, index) =>
+    [...missingTests(line), ...missingTargets(page, prose[index] ?? "")].map((message) =>
+      `${page}:${index + 1} ${message}`
+    )
+  )
+})
 
 for (const message of missing) console.log(message)
 if (missing.length > 0) process.exitCode = 1
-else console.log(`all tests that ${pages.length} pages cite exist`)
+else console.log(`all tests and files that ${pages.length} pages name exist`)

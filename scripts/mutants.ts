@@ -2,7 +2,7 @@
  * Shows that the laws of conversations find bugs: each mutant, a session or a framing that is broken on purpose, has to be found out.
  *
  * `node scripts/mutants.ts` searches for a conversation that shows each of them to be broken, prints what it found, and
- * writes the conversations to `scripts/mutants/replays.json` and the table to the README of `@effect-mcp/testing`. With
+ * writes the conversations to `scripts/mutants/replays.json` and the table to `docs/mutants.md`. With
  * `--replay` it holds the conversations that are written there, writes nothing, and fails if one of them shows nothing
  * any more, or shows something of the session as it is. Either way it fails if a mutant lives. `--only NAME`, as often
  * as one likes, searches for these alone, and keeps the conversations of the others.

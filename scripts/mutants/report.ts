@@ -1,13 +1,13 @@
 /**
- * The table of the mutants, as it stands in the README of the package that finds them out.
+ * The table of the mutants, as the page `docs/mutants.md` shows it.
  */
 import * as path from "node:path"
 import type { Replay } from "./replays.ts"
 import { mutants } from "./table.ts"
 
-export const page = "packages/testing/README.md"
+export const page = "docs/mutants.md"
 
-/** The table of the README. */
+/** Returns the table. */
 const tableOf = (replays: ReadonlyMap<string, Replay>): string => {
   const rows = mutants.flatMap(({ file, name }) => {
     const replay = replays.get(name)
@@ -26,7 +26,7 @@ const tableOf = (replays: ReadonlyMap<string, Replay>): string => {
   ].join("\n")
 }
 
-/** The page with the table as it should be. */
+/** Returns the page with its table brought up to date. */
 export const withTable = (text: string, replays: ReadonlyMap<string, Replay>): string => {
   const [before, rest] = text.split("<!-- generated: mutants -->\n")
   const [, after] = rest?.split("<!-- /generated -->") ?? []

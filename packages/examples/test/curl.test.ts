@@ -1,9 +1,12 @@
-/** The transcripts in the transport's README, held to what the calculator answers. */
+/** Compares the transcripts in `docs/by-hand.md` with the responses of the calculator. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { execFile } from "node:child_process"
 import * as fs from "node:fs"
 import * as http from "node:http"
+import * as path from "node:path"
+import { promisify } from "node:util"
 import * as Calculator from "../src/listeningCalculator.ts"
 import * as Child from "./fixtures/child.ts"
 
@@ -86,8 +89,8 @@ const pattern = (line: string): RegExp =>
     `^${line.split("…").map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)).join(".*")}\\s*$`
   )
 
-describe("the transcripts of the transport's README", () => {
-  const page = fs.readFileSync(Child.file("../../../transport/README.md"), "utf8")
+describe("the transcripts of docs/by-hand.md", () => {
+  const page = fs.readFileSync(`${Child.root}/docs/by-hand.md`, "utf8")
   const exchanges = exchangesIn(page)
 
   it.live("[HTTP-06] [SHS-03] [SHS-26] [SSE-02] show what the calculator answers, line by line", () =>
@@ -120,4 +123,16 @@ describe("the transcripts of the transport's README", () => {
       }
       assert.strictEqual(commands, 8)
     }).pipe(Effect.scoped))
+
+  it("the lines for stdio are answered, and the server exits", { timeout: 60_000 }, async () => {
+    const [, command = ""] = /^```sh\n(printf .*?)^```$/ms.exec(page) ?? []
+    const node = path.dirname(process.execPath)
+    const { stdout } = await promisify(execFile)("sh", ["-c", command], {
+      cwd: Child.root,
+      env: { ...process.env, PATH: `${node}${path.delimiter}${process.env["PATH"] ?? ""}` }
+    })
+    const ids = stdout.trim().split("\n").map((line): unknown => JSON.parse(line).id)
+    assert.deepStrictEqual(ids, [0, 1, 2])
+    assert.include(stdout, "\"text\":\"42\"")
+  })
 })

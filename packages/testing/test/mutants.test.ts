@@ -38,7 +38,7 @@ describe("a session that", () => {
     })
   }
 
-  it("is in the table of the README", () => {
+  it("is in the table of docs/mutants.md", () => {
     assert.isAtLeast(mutants.length, 25)
     // The formatter gives the columns of a table the same width.
     const unaligned = (text: string) => text.replaceAll(/[ -]+/g, " ")
