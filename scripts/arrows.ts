@@ -32,7 +32,7 @@ const adapters: Readonly<Record<string, string>> = {
   "effect/Stdio": "packages/transport/src/StdioServer.ts",
   "effect/process/*": "packages/transport/src/StdioClient.ts",
   "effect/http/*": "packages/transport/src/*",
-  "effect/ByteSize": "packages/transport/src/internal/IncomingBodies.ts",
+  "effect/ByteSize": "packages/transport/src/internal/http/server/IncomingBodies.ts",
   "effect/net/*": "packages/transport/src/internal/*",
   "effect/socket/*": "packages/transport/src/*",
   "effect/Arbitrary": "packages/testing/src/*",
@@ -44,7 +44,7 @@ const adapters: Readonly<Record<string, string>> = {
  * import the file: the entry `index.ts` leads to none of them.
  */
 const foreign: Readonly<Record<string, string>> = {
-  ajv: "packages/session/src/internal/CountedAjv.ts"
+  ajv: "packages/session/src/internal/schema/CountedAjv.ts"
 }
 
 /** The files of `scripts` that private packages may import: what all programs of this repository have in common. */

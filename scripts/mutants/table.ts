@@ -13,17 +13,17 @@ export interface Mutant {
 }
 
 const session = "packages/session/src/internal"
-const exchanges = `${session}/Exchanges.ts`
-const inflight = `${session}/Inflight.ts`
-const capacity = `${session}/Capacity.ts`
-const handling = `${session}/Handling.ts`
-const reader = `${session}/Reader.ts`
-const replies = `${session}/Replies.ts`
-const outbox = `${session}/Outbox.ts`
-const sender = `${session}/Sender.ts`
-const core = `${session}/Core.ts`
+const exchanges = `${session}/engine/PendingRequests.ts`
+const inflight = `${session}/engine/IncomingRequests.ts`
+const capacity = `${session}/engine/Capacity.ts`
+const handling = `${session}/engine/HandlerFiber.ts`
+const reader = `${session}/engine/InboundProcessor.ts`
+const replies = `${session}/engine/Replies.ts`
+const outbox = `${session}/engine/Outbox.ts`
+const sender = `${session}/engine/Sender.ts`
+const core = `${session}/engine/SessionRuntime.ts`
 const framing = "packages/transport/src/LineFraming.ts"
-const served = `${session}/ServedSession.ts`
+const served = `${session}/server/ServedSession.ts`
 const handshake = "packages/protocol/src/Handshake.ts"
 
 export const mutants: ReadonlyArray<Mutant> = [
@@ -85,7 +85,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "serves a second request with the id of one in flight",
     file: reader,
     original:
-      "if (this.#core.inflight.isTaken(message.id)) return this.#refuse(message, Refusal.duplicate, origin)\n    const prepared",
+      "if (this.#core.inflight.isTaken(message.id)) return this.#refuse(message, RequestRejections.duplicate, origin)\n    const prepared",
     broken: "\n    const prepared"
   },
   {
@@ -103,7 +103,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "interrupts no handler that is cancelled",
     file: reader,
-    original: "Inflight.interrupt(served)\n    this.#core.replies.settle(served.origin)\n  }\n\n  #progress",
+    original: "IncomingRequests.interrupt(served)\n    this.#core.replies.settle(served.origin)\n  }\n\n  #progress",
     broken: "this.#core.replies.settle(served.origin)\n  }\n\n  #progress"
   },
   {
@@ -138,7 +138,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "reports progress of what it has answered",
-    file: `${session}/ServedContext.ts`,
+    file: `${session}/engine/HandlerContext.ts`,
     original: "if (served.ended) return dropped(\"ExchangeEnded\")",
     broken: ""
   },
@@ -181,9 +181,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "shares its exchanges with the other sessions",
     file: core,
-    original: "this.exchanges = new Exchanges(side.firstId)",
+    original: "this.exchanges = new PendingRequests(side.firstId)",
     broken:
-      "const all = globalThis.all ??= new WeakMap(); this.exchanges = all.get(this.clock) ?? new Exchanges(0); all.set(this.clock, this.exchanges)"
+      "const all = globalThis.all ??= new WeakMap(); this.exchanges = all.get(this.clock) ?? new PendingRequests(0); all.set(this.clock, this.exchanges)"
   },
   {
     name: "lets calls wait when it ends",
@@ -199,7 +199,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "is watched by one deadline only",
-    file: `${session}/Timer.ts`,
+    file: `${session}/engine/Timer.ts`,
     original: "if (this.#stopped || at >= this.#wakeAt) return",
     broken: "if (this.#stopped || this.#sleeper !== undefined) return"
   },

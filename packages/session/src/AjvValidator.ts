@@ -30,8 +30,8 @@
  */
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
-import * as CountedAjv from "./internal/CountedAjv.ts"
-import * as LeastRecentlyUsed from "./internal/LeastRecentlyUsed.ts"
+import * as LeastRecentlyUsed from "./internal/collections/LeastRecentlyUsed.ts"
+import * as CountedAjv from "./internal/schema/CountedAjv.ts"
 import { type Check, type JsonSchema, JsonSchemaValidator, type Shape } from "./JsonSchemaValidator.ts"
 import * as NumericOption from "./NumericOption.ts"
 import * as UnsupportedSchema from "./UnsupportedSchema.ts"

@@ -35,15 +35,15 @@ import * as Dispatch from "./Dispatch.ts"
 import type { Extension } from "./Extension.ts"
 import * as Handlers from "./Handlers.ts"
 import * as HandshakeError from "./HandshakeError.ts"
-import * as Core from "./internal/Core.ts"
-import * as KeptProfile from "./internal/KeptProfile.ts"
-import * as OutputSchemas from "./internal/OutputSchemas.ts"
-import * as Paging from "./internal/Paging.ts"
-import * as Reader from "./internal/Reader.ts"
-import * as Sender from "./internal/Sender.ts"
-import * as ServedContext from "./internal/ServedContext.ts"
+import * as OutputSchemas from "./internal/client/OutputSchemas.ts"
+import * as Paging from "./internal/client/Paging.ts"
+import * as HandlerContext from "./internal/engine/HandlerContext.ts"
+import * as InboundProcessor from "./internal/engine/InboundProcessor.ts"
+import * as Sender from "./internal/engine/Sender.ts"
+import * as SessionRuntime from "./internal/engine/SessionRuntime.ts"
+import { validate } from "./internal/engine/validation.ts"
+import * as KeptProfile from "./internal/server/KeptProfile.ts"
 import { trust } from "./internal/trust.ts"
-import { validate } from "./internal/validation.ts"
 import type * as JsonSchemaValidator from "./JsonSchemaValidator.ts"
 import * as Limits from "./Limits.ts"
 import type { Middleware } from "./Middleware.ts"
@@ -283,7 +283,7 @@ const closedWhile = (error: RequestError): HandshakeError.HandshakeErrorReason =
     case "Closed":
       return { _tag: "Closed", reason: error.reason.reason }
     case "SendFailed":
-      return { _tag: "Closed", reason: Core.reasonOf(error.reason.error) }
+      return { _tag: "Closed", reason: SessionRuntime.reasonOf(error.reason.error) }
     case "MalformedResponse":
       return { _tag: "InvalidResult", problem: error.reason.problem }
     default:
@@ -327,9 +327,9 @@ export const make = Effect.fnUntraced(
     const capabilities = Handlers.clientCapabilities(handlers, options.capabilities)
     let profile: Profile.ServerProfile | undefined
 
-    const surroundings = yield* Core.surroundings
+    const surroundings = yield* SessionRuntime.surroundings
     let dropKept = () => {}
-    const core = yield* Core.make<Handshake.ClientState>({
+    const core = yield* SessionRuntime.make<Handshake.ClientState>({
       role: "client",
       transition: Handshake.client.transition,
       initial: { _tag: "Idle" },
@@ -371,8 +371,8 @@ export const make = Effect.fnUntraced(
         projection: options.projection
       }
     )
-    const contexts: ServedContext.Parts = { core, sender }
-    const reader = new Reader.Reader(core, {
+    const contexts: HandlerContext.Parts = { core, sender }
+    const reader = new InboundProcessor.InboundProcessor(core, {
       sender,
       dispatch,
       peer: () => profile,
@@ -381,7 +381,7 @@ export const make = Effect.fnUntraced(
         trust(Context.add(
           core.context,
           CallbackContext,
-          new ServedContext.ServedContext(contexts, served, request, profile)
+          new HandlerContext.HandlerContext(contexts, served, request, profile)
         )),
       intercept: (message) => {
         outputSchemas?.hear(message)
@@ -440,7 +440,7 @@ export const make = Effect.fnUntraced(
 )
 
 const shape = (
-  core: Core.Core<Handshake.ClientState>,
+  core: SessionRuntime.SessionRuntime<Handshake.ClientState>,
   sender: Sender.Sender,
   profile: Profile.ServerProfile
 ): Shape => {
@@ -457,7 +457,7 @@ const shape = (
 
   return {
     profile,
-    ...Core.session(core),
+    ...SessionRuntime.session(core),
     request: (name, params, options) => sender.request(requests[name], params, options),
     extension: (row, params, options) => sender.request(row, params, options),
     ping: (options) => Effect.asVoid(sender.request(requests.ping, {}, options)),

@@ -21,11 +21,11 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Extension } from "./Extension.ts"
 import type { ContextOf, Handlers } from "./Handlers.ts"
-import * as Answer from "./internal/Answer.ts"
-import * as Refusal from "./internal/Refusal.ts"
-import * as Rules from "./internal/Rules.ts"
+import * as RequestRejections from "./internal/engine/RequestRejections.ts"
+import * as ResultEncoding from "./internal/engine/ResultEncoding.ts"
+import * as SemanticChecks from "./internal/engine/SemanticChecks.ts"
+import { type Validate, validate } from "./internal/engine/validation.ts"
 import { trust } from "./internal/trust.ts"
-import { type Validate, validate } from "./internal/validation.ts"
 import type { Inbound } from "./Middleware.ts"
 
 /**
@@ -159,22 +159,24 @@ export const make = <From extends Method.Role, const H extends Handlers<From, un
 
   const prepare: Dispatch<R>["prepare"] = (request, profile) => {
     const served = requests.get(request.method)
-    if (served === undefined || !isIn(served, profile)) return Result.fail(Refusal.methodNotFound(request.method))
+    if (served === undefined || !isIn(served, profile)) {
+      return Result.fail(RequestRejections.methodNotFound(request.method))
+    }
     const { handler, name: method } = served
     const checked = served.check(paramsOf(request))
     if (Result.isFailure(checked)) {
-      return Result.fail(Refusal.invalidParams(`Invalid params for ${method}: ${checked.failure}`))
+      return Result.fail(RequestRejections.invalidParams(`Invalid params for ${method}: ${checked.failure}`))
     }
     const params = checked.success
-    const refusal = Rules.refusalOf(method, params, declared)
-    if (refusal !== undefined) return Result.fail(Refusal.invalidParams(refusal))
+    const refusal = SemanticChecks.refusalOf(method, params, declared)
+    if (refusal !== undefined) return Result.fail(RequestRejections.invalidParams(refusal))
     return Result.succeed(Effect.flatMap(
       Effect.suspend(() =>
         middleware === undefined
           ? handler(params)
           : middleware({ method, id: request.id, params, profile }, (passed) => handler(passed.params))
       ),
-      (value) => Answer.fit(method, profile.revision, params, value, projection)
+      (value) => ResultEncoding.fit(method, profile.revision, params, value, projection)
     ))
   }
 

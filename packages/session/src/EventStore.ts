@@ -11,8 +11,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import { EventLog } from "./internal/EventLog.ts"
-import { Timer } from "./internal/Timer.ts"
+import { Timer } from "./internal/engine/Timer.ts"
+import { EventLog } from "./internal/stores/EventLog.ts"
 import * as NumericOption from "./NumericOption.ts"
 
 /**

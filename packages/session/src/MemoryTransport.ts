@@ -14,8 +14,8 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
-import { Immediate } from "./internal/Immediate.ts"
-import * as Pipe from "./internal/Pipe.ts"
+import * as Pipe from "./internal/collections/Pipe.ts"
+import { SyncEffect } from "./internal/collections/SyncEffect.ts"
 import { type Connection, type Inbound, type Origin, type Outbound, Transport } from "./Transport.ts"
 import * as TransportError from "./TransportError.ts"
 
@@ -145,7 +145,7 @@ export const make = (options: Options = {}): Effect.Effect<Pair> =>
       once({
         run: incoming.run,
         send: ({ message }) =>
-          new Immediate(() => {
+          new SyncEffect(() => {
             if (outgoing.ended()) return Exit.fail(peerEnded)
             return Exit.map(copy(message, options.serialization), (frame) => outgoing.put({ frame }))
           })

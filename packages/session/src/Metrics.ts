@@ -9,8 +9,8 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
-import { BoundedNames } from "./internal/BoundedNames.ts"
-import * as Operation from "./internal/Operation.ts"
+import { BoundedNames } from "./internal/telemetry/BoundedNames.ts"
+import * as OtelAttributes from "./internal/telemetry/OtelAttributes.ts"
 import type { Middleware } from "./Middleware.ts"
 
 /** In seconds, as the conventions have them. */
@@ -141,7 +141,7 @@ const namesIn = (registry: object): Names => {
 }
 
 const measured = <A, E, R>(
-  direction: Operation.Direction,
+  direction: OtelAttributes.Direction,
   request: { readonly method: string; readonly params: object },
   revision: string | undefined,
   effect: Effect.Effect<A, E, R>
@@ -155,20 +155,20 @@ const measured = <A, E, R>(
     const names = namesIn(fiber.getRef(Metric.MetricRegistry))
     const began = clock.monotonicTimeNanosUnsafe()
     const methodOf = (served: boolean): string =>
-      Operation.isMethod(method) || (served ? names.methods.add(method) : names.methods.has(method))
+      OtelAttributes.isMethod(method) || (served ? names.methods.add(method) : names.methods.has(method))
         ? method
-        : Operation.other
+        : OtelAttributes.other
     const inFlight = Metric.withAttributes(active, { "mcp.method.name": methodOf(false) })
     const record = (exit: Exit.Exit<A, E>) => {
-      const outcome = Operation.boundedOutcomeOf(direction, exit)
+      const outcome = OtelAttributes.boundedOutcomeOf(direction, exit)
       // A name becomes a label when something was served under it; of names that are none a peer could invent any
       // number.
       const served = Exit.isSuccess(exit) && outcome["error.type"] === undefined
-      const target = Operation.targetOf(method, params)
+      const target = OtelAttributes.targetOf(method, params)
       const label = target === undefined || (served ? names.targets.add(target) : names.targets.has(target))
         ? target
-        : Operation.other
-      const attributes = { ...Operation.attributesOf(methodOf(served), label, revision), ...outcome }
+        : OtelAttributes.other
+      const attributes = { ...OtelAttributes.attributesOf(methodOf(served), label, revision), ...outcome }
       return Effect.andThen(
         Metric.modify(inFlight, -1),
         Metric.update(

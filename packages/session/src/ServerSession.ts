@@ -29,8 +29,8 @@ import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type { Extension } from "./Extension.ts"
 import type * as Handlers from "./Handlers.ts"
-import * as Core from "./internal/Core.ts"
-import * as ServedSession from "./internal/ServedSession.ts"
+import * as SessionRuntime from "./internal/engine/SessionRuntime.ts"
+import * as ServedSession from "./internal/server/ServedSession.ts"
 import * as MemoryTransport from "./MemoryTransport.ts"
 import type { Middleware } from "./Middleware.ts"
 import type { RequestContext } from "./RequestContext.ts"
@@ -284,7 +284,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   options: Options<R>
 ): Effect.fn.Return<Shape, TransportError, Transport | Scope.Scope | Handlers.ServicesOf<H, "client"> | R> {
   const prepared = ServedSession.prepare(handlers, options)
-  return yield* prepared.open(yield* Core.surroundings)
+  return yield* prepared.open(yield* SessionRuntime.surroundings)
 })
 
 /**

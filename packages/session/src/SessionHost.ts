@@ -19,15 +19,15 @@ import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import type * as Handlers from "./Handlers.ts"
 import * as HostLimits from "./HostLimits.ts"
-import * as Expiry from "./internal/Expiry.ts"
-import { HostedSession, type Keeper } from "./internal/HostedSession.ts"
-import * as HostStore from "./internal/HostStore.ts"
-import { type Newcomer, Places, type Taken } from "./internal/Places.ts"
-import * as ReplayedOpening from "./internal/ReplayedOpening.ts"
-import { Restoring } from "./internal/Restoring.ts"
-import * as ServedSession from "./internal/ServedSession.ts"
-import * as SessionId from "./internal/SessionId.ts"
-import { Timer } from "./internal/Timer.ts"
+import { Timer } from "./internal/engine/Timer.ts"
+import * as Expiry from "./internal/host/Expiry.ts"
+import * as HandshakeReplay from "./internal/host/HandshakeReplay.ts"
+import { HostedSession, type Keeper } from "./internal/host/HostedSession.ts"
+import * as HostStore from "./internal/host/HostStore.ts"
+import { Restorer } from "./internal/host/Restorer.ts"
+import * as SessionId from "./internal/host/SessionId.ts"
+import { type Newcomer, SessionSlots, type Taken } from "./internal/host/SessionSlots.ts"
+import * as ServedSession from "./internal/server/ServedSession.ts"
 import * as SessionLimits from "./Limits.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Principal from "./Principal.ts"
@@ -338,7 +338,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
 
   const sessions = new Map<string, HostedSession>()
   const expiry = new Expiry.Expiry({ clock, sessions, lifetimes, fork })
-  const places = new Places({ limits, now: () => expiry.now(timer.now()), steady: () => timer.now() })
+  const places = new SessionSlots({ limits, now: () => expiry.now(timer.now()), steady: () => timer.now() })
   const store = Option.getOrUndefined(
     Option.map(
       yield* Effect.serviceOption(SessionStore),
@@ -446,7 +446,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       const opened = server.open({
         transport: opening === undefined
           ? hosted.transport
-          : ReplayedOpening.over(hosted.transport, opening, deliver),
+          : HandshakeReplay.over(hosted.transport, opening, deliver),
         context,
         clock,
         observe: observe === undefined ? undefined : (event) => observe(event, hosted.id),
@@ -551,7 +551,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     return hosted?.phase === "Live" ? hosted : undefined
   }
 
-  const restoring = store === undefined ? undefined : new Restoring<HostFull | TransportError>({
+  const restoring = store === undefined ? undefined : new Restorer<HostFull | TransportError>({
     store,
     sessions,
     lifetimes,

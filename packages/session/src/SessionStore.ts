@@ -11,7 +11,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as LeastRecentlyUsed from "./internal/LeastRecentlyUsed.ts"
+import * as LeastRecentlyUsed from "./internal/collections/LeastRecentlyUsed.ts"
 import * as NumericOption from "./NumericOption.ts"
 
 /**

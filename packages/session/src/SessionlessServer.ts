@@ -14,13 +14,13 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Dispatch from "./Dispatch.ts"
 import * as Handlers from "./Handlers.ts"
-import { FairCapacity } from "./internal/FairCapacity.ts"
-import * as Introduction from "./internal/Introduction.ts"
-import * as LogLevel from "./internal/LogLevel.ts"
-import { Observers } from "./internal/Observers.ts"
-import { RateLimit } from "./internal/RateLimit.ts"
-import * as Replies from "./internal/Replies.ts"
-import { ServedFrame } from "./internal/ServedFrame.ts"
+import * as LogLevel from "./internal/engine/LogLevel.ts"
+import { Observers } from "./internal/engine/Observers.ts"
+import { RateLimit } from "./internal/engine/RateLimit.ts"
+import * as Replies from "./internal/engine/Replies.ts"
+import { FairCapacity } from "./internal/server/FairCapacity.ts"
+import * as InitializeResponder from "./internal/server/InitializeResponder.ts"
+import { SessionlessExchange } from "./internal/server/SessionlessExchange.ts"
 import * as Limits from "./Limits.ts"
 import { MemoryBudget } from "./MemoryBudget.ts"
 import type { Principal } from "./Principal.ts"
@@ -119,7 +119,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
 ): Effect.fn.Return<SessionlessServer, never, Exclude<Handlers.ServicesOf<H, "client"> | R, Scope.Scope>> {
   const limits = Limits.make(options.limits)
   const capabilities = Handlers.serverCapabilities(handlers, options.capabilities)
-  const introduction = Introduction.make({ ...options, capabilities })
+  const introduction = InitializeResponder.make({ ...options, capabilities })
   const context = yield* Effect.context<never>()
   const clock = yield* Clock.Clock
   const budget = yield* MemoryBudget
@@ -153,7 +153,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     limits,
     handle: (frame, asked) =>
       Effect.callback<Reply | undefined>((resume) => {
-        const served = new ServedFrame(
+        const served = new SessionlessExchange(
           server,
           asked,
           (reply) => resume(Effect.onInterrupt(Effect.as(served.settled, reply), () => served.abandon))

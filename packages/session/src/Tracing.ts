@@ -9,7 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
-import * as Operation from "./internal/Operation.ts"
+import * as OtelAttributes from "./internal/telemetry/OtelAttributes.ts"
 import type { Middleware } from "./Middleware.ts"
 
 /**
@@ -48,16 +48,16 @@ const metaOf = (params: object): Meta.Meta | undefined =>
   "_meta" in params && typeof params._meta === "object" && params._meta !== null ? { ...params._meta } : undefined
 
 /** Backends keep the names of spans for ever, so the name of a tool, which a peer may invent, is an attribute. */
-const nameOf = (method: string): string => Operation.isMethod(method) ? method : Operation.other
+const nameOf = (method: string): string => OtelAttributes.isMethod(method) ? method : OtelAttributes.other
 
-const annotate = (span: Tracer.Span, attributes: Operation.Attributes): void => {
+const annotate = (span: Tracer.Span, attributes: OtelAttributes.Attributes): void => {
   for (const [name, value] of Object.entries(attributes)) span.attribute(name, value)
 }
 
 /** Runs within a span, which says in the end how its request ended. */
-const within = <A, E, R>(span: Tracer.Span, direction: Operation.Direction, effect: Effect.Effect<A, E, R>) =>
+const within = <A, E, R>(span: Tracer.Span, direction: OtelAttributes.Direction, effect: Effect.Effect<A, E, R>) =>
   Effect.withParentSpan(
-    Effect.onExit(effect, (exit) => Effect.sync(() => annotate(span, Operation.outcomeOf(direction, exit)))),
+    Effect.onExit(effect, (exit) => Effect.sync(() => annotate(span, OtelAttributes.outcomeOf(direction, exit)))),
     span
   )
 
@@ -85,8 +85,8 @@ const within = <A, E, R>(span: Tracer.Span, direction: Operation.Direction, effe
 export const make = (options: Options = {}): Middleware => {
   const attributesOf = (method: string, params: object, revision: string | undefined) => ({
     ...options.attributes,
-    ...Operation.attributesOf(method, Operation.targetOf(method, params), revision),
-    ...Operation.resourceOf(method, params)
+    ...OtelAttributes.attributesOf(method, OtelAttributes.targetOf(method, params), revision),
+    ...OtelAttributes.resourceOf(method, params)
   })
   return {
     inbound: (request, next) =>
@@ -98,7 +98,10 @@ export const make = (options: Options = {}): Middleware => {
           nameOf(method),
           {
             kind: "server",
-            attributes: { ...attributesOf(method, params, profile.revision), "jsonrpc.request.id": Operation.idOf(id) },
+            attributes: {
+              ...attributesOf(method, params, profile.revision),
+              "jsonrpc.request.id": OtelAttributes.idOf(id)
+            },
             ...(remote === undefined ? { root: true } : { parent: Tracer.externalSpan(remote) }),
             links: Option.isSome(ambient) ? [{ span: ambient.value, attributes: {} }] : []
           },
@@ -119,7 +122,7 @@ export const make = (options: Options = {}): Middleware => {
               ...request,
               params: { ...params, _meta: { ...metaOf(params), ...baggage, ...TraceContext.toMeta(span) } },
               onOpen: (id) => {
-                span.attribute("jsonrpc.request.id", Operation.idOf(id))
+                span.attribute("jsonrpc.request.id", OtelAttributes.idOf(id))
                 onOpen?.(id)
               }
             })

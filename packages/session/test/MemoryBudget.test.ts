@@ -9,7 +9,7 @@ import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import * as Weight from "../src/internal/Weight.ts"
+import * as Weight from "../src/internal/engine/Weight.ts"
 import {
   call,
   codeOf,

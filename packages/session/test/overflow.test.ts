@@ -7,7 +7,7 @@ import * as Logger from "effect/Logger"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import * as Weight from "../src/internal/Weight.ts"
+import * as Weight from "../src/internal/engine/Weight.ts"
 import {
   call,
   codeOf,

@@ -3,7 +3,7 @@ import type { Limits } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { SeenCursors } from "../src/internal/Paging.ts"
+import { SeenCursors } from "../src/internal/client/Paging.ts"
 import * as RawServer from "./support/RawServer.ts"
 import { settled, withRawServer } from "./support/sessions.ts"
 

@@ -3,7 +3,7 @@ import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import { MemoryTransport, SessionlessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Weight from "../src/internal/Weight.ts"
+import * as Weight from "../src/internal/engine/Weight.ts"
 import { host, settle, store, withStore } from "./support/hosts.ts"
 import * as RawServer from "./support/RawServer.ts"
 import {

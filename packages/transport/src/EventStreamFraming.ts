@@ -8,8 +8,8 @@
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import type { FrameError } from "@effect-mcp/session/Transport"
 import * as Result from "effect/Result"
-import * as GrowingBuffer from "./internal/GrowingBuffer.ts"
-import * as utf8 from "./internal/utf8.ts"
+import * as GrowingBuffer from "./internal/shared/GrowingBuffer.ts"
+import * as utf8 from "./internal/shared/utf8.ts"
 
 /**
  * The largest event that is read unless an option says otherwise: 4 MiB of data.

@@ -10,8 +10,8 @@ import * as Effect from "effect/Effect"
 import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import * as HttpSseClient from "./HttpSseClient.ts"
-import { headersOf } from "./internal/headersOf.ts"
-import * as HttpClients from "./internal/HttpClients.ts"
+import { headersOf } from "./internal/http/client/headersOf.ts"
+import * as HttpClients from "./internal/http/client/HttpClients.ts"
 import * as StreamableHttpClient from "./StreamableHttpClient.ts"
 
 /**
@@ -75,7 +75,7 @@ export const make = Effect.fnUntraced(function*(
     openWithin: openWithin ?? "10 seconds"
   })
   // Loaded when it is used, as they are.
-  const fallback = yield* Effect.promise(() => import("./internal/HttpFallback.ts"))
+  const fallback = yield* Effect.promise(() => import("./internal/http/client/fallback/HttpFallbackConnection.ts"))
   return fallback.make(newer, older)
 })
 

@@ -15,9 +15,9 @@ import * as Effect from "effect/Effect"
 import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import * as EventStreamFraming from "./EventStreamFraming.ts"
-import * as FrameText from "./internal/FrameText.ts"
-import { headersOf } from "./internal/headersOf.ts"
-import * as HttpClients from "./internal/HttpClients.ts"
+import { headersOf } from "./internal/http/client/headersOf.ts"
+import * as HttpClients from "./internal/http/client/HttpClients.ts"
+import * as FrameText from "./internal/shared/FrameText.ts"
 import type * as StreamableHttpClient from "./StreamableHttpClient.ts"
 
 /**
@@ -75,7 +75,7 @@ export const make = (
 ): Effect.Effect<Transport.Transport["Service"], never, HttpClient> =>
   // Loaded when it is used: a program that speaks over stdio must not pay 100 ms for HTTP.
   Effect.flatMap(
-    Effect.promise(() => import("./internal/HttpSseConnection.ts")),
+    Effect.promise(() => import("./internal/http/client/sse/HttpSseClientConnection.ts")),
     (connection) => {
       NumericOption.check(options, rules)
       return connection.make({

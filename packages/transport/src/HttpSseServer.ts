@@ -21,14 +21,14 @@ import * as UrlParams from "effect/http/UrlParams"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Authentication } from "./Authentication.ts"
-import * as Attendant from "./internal/Attendant.ts"
-import * as HttpAdmission from "./internal/HttpAdmission.ts"
-import * as HttpAnswer from "./internal/HttpAnswer.ts"
-import * as HttpSseEndpoints from "./internal/HttpSseEndpoints.ts"
-import * as Initialize from "./internal/Initialize.ts"
-import { messagesPath } from "./internal/messagesPath.ts"
-import * as NodeListener from "./internal/NodeListener.ts"
-import * as StreamReader from "./internal/StreamReader.ts"
+import * as HttpGuard from "./internal/http/server/HttpGuard.ts"
+import * as HttpResponses from "./internal/http/server/HttpResponses.ts"
+import * as Initialize from "./internal/http/server/Initialize.ts"
+import * as NodeListener from "./internal/http/server/NodeListener.ts"
+import * as HttpSseHandler from "./internal/http/server/sse/HttpSseHandler.ts"
+import { messagesPath } from "./internal/http/server/sse/messagesPath.ts"
+import * as SseResponseBody from "./internal/http/server/SseResponseBody.ts"
+import * as StreamWatchdog from "./internal/http/server/StreamWatchdog.ts"
 import type * as StreamableHttpServer from "./StreamableHttpServer.ts"
 
 /**
@@ -150,22 +150,22 @@ export const make = Effect.fnUntraced(function*(
   NumericOption.check(options, rules)
   const { endpoint } = options
   const messagesOf = messagesPath(paths.stream ?? "/sse", paths.messages ?? "/messages")
-  const attendant = yield* Attendant.make({
+  const attendant = yield* StreamWatchdog.make({
     keepAliveMillis: Duration.toMillis(options.keepAlive ?? "15 seconds"),
-    stallMillis: HttpAdmission.stallMillis(options),
-    bodyMillis: HttpAdmission.bodyMillis(options),
+    stallMillis: HttpGuard.stallMillis(options),
+    bodyMillis: HttpGuard.bodyMillis(options),
     // Nobody can come back here, so that nobody is waited for.
     unattendedMillis: Number.POSITIVE_INFINITY
   })
-  const admission = yield* HttpAdmission.make(attendant, options)
-  const { messages, stream } = yield* HttpSseEndpoints.make(admission, {
+  const admission = yield* HttpGuard.make(attendant, options)
+  const { messages, stream } = yield* HttpSseHandler.make(admission, {
     attendant,
-    capacity: options.streamBuffer ?? StreamReader.defaultCapacity,
+    capacity: options.streamBuffer ?? SseResponseBody.defaultCapacity,
     endpoint: ({ originalUrl }) => endpoint ?? messagesOf(originalUrl),
     initializeLimitBytes: options.initializeLimitBytes ?? Initialize.defaultLimitBytes
   })
   const admitting = (methods: typeof stream) => (request: HttpServerRequest) =>
-    admission.admit(methods, request, (problem, headers) => HttpAnswer.plain(405, problem, headers))
+    admission.admit(methods, request, (problem, headers) => HttpResponses.plain(405, problem, headers))
   return {
     stream: admitting(stream),
     messages: admitting(messages),
@@ -253,7 +253,7 @@ export const layer = (
  */
 export const layerRedacted: Layer.Layer<never> = Layer.effect(
   UrlParams.CurrentRedactedNames,
-  Effect.map(UrlParams.CurrentRedactedNames, (names) => [...names, HttpSseEndpoints.parameter])
+  Effect.map(UrlParams.CurrentRedactedNames, (names) => [...names, HttpSseHandler.parameter])
 )
 
 /**

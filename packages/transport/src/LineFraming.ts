@@ -9,9 +9,9 @@ import * as NumericOption from "@effect-mcp/session/NumericOption"
 import type { FrameError } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Result from "effect/Result"
-import * as FrameText from "./internal/FrameText.ts"
-import * as GrowingBuffer from "./internal/GrowingBuffer.ts"
-import * as utf8 from "./internal/utf8.ts"
+import * as FrameText from "./internal/shared/FrameText.ts"
+import * as GrowingBuffer from "./internal/shared/GrowingBuffer.ts"
+import * as utf8 from "./internal/shared/utf8.ts"
 
 /**
  * The longest line that is read unless an option says otherwise: 4 MiB.

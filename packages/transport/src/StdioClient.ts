@@ -21,12 +21,12 @@ import * as CommandLine from "effect/process/CommandLine"
 import type { Redacted } from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { causeBelow } from "./internal/causeBelow.ts"
-import * as LastLines from "./internal/LastLines.ts"
-import * as LineWriter from "./internal/LineWriter.ts"
-import { atMost, delay } from "./internal/nativeTime.ts"
-import * as ProcessGroup from "./internal/ProcessGroup.ts"
-import * as Turns from "./internal/Turns.ts"
+import * as LineWriter from "./internal/shared/LineWriter.ts"
+import { atMost, delay } from "./internal/shared/nodeTimers.ts"
+import * as Turns from "./internal/shared/Turns.ts"
+import { unwrapCause } from "./internal/shared/unwrapCause.ts"
+import * as ProcessGroup from "./internal/stdio/ProcessGroup.ts"
+import * as StderrTail from "./internal/stdio/StderrTail.ts"
 import * as LineFraming from "./LineFraming.ts"
 
 /**
@@ -143,7 +143,7 @@ const commandLine = (options: Options): string => CommandLine.display([options.c
 const exitStatus = (handle: ChildProcessHandle): Effect.Effect<ExitStatus> =>
   Effect.match(handle.exitCode, {
     onSuccess: (exitCode) => ({ exitCode, signal: undefined }),
-    onFailure: (error) => ({ exitCode: undefined, signal: /\bSIG[A-Z0-9]+\b/.exec(String(causeBelow(error)))?.[0] })
+    onFailure: (error) => ({ exitCode: undefined, signal: /\bSIG[A-Z0-9]+\b/.exec(String(unwrapCause(error)))?.[0] })
   })
 
 /**
@@ -217,13 +217,13 @@ const started = (options: Options) =>
     forceKillAfter: options.terminateWithin ?? "2 seconds"
   }).pipe(
     Effect.mapError((error) =>
-      TransportError.make({ _tag: "ConnectFailed", target: commandLine(options), cause: causeBelow(error) })
+      TransportError.make({ _tag: "ConnectFailed", target: commandLine(options), cause: unwrapCause(error) })
     )
   )
 
 /** Standard error, read to its end whether anyone wants it or not. */
 const readErrors = Effect.fnUntraced(function*(handle: ChildProcessHandle, options: Options, readers: Scope.Scope) {
-  const lastLines = LastLines.make({ keep: options.keptStderrLines ?? 20, cutAt: keptLineLength })
+  const lastLines = StderrTail.make({ keep: options.keptStderrLines ?? 20, cutAt: keptLineLength })
   let onLine = typeof options.stderr === "function" ? options.stderr : undefined
   const tell = (lines: ReadonlyArray<string>) =>
     Effect.sync(() => lines.forEach((line) => onLine?.(line))).pipe(
@@ -326,7 +326,7 @@ const open = Effect.fnUntraced(function*(
         Effect.andThen(output.ended, report),
         Effect.andThen(silence, reportSoFar)
       ).pipe(
-        Effect.mapError((error) => TransportError.make({ _tag: "ReadFailed", cause: causeBelow(error) })),
+        Effect.mapError((error) => TransportError.make({ _tag: "ReadFailed", cause: unwrapCause(error) })),
         // What was taken and cannot be written is nobody's send any more, so that reading has to tell. A child that has
         // exited is no news here: what it still said is read, and its exit reported.
         Effect.raceFirst(
@@ -345,7 +345,7 @@ const open = Effect.fnUntraced(function*(
     explain: Effect.fnUntraced(function*(cause) {
       const exit = yield* report
       return exit.exitCode === undefined && exit.signal === undefined
-        ? TransportError.make({ _tag: "WriteFailed", cause: causeBelow(cause) })
+        ? TransportError.make({ _tag: "WriteFailed", cause: unwrapCause(cause) })
         : TransportError.make({ _tag: "PeerEnded", exit })
     })
   })

@@ -22,11 +22,11 @@ import * as Sink from "effect/Sink"
 import * as Stdio from "effect/Stdio"
 import * as Stream from "effect/Stream"
 import type { Writable } from "node:stream"
-import { causeBelow } from "./internal/causeBelow.ts"
-import * as consoleToStderr from "./internal/consoleToStderr.ts"
-import * as LineWriter from "./internal/LineWriter.ts"
-import { atMost, delay } from "./internal/nativeTime.ts"
-import * as Turns from "./internal/Turns.ts"
+import * as LineWriter from "./internal/shared/LineWriter.ts"
+import { atMost, delay } from "./internal/shared/nodeTimers.ts"
+import * as Turns from "./internal/shared/Turns.ts"
+import { unwrapCause } from "./internal/shared/unwrapCause.ts"
+import * as consoleToStderr from "./internal/stdio/consoleToStderr.ts"
 import * as LineFraming from "./LineFraming.ts"
 
 /**
@@ -84,7 +84,7 @@ const open = Effect.fnUntraced(function*(
   yield* consoleToStderr.scoped
   const writer = yield* LineWriter.make({
     sink: stdio.stdout(),
-    explain: (cause) => Effect.succeed(TransportError.make({ _tag: "WriteFailed", cause: causeBelow(cause) }))
+    explain: (cause) => Effect.succeed(TransportError.make({ _tag: "WriteFailed", cause: unwrapCause(cause) }))
   })
   yield* Effect.addFinalizer(() => atMost(writer.close, options?.flushWithin ?? "3 seconds"))
 
@@ -97,7 +97,7 @@ const open = Effect.fnUntraced(function*(
     })
     yield* stdio.stdin.pipe(
       Stream.runForEachArray((chunks) => Turns.bytes(chunks, decoder.push)),
-      Effect.mapError((error) => TransportError.make({ _tag: "ReadFailed", cause: causeBelow(error) })),
+      Effect.mapError((error) => TransportError.make({ _tag: "ReadFailed", cause: unwrapCause(error) })),
       // What was taken and cannot be written is nobody's send any more, so that reading has to tell.
       Effect.raceFirst(writer.failed)
     )

@@ -16,11 +16,11 @@ import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import type { Redacted } from "effect/Redacted"
 import * as EventStreamFraming from "./EventStreamFraming.ts"
-import * as FrameText from "./internal/FrameText.ts"
-import { headersOf } from "./internal/headersOf.ts"
-import * as HttpClients from "./internal/HttpClients.ts"
-import * as ReconnectDelay from "./internal/ReconnectDelay.ts"
-import type { Settings } from "./internal/StreamableHttpConnection.ts"
+import { headersOf } from "./internal/http/client/headersOf.ts"
+import * as HttpClients from "./internal/http/client/HttpClients.ts"
+import * as ReconnectDelay from "./internal/http/client/streamable/ReconnectDelay.ts"
+import type { Settings } from "./internal/http/client/streamable/StreamableHttpClientConnection.ts"
+import * as FrameText from "./internal/shared/FrameText.ts"
 
 /**
  * Headers by name. A `Redacted` value does not appear where headers are shown.
@@ -175,7 +175,7 @@ const settings = (
 export const make = (options: Options): Effect.Effect<Transport.Transport["Service"], never, HttpClient> =>
   // Loaded when it is used: a program that speaks over stdio must not pay 100 ms for HTTP.
   Effect.flatMap(
-    Effect.promise(() => import("./internal/StreamableHttpConnection.ts")),
+    Effect.promise(() => import("./internal/http/client/streamable/StreamableHttpClientConnection.ts")),
     (connection) => {
       NumericOption.check(options, rules)
       NumericOption.check(options.reconnect, reconnectRules, "reconnect.")

@@ -27,15 +27,15 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { Authentication } from "./Authentication.ts"
-import * as Attendant from "./internal/Attendant.ts"
-import { GuardedEventStore } from "./internal/GuardedEventStore.ts"
-import * as HttpAdmission from "./internal/HttpAdmission.ts"
-import * as Initialize from "./internal/Initialize.ts"
-import * as NodeListener from "./internal/NodeListener.ts"
-import * as PostResponse from "./internal/PostResponse.ts"
-import * as SessionfulEndpoint from "./internal/SessionfulEndpoint.ts"
-import * as SessionlessEndpoint from "./internal/SessionlessEndpoint.ts"
-import * as StreamReader from "./internal/StreamReader.ts"
+import { GuardedEventStore } from "./internal/http/server/GuardedEventStore.ts"
+import * as HttpGuard from "./internal/http/server/HttpGuard.ts"
+import * as Initialize from "./internal/http/server/Initialize.ts"
+import * as NodeListener from "./internal/http/server/NodeListener.ts"
+import * as SseResponseBody from "./internal/http/server/SseResponseBody.ts"
+import * as PostResponse from "./internal/http/server/streamable/PostResponse.ts"
+import * as StatefulHandler from "./internal/http/server/streamable/StatefulHandler.ts"
+import * as StatelessHandler from "./internal/http/server/streamable/StatelessHandler.ts"
+import * as StreamWatchdog from "./internal/http/server/StreamWatchdog.ts"
 
 /**
  * What may be said about a server; everything has a default.
@@ -156,13 +156,13 @@ const parts = Effect.fnUntraced(function*(options: Options) {
   NumericOption.check(options, rules)
   const mode = options.answer ?? "adaptive"
   const unattendedMillis = Duration.toMillis(options.unattended ?? "5 minutes")
-  const attendant = yield* Attendant.make({
+  const attendant = yield* StreamWatchdog.make({
     keepAliveMillis: Duration.toMillis(options.keepAlive ?? "15 seconds"),
-    stallMillis: HttpAdmission.stallMillis(options),
-    bodyMillis: HttpAdmission.bodyMillis(options),
+    stallMillis: HttpGuard.stallMillis(options),
+    bodyMillis: HttpGuard.bodyMillis(options),
     unattendedMillis
   })
-  const admission = yield* HttpAdmission.make(attendant, options)
+  const admission = yield* HttpGuard.make(attendant, options)
   const responses = PostResponse.make({
     mode,
     streamAfterMillis: Duration.toMillis(options.streamAfter ?? "1 second")
@@ -170,7 +170,7 @@ const parts = Effect.fnUntraced(function*(options: Options) {
   const exchanges = {
     mode,
     attendant,
-    capacity: options.streamBuffer ?? StreamReader.defaultCapacity,
+    capacity: options.streamBuffer ?? SseResponseBody.defaultCapacity,
     unattendedMillis
   }
   return { admission, responses, exchanges }
@@ -214,7 +214,7 @@ export const make = Effect.fnUntraced(function*(
   const { admission, exchanges, responses } = yield* parts(options)
   const store = Option.getOrUndefined(yield* Effect.serviceOption(EventStore))
   const storeMillis = Duration.toMillis(options.storeWithin ?? "5 seconds")
-  const methods = yield* SessionfulEndpoint.make(admission, responses, {
+  const methods = yield* StatefulHandler.make(admission, responses, {
     ...exchanges,
     store: store === undefined ? undefined : new GuardedEventStore(store, storeMillis, yield* Clock.Clock),
     initializeLimitBytes: options.initializeLimitBytes ?? Initialize.defaultLimitBytes,
@@ -388,7 +388,7 @@ const sessionless = Effect.fnUntraced(function*<const H extends Handlers.Handler
 ) {
   const { admission, exchanges, responses } = yield* parts(options)
   const server = yield* SessionlessServer.make<H, R>(handlers, options)
-  const { drain, methods } = yield* SessionlessEndpoint.make(server, admission, responses, exchanges)
+  const { drain, methods } = yield* StatelessHandler.make(server, admission, responses, exchanges)
   yield* Effect.addFinalizer(() => drain)
   return { drain, handle: (request: HttpServerRequest) => admission.admit(methods, request) }
 })

@@ -12,9 +12,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Net from "node:net"
-import { causeBelow } from "./internal/causeBelow.ts"
-import * as SocketConnection from "./internal/SocketConnection.ts"
-import { socketOfNode } from "./internal/socketOfNode.ts"
+import { unwrapCause } from "./internal/shared/unwrapCause.ts"
+import { socketOfNode } from "./internal/unix/socketOfNode.ts"
+import * as UnixSocketConnection from "./internal/unix/UnixSocketConnection.ts"
 
 /**
  * Where the server listens, and how much to take from it.
@@ -57,7 +57,7 @@ const open = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<Transport.Connection, TransportError.TransportError, Scope.Scope> {
   const failed = (cause: unknown) =>
-    TransportError.make({ _tag: "ConnectFailed", target: options.path, cause: causeBelow(cause) })
+    TransportError.make({ _tag: "ConnectFailed", target: options.path, cause: unwrapCause(cause) })
   // Node would connect by TCP.
   if (options.path === "") return yield* failed(new Error("the path is empty"))
   const node = yield* Effect.acquireRelease(
@@ -66,7 +66,7 @@ const open = Effect.fnUntraced(function*(
   )
   yield* Effect.mapError(opened(node), failed)
   const socket = yield* socketOfNode(node)
-  return yield* Effect.mapError(SocketConnection.open(socket, node, options), failed)
+  return yield* Effect.mapError(UnixSocketConnection.open(socket, node, options), failed)
 })
 
 /**

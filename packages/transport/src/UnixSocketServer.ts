@@ -17,11 +17,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SocketServer } from "effect/socket/SocketServer"
-import { ConnectedSessions } from "./internal/ConnectedSessions.ts"
-import * as IncomingMessages from "./internal/IncomingMessages.ts"
-import * as Initialize from "./internal/Initialize.ts"
-import * as SocketEndpoint from "./internal/SocketEndpoint.ts"
-import * as UnixListener from "./internal/UnixListener.ts"
+import * as Initialize from "./internal/http/server/Initialize.ts"
+import * as IncomingMessages from "./internal/shared/IncomingMessages.ts"
+import { SessionPerConnection } from "./internal/shared/SessionPerConnection.ts"
+import * as UnixListener from "./internal/unix/UnixListener.ts"
+import * as UnixSocketHandler from "./internal/unix/UnixSocketHandler.ts"
 
 /**
  * What may be said about the connections of a server; everything has a default.
@@ -154,9 +154,9 @@ export const layer = (options: Options = {}): Layer.Layer<never, never, SocketSe
     const server = yield* SocketServer
     const host = yield* SessionHost.SessionHost
     const kind = server.address._tag === "UnixPathAddress" ? "unix-socket" : "tcp"
-    const sessions = new ConnectedSessions(host, options.initializeLimitBytes ?? Initialize.defaultLimitBytes)
+    const sessions = new SessionPerConnection(host, options.initializeLimitBytes ?? Initialize.defaultLimitBytes)
     const incoming = IncomingMessages.make(yield* MemoryBudget, options.unfinishedLimitBytes)
-    const serve = SocketEndpoint.make(sessions, kind, { ...options, incoming })
+    const serve = UnixSocketHandler.make(sessions, kind, { ...options, incoming })
     const serving = server.run((socket) =>
       Effect.flatMap(
         Effect.serviceOption(NodeSocket.NetSocket),

@@ -13,9 +13,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { WebSocketConstructor } from "effect/socket/Socket"
-import { headersOf } from "./internal/headersOf.ts"
-import type { NodeSettings, Settings } from "./internal/WebSocketClientConnection.ts"
-import * as WebSocketLimits from "./internal/webSocketLimits.ts"
+import { headersOf } from "./internal/http/client/headersOf.ts"
+import type { NodeSettings, Settings } from "./internal/websocket/client/WebSocketClientConnection.ts"
+import * as WebSocketLimits from "./internal/websocket/webSocketLimits.ts"
 import type { HeaderValues } from "./StreamableHttpClient.ts"
 
 /**
@@ -103,7 +103,7 @@ const nodeSettings = (options: NodeOptions): NodeSettings => {
 }
 
 // Loaded when it is used: a program that speaks over stdio must not pay for it.
-const loaded = Effect.promise(() => import("./internal/WebSocketClientConnection.ts"))
+const loaded = Effect.promise(() => import("./internal/websocket/client/WebSocketClientConnection.ts"))
 
 /**
  * The transport as a value, over whatever makes WebSockets. Each `connect` is a session of its own, so it carries any number of

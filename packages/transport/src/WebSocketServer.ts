@@ -45,15 +45,15 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Authentication } from "./Authentication.ts"
-import * as Attendant from "./internal/Attendant.ts"
-import * as HttpAdmission from "./internal/HttpAdmission.ts"
-import * as IncomingMessages from "./internal/IncomingMessages.ts"
-import * as Initialize from "./internal/Initialize.ts"
-import * as NodeListener from "./internal/NodeListener.ts"
-import { receivableBytes } from "./internal/receivableBytes.ts"
-import * as WebSocketEndpoint from "./internal/WebSocketEndpoint.ts"
-import * as WebSocketLimits from "./internal/webSocketLimits.ts"
-import * as WebSocketOffer from "./internal/WebSocketOffer.ts"
+import * as HttpGuard from "./internal/http/server/HttpGuard.ts"
+import * as Initialize from "./internal/http/server/Initialize.ts"
+import * as NodeListener from "./internal/http/server/NodeListener.ts"
+import * as StreamWatchdog from "./internal/http/server/StreamWatchdog.ts"
+import * as IncomingMessages from "./internal/shared/IncomingMessages.ts"
+import { receivableBytes } from "./internal/websocket/receivableBytes.ts"
+import * as WebSocketHandler from "./internal/websocket/server/WebSocketHandler.ts"
+import * as WebSocketUpgrade from "./internal/websocket/server/WebSocketUpgrade.ts"
+import * as WebSocketLimits from "./internal/websocket/webSocketLimits.ts"
 import type * as StreamableHttpServer from "./StreamableHttpServer.ts"
 
 /**
@@ -149,15 +149,15 @@ export const make = Effect.fnUntraced(function*(
 > {
   NumericOption.check(options, rules)
   // Of HTTP, a client can leave unread only what rejects its requests.
-  const attendant = yield* Attendant.make({
+  const attendant = yield* StreamWatchdog.make({
     keepAliveMillis: Number.POSITIVE_INFINITY,
-    stallMillis: HttpAdmission.stallMillis({}),
-    bodyMillis: HttpAdmission.bodyMillis({}),
+    stallMillis: HttpGuard.stallMillis({}),
+    bodyMillis: HttpGuard.bodyMillis({}),
     unattendedMillis: Number.POSITIVE_INFINITY
   })
-  const admission = yield* HttpAdmission.make(attendant, options)
+  const admission = yield* HttpGuard.make(attendant, options)
   const closeMillis = Duration.toMillis(options.closeWithin ?? "2 seconds")
-  const methods = yield* WebSocketEndpoint.make({
+  const methods = yield* WebSocketHandler.make({
     limits: WebSocketLimits.ofMessages(options),
     initializeLimitBytes: options.initializeLimitBytes ?? Initialize.defaultLimitBytes,
     incoming: IncomingMessages.make(yield* MemoryBudget, options.unfinishedLimitBytes),
@@ -166,7 +166,7 @@ export const make = Effect.fnUntraced(function*(
     subprotocol: options.subprotocol ?? "required"
   })
   return (request) => {
-    WebSocketOffer.letGoWithin(request, closeMillis)
+    WebSocketUpgrade.letGoWithin(request, closeMillis)
     return admission.admit(methods, request)
   }
 })

@@ -3,7 +3,7 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "CAN-01",
-    file: "packages/session/src/internal/Sender.ts",
+    file: "packages/session/src/internal/engine/Sender.ts",
     original: "if (exchange.outcome === \"Answered\" || exchange.outcome === \"Lost\") return",
     broken: "if (exchange.outcome === \"Lost\") return",
     test: "packages/session/test/races.test.ts",
@@ -11,7 +11,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-01",
-    file: "packages/session/src/internal/Sender.ts",
+    file: "packages/session/src/internal/engine/Sender.ts",
     original: "    if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== \"initialize\") {",
     broken: "    if (entry !== undefined && (!outbox.withdraw(entry) || true) && exchange.method !== \"initialize\") {",
     test: "packages/session/test/deadlines.test.ts",
@@ -19,7 +19,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-02",
-    file: "packages/session/src/internal/Sender.ts",
+    file: "packages/session/src/internal/engine/Sender.ts",
     original: " && exchange.method !== \"initialize\") {",
     broken: ") {",
     test: "packages/session/test/clientHandshake.test.ts",
@@ -27,7 +27,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-04",
-    file: "packages/session/src/internal/Inflight.ts",
+    file: "packages/session/src/internal/engine/IncomingRequests.ts",
     original: "  served.fiber?.interruptUnsafe()\n",
     broken: "\n",
     test: "packages/session/test/cancelledQuestions.test.ts",
@@ -36,7 +36,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-04",
-    file: "packages/session/src/internal/Inflight.ts",
+    file: "packages/session/src/internal/engine/IncomingRequests.ts",
     original: "    if (served.answered || !this.#isOurs(served)) return false\n    served.answered",
     broken: "    if (served.answered) return false\n    served.answered",
     test: "packages/session/test/cancelledQuestions.test.ts",
@@ -44,7 +44,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-05",
-    file: "packages/session/src/internal/Reader.ts",
+    file: "packages/session/src/internal/engine/InboundProcessor.ts",
     original: "      return this.#core.emit({ _tag: \"CancelIgnored\", id: requestId })\n",
     broken:
       "      this.#core.emit({ _tag: \"CancelIgnored\", id: requestId })\n      return this.#malformed({ id: undefined, answerable: true, problem: \"a cancellation\" }, undefined)\n",
@@ -53,7 +53,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-06",
-    file: "packages/session/src/internal/Reader.ts",
+    file: "packages/session/src/internal/engine/InboundProcessor.ts",
     original: "if (exchange === undefined) return unmatched(this.#core.exchanges.recall(message.id))",
     broken: "if (exchange === undefined) return this.#core.end({ _tag: \"Close\", reason: { _tag: \"Requested\" } })",
     test: "packages/session/test/lateResponses.test.ts",
@@ -61,7 +61,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-07",
-    file: "packages/session/src/internal/Inflight.ts",
+    file: "packages/session/src/internal/engine/IncomingRequests.ts",
     original: "    if (served.answered || !this.#isOurs(served)) return false\n    served.answered",
     broken: "    if (served.answered) return false\n    served.answered",
     test: "packages/session/test/races.test.ts",
@@ -69,7 +69,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-07",
-    file: "packages/session/src/internal/Exchanges.ts",
+    file: "packages/session/src/internal/engine/PendingRequests.ts",
     original: "  if (exchange.outcome !== \"Pending\") return false\n",
     broken: "",
     test: "packages/session/test/races.test.ts",
@@ -77,7 +77,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-08",
-    file: "packages/session/src/internal/Reader.ts",
+    file: "packages/session/src/internal/engine/InboundProcessor.ts",
     original: "_tag: \"Cancelled\", method: served.method, id: served.id, reason }",
     broken: "_tag: \"Cancelled\", method: served.method, id: served.id, reason: undefined }",
     test: "packages/session/test/cancelledQuestions.test.ts",
@@ -85,7 +85,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-08",
-    file: "packages/session/src/internal/Sender.ts",
+    file: "packages/session/src/internal/engine/Sender.ts",
     original: "{ requestId: exchange.id, reason })",
     broken: "{ requestId: exchange.id })",
     test: "packages/session/test/deadlines.test.ts",
@@ -93,7 +93,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-09",
-    file: "packages/session/src/internal/Reader.ts",
+    file: "packages/session/src/internal/engine/InboundProcessor.ts",
     original:
       "    if (Result.isFailure(params)) return this.#ignored(message.method, params.failure)\n    const { reason, requestId }",
     broken:

@@ -19,7 +19,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CMP-03",
-    file: "packages/session/src/internal/Refusal.ts",
+    file: "packages/session/src/internal/engine/RequestRejections.ts",
     original: "code: ErrorCode.MethodNotFound,",
     broken: "code: ErrorCode.InvalidRequest,",
     test: "packages/session/test/bareSessions.test.ts",

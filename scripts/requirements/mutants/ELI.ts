@@ -19,7 +19,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "ELI-03",
-    file: "packages/session/src/internal/Rules.ts",
+    file: "packages/session/src/internal/engine/SemanticChecks.ts",
     original: "      ? obstacle(peer, \"elicitation.url\", newer)\n",
     broken: "      ? undefined\n",
     test: "packages/session/test/elicitation.test.ts",
@@ -27,7 +27,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "ELI-04",
-    file: "packages/session/src/internal/Rules.ts",
+    file: "packages/session/src/internal/engine/SemanticChecks.ts",
     original: "const { mode = \"form\" } =",
     broken: "const { mode = \"url\" } =",
     test: "packages/session/test/elicitation.test.ts",
@@ -35,7 +35,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "ELI-05",
-    file: "packages/session/src/internal/Rules.ts",
+    file: "packages/session/src/internal/engine/SemanticChecks.ts",
     original: "if (method !== \"elicitation/create\" || declared === undefined) return undefined\n  const { mode",
     broken: "if (method === \"elicitation/create\" || declared === undefined) return undefined\n  const { mode",
     test: "packages/session/test/elicitation.test.ts",
@@ -43,7 +43,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "ELI-07",
-    file: "packages/session/src/internal/Rules.ts",
+    file: "packages/session/src/internal/engine/SemanticChecks.ts",
     original: "  if (action !== \"accept\" || question.mode === \"url\") return undefined\n",
     broken: "  if (action === \"accept\" || question.mode === \"url\") return undefined\n",
     test: "packages/session/test/elicitation.test.ts",
@@ -51,7 +51,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "ELI-07",
-    file: "packages/session/src/internal/Rules.ts",
+    file: "packages/session/src/internal/engine/SemanticChecks.ts",
     original: "  if (action !== \"accept\" || question.mode === \"url\") return undefined\n",
     broken: "  if (action === \"accept\" || question.mode === \"url\") return undefined\n",
     test: "packages/session/test/elicitation.test.ts",
@@ -91,7 +91,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "ELI-12",
-    file: "packages/session/src/internal/ServedSession.ts",
+    file: "packages/session/src/internal/server/ServedSession.ts",
     original: "notifications[\"notifications/elicitation/complete\"], { elicitationId }, via)",
     broken: "notifications[\"notifications/elicitation/complete\"], { elicitationId: \"\" }, via)",
     test: "packages/session/test/elicitation.test.ts",

@@ -6,113 +6,113 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/StreamableHttpServer.ts",
     original: "Effect.flatMap(make(options), (handle) => router.add(\"*\", path, handle))",
     broken: "Effect.flatMap(make(options), (handle) => router.add(\"*\", `${path}/:kind`, handle))",
-    test: "packages/transport/test/httpStatuses.test.ts",
+    test: "packages/transport/test/http/server/httpStatuses.test.ts",
     name: "[HTTP-01] [HTTP-06] [HTTP-09] serves a session at one path"
   },
   {
     id: "HTTP-02",
-    file: "packages/transport/src/internal/StreamableHttpConnection.ts",
+    file: "packages/transport/src/internal/http/client/streamable/StreamableHttpClientConnection.ts",
     original: "      const answer = yield* endpoint.post(json, membership(under))\n",
     broken:
       "      yield* Effect.ignore(endpoint.post(json, membership(under)))\n      const answer = yield* endpoint.post(json, membership(under))\n",
-    test: "packages/transport/test/streamableHttpClient/messages.test.ts",
+    test: "packages/transport/test/http/client/streamable/messages.test.ts",
     name: "each message is a POST of its own with one message in it"
   },
   {
     id: "HTTP-03",
-    file: "packages/transport/src/internal/Endpoint.ts",
+    file: "packages/transport/src/internal/http/client/McpEndpoint.ts",
     original: "{ accept: \"application/json, text/event-stream\" }",
     broken: "{ accept: \"application/json\" }",
-    test: "packages/transport/test/streamableHttpClient/messages.test.ts",
+    test: "packages/transport/test/http/client/streamable/messages.test.ts",
     name: "each POST accepts JSON and streams of events"
   },
   {
     id: "HTTP-04",
-    file: "packages/transport/src/internal/StreamableHttpConnection.ts",
+    file: "packages/transport/src/internal/http/client/streamable/StreamableHttpClientConnection.ts",
     original: "      const answer = yield* endpoint.post(json, membership(under))\n",
     broken: "      const answer = yield* endpoint.post(`[${json}]`, membership(under))\n",
-    test: "packages/transport/test/streamableHttpClient/messages.test.ts",
+    test: "packages/transport/test/http/client/streamable/messages.test.ts",
     name: "each message is a POST of its own with one message in it"
   },
   {
     id: "HTTP-06",
-    file: "packages/transport/src/internal/PostResponse.ts",
-    original: "HttpAnswer.empty(202)",
-    broken: "HttpAnswer.empty(200)",
-    test: "packages/transport/test/httpStatuses.test.ts",
+    file: "packages/transport/src/internal/http/server/streamable/PostResponse.ts",
+    original: "HttpResponses.empty(202)",
+    broken: "HttpResponses.empty(200)",
+    test: "packages/transport/test/http/server/httpStatuses.test.ts",
     name: "[HTTP-01] [HTTP-06] [HTTP-09] serves a session at one path"
   },
   {
     id: "HTTP-08",
-    file: "packages/transport/src/internal/PostExchange.ts",
+    file: "packages/transport/src/internal/http/server/streamable/PostExchange.ts",
     original: "if (classified._tag !== \"Request\") return 400",
     broken: "if (classified._tag !== \"Request\") return 200",
-    test: "packages/transport/test/httpStatuses.test.ts",
+    test: "packages/transport/test/http/server/httpStatuses.test.ts",
     name: "what is no message gets 400 every time, and the session lives on"
   },
   {
     id: "HTTP-09",
-    file: "packages/transport/src/internal/HttpAnswer.ts",
+    file: "packages/transport/src/internal/http/server/HttpResponses.ts",
     original: "contentType: \"text/event-stream\"",
     broken: "contentType: \"text/plain\"",
-    test: "packages/transport/test/httpAnswers.test.ts",
+    test: "packages/transport/test/http/server/httpAnswers.test.ts",
     name: "adaptive: JSON where the reply is the first there is to say, else a stream"
   },
   {
     id: "HTTP-10",
-    file: "packages/transport/src/internal/StreamableHttpConnection.ts",
+    file: "packages/transport/src/internal/http/client/streamable/StreamableHttpClientConnection.ts",
     original: "      if (type !== \"text/event-stream\") return yield* unexpected(answer)\n",
     broken: "      if (type !== \"text/json\") return yield* unexpected(answer)\n",
-    test: "packages/transport/test/streamableHttpClient/answers.test.ts",
+    test: "packages/transport/test/http/client/streamable/answers.test.ts",
     name: "an answer may be JSON or a stream of events, whose messages come in order"
   },
   {
     id: "HTTP-10",
-    file: "packages/transport/src/internal/StreamableHttpConnection.ts",
+    file: "packages/transport/src/internal/http/client/streamable/StreamableHttpClientConnection.ts",
     original: "      if (type === \"application/json\") {\n",
     broken: "      if (type === \"text/json\") {\n",
-    test: "packages/transport/test/streamableHttpClient/answers.test.ts",
+    test: "packages/transport/test/http/client/streamable/answers.test.ts",
     name: "an answer may be JSON or a stream of events, whose messages come in order"
   },
   {
     id: "HTTP-11",
-    file: "packages/transport/src/internal/HttpScreening.ts",
+    file: "packages/transport/src/internal/http/server/OriginPolicy.ts",
     original: "return origin === undefined || isOrigin(origin, host)",
     broken: "return origin !== undefined || isHost(host)",
-    test: "packages/transport/test/httpScreening.test.ts",
+    test: "packages/transport/test/http/server/httpScreening.test.ts",
     name: "every method is looked at"
   },
   {
     id: "HTTP-12",
-    file: "packages/transport/src/internal/HttpAdmission.ts",
-    original: "HttpAnswer.refusal(403, problem)",
-    broken: "HttpAnswer.refusal(400, problem)",
-    test: "packages/transport/test/httpSessionless.test.ts",
+    file: "packages/transport/src/internal/http/server/HttpGuard.ts",
+    original: "HttpResponses.refusal(403, problem)",
+    broken: "HttpResponses.refusal(400, problem)",
+    test: "packages/transport/test/http/server/httpSessionless.test.ts",
     name: "lets in whom it should, and tells its handlers who it is"
   },
   {
     id: "HTTP-13",
-    file: "packages/transport/src/internal/NodeListener.ts",
+    file: "packages/transport/src/internal/http/server/NodeListener.ts",
     original: "host: host ?? \"127.0.0.1\"",
     broken: "host: host ?? \"0.0.0.0\"",
-    test: "packages/transport/test/httpScreening.test.ts",
+    test: "packages/transport/test/http/server/httpScreening.test.ts",
     name: "a server of its own listens on this machine only"
   },
   {
     id: "HTTP-14",
-    file: "packages/transport/src/internal/HttpAdmission.ts",
+    file: "packages/transport/src/internal/http/server/HttpGuard.ts",
     original: "Effect.flatMapEager(identified(request), (principal)",
     broken:
       "Effect.flatMapEager(Effect.option(identified(request)), () => serve(request, undefined)) ?? Effect.flatMapEager(identified(request), (principal)",
-    test: "packages/transport/test/httpPrincipals.test.ts",
+    test: "packages/transport/test/http/server/httpPrincipals.test.ts",
     name: "nobody is let in without a token that is somebody's"
   },
   {
     id: "HTTP-15",
-    file: "packages/transport/src/internal/HttpAdmission.ts",
+    file: "packages/transport/src/internal/http/server/HttpGuard.ts",
     original: "if (said === undefined || Revision.isRevision(said)) return Effect.succeed(said)",
     broken: "if (said === undefined || Revision.isRevision(said) || said !== \"\") return Effect.succeed(undefined)",
-    test: "packages/transport/test/httpStatuses.test.ts",
+    test: "packages/transport/test/http/server/httpStatuses.test.ts",
     name: "a version header that is not supported gets 400; none is fine, another is reported"
   }
 ]

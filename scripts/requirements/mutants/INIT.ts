@@ -36,7 +36,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-04",
-    file: "packages/session/src/internal/Introduction.ts",
+    file: "packages/session/src/internal/server/InitializeResponder.ts",
     original: "revisions.find((revision) => revision === offered) ?? fallback",
     broken: "fallback ?? revisions.find((revision) => revision === offered)",
     test: "packages/session/test/serverHandshake.test.ts",
@@ -44,7 +44,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-05",
-    file: "packages/session/src/internal/Introduction.ts",
+    file: "packages/session/src/internal/server/InitializeResponder.ts",
     original: "revisions.find((revision) => revision === offered) ?? fallback",
     broken: "revisions.find((revision) => revision === offered) ?? revisions[0] ?? fallback",
     test: "packages/session/test/serverHandshake.test.ts",
@@ -60,7 +60,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-07",
-    file: "packages/session/src/internal/Introduction.ts",
+    file: "packages/session/src/internal/server/InitializeResponder.ts",
     original: "    protocolVersion: revision,\n    capabilities,\n",
     broken: "    protocolVersion: revision,\n    capabilities: {},\n",
     test: "packages/session/test/serverHandshake.test.ts",
@@ -96,15 +96,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-11",
-    file: "packages/transport/src/internal/Endpoint.ts",
+    file: "packages/transport/src/internal/http/client/McpEndpoint.ts",
     original: "...revision === undefined ? {} : { \"mcp-protocol-version\": revision }",
     broken: "...{}",
-    test: "packages/transport/test/streamableHttpClient/messages.test.ts",
+    test: "packages/transport/test/http/client/streamable/messages.test.ts",
     name: "what comes after the handshake carries the session id and the revision"
   },
   {
     id: "INIT-12",
-    file: "packages/session/src/internal/Outgoing.ts",
+    file: "packages/session/src/internal/engine/Outgoing.ts",
     original: "if (!Revision.isAtLeast(peer.revision, row.since)) {",
     broken: "if (row.since === peer.revision) {",
     test: "packages/session/test/undeclared.test.ts",
@@ -112,7 +112,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-13",
-    file: "packages/session/src/internal/Outgoing.ts",
+    file: "packages/session/src/internal/engine/Outgoing.ts",
     original: "if (!Revision.isAtLeast(peer.revision, row.since)) {",
     broken: "if (row.since === peer.revision) {",
     test: "packages/session/test/questionsByRevision.test.ts",
@@ -120,7 +120,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-14",
-    file: "packages/session/src/internal/Outgoing.ts",
+    file: "packages/session/src/internal/engine/Outgoing.ts",
     original: "      Capabilities.declares(capabilities(peer), capability)\n",
     broken: "      capability === \"roots.listChanged\" || Capabilities.declares(capabilities(peer), capability)\n",
     test: "packages/session/test/undeclared.test.ts",
@@ -128,7 +128,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-15",
-    file: "packages/session/src/internal/Outgoing.ts",
+    file: "packages/session/src/internal/engine/Outgoing.ts",
     original: "      Capabilities.declares(capabilities(peer), capability)\n",
     broken: "      capability === \"roots.listChanged\" || Capabilities.declares(capabilities(peer), capability)\n",
     test: "packages/session/test/undeclared.test.ts",

@@ -3,7 +3,7 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "LOG-01",
-    file: "packages/session/src/internal/Outgoing.ts",
+    file: "packages/session/src/internal/engine/Outgoing.ts",
     original: "  if (blocked !== undefined) return Result.fail(undeclared(blocked))\n",
     broken:
       "  if (blocked !== undefined && row.name !== \"notifications/message\") return Result.fail(undeclared(blocked))\n",
@@ -12,7 +12,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "LOG-02",
-    file: "packages/session/src/internal/LogLevel.ts",
+    file: "packages/session/src/internal/engine/LogLevel.ts",
     original: "Logging.isAtLeast(level, current.threshold)",
     broken: "Logging.isAtLeast(level, \"debug\")",
     test: "packages/session/test/logging.test.ts",
@@ -20,7 +20,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "LOG-03",
-    file: "packages/session/src/internal/LogLevel.ts",
+    file: "packages/session/src/internal/engine/LogLevel.ts",
     original: "({ threshold: \"debug\" })",
     broken: "({ threshold: \"info\" })",
     test: "packages/session/test/logging.test.ts",
@@ -36,7 +36,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "LOG-05",
-    file: "packages/session/src/internal/Handling.ts",
+    file: "packages/session/src/internal/engine/HandlerFiber.ts",
     original: "answerTo(ending.cause) ?? McpError.internalError",
     broken: "answerTo(ending.cause) ?? McpError.invalidRequest(String(Cause.squash(ending.cause)))",
     test: "packages/session/test/logging.test.ts",

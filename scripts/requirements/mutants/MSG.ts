@@ -19,7 +19,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-02",
-    file: "packages/transport/src/internal/FrameText.ts",
+    file: "packages/transport/src/internal/shared/FrameText.ts",
     original: "text = utf8.decode(bytes)",
     broken: "text = new TextDecoder(\"latin1\").decode(bytes)",
     test: "packages/testing/test/hostileLines.test.ts",
@@ -43,7 +43,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-05",
-    file: "packages/session/src/internal/Exchanges.ts",
+    file: "packages/session/src/internal/engine/PendingRequests.ts",
     original: "return this.#nextId++",
     broken: "return this.#nextId++ % 3",
     test: "packages/session/test/requestIds.test.ts",
@@ -60,7 +60,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-07",
-    file: "packages/session/src/internal/Exchanges.ts",
+    file: "packages/session/src/internal/engine/PendingRequests.ts",
     original: "Option.getOrUndefined(HashMap.get(this.#current, id))",
     broken: "Array.from(HashMap.values(this.#current))[0] ?? Option.getOrUndefined(HashMap.get(this.#current, id))",
     test: "packages/session/test/matching.test.ts",
@@ -76,7 +76,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-09",
-    file: "packages/session/src/internal/Refusal.ts",
+    file: "packages/session/src/internal/engine/RequestRejections.ts",
     original: "JsonRpc.failure(id ?? unreadable, error)",
     broken: "JsonRpc.failure(unreadable, error)",
     test: "packages/session/test/unreadable.test.ts",
@@ -108,7 +108,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-12",
-    file: "packages/session/src/internal/Reader.ts",
+    file: "packages/session/src/internal/engine/InboundProcessor.ts",
     original: "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n",
     broken:
       "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n    this.#core.replies.reply(JsonRpc.failure(null, { code: -32601, message: method }), undefined)\n",
@@ -117,7 +117,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-12",
-    file: "packages/session/src/internal/Reader.ts",
+    file: "packages/session/src/internal/engine/InboundProcessor.ts",
     original: "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n",
     broken:
       "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n    this.#core.replies.reply(JsonRpc.failure(null, { code: -32601, message: method }), undefined)\n",
@@ -126,7 +126,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-13",
-    file: "packages/session/src/internal/Reader.ts",
+    file: "packages/session/src/internal/engine/InboundProcessor.ts",
     original: "outcome._tag === \"Moved\" && outcome.does === \"Answer\"\n",
     broken:
       "outcome._tag === \"Moved\" && outcome.does === \"Answer\" && this.#parts.dispatch.prepare(JsonRpc.request(0, \"tools/list\", {}), trust(this.#parts.peer()))._tag === \"Success\"\n",
@@ -135,7 +135,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-15",
-    file: "packages/session/src/internal/Reader.ts",
+    file: "packages/session/src/internal/engine/InboundProcessor.ts",
     original: "for (const frame of frames) this",
     broken: "for (const frame of frames.slice(0, 1)) this",
     test: "packages/session/test/batches.test.ts",
@@ -144,15 +144,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-16",
-    file: "packages/session/src/internal/ServedFrame.ts",
-    original: "    if (batch !== undefined) return this.#refuse(message, Introduction.notInBatch, batch)\n",
+    file: "packages/session/src/internal/server/SessionlessExchange.ts",
+    original: "    if (batch !== undefined) return this.#refuse(message, InitializeResponder.notInBatch, batch)\n",
     broken: "",
     test: "packages/session/test/sessionlessServers.test.ts",
     name: "answers a batch together, and no initialize in it"
   },
   {
     id: "MSG-17",
-    file: "packages/session/src/internal/Batch.ts",
+    file: "packages/session/src/internal/engine/Batch.ts",
     original: " || !Revision.envelopes[revision].batches",
     broken: "",
     test: "packages/session/test/batches.test.ts",
@@ -160,7 +160,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-25",
-    file: "packages/session/src/internal/Exchanges.ts",
+    file: "packages/session/src/internal/engine/PendingRequests.ts",
     original: "error: McpError.received(response.error)",
     broken: "error: response.error.code === -32001 ? McpError.internalError : McpError.received(response.error)",
     test: "packages/session/test/responses.test.ts",
@@ -168,7 +168,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-27",
-    file: "packages/session/src/internal/Exchanges.ts",
+    file: "packages/session/src/internal/engine/PendingRequests.ts",
     original: "else fail(exchange, { _tag: \"Timeout\", afterMillis: waited(exchange) })",
     broken: "else fail(exchange, { _tag: \"ErrorResponse\", error: McpError.internalError })",
     test: "packages/session/test/deadlines.test.ts",
@@ -226,7 +226,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-32",
-    file: "packages/session/src/internal/CountedAjv.ts",
+    file: "packages/session/src/internal/schema/CountedAjv.ts",
     original: "if ($schema === undefined) return Result.succeed(newest)",
     broken: "if ($schema === undefined) return Result.succeed(dialects[2] ?? newest)",
     test: "packages/session/test/AjvValidator.test.ts",
@@ -234,7 +234,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-33",
-    file: "packages/session/src/internal/CountedAjv.ts",
+    file: "packages/session/src/internal/schema/CountedAjv.ts",
     original: "withoutScheme(uri) === withoutScheme($schema))",
     broken: "withoutScheme(uri) === withoutScheme($schema)) ?? newest",
     test: "packages/session/test/AjvValidator.test.ts",
@@ -242,7 +242,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-34",
-    file: "packages/session/src/internal/CountedAjv.ts",
+    file: "packages/session/src/internal/schema/CountedAjv.ts",
     original: "const validate = ajv.compile(schema)",
     broken: "void fetch(String(schema[\"$ref\"])).catch(() => {})\n    const validate = ajv.compile(schema)",
     test: "packages/session/test/AjvValidator.test.ts",
@@ -250,7 +250,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-35",
-    file: "packages/session/src/internal/CountedAjv.ts",
+    file: "packages/session/src/internal/schema/CountedAjv.ts",
     original: "const validate = ajv.compile(schema)",
     broken: "const validate = ajv.addSchema({}, \"https://example.com/schema\").compile(schema)",
     test: "packages/session/test/AjvValidator.test.ts",
@@ -266,7 +266,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-35",
-    file: "packages/session/src/internal/CountedAjv.ts",
+    file: "packages/session/src/internal/schema/CountedAjv.ts",
     original: "charge(context, meter, unevaluated)\n",
     broken: "void meter\n",
     test: "packages/session/test/AjvValidator.test.ts",

@@ -3,7 +3,7 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "PAG-01",
-    file: "packages/session/src/internal/Paging.ts",
+    file: "packages/session/src/internal/client/Paging.ts",
     original: "        if (nextCursor === undefined) {\n",
     broken: "        if (nextCursor === undefined || items.length === 0) {\n",
     test: "packages/session/test/paging.test.ts",
@@ -11,7 +11,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PAG-02",
-    file: "packages/session/src/internal/Paging.ts",
+    file: "packages/session/src/internal/client/Paging.ts",
     original: "[items, Option.some(nextCursor)]",
     broken: "[items, Option.some(nextCursor.trim())]",
     test: "packages/session/test/paging.test.ts",
@@ -19,7 +19,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PAG-03",
-    file: "packages/session/src/internal/Paging.ts",
+    file: "packages/session/src/internal/client/Paging.ts",
     original: "          return Effect.succeed([items, Option.none()] as const)\n",
     broken: "          return Effect.as(fetch(\"\"), [items, Option.none()] as const)\n",
     test: "packages/session/test/paging.test.ts",
@@ -27,7 +27,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PAG-04",
-    file: "packages/session/src/internal/Paging.ts",
+    file: "packages/session/src/internal/client/Paging.ts",
     original: "        if (nextCursor === undefined) {\n",
     broken: "        if (nextCursor === undefined || nextCursor === \"\") {\n",
     test: "packages/session/test/paging.test.ts",
@@ -35,7 +35,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PAG-07",
-    file: "packages/session/src/internal/Paging.ts",
+    file: "packages/session/src/internal/client/Paging.ts",
     original: "[items, Option.some(nextCursor)]",
     broken: "[items, Option.none()]",
     test: "packages/session/test/paging.test.ts",

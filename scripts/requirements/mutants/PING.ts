@@ -3,7 +3,7 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "PING-01",
-    file: "packages/session/src/internal/Reader.ts",
+    file: "packages/session/src/internal/engine/InboundProcessor.ts",
     original: "? this.#core.replies.reply(JsonRpc.success(message.id, {}), origin)\n        : this",
     broken: "? this.#core.replies.reply(JsonRpc.success(message.id, { pong: true }), origin)\n        : this",
     test: "packages/session/test/clientHandshake.test.ts",

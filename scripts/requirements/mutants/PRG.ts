@@ -11,7 +11,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-01",
-    file: "packages/session/src/internal/Sender.ts",
+    file: "packages/session/src/internal/engine/Sender.ts",
     original: "const token = onProgress === undefined ? undefined : exchange.id",
     broken: "const token = onProgress === undefined ? undefined : Number(exchange.id) + 0.5",
     test: "packages/session/test/questions.test.ts",
@@ -19,7 +19,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-02",
-    file: "packages/session/src/internal/Sender.ts",
+    file: "packages/session/src/internal/engine/Sender.ts",
     original: "const token = onProgress === undefined ? undefined : exchange.id",
     broken: "const token = onProgress === undefined ? undefined : 1",
     test: "packages/session/test/questions.test.ts",
@@ -27,7 +27,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-02",
-    file: "packages/session/src/internal/Outgoing.ts",
+    file: "packages/session/src/internal/engine/Outgoing.ts",
     original: "const { progressToken: _, ...rest }: JsonRpc.Params",
     broken: "const { ...rest }: JsonRpc.Params",
     test: "packages/session/test/regressions.test.ts",
@@ -35,7 +35,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-03",
-    file: "packages/session/src/internal/ServedContext.ts",
+    file: "packages/session/src/internal/engine/HandlerContext.ts",
     original: " || step.progress <= served.highest) return",
     broken: ") return",
     test: "packages/session/test/handlerProgress.test.ts",
@@ -43,7 +43,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-03",
-    file: "packages/session/src/internal/ProgressMailbox.ts",
+    file: "packages/session/src/internal/engine/ProgressMailbox.ts",
     original: "      if (step.progress <= highest) return \"NotIncreasing\"\n",
     broken: "",
     test: "packages/session/test/progressSinks.test.ts",
@@ -51,7 +51,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-04",
-    file: "packages/session/src/internal/ServedContext.ts",
+    file: "packages/session/src/internal/engine/HandlerContext.ts",
     original: "if (progressToken === undefined) return Effect.void",
     broken:
       "if (progressToken === undefined) return Effect.ignore(sender.notify(Methods.notifications[\"notifications/progress\"], { ...step, progressToken: 0 }))",
@@ -60,7 +60,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-04",
-    file: "packages/session/src/internal/ServedContext.ts",
+    file: "packages/session/src/internal/engine/HandlerContext.ts",
     original: "{ ...said, progressToken }",
     broken: "{ ...said, progressToken: \"another\" }",
     test: "packages/session/test/handlerProgress.test.ts",
@@ -68,7 +68,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-05",
-    file: "packages/session/src/internal/ServedContext.ts",
+    file: "packages/session/src/internal/engine/HandlerContext.ts",
     original: "        if (served.ended) return dropped(\"ExchangeEnded\")\n",
     broken: "",
     test: "packages/session/test/handlerProgress.test.ts",
@@ -76,7 +76,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-05",
-    file: "packages/session/src/internal/Reader.ts",
+    file: "packages/session/src/internal/engine/InboundProcessor.ts",
     original: "exchange?.progress === undefined || exchange.outcome !== \"Pending\"",
     broken: "exchange?.progress === undefined",
     test: "packages/session/test/progressSinks.test.ts",
@@ -84,7 +84,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-06",
-    file: "packages/session/src/internal/ServedContext.ts",
+    file: "packages/session/src/internal/engine/HandlerContext.ts",
     original: "now - served.reportedAt < core.limits.progressInterval",
     broken: "now < served.reportedAt",
     test: "packages/session/test/handlerProgress.test.ts",
@@ -92,7 +92,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-06",
-    file: "packages/session/src/internal/Sender.ts",
+    file: "packages/session/src/internal/engine/Sender.ts",
     original: "{ capacity: limits.progress,",
     broken: "{ capacity: Number.POSITIVE_INFINITY,",
     test: "packages/session/test/overflow.test.ts",

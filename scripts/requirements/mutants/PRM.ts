@@ -11,7 +11,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRM-02",
-    file: "packages/session/src/internal/ServedSession.ts",
+    file: "packages/session/src/internal/server/ServedSession.ts",
     original: "return this.#tell(\"notifications/prompts/list_changed\", {})",
     broken: "return Effect.void",
     test: "packages/session/test/features.test.ts",

@@ -11,7 +11,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SMP-02",
-    file: "packages/session/src/internal/Rules.ts",
+    file: "packages/session/src/internal/engine/SemanticChecks.ts",
     original: "Sampling.usesTools(params) ? obstacle(peer, \"sampling.tools\", newer) : undefined",
     broken: "undefined",
     test: "packages/session/test/questionsByRevision.test.ts",
@@ -47,7 +47,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SMP-09",
-    file: "packages/session/src/internal/Rules.ts",
+    file: "packages/session/src/internal/engine/SemanticChecks.ts",
     original: "blocked ?? (needsContext(params, peer) ?",
     broken: "blocked ?? (false ?",
     test: "packages/session/test/questionsByRevision.test.ts",

@@ -3,59 +3,59 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SSE-01",
-    file: "packages/transport/src/internal/HttpSseEndpoints.ts",
+    file: "packages/transport/src/internal/http/server/sse/HttpSseHandler.ts",
     original: "messages: new Map([[\"POST\", post]])",
     broken: "messages: new Map([[\"PUT\", post]])",
-    test: "packages/transport/test/httpSse/server.test.ts",
+    test: "packages/transport/test/http/sse/server.test.ts",
     name: "says where to POST to, and answers on its stream"
   },
   {
     id: "SSE-02",
-    file: "packages/transport/src/internal/HttpSseServerConnection.ts",
+    file: "packages/transport/src/internal/http/server/sse/HttpSseServerConnection.ts",
     original: "EventStreamFraming.event(undefined, endpoint, \"endpoint\")",
     broken: "EventStreamFraming.event(undefined, endpoint, \"address\")",
-    test: "packages/transport/test/httpSse/server.test.ts",
+    test: "packages/transport/test/http/sse/server.test.ts",
     name: "says where to POST to, and answers on its stream (2024-11-05)",
     hangs: true
   },
   {
     id: "SSE-03",
-    file: "packages/transport/src/internal/HttpSseConnection.ts",
+    file: "packages/transport/src/internal/http/client/sse/HttpSseClientConnection.ts",
     original: "messages.post(json",
     broken: "stream.post(json",
-    test: "packages/transport/test/httpSse/endpoint.test.ts",
+    test: "packages/transport/test/http/sse/endpoint.test.ts",
     name: "all messages go to"
   },
   {
     id: "SSE-04",
-    file: "packages/transport/src/internal/HttpSseServerConnection.ts",
+    file: "packages/transport/src/internal/http/server/sse/HttpSseServerConnection.ts",
     original: "EventStreamFraming.event(undefined, data, \"message\")",
     broken: "EventStreamFraming.event(undefined, data)",
-    test: "packages/transport/test/httpSse/server.test.ts",
+    test: "packages/transport/test/http/sse/server.test.ts",
     name: "says where to POST to, and answers on its stream"
   },
   {
     id: "SSE-05",
-    file: "packages/transport/src/internal/HttpAdmission.ts",
-    original: "    if (problem !== undefined) return Effect.succeed(HttpAnswer.refusal(403, problem))\n",
+    file: "packages/transport/src/internal/http/server/HttpGuard.ts",
+    original: "    if (problem !== undefined) return Effect.succeed(HttpResponses.refusal(403, problem))\n",
     broken: "",
-    test: "packages/transport/test/httpSse/screening.test.ts",
+    test: "packages/transport/test/http/sse/screening.test.ts",
     name: "another page does not, at neither endpoint"
   },
   {
     id: "SSE-06",
-    file: "packages/transport/src/internal/NodeListener.ts",
+    file: "packages/transport/src/internal/http/server/NodeListener.ts",
     original: "host: host ?? \"127.0.0.1\"",
     broken: "host: host ?? \"0.0.0.0\"",
-    test: "packages/transport/test/httpSse/screening.test.ts",
+    test: "packages/transport/test/http/sse/screening.test.ts",
     name: "a server of its own listens on this machine only"
   },
   {
     id: "SSE-07",
-    file: "packages/transport/src/internal/HttpFallback.ts",
+    file: "packages/transport/src/internal/http/client/fallback/HttpFallbackConnection.ts",
     original: "reason.status >= 400 && reason.status < 500",
     broken: "reason.status === 404",
-    test: "packages/transport/test/httpSse/fallback.test.ts",
+    test: "packages/transport/test/http/sse/fallback.test.ts",
     name: "after 405, which may mean that nothing is POSTed there"
   },
   {
@@ -63,7 +63,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/HttpSseServer.ts",
     original: "stream: streamAt = \"/sse\"",
     broken: "stream: streamAt = \"/mcp\"",
-    test: "packages/transport/test/httpSse/mounting.test.ts",
+    test: "packages/transport/test/http/sse/mounting.test.ts",
     name: "stands beside Streamable HTTP, before the same host"
   }
 ]

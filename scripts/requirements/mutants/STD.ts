@@ -11,11 +11,11 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "STD-03",
-    file: "packages/transport/src/internal/consoleToStderr.ts",
+    file: "packages/transport/src/internal/stdio/consoleToStderr.ts",
     original:
       "  Object.defineProperty(globalThis.console, output, { configurable: true, get: () => process.stderr })\n",
     broken: "",
-    test: "packages/transport/test/StdioServer.test.ts",
+    test: "packages/transport/test/stdio/StdioServer.test.ts",
     name: "nothing but messages goes to standard output, whoever logs and whenever"
   },
   {
@@ -23,7 +23,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/LineFraming.ts",
     original: "`${json}\\n`)",
     broken: "`${json}\\n# a remark\\n`)",
-    test: "packages/transport/test/StdioClient.test.ts",
+    test: "packages/transport/test/stdio/StdioClient.test.ts",
     name: "messages go to the child line by line, and come back",
     hangs: true
   },
@@ -32,7 +32,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/StdioClient.ts",
     original: "stderr: options.stderr === \"inherit\" ? \"inherit\" : \"pipe\"",
     broken: "stderr: \"inherit\"",
-    test: "packages/transport/test/StdioClient.test.ts",
+    test: "packages/transport/test/stdio/StdioClient.test.ts",
     name: "a function sees its lines, and is no reason to fail"
   },
   {
@@ -41,7 +41,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "      return { exit, writable: false }\n",
     broken:
       "      if (exit !== undefined && exit.stderr.length > 0) {\n        return yield* TransportError.make({ _tag: \"ReadFailed\", cause: exit.stderr })\n      }\n      return { exit, writable: false }\n",
-    test: "packages/transport/test/StdioClient.test.ts",
+    test: "packages/transport/test/stdio/StdioClient.test.ts",
     name: "a function sees its lines, and is no reason to fail"
   },
   {
@@ -49,7 +49,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/StdioClient.ts",
     original: "killSignal: \"SIGTERM\"",
     broken: "killSignal: \"SIGKILL\"",
-    test: "packages/transport/test/StdioClient.test.ts",
+    test: "packages/transport/test/stdio/StdioClient.test.ts",
     name: "terminates a child that does not exit on the end of its input, and not before"
   },
   {
@@ -57,7 +57,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/StdioClient.ts",
     original: "      return { exit, writable: false }\n",
     broken: "      return yield* TransportError.make({ _tag: \"ReadFailed\", cause: exit })\n",
-    test: "packages/transport/test/StdioClient.test.ts",
+    test: "packages/transport/test/stdio/StdioClient.test.ts",
     name: "the report has the exit code and the last lines of standard error"
   },
   {
@@ -65,7 +65,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/StdioClient.ts",
     original: "Effect.andThen(output.begin, atMost(ended,",
     broken: "Effect.andThen(Effect.andThen(output.begin, Effect.ignore(handle.kill())), atMost(ended,",
-    test: "packages/transport/test/StdioClient.test.ts",
+    test: "packages/transport/test/stdio/StdioClient.test.ts",
     name: "ends the child's input, and a child that exits then gets no signal"
   },
   {
@@ -73,7 +73,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/StdioServer.ts",
     original: "    decoder.finish()\n    return {",
     broken: "    decoder.finish()\n    yield* Effect.never\n    return {",
-    test: "packages/transport/test/StdioServer.test.ts",
+    test: "packages/transport/test/stdio/StdioServer.test.ts",
     name: "answers what came before the end of input, and exits with 0",
     hangs: true
   }

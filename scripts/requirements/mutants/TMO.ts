@@ -3,7 +3,7 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TMO-01",
-    file: "packages/session/src/internal/Sender.ts",
+    file: "packages/session/src/internal/engine/Sender.ts",
     original: "        ? limits.requestDeadline\n",
     broken: "        ? Number.POSITIVE_INFINITY\n",
     test: "packages/session/test/deadlines.test.ts",
@@ -12,7 +12,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TMO-02",
-    file: "packages/session/src/internal/Sender.ts",
+    file: "packages/session/src/internal/engine/Sender.ts",
     original: "        ? limits.requestDeadline\n",
     broken: "        ? Number.POSITIVE_INFINITY\n",
     test: "packages/session/test/deadlines.test.ts",
@@ -21,7 +21,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TMO-03",
-    file: "packages/session/src/internal/Sender.ts",
+    file: "packages/session/src/internal/engine/Sender.ts",
     original: "    if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== \"initialize\") {",
     broken:
       "    if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== \"initialize\" && exchange.deadline > core.timer.now()) {",
@@ -30,7 +30,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TMO-04",
-    file: "packages/session/src/internal/Sender.ts",
+    file: "packages/session/src/internal/engine/Sender.ts",
     original: "        : Duration.toMillis(options.deadline)\n",
     broken: "        : limits.requestDeadline\n",
     test: "packages/session/test/deadlines.test.ts",
@@ -39,7 +39,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TMO-05",
-    file: "packages/session/src/internal/Sender.ts",
+    file: "packages/session/src/internal/engine/Sender.ts",
     original: "extendsTo: options?.extendOnProgress === true ? total : undefined",
     broken: "extendsTo: undefined",
     test: "packages/session/test/extendedDeadlines.test.ts",
@@ -47,7 +47,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TMO-06",
-    file: "packages/session/src/internal/Reader.ts",
+    file: "packages/session/src/internal/engine/InboundProcessor.ts",
     original: "Math.min(this.#core.timer.now() + exchange.allowedMillis, exchange.extendsTo)",
     broken: "this.#core.timer.now() + exchange.allowedMillis",
     test: "packages/session/test/extendedDeadlines.test.ts",

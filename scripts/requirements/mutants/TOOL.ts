@@ -11,7 +11,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TOOL-02",
-    file: "packages/session/src/internal/ServedSession.ts",
+    file: "packages/session/src/internal/server/ServedSession.ts",
     original: "return this.#tell(\"notifications/tools/list_changed\", {})",
     broken: "return Effect.void",
     test: "packages/session/test/features.test.ts",
@@ -28,7 +28,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TOOL-08",
-    file: "packages/session/src/internal/OutputSchemas.ts",
+    file: "packages/session/src/internal/client/OutputSchemas.ts",
     original: "  const problem = check(result.structuredContent)\n",
     broken: "  const problem: string | undefined = undefined\n",
     test: "packages/session/test/outputSchemas.test.ts",

@@ -4,9 +4,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-06",
     file: "packages/session/src/Dispatch.ts",
-    original: "    if (served === undefined || !isIn(served, profile)) return",
+    original: "    if (served === undefined || !isIn(served, profile)) {",
     broken:
-      "    if (served === undefined || !isIn(served, profile) || (request.params !== undefined && \"task\" in request.params)) return",
+      "    if (served === undefined || !isIn(served, profile) || (request.params !== undefined && \"task\" in request.params)) {",
     test: "packages/session/test/undeclared.test.ts",
     name: "[TSK-06]"
   }

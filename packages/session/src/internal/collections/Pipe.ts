@@ -1,0 +1,70 @@
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { End, Inbound } from "../../Transport.ts"
+
+/**
+ * One direction of a transport within this process. Frames arrive in the order they were put in, each before `put`
+ * returns, unless the receiver is busy with an earlier one: then it takes them when it is done. So a program that answers
+ * within `deliver` never nests two deliveries of one direction.
+ */
+export interface Pipe {
+  readonly put: (inbound: Inbound) => void
+  /** Does something once everything put in so far has been taken. */
+  readonly afterwards: (action: () => void) => void
+  /** No more frames will come. */
+  readonly end: () => void
+  readonly ended: () => boolean
+  /** Takes what has come and what will come, until the end. */
+  readonly run: (deliver: (inbound: Inbound) => void) => Effect.Effect<End>
+}
+
+export const make = (): Pipe => {
+  const waiting: Array<Inbound | (() => void)> = []
+  const over = Deferred.makeUnsafe<End>()
+  let receiver: ((inbound: Inbound) => void) | undefined
+  let delivering = false
+  let ended = false
+
+  const flush = () => {
+    if (delivering || receiver === undefined) return
+    delivering = true
+    try {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        if (typeof next === "function") next()
+        else receiver(next)
+      }
+    } finally {
+      delivering = false
+    }
+    if (ended) Deferred.doneUnsafe(over, Exit.succeed({ exit: undefined, writable: false }))
+  }
+
+  return {
+    put: (inbound) => {
+      if (ended) return
+      waiting.push(inbound)
+      flush()
+    },
+    afterwards: (action) => {
+      waiting.push(action)
+      flush()
+    },
+    end: () => {
+      ended = true
+      flush()
+    },
+    ended: () => ended,
+    run: (deliver) =>
+      Effect.suspend(() => {
+        receiver = deliver
+        flush()
+        return Effect.ensuring(
+          Deferred.await(over),
+          Effect.sync(() => {
+            receiver = undefined
+          })
+        )
+      })
+  }
+}

@@ -1,0 +1,27 @@
+import * as Effectable from "effect/Effectable"
+import * as Exit from "effect/Exit"
+
+/**
+ * An effect that needs no fiber. Who knows may run it on the spot; for everyone else it is an effect like any other, and
+ * what they build around it is just that.
+ */
+export class SyncEffect<A, E> extends Effectable.Class<A, E> {
+  readonly #thunk: () => Exit.Exit<A, E>
+
+  constructor(thunk: () => Exit.Exit<A, E>) {
+    super()
+    this.#thunk = thunk
+  }
+
+  run(): Exit.Exit<A, E> {
+    try {
+      return this.#thunk()
+    } catch (defect) {
+      return Exit.die(defect)
+    }
+  }
+
+  override asEffect(): Exit.Exit<A, E> {
+    return this.run()
+  }
+}

@@ -1,0 +1,25 @@
+import { Differences, type Revision } from "@effect-mcp/protocol"
+import * as Exit from "effect/Exit"
+import * as SemanticChecks from "./SemanticChecks.ts"
+
+const isResult = (value: unknown): boolean => typeof value === "object" && value !== null
+
+/** What a handler answered, in the words of the peer's revision. Reading what a program made may throw, as the program may. */
+export const fit = (
+  method: string,
+  revision: Revision.Revision,
+  params: object,
+  value: unknown,
+  projection: Differences.Projection | undefined
+): Exit.Exit<unknown> => {
+  if (!isResult(value)) {
+    return Exit.die(new Error(`the handler of ${method} answered with something that is no result`))
+  }
+  try {
+    const problem = SemanticChecks.misfitOf(method, value) ?? SemanticChecks.problemOf(method, params, value)
+    if (problem !== undefined) return Exit.die(new Error(`the result of ${method} does not fit: ${problem}`))
+    return Exit.succeed(Differences.project(method, "result", revision, value, projection))
+  } catch (thrown) {
+    return Exit.die(thrown)
+  }
+}

@@ -1,0 +1,68 @@
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type { Bounds } from "../collections/SlidingBuffer.ts"
+import * as SlidingMailbox from "../collections/SlidingMailbox.ts"
+import { trust } from "../trust.ts"
+import * as Weight from "./Weight.ts"
+
+/** The name under which everything that comes in is published. */
+export const everything = "*"
+
+/**
+ * Who follows what the peer says. Nothing is kept for what nobody follows.
+ */
+export class Subscriptions {
+  readonly #bounds: Bounds
+  #followers: Map<string, Set<SlidingMailbox.SlidingMailbox<unknown>>> | undefined
+  #ended = false
+
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds
+  }
+
+  /**
+   * Hands a value, which came in so many bytes if it came in bytes, to all that follow this name; `false` when none do.
+   */
+  publish(name: string, value: unknown, bytes: number | undefined): boolean {
+    const mailboxes = this.#followers?.get(name)
+    if (mailboxes === undefined) return false
+    const weight = Weight.received(value, bytes)
+    for (const mailbox of mailboxes) mailbox.offer(value, weight)
+    return true
+  }
+
+  /** What is said under this name from now on; a slow follower loses the oldest. Ends with the session. */
+  follow<A>(name: string): Stream.Stream<A> {
+    return Stream.unwrap(Effect.map(
+      Effect.acquireRelease(
+        Effect.sync(() => this.#open(name)),
+        (mailbox) => Effect.sync(() => this.#leave(name, mailbox))
+      ),
+      // What is published under a name has been checked against the schema of that name.
+      (mailbox) => trust<SlidingMailbox.SlidingMailbox<A>>(mailbox).stream
+    ))
+  }
+
+  end(): void {
+    this.#ended = true
+    for (const mailboxes of this.#followers?.values() ?? []) for (const mailbox of mailboxes) mailbox.end()
+    this.#followers = undefined
+  }
+
+  #open(name: string): SlidingMailbox.SlidingMailbox<unknown> {
+    const mailbox = SlidingMailbox.make<unknown>(this.#bounds)
+    if (this.#ended) mailbox.end()
+    else {
+      this.#followers ??= new Map()
+      this.#followers.set(name, (this.#followers.get(name) ?? new Set()).add(mailbox))
+    }
+    return mailbox
+  }
+
+  #leave(name: string, mailbox: SlidingMailbox.SlidingMailbox<unknown>): void {
+    mailbox.close()
+    const mailboxes = this.#followers?.get(name)
+    mailboxes?.delete(mailbox)
+    if (mailboxes?.size === 0) this.#followers?.delete(name)
+  }
+}

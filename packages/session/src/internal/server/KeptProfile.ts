@@ -1,0 +1,39 @@
+/** What a peer says of itself is kept for as long as its session, so a session keeps no more of it than its limit. */
+
+import type { Implementation, Profile } from "@effect-mcp/protocol"
+import * as Result from "effect/Result"
+import * as Weight from "../engine/Weight.ts"
+
+/** A profile that may be kept. */
+export interface Kept<P> {
+  readonly profile: P
+  /** The info came with more than it is kept with. */
+  readonly isTrimmed: boolean
+}
+
+/** The texts of the info, without icons and without members that this library does not know. */
+const trimmed = (
+  { description, name, title, version, websiteUrl }: Implementation.Implementation
+): Implementation.Implementation => ({
+  name,
+  version,
+  ...(title === undefined ? undefined : { title }),
+  ...(description === undefined ? undefined : { description }),
+  ...(websiteUrl === undefined ? undefined : { websiteUrl })
+})
+
+const whatOf = (profile: Profile.Profile): string =>
+  "instructions" in profile ? "serverInfo, capabilities and instructions" : "clientInfo and capabilities"
+
+/**
+ * The profile as far as it may be kept: whole if its memory is within the limit, otherwise without icons. Fails with
+ * the reason if it takes too much even so.
+ */
+export const within = <P extends Profile.Profile>(profile: P, limitBytes: number): Result.Result<Kept<P>, string> => {
+  if (Weight.of(profile) <= limitBytes) return Result.succeed({ profile, isTrimmed: false })
+  const smaller = profile.info === undefined ? profile : { ...profile, info: trimmed(profile.info) }
+  const bytes = Weight.of(smaller)
+  return bytes <= limitBytes
+    ? Result.succeed({ profile: smaller, isTrimmed: true })
+    : Result.fail(`${whatOf(profile)} take ${bytes} bytes of memory; the limit is ${limitBytes}`)
+}

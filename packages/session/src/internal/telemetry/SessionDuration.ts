@@ -1,0 +1,23 @@
+import type { CloseReason, Method, Revision } from "@effect-mcp/protocol"
+import type * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
+import * as Metrics from "../../Metrics.ts"
+
+/** A session that lasted so long, in milliseconds. */
+export interface Ended {
+  readonly role: Method.Role
+  readonly reason: CloseReason.CloseReason
+  /** What the two sides had agreed on, if they had. */
+  readonly revision: Revision.Revision | undefined
+  readonly millis: number
+}
+
+/** Measures a session that has ended. */
+export const record = ({ millis, reason, revision, role }: Ended): Effect.Effect<void> =>
+  Metric.update(
+    Metric.withAttributes(Metrics.sessionDuration[role], {
+      ...(revision === undefined ? {} : { "mcp.protocol.version": revision }),
+      ...(reason._tag === "Requested" || reason._tag === "PeerEnded" ? {} : { "error.type": reason._tag })
+    }),
+    millis / 1000
+  )

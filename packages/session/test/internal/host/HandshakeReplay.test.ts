@@ -1,0 +1,30 @@
+import type { Transport } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as HandshakeReplay from "../../../src/internal/host/HandshakeReplay.ts"
+
+describe("the connection of a restored session", () => {
+  it.effect("passes on everything that its transport offers", () =>
+    Effect.gen(function*() {
+      const calls: Array<string> = []
+      const called = (name: string) => () => void calls.push(name)
+      const below: Required<Transport.Connection> = {
+        run: () => Effect.never,
+        send: () => Effect.sync(called("send")),
+        stalled: called("stalled"),
+        settle: called("settle"),
+        release: () => Effect.succeed(true),
+        request: () => Effect.sync(called("request")),
+        established: called("established"),
+        closing: called("closing")
+      }
+      const transport = HandshakeReplay.over({ connect: Effect.succeed(below) }, [], () => {})
+      const above = yield* transport.connect
+      above.stalled?.({})
+      above.settle?.({})
+      above.established?.({ revision: "2025-11-25", capabilities: {}, info: undefined })
+      above.closing?.({ _tag: "Requested" })
+      assert.deepStrictEqual(calls, ["stalled", "settle", "established", "closing"])
+      assert.sameMembers(Object.keys(above), Object.keys(below))
+    }))
+})

@@ -1,0 +1,86 @@
+import { Limits, MemoryBudget } from "@effect-mcp/session"
+import { assert, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { FairCapacity } from "../../../src/internal/server/FairCapacity.ts"
+
+const clients = ["a", "b", "c", "d"] as const
+
+const Step = Schema.Union([
+  Schema.Struct({
+    do: Schema.Literals(["take", "take"]),
+    client: Schema.Literals(clients),
+    bytes: Schema.Literals([0, 1, 5, 20])
+  }),
+  Schema.Struct({ do: Schema.Literal("release"), client: Schema.Literals(clients) })
+])
+
+it.effect("law 12: no client has more than there is room left for, and nothing is kept of one without requests", () =>
+  Effect.gen(function*() {
+    const outcome = yield* Arbitrary.checkEffect(
+      Arbitrary.array(Arbitrary.schema(Step), { minLength: 10, maxLength: 60 }),
+      (steps) =>
+        Effect.sync(() => {
+          const limits = Limits.make({ incoming: 8, incomingBytes: 64 })
+          const budget = MemoryBudget.make({ limitBytes: 1000 })
+          const capacity = new FairCapacity(limits, budget)
+          const held = new Map<string, Array<number>>(clients.map((client) => [client, []]))
+          const requests = () => Array.from(held.values()).flat().length
+          const bytes = () => Array.from(held.values()).flat().reduce((sum, one) => sum + one, 0)
+          for (const step of steps) {
+            const own = held.get(step.client) ?? []
+            if (step.do === "release") {
+              const one = own.pop()
+              if (one !== undefined) capacity.roomOf({ client: step.client }).release(one)
+            } else {
+              const ownBytes = own.reduce((sum, one) => sum + one, 0)
+              const hasRoom = own.length < 8 - requests() && ownBytes + step.bytes <= 64 - bytes()
+              assert.strictEqual(capacity.roomOf({ client: step.client }).take(step.bytes) === undefined, hasRoom)
+              if (hasRoom) own.push(step.bytes)
+            }
+            assert.strictEqual(capacity.clients, Array.from(held.values()).filter(({ length }) => length > 0).length)
+            assert.strictEqual(budget.usedBytes(), bytes())
+          }
+          return true
+        }),
+      { runs: 500 }
+    )
+    assert.strictEqual(outcome._tag, "Passed", Arbitrary.formatCheckFailure(outcome))
+  }))
+
+it("law 12: clients whose requests do not end yield to newcomers, the one that has most first", () => {
+  const capacity = new FairCapacity(Limits.make({ incoming: 16 }), MemoryBudget.make())
+  const inFlight = new Map<string, number>()
+  const taking = (client: string, count: number) => {
+    for (let taken = 0; taken < count; taken++) {
+      const room = capacity.roomOf({ client }, () => {
+        room.release(1)
+        inFlight.set(client, (inFlight.get(client) ?? 0) - 1)
+      })
+      if (room.take(1) === undefined) inFlight.set(client, (inFlight.get(client) ?? 0) + 1)
+    }
+  }
+  for (const client of ["a", "b", "c", "d", "e"]) taking(client, 16)
+  assert.deepStrictEqual(Array.from(inFlight.values()), [5, 4, 2, 1, 4])
+  for (const client of ["f", "g", "h"]) taking(client, 1)
+  assert.deepStrictEqual(Array.from(inFlight.values()), [3, 3, 2, 1, 4, 1, 1, 1])
+  taking("f", 16)
+  // With one more it would have as many as those that have most.
+  assert.deepStrictEqual(Array.from(inFlight.values()), [3, 3, 2, 1, 3, 2, 1, 1])
+})
+
+it("law 12: a client with less memory in flight takes the room of the one with most; it is refused if that ends later", () => {
+  const capacity = new FairCapacity(Limits.make({ incomingBytes: 100 }), MemoryBudget.make())
+  let asked = 0
+  const late = capacity.roomOf({ client: "late" }, () => asked++)
+  const small = capacity.roomOf({ client: "small" }, () => assert.fail("the smaller one yields"))
+  assert.isUndefined(late.take(50))
+  assert.isUndefined(late.take(0))
+  assert.isUndefined(small.take(40))
+  const refused = capacity.roomOf({ client: "newcomer" }).take(45)
+  assert.strictEqual(refused, "the requests in flight may take 100 bytes of memory")
+  assert.strictEqual(asked, 1)
+  assert.isString(capacity.roomOf({ client: "newcomer" }).take(60))
+  assert.strictEqual(asked, 1)
+})

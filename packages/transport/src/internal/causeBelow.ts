@@ -1,2 +1,0 @@
-/** An error of the platform says which call failed; the error below it says why, which is what a person needs to know. */
-export const causeBelow = (error: unknown): unknown => error instanceof Error ? error.cause ?? error : error

@@ -1,0 +1,127 @@
+/**
+ * A connection that is one socket, whatever is below it: a message a line, both ways.
+ */
+import type { Connection, End, Inbound } from "@effect-mcp/session/Transport"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Scope from "effect/Scope"
+import * as Sink from "effect/Sink"
+import * as Socket from "effect/socket/Socket"
+import type { Socket as NetSocket } from "node:net"
+import * as LineFraming from "../../LineFraming.ts"
+import type { IncomingMessages } from "../shared/IncomingMessages.ts"
+import * as LineWriter from "../shared/LineWriter.ts"
+import { delay } from "../shared/nodeTimers.ts"
+import * as SocketShutdown from "../shared/SocketShutdown.ts"
+import * as Turns from "../shared/Turns.ts"
+
+/** What may be said about a connection. */
+export interface Settings {
+  /** The longest message to read, in bytes. */
+  readonly messageLimitBytes?: number | undefined
+  /** The most arrays, objects and members of a message to read. */
+  readonly messageLimitNodes?: number | undefined
+  /** How many bytes may wait before a sender does. */
+  readonly sendBufferBytes?: number | undefined
+  /** How long the end of the scope waits for a peer that does not read what was sent. */
+  readonly flushWithin?: Duration.Input | undefined
+  /** How long it waits besides for a peer that has heard of the end to end its own side. Default: not at all. */
+  readonly answeredWithin?: Duration.Input | undefined
+  /** The unfinished messages of the server, if this connection counts among its own. */
+  readonly incoming?: IncomingMessages | undefined
+}
+
+/** The end in good order of whoever sends nothing more. */
+const normalClosure = 1000
+
+const causeOf = ({ reason }: Socket.SocketError): unknown =>
+  "cause" in reason && reason.cause !== undefined ? reason.cause : reason
+
+const isOfWriting = (cause: unknown): boolean =>
+  cause instanceof Error && "syscall" in cause && cause.syscall === "write"
+
+/** A socket that breaks while it is written tells its reader of it, so that nobody else has to watch for that. */
+const brokenReading = (error: Socket.SocketError): TransportError.TransportError => {
+  const cause = causeOf(error)
+  return TransportError.make({ _tag: isOfWriting(cause) ? "WriteFailed" : "ReadFailed", cause })
+}
+
+const brokenWriting = (cause: unknown): TransportError.TransportError =>
+  TransportError.make({ _tag: "WriteFailed", cause })
+
+/**
+ * Opens the socket, and lets go of it with the scope: what was sent is written first, within a bound. Of a socket of Node, `node` is
+ * what it is made of; it says what no socket in general can: whether the peer may still read when it has stopped sending, and when
+ * the last of it has been written.
+ */
+export const open = Effect.fnUntraced(function*(
+  socket: Socket.Socket,
+  node: NetSocket | undefined,
+  settings: Settings
+): Effect.fn.Return<Connection, Socket.SocketError, Scope.Scope> {
+  const pull = yield* Socket.readerBytes(socket)
+  const { write } = yield* socket.writer
+  const writer = yield* LineWriter.make({
+    sink: Sink.forEach((bytes: Uint8Array) =>
+      // A socket that is no more would never say that it has room again.
+      Effect.suspend(() =>
+        node?.destroyed === true
+          ? Effect.fail(brokenWriting(node.errored ?? new Error("the socket is closed")))
+          : Effect.mapError(write(bytes), (error) => brokenWriting(causeOf(error)))
+      )
+    ),
+    highWaterBytes: settings.sendBufferBytes,
+    explain: (error) => Effect.succeed(error instanceof TransportError.TransportError ? error : brokenWriting(error))
+  })
+
+  const finished = node === undefined
+    ? writer.close
+    : SocketShutdown.finished(node, writer.close, settings.answeredWithin ?? 0)
+  const breakOff = Effect.suspend(() => {
+    if (node === undefined) return Effect.ignore(write(new Socket.CloseEvent(normalClosure)))
+    node.destroy()
+    return Effect.void
+  })
+  yield* Effect.addFinalizer(() =>
+    Effect.raceFirst(finished, Effect.andThen(delay(settings.flushWithin ?? "3 seconds"), breakOff))
+  )
+
+  const crowded = Deferred.makeUnsafe<never, TransportError.TransportError>()
+  const unfinished = settings.incoming?.watch((cause) => {
+    Deferred.doneUnsafe(crowded, Exit.fail(TransportError.make({ _tag: "ReadFailed", cause })))
+  })
+  if (unfinished !== undefined) yield* Effect.addFinalizer(() => Effect.sync(unfinished.end))
+
+  const run = (deliver: (inbound: Inbound) => void): Effect.Effect<End, TransportError.TransportError> =>
+    Effect.suspend(() => {
+      const decoder = LineFraming.decoder((frame, bytes) => deliver({ frame, bytes }), {
+        limitBytes: settings.messageLimitBytes,
+        limitNodes: settings.messageLimitNodes
+      })
+      const push = (chunk: Uint8Array): void => {
+        decoder.push(chunk)
+        unfinished?.update(decoder.keptBytes())
+      }
+      const reading = Effect.flatMap(pull, (chunks) => Turns.bytes(chunks, push)).pipe(
+        Effect.forever({ disableYield: true }),
+        Effect.catch((error): Effect.Effect<End, TransportError.TransportError> => {
+          const { reason } = error
+          if (reason._tag !== "SocketCloseError" || reason.code !== normalClosure) {
+            return Effect.fail(brokenReading(error))
+          }
+          decoder.finish()
+          // Without `allowHalfOpen` Node ends the socket whole, but a little later.
+          return Effect.succeed({
+            exit: undefined,
+            writable: node !== undefined && node.allowHalfOpen && node.writable
+          })
+        })
+      )
+      return unfinished === undefined ? reading : Effect.raceFirst(reading, Deferred.await(crowded))
+    })
+
+  return { run, send: writer.send }
+})

@@ -1,0 +1,38 @@
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import * as Socket from "effect/socket/Socket"
+import * as BrowserBackpressure from "../BrowserBackpressure.ts"
+import { subprotocol } from "../subprotocol.ts"
+import type { Dial } from "./WebSocketDialer.ts"
+
+/** Where to, by what makes WebSockets. */
+export interface Options {
+  readonly url: URL
+  readonly target: string
+  readonly connectMillis: number
+  readonly construct: Socket.WebSocketConstructor["Service"]
+}
+
+/** Over any WebSocket, such as that of a browser: nothing is known of why it does not open. */
+export const make = ({ connectMillis, construct, target, url }: Options): Dial => () =>
+  Effect.gen(function*() {
+    let opened: Socket.WebSocketLike | undefined
+    const acquire = Effect.acquireRelease(
+      Effect.try({
+        try: () => opened = construct(url.href, [subprotocol]),
+        catch: (cause) => new Socket.SocketError({ reason: new Socket.SocketOpenError({ kind: "Unknown", cause }) })
+      }),
+      (webSocket) => Effect.sync(() => webSocket.close())
+    )
+    return {
+      socket: yield* Socket.fromWebSocket(acquire, { openTimeout: connectMillis }),
+      refused: () => undefined,
+      wire: Effect.suspend(() => {
+        if (opened !== undefined && "protocol" in opened && opened.protocol === subprotocol) {
+          return Effect.succeed(BrowserBackpressure.make(opened))
+        }
+        const cause = new Error(`the server did not select the subprotocol ${subprotocol}`)
+        return Effect.fail(TransportError.make({ _tag: "ConnectFailed", target, cause }))
+      })
+    }
+  })

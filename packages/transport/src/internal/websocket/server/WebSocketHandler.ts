@@ -1,0 +1,99 @@
+import type { Principal } from "@effect-mcp/session/Principal"
+import * as SessionHost from "@effect-mcp/session/SessionHost"
+import type * as Transport from "@effect-mcp/session/Transport"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import type * as Scope from "effect/Scope"
+import type * as Socket from "effect/socket/Socket"
+import type * as Net from "node:net"
+import * as ClientAddress from "../../http/server/ClientAddress.ts"
+import type { Serve } from "../../http/server/HttpGuard.ts"
+import * as HttpResponses from "../../http/server/HttpResponses.ts"
+import type { IncomingMessages } from "../../shared/IncomingMessages.ts"
+import { atMost } from "../../shared/nodeTimers.ts"
+import { SessionPerConnection } from "../../shared/SessionPerConnection.ts"
+import * as Heartbeat from "../Heartbeat.ts"
+import * as TcpBackpressure from "../TcpBackpressure.ts"
+import * as WebSocketConnection from "../WebSocketConnection.ts"
+import type * as WebSocketFraming from "../WebSocketFraming.ts"
+import * as WebSocketUpgrade from "./WebSocketUpgrade.ts"
+
+/** What is the same for all connections of a server. */
+export interface Options {
+  readonly limits: WebSocketFraming.Limits
+  readonly initializeLimitBytes: number
+  readonly incoming: IncomingMessages
+  readonly pingMillis: number
+  readonly closeMillis: number
+  readonly subprotocol: WebSocketUpgrade.Requirement
+}
+
+/** A whole frame that says nothing else. The HTTP server writes frames whole, so that it may stand between any two of them. */
+const ping = Uint8Array.of(0x89, 0)
+
+/**
+ * What serves the requests that were let in, by their methods: a GET becomes a WebSocket, and that a session of the host. The session
+ * does not end with the request, but at the latest with the scope.
+ */
+export const make = Effect.fnUntraced(function*(
+  { closeMillis, incoming, initializeLimitBytes, limits, pingMillis, subprotocol }: Options
+): Effect.fn.Return<ReadonlyMap<string, Serve>, never, SessionHost.SessionHost | Scope.Scope> {
+  const host = yield* SessionHost.SessionHost
+  const heartbeat = yield* Heartbeat.make(pingMillis)
+  const sessions = new SessionPerConnection(host, initializeLimitBytes)
+  yield* Effect.addFinalizer(() => sessions.close)
+
+  const side: WebSocketConnection.Options["side"] = Effect.map(
+    host.health,
+    ({ draining }) => sessions.isLeaving || draining ? "leaving server" : "server"
+  )
+
+  /** Accepts the offer. Its HTTP response is the beginning of the connection. */
+  const accept = Effect.fnUntraced(function*(
+    socket: Socket.Socket,
+    tcp: Net.Socket,
+    principal: Principal | undefined
+  ): Effect.fn.Return<Transport.Connection, Socket.SocketError, Scope.Scope> {
+    const wire = TcpBackpressure.make(tcp, () => void tcp.write(ping))
+    // However far it has come.
+    yield* Effect.addFinalizer(() => Effect.andThen(atMost(wire.gone, closeMillis), Effect.sync(wire.cut)))
+    return yield* WebSocketConnection.make(socket, Effect.succeed(wire), {
+      side,
+      limits,
+      closeMillis,
+      heartbeat,
+      principal,
+      incoming
+    })
+  })
+
+  const open = (
+    socket: Socket.Socket,
+    tcp: Net.Socket,
+    whose: Pick<SessionHost.OpenOptions, "client" | "principal">
+  ): Effect.Effect<HttpServerResponse, HttpServerResponse> => {
+    const connect = Effect.mapError(
+      accept(socket, tcp, whose.principal),
+      (cause) => TransportError.make({ _tag: "ConnectFailed", target: "the client", cause: cause.reason })
+    )
+    return sessions.open(connect, { kind: "websocket", ...whose }).pipe(
+      Effect.as(HttpResponses.empty(204)),
+      Effect.mapError((error) => HttpResponses.notOpened(error, undefined))
+    )
+  }
+
+  const get = (
+    request: HttpServerRequest,
+    principal: Principal | undefined
+  ): Effect.Effect<HttpServerResponse, HttpServerResponse> =>
+    Effect.gen(function*() {
+      if (sessions.isLeaving) return yield* Effect.fail(HttpResponses.leaving((yield* host.health).retryAfterMillis))
+      const tcp = yield* WebSocketUpgrade.take(request, subprotocol)
+      const socket = yield* Effect.mapError(request.upgrade, () => WebSocketUpgrade.notSeen)
+      return yield* open(socket, tcp, { principal, client: ClientAddress.of(request) })
+    })
+
+  return new Map([["GET", get]])
+})

@@ -1,0 +1,80 @@
+import { toIncomingMessage } from "@effect/platform-node/NodeHttpServerRequest"
+import * as Effect from "effect/Effect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import * as Predicate from "effect/Predicate"
+import { IncomingMessage } from "node:http"
+import type { Socket } from "node:net"
+import * as HttpResponses from "../../http/server/HttpResponses.ts"
+import * as SocketShutdown from "../../shared/SocketShutdown.ts"
+import { subprotocol } from "../subprotocol.ts"
+
+const key = /^[+/0-9A-Za-z]{22}==$/
+
+const items = (header: string | undefined): ReadonlyArray<string> =>
+  (header ?? "").split(",").map((item) => item.trim()).filter((item) => item !== "")
+
+const upgradeRequired = HttpResponses.refusal(
+  426,
+  "A WebSocket is served here: the request must ask for an upgrade to it",
+  {
+    headers: { upgrade: "websocket", connection: "upgrade" }
+  }
+)
+
+const otherVersion = HttpResponses.refusal(426, "Sec-WebSocket-Version must be 13", {
+  headers: { upgrade: "websocket", connection: "upgrade", "sec-websocket-version": "13" }
+})
+
+/** Whether a client has to offer the subprotocol. */
+export type Requirement = "required" | "optional"
+
+const offersSubprotocol = ({ headers }: HttpServerRequest): boolean =>
+  items(headers["sec-websocket-protocol"]).includes(subprotocol)
+
+const problemOf = (request: HttpServerRequest, requirement: Requirement): HttpServerResponse | undefined => {
+  const { headers } = request
+  if (headers["upgrade"]?.toLowerCase() !== "websocket") return upgradeRequired
+  if (headers["sec-websocket-version"] !== "13") return otherVersion
+  if (!key.test(headers["sec-websocket-key"] ?? "")) {
+    return HttpResponses.refusal(400, "Sec-WebSocket-Key is missing, or not 16 bytes in base64")
+  }
+  return requirement === "optional" || offersSubprotocol(request)
+    ? undefined
+    : HttpResponses.refusal(400, `Sec-WebSocket-Protocol must offer ${subprotocol}`)
+}
+
+/**
+ * The TCP socket below a request that offers to become a WebSocket of this protocol; or the answer that says why it may not. The HTTP
+ * server selects from what is offered, and by itself takes the first, so that nothing but this protocol is left of the offer. Nor is
+ * compression, if the server has it: what waits to be compressed waits unseen, so that nobody would wait for a client that does not read.
+ */
+export const take = (
+  request: HttpServerRequest,
+  requirement: Requirement
+): Effect.Effect<Socket, HttpServerResponse> => {
+  const problem = problemOf(request, requirement)
+  if (problem !== undefined) return Effect.fail(problem)
+  const message: unknown = toIncomingMessage(request)
+  if (!(message instanceof IncomingMessage)) {
+    return Effect.fail(HttpResponses.refusal(501, "WebSockets are served on Node's HTTP server only"))
+  }
+  if (offersSubprotocol(request)) message.headers["sec-websocket-protocol"] = subprotocol
+  else delete message.headers["sec-websocket-protocol"]
+  delete message.headers["sec-websocket-extensions"]
+  return Effect.succeed(message.socket)
+}
+
+/**
+ * Lets go of the connection below a request for an upgrade, of any kind and whatever comes of it, this long after it was ended here. The
+ * HTTP server keeps no such connection in mind: a client that was refused could keep it, and the server from going.
+ */
+export const letGoWithin = (request: HttpServerRequest, millis: number): void => {
+  const message: unknown = toIncomingMessage(request)
+  if (message instanceof IncomingMessage && Predicate.hasProperty(message, "upgrade") && message.upgrade === true) {
+    SocketShutdown.letGoWithin(message.socket, millis)
+  }
+}
+
+/** What is said where the HTTP server does not see an offer, such as for want of `Connection: upgrade`. */
+export const notSeen = upgradeRequired

@@ -1,0 +1,21 @@
+/** The most bytes of a message over WebSocket, unless an option says otherwise. */
+
+import * as FrameText from "../shared/FrameText.ts"
+import type * as WebSocketFraming from "./WebSocketFraming.ts"
+
+interface Limits {
+  readonly messageLimitBytes?: number | undefined
+  readonly messageLimitNodes?: number | undefined
+  readonly payloadLimitBytes?: number | undefined
+}
+
+const messageBytes = ({ messageLimitBytes = 4 * 1024 * 1024 }: Limits): number => messageLimitBytes
+
+/** The largest message to read. */
+export const ofMessages = (limits: Limits): WebSocketFraming.Limits => ({
+  limitBytes: messageBytes(limits),
+  limitNodes: limits.messageLimitNodes ?? FrameText.defaultLimitNodes
+})
+
+/** The longest message to receive at all: one that is only too long to be read shall not cost the connection. */
+export const payloadBytes = (limits: Limits): number => limits.payloadLimitBytes ?? 4 * messageBytes(limits)

@@ -1,0 +1,163 @@
+import { RequestContext } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import { until } from "../../fixtures/process.ts"
+import { connect } from "../../support/client.ts"
+import { MapEventStore } from "../../support/eventStore.ts"
+import { serve, text, tools } from "../../support/server.ts"
+
+const progress = (step: number) => RequestContext.progress({ progress: step })
+
+const ask = RequestContext.elicit({
+  message: "Name?",
+  requestedSchema: { type: "object", properties: { name: { type: "string" } } }
+})
+
+/** What became of a question, in a word. */
+const asked = Effect.match(ask, {
+  onSuccess: ({ content }) => text(String(content?.["name"])),
+  onFailure: ({ reason }) => text(reason._tag === "SendFailed" ? `SendFailed ${reason.error.reason._tag}` : reason._tag)
+})
+
+const elicitation = { elicitation: {} }
+
+describe.concurrent("the answer to a POST", () => {
+  it.live("[HTTP-09] adaptive: JSON where the reply is the first there is to say, else a stream", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(tools({
+        quiet: Effect.succeed(text("quiet")),
+        aloud: Effect.as(Effect.andThen(progress(1), progress(2)), text("aloud"))
+      }))
+      const client = yield* connect(server)
+      const quiet = yield* client.call(1, "quiet")
+      yield* quiet.done
+      assert.strictEqual(quiet.headers["content-type"], "application/json")
+      const aloud = yield* client.call(2, "aloud")
+      yield* aloud.done
+      assert.strictEqual(aloud.headers["content-type"], "text/event-stream")
+      assert.include(aloud.headers["cache-control"] ?? "", "no-cache")
+      assert.strictEqual(aloud.headers["x-accel-buffering"], "no")
+      assert.deepStrictEqual(aloud.messages.map(({ id, params }) => id ?? params?.["progress"]), [1, 2, 2])
+      assert.isTrue(aloud.ended)
+    }))
+
+  it.live("adaptive: what takes long becomes a stream before there is anything to say", () =>
+    Effect.gen(function*() {
+      const go = yield* Deferred.make<void>()
+      const server = yield* serve(tools({ wait: Effect.as(Deferred.await(go), text("done")) }), {
+        http: { streamAfter: "20 millis" }
+      })
+      const client = yield* connect(server)
+      const call = yield* client.call(1, "wait")
+      yield* call.begun
+      assert.deepInclude({ stream: call.isStream, status: call.status }, { stream: true, status: 200 })
+      assert.deepStrictEqual(call.messages, [])
+      yield* Deferred.succeed(go, undefined)
+      yield* call.done
+      assert.deepStrictEqual(call.messages.map(({ id, result }) => ({ id, result })), [
+        { id: 1, result: { ...text("done") } }
+      ])
+    }))
+
+  it.live("stream: every reply is on a stream", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(tools({ quiet: Effect.succeed(text("quiet")) }), { http: { answer: "stream" } })
+      const client = yield* connect(server)
+      for (const answer of [yield* client.ping(1), yield* client.call(2, "quiet"), yield* client.call(3, "unknown")]) {
+        yield* answer.done
+        assert.isTrue(answer.isStream)
+        assert.strictEqual(answer.messages.length, 1)
+      }
+      assert.strictEqual((yield* client.tell("notifications/x")).status, 202)
+    }))
+
+  it.live("[SHS-08] [SHS-14] [SHS-16] what belongs to a request goes on its stream only, questions included", () =>
+    Effect.gen(function*() {
+      for (const answer of ["adaptive", "stream"] as const) {
+        const server = yield* serve(tools({ asked: Effect.andThen(progress(1), asked) }), { http: { answer } })
+        const client = yield* connect(server, { capabilities: elicitation })
+        const standalone = yield* client.get()
+        const calls = [yield* client.call("a", "asked"), yield* client.call("b", "asked")]
+        for (const call of calls) yield* call.said(2)
+        for (const [index, call] of calls.entries()) {
+          const [step, question] = call.messages
+          assert.strictEqual(step?.params?.["progressToken"], "ab"[index])
+          assert.strictEqual(question?.method, "elicitation/create")
+          yield* client.reply(question?.id, { action: "accept", content: { name: `name ${index}` } })
+          yield* call.done
+          assert.deepStrictEqual(call.messages.at(-1)?.result, { ...text(`name ${index}`) })
+          assert.strictEqual(call.messages.length, 3)
+        }
+        assert.deepStrictEqual(standalone.messages, [])
+      }
+    }))
+
+  it.live("json: what has no route fails at once, though somebody listens to the standalone stream", () =>
+    Effect.gen(function*() {
+      const store = new MapEventStore()
+      for (const eventStore of [undefined, store.service]) {
+        const server = yield* serve(
+          tools({
+            asked: Effect.andThen(progress(1), asked),
+            release: Effect.map(
+              Effect.flatMap(RequestContext.RequestContext, ({ releaseStream }) => releaseStream),
+              (released) => text(String(released))
+            )
+          }),
+          { http: { answer: "json", streamAfter: 1 }, store: eventStore }
+        )
+        const client = yield* connect(server, { capabilities: elicitation })
+        const standalone = yield* client.get()
+        const call = yield* client.call(1, "asked")
+        yield* call.done
+        assert.strictEqual(call.headers["content-type"], "application/json")
+        assert.deepStrictEqual(call.messages[0]?.result, { ...text("SendFailed NoRoute") })
+        const failed = server.events.flatMap((event) =>
+          event._tag === "SendFailed" ? [`${event.method} ${event.error.reason._tag}`] : []
+        )
+        assert.deepStrictEqual(failed, ["notifications/progress NoRoute", "elicitation/create NoRoute"])
+        const release = yield* client.call(2, "release")
+        yield* release.done
+        assert.deepStrictEqual(release.messages[0]?.result, { ...text("false") })
+        assert.deepStrictEqual(standalone.messages, [])
+        assert.deepStrictEqual(server.logs, [])
+      }
+    }))
+
+  it.live("[SHS-14] [SHS-15] what belongs to no request goes on the standalone stream, or nowhere", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(tools({ quiet: Effect.succeed(text("quiet")) }))
+      const client = yield* connect(server)
+      const hosted = server.host.find(client.id)
+      assert.isDefined(hosted)
+      if (hosted === undefined) return
+      const pinged = yield* Effect.flip(hosted.session.ping())
+      assert.strictEqual(pinged.reason._tag, "SendFailed")
+      const standalone = yield* client.get()
+      const call = yield* client.call(1, "quiet")
+      yield* call.done
+      const pong = yield* Effect.forkChild(hosted.session.ping(), { startImmediately: true })
+      yield* standalone.said(1)
+      assert.deepStrictEqual(standalone.messages.map(({ method }) => method), ["ping"])
+      yield* client.reply(standalone.messages[0]?.id, {})
+      yield* until(() => pong.pollUnsafe() !== undefined)
+      assert.isFalse(standalone.ended)
+    }))
+
+  it.live("a stream that says nothing for long says so, and goes on", () =>
+    Effect.gen(function*() {
+      const go = yield* Deferred.make<void>()
+      const server = yield* serve(tools({ wait: Effect.as(Deferred.await(go), text("done")) }), {
+        http: { answer: "stream", keepAlive: "20 millis" }
+      })
+      const client = yield* connect(server)
+      const standalone = yield* client.get()
+      const call = yield* client.call(1, "wait")
+      yield* until(() => call.comments.length >= 4 && standalone.comments.length >= 4)
+      assert.deepStrictEqual([call.messages, standalone.messages], [[], []])
+      yield* Deferred.succeed(go, undefined)
+      yield* call.done
+      assert.strictEqual(call.messages.length, 1)
+    }))
+})

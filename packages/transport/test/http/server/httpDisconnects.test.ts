@@ -1,0 +1,136 @@
+import { RequestContext } from "@effect-mcp/session"
+import { Census } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import * as net from "node:net"
+import { until } from "../../fixtures/process.ts"
+import { connect, initialize, listen } from "../../support/client.ts"
+import { MapEventStore } from "../../support/eventStore.ts"
+import { serve, text, tools } from "../../support/server.ts"
+
+const handlers = tools({
+  now: Effect.succeed(text("now")),
+  aloud: Effect.as(
+    Effect.forEach([1, 2, 3], (progress) => Effect.andThen(RequestContext.progress({ progress }), Effect.sleep(1))),
+    text("aloud")
+  ),
+  soon: Effect.as(Effect.sleep("5 millis"), text("soon"))
+})
+
+describe.concurrent("clients that go whenever they like", () => {
+  for (const mode of ["adaptive", "json", "stream"] as const) {
+    for (const delay of [undefined, 2]) {
+      it.live(`[law 2] leave nothing behind (${mode}, ${delay === undefined ? "stored at once" : "stored slowly"})`, () =>
+        Effect.gen(function*() {
+          const census = Census.make()
+          const server = yield* census.count(serve(handlers, {
+            http: { answer: mode, streamAfter: "2 millis" },
+            store: new MapEventStore(() => delay).service
+          }))
+          const client = yield* connect(server)
+          let id = 0
+          const known: Array<string> = []
+          for (let round = 0; round < 40; round++) {
+            const kind = yield* Random.nextIntBetween(0, 6)
+            const tool = ["now", "aloud", "soon"][kind]
+            const answer = kind === 5
+              ? yield* listen(server, { body: initialize("2025-11-25") })
+              : tool === undefined
+              ? yield* client.send({
+                method: "GET",
+                headers: kind === 4 && known.length > 0 ? { "last-event-id": known.at(-1) } : {}
+              })
+              : yield* client.call(id++, tool)
+            // Before it has come, while it is answered, or behind that.
+            const when = yield* Random.nextIntBetween(0, 5)
+            if (when > 0) yield* Effect.sleep(when - 1)
+            answer.cut()
+            if (answer.lastId !== undefined) known.push(answer.lastId)
+          }
+          const own = () => Effect.map(server.host.sessions, (all) => all.find((one) => one.id === client.id))
+          yield* Effect.repeat(own(), { until: (one) => one?.held === 0 && one.inFlight === 0 })
+          const standalone = yield* Effect.repeat(client.get(), { until: ({ status }) => status === 200 })
+          assert.isFalse(standalone.ended)
+          assert.strictEqual((yield* client.ping()).status, 200)
+          yield* server.stop
+          yield* until(() => census.living() === 0)
+          assert.deepStrictEqual(server.logs, [])
+        }))
+    }
+  }
+
+  it.live("are not waited for where the store takes for ever", () =>
+    Effect.gen(function*() {
+      const { service } = new MapEventStore()
+      const server = yield* serve(handlers, {
+        store: { ...service, replay: () => Effect.never },
+        http: { answer: "stream" }
+      })
+      const client = yield* connect(server)
+      const call = yield* client.call(1, "now")
+      yield* call.done
+      const back = yield* client.send({ method: "GET", headers: { "last-event-id": call.lastId } })
+      yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.held === 1 })
+      back.cut()
+      yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.held === 0 })
+      assert.deepStrictEqual(server.logs, [])
+    }))
+
+  for (const mode of ["adaptive", "json", "stream"] as const) {
+    it.live(`leave no session when they reset the connection before initialize is answered (${mode})`, () =>
+      Effect.gen(function*() {
+        const server = yield* serve(handlers, { http: { answer: mode } })
+        const posted = (text: string) =>
+          "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+          + `accept: application/json, text/event-stream\r\ncontent-length: ${text.length}\r\n\r\n${text}`
+        const resets = 20
+        for (let count = 0; count < resets; count++) {
+          const socket = net.connect(server.port, "127.0.0.1")
+          let heard = ""
+          socket.on("error", () => {}).on("data", (chunk) => {
+            heard += chunk.toString()
+          })
+          // The connection is known to the server then.
+          socket.write(posted("nonsense"))
+          yield* until(() => heard.includes("Parse error"))
+          socket.write(posted(JSON.stringify(initialize("2025-11-25"))))
+          socket.resetAndDestroy()
+        }
+        yield* until(() => server.events.filter(({ _tag }) => _tag === "Closed").length === resets)
+        assert.strictEqual((yield* server.host.health).sessions, 0)
+        assert.deepStrictEqual(
+          new Set(server.events.flatMap((event) => event._tag === "Closed" ? [event.reason._tag] : [])),
+          new Set(["PeerEnded"])
+        )
+      }))
+  }
+
+  it.live("in the middle of a request, are no matter", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(handlers)
+      const client = yield* connect(server)
+      for (
+        const text of [
+          "POST /mcp HTTP/1.1\r\n",
+          `POST /mcp HTTP/1.1\r\nhost: localhost\r\nmcp-session-id: ${client.id}\r\ncontent-type: application/json\r\n`
+          + "accept: application/json, text/event-stream\r\ncontent-length: 100\r\n\r\n{\"jsonrpc\":",
+          "nonsense\r\n\r\n"
+        ]
+      ) {
+        const socket = net.connect(server.port, "127.0.0.1")
+        let closed = false
+        socket.on("error", () => {}).on("close", () => {
+          closed = true
+        })
+        socket.write(text)
+        yield* Effect.sleep("20 millis")
+        socket.destroy()
+        yield* until(() => closed)
+        assert.strictEqual((yield* client.ping()).status, 200)
+      }
+      yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.held === 0 })
+      yield* server.stop
+      assert.deepStrictEqual(server.logs, [])
+    }))
+})

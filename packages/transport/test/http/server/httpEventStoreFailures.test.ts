@@ -1,0 +1,150 @@
+/** What a store of events can cost a server that it fails: resumability, and nothing else. */
+import { RequestContext } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import { until } from "../../fixtures/process.ts"
+import { type Answer, connect } from "../../support/client.ts"
+import { type Failure, failures, MapEventStore } from "../../support/eventStore.ts"
+import { serve, type Settings, text, tools } from "../../support/server.ts"
+
+/** A tool that reports the steps that it is given, until there are none. */
+const stepping = Effect.gen(function*() {
+  const steps = yield* Queue.unbounded<number | "end">()
+  const walk = Effect.gen(function*() {
+    while (true) {
+      const step = yield* Queue.take(steps)
+      if (step === "end") return text("arrived")
+      yield* RequestContext.progress({ progress: step })
+    }
+  })
+  return { steps, handlers: tools({ walk, now: Effect.succeed(text("now")), never: Effect.never }) }
+})
+
+const stepsOf = ({ messages }: Answer) =>
+  messages.map(({ id, method, params }) => method === "notifications/progress" ? params?.["progress"] : `reply ${id}`)
+
+/** A server with a store that can be broken, and a client of it. */
+const prepared = Effect.fnUntraced(function*(http: Settings["http"] = {}) {
+  const store = new MapEventStore()
+  const { handlers, steps } = yield* stepping
+  const server = yield* serve(handlers, {
+    store: store.service,
+    http: { storeWithin: "30 millis", answer: "stream", ...http },
+    session: { capabilities: { logging: {} } }
+  })
+  const client = yield* connect(server)
+  return { store, steps, server, client }
+})
+
+const names = Object.keys(failures).filter((name): name is Failure => name in failures)
+
+describe.concurrent("a store of events", () => {
+  for (const failure of names) {
+    it.live(`[SHS-09] whose append ${failure} takes no event from a reader, and its stream cannot be resumed`, () =>
+      Effect.gen(function*() {
+        const { client, server, steps, store } = yield* prepared()
+        const call = yield* client.call("w", "walk")
+        yield* Queue.offer(steps, 1)
+        yield* call.said(1)
+        const lastStored = call.lastId
+        store.broken.append = failure
+        yield* Queue.offerAll(steps, [2, 3])
+        yield* call.said(3)
+        // Behind a gap the stream would seem to be complete.
+        store.broken.append = undefined
+        yield* Queue.offer(steps, 4)
+        yield* call.said(4)
+        assert.strictEqual(call.lastId, lastStored)
+        const resumed = yield* client.get(lastStored)
+        assert.strictEqual(resumed.status, 400)
+        yield* Queue.offer(steps, "end")
+        yield* call.done
+        assert.isTrue(call.ended)
+        assert.deepStrictEqual(stepsOf(call), [1, 2, 3, 4, "reply w"])
+        assert.strictEqual((yield* client.ping()).status, 200)
+        assert.strictEqual(server.logs.length, 1)
+        assert.include(server.logs[0], "EventStore.append failed: the stream of this event cannot be resumed")
+      }))
+
+    it.live(`[SHS-19] whose replay ${failure} costs a client this try, and its session goes on`, () =>
+      Effect.gen(function*() {
+        const { client, server, steps, store } = yield* prepared()
+        const call = yield* client.call("w", "walk")
+        yield* Queue.offer(steps, 1)
+        yield* call.said(1)
+        call.cut()
+        store.broken.replay = failure
+        const refused = yield* client.get(call.lastId)
+        assert.strictEqual(refused.status, 503)
+        yield* Effect.repeat(server.host.sessions, { until: ([session]) => session?.held === 0 })
+        assert.strictEqual((yield* client.ping()).status, 200)
+        store.broken.replay = undefined
+        yield* Queue.offerAll(steps, [2, "end"])
+        const resume = Effect.tap(
+          client.get(call.lastId),
+          (answer) => answer.status === 200 ? answer.done : Effect.void
+        )
+        const resumed = yield* Effect.repeat(resume, { until: ({ status }) => status === 200 })
+        assert.deepStrictEqual(stepsOf(resumed), [2, "reply w"])
+      }))
+
+    it.live(`that ${failure} lets a session end, with every request answered and its end reported`, () =>
+      Effect.gen(function*() {
+        const { client, server, steps, store } = yield* prepared()
+        const call = yield* client.call("w", "walk")
+        yield* Queue.offer(steps, 1)
+        yield* call.said(1)
+        for (const operation of ["append", "replay", "end", "drop"] as const) store.broken[operation] = failure
+        assert.strictEqual((yield* client.delete).status, 204)
+        yield* call.done
+        assert.isTrue(call.ended)
+        assert.strictEqual(stepsOf(call).at(-1), "reply w")
+        yield* until(() => server.events.some(({ _tag }) => _tag === "Closed"))
+        const [closed] = server.events.flatMap((event) => event._tag === "Closed" ? [event.reason._tag] : [])
+        assert.strictEqual(closed, "PeerEnded")
+        yield* Effect.repeat(server.host.sessions, { until: (sessions) => sessions.length === 0 })
+      }))
+  }
+
+  it.live("that hangs holds up one call in `storeWithin`, and not each stream", () =>
+    Effect.gen(function*() {
+      const { client, store } = yield* prepared({ storeWithin: "1 second" })
+      store.broken.append = "hangs"
+      const first = yield* client.call(0, "now")
+      yield* first.done
+      const before = store.calls.append
+      for (let id = 1; id <= 20; id++) {
+        const call = yield* client.call(id, "now")
+        yield* call.done
+        assert.deepStrictEqual(stepsOf(call), [`reply ${id}`])
+      }
+      assert.isBelow(store.calls.append - before, 20)
+      store.broken.append = undefined
+      const stored = Effect.tap(client.call("again", "now"), ({ done }) => done)
+      yield* Effect.repeat(stored, { until: ({ lastId }) => lastId !== undefined })
+    }))
+
+  it.live("that was broken for a while costs a session no more than the standalone stream of that time", () =>
+    Effect.gen(function*() {
+      const { client, server, store } = yield* prepared()
+      const log = (data: string) => server.host.find(client.id)?.session.log({ level: "info", data }) ?? Effect.void
+      const dataOf = ({ messages }: Answer) => messages.map(({ params }) => params?.["data"])
+      const listening = yield* client.get()
+      yield* log("1")
+      yield* listening.said(1)
+      store.broken.append = "fails"
+      yield* log("2")
+      yield* listening.said(2)
+      store.broken.append = undefined
+      // It cannot be resumed, but another begins, which can.
+      const next = yield* client.get(listening.lastId)
+      assert.strictEqual(next.status, 200)
+      yield* until(() => next.lastId !== undefined)
+      next.cut()
+      yield* log("3")
+      const resumed = yield* client.get(next.lastId)
+      yield* resumed.said(1)
+      assert.deepStrictEqual([listening, next, resumed].map(dataOf), [["1", "2"], [], ["3"]])
+    }))
+})

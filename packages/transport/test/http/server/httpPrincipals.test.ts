@@ -1,0 +1,153 @@
+import { RequestContext } from "@effect-mcp/session"
+import { Authentication } from "@effect-mcp/transport"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as net from "node:net"
+import { until } from "../../fixtures/process.ts"
+import { ask, connect, initialize } from "../../support/client.ts"
+import { MapEventStore } from "../../support/eventStore.ts"
+import { serve, text, tools } from "../../support/server.ts"
+
+const owners: Readonly<Record<string, string>> = { "adas-secret": "ada", "bobs-secret": "bob" }
+
+const bearer = Effect.map(
+  Layer.build(Authentication.layerBearer({
+    realm: "notes \"of\" all",
+    verify: (token) =>
+      Effect.sync(() => {
+        const id = owners[Redacted.value(token)]
+        return id === undefined ? undefined : { id, claims: { scope: "notes" } }
+      })
+  })),
+  Context.get(Authentication.Authentication)
+)
+
+const whoami = tools({
+  whoami: Effect.map(RequestContext.RequestContext, ({ principal }) => text(JSON.stringify(principal))),
+  tell: Effect.as(RequestContext.progress({ progress: 1 }), text("told"))
+})
+
+const as = (token: string) => ({ authorization: `Bearer ${token}` })
+
+describe.concurrent("who asks", () => {
+  it.live("[HTTP-14] nobody is let in without a token that is somebody's", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(whoami, { authentication: yield* bearer })
+      const client = yield* connect(server, { headers: as("adas-secret") })
+      const attempt = (authorization: string | undefined, method: string) =>
+        client.ask({
+          ...(method === "POST" ? { body: initialize("2025-11-25") } : { method }),
+          headers: { authorization }
+        })
+      for (const method of ["POST", "GET", "DELETE", "PUT"]) {
+        for (
+          const [authorization, problem] of [
+            [undefined, undefined],
+            ["Bearer somebodys-secret", "invalid_token"],
+            ["Basic YWRhOnNlY3JldA==", "invalid_request"],
+            ["Bearer", "invalid_request"],
+            ["Bearer two tokens", "invalid_request"]
+          ] as const
+        ) {
+          const answer = yield* attempt(authorization, method)
+          assert.strictEqual(answer.status, 401)
+          const challenge = answer.headers["www-authenticate"] ?? ""
+          assert.include(challenge, "Bearer realm=\"notes of all\"")
+          if (problem === undefined) assert.notInclude(challenge, "error=")
+          else assert.include(challenge, `error="${problem}"`)
+          assert.isNumber(answer.messages[0]?.error?.code)
+        }
+      }
+      assert.strictEqual((yield* server.host.sessions).length, 1)
+      const lowercase = yield* client.ask({
+        body: { jsonrpc: "2.0", id: 1, method: "ping" },
+        headers: { authorization: "bearer adas-secret" }
+      })
+      assert.strictEqual(lowercase.status, 200)
+    }))
+
+  it.live("[HTTP-14] nobody's body is waited for before it is known who sends it", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(whoami, { authentication: yield* bearer })
+      const socket = yield* Effect.acquireRelease(
+        Effect.sync(() => net.connect(server.port, "127.0.0.1")),
+        (opened) => Effect.sync(() => opened.destroy())
+      )
+      let said = ""
+      socket.setEncoding("utf8").on("data", (chunk: string) => {
+        said += chunk
+      })
+      socket.write(
+        [
+          "POST /mcp HTTP/1.1",
+          `host: 127.0.0.1:${server.port}`,
+          "content-type: application/json",
+          "accept: application/json, text/event-stream",
+          "content-length: 100",
+          "",
+          "{"
+        ].join("\r\n")
+      )
+      yield* until(() => said.includes("\r\n\r\n"))
+      assert.include(said, "HTTP/1.1 401")
+    }))
+
+  it.live("a handler knows who asks", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(whoami, { authentication: yield* bearer })
+      const client = yield* connect(server, { headers: as("adas-secret") })
+      const answer = yield* client.call(1, "whoami")
+      yield* answer.done
+      const ada = { id: "ada", claims: { scope: "notes" } }
+      assert.deepStrictEqual(answer.messages[0]?.result, { ...text(JSON.stringify(ada)) })
+      assert.strictEqual((yield* server.host.sessions)[0]?.principal, "ada")
+    }))
+
+  it.live("a session does not exist for another principal", () =>
+    Effect.gen(function*() {
+      const store = new MapEventStore()
+      const server = yield* serve(whoami, { authentication: yield* bearer, store: store.service })
+      const ada = yield* connect(server, { headers: as("adas-secret") })
+      const told = yield* ada.call(1, "tell")
+      yield* told.done
+      assert.isDefined(told.lastId)
+      const bob = yield* connect(server, { headers: as("bobs-secret") })
+      const stolen = { "mcp-session-id": ada.id }
+      const ping = { jsonrpc: "2.0", id: 1, method: "ping" }
+      const unknown = yield* bob.ask({ body: ping, headers: { "mcp-session-id": "unknown" } })
+      const attempts = [
+        yield* bob.ask({ body: ping, headers: stolen }),
+        yield* bob.ask({ body: { jsonrpc: "2.0", method: "notifications/cancelled", params: {} }, headers: stolen }),
+        yield* bob.ask({ method: "GET", headers: stolen }),
+        yield* bob.ask({ method: "GET", headers: { ...stolen, "last-event-id": told.events[0]?.id } }),
+        yield* bob.ask({ method: "DELETE", headers: stolen })
+      ]
+      for (const answer of attempts) {
+        assert.strictEqual(answer.status, 404)
+        // Not even that there is one is to be seen.
+        assert.strictEqual(answer.messages[0]?.error?.message, unknown.messages[0]?.error?.message)
+      }
+      const resumed = yield* bob.ask({ method: "GET", headers: { "last-event-id": told.events[0]?.id } })
+      assert.strictEqual(resumed.status, 400)
+      assert.strictEqual((yield* ada.ping()).status, 200)
+    }))
+
+  it.live("whoever asks as nobody has no session of somebody's", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(whoami, {
+        authentication: {
+          identify: ({ headers }) =>
+            headers["x-user"] === undefined
+              ? Effect.fail(new Authentication.Unauthenticated({ challenge: "Gateway" }))
+              : Effect.succeed({ id: headers["x-user"] })
+        }
+      })
+      const ada = yield* connect(server, { headers: { "x-user": "ada" } })
+      const nobody = yield* ask(server, { method: "GET", headers: { "mcp-session-id": ada.id } })
+      assert.strictEqual(nobody.status, 401)
+      assert.strictEqual(nobody.headers["www-authenticate"], "Gateway")
+    }))
+})

@@ -1,0 +1,124 @@
+import { SessionHost } from "@effect-mcp/session"
+import { type Authentication, HttpSseServer, StreamableHttpServer } from "@effect-mcp/transport"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Layer from "effect/Layer"
+import { createServer } from "node:http"
+import { messagesPath } from "../../../src/internal/http/server/sse/messagesPath.ts"
+import { until } from "../../fixtures/process.ts"
+import { ask, connect } from "../../support/client.ts"
+import { connectSse, openSse, serveSse } from "../../support/httpSse.ts"
+import { serveWith, text, tools } from "../../support/server.ts"
+
+const handlers = tools({ now: Effect.succeed(text("now")) })
+
+/** A backend with these routes. */
+const backend = (
+  routes: Layer.Layer<never, never, Authentication.Authentication | HttpRouter.HttpRouter | SessionHost.SessionHost>
+) =>
+  SessionHost.layerDrain.pipe(
+    Layer.provideMerge(HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true })),
+    Layer.provideMerge(NodeHttpServer.layerServer(() => createServer(), { port: 0, host: "127.0.0.1" }))
+  )
+
+const prefixed = (prefix: string, paths?: HttpSseServer.Paths) =>
+  HttpRouter.use((router) =>
+    Layer.build(HttpSseServer.layer(paths)).pipe(
+      Effect.provideService(HttpRouter.HttpRouter, router.prefixed(prefix))
+    )
+  )
+
+describe.concurrent("a server of HTTP+SSE in a backend", () => {
+  it.live("[SSE-09] stands beside Streamable HTTP, before the same host", () =>
+    Effect.gen(function*() {
+      const routes = Layer.mergeAll(
+        StreamableHttpServer.layer("/mcp"),
+        HttpSseServer.layer(),
+        HttpRouter.add("GET", "/health", HttpServerResponse.text("well"))
+      )
+      const server = yield* serveWith(backend(routes), handlers)
+      const newer = yield* connect(server)
+      const older = yield* connectSse(server)
+      assert.strictEqual((yield* newer.ping()).status, 200)
+      assert.property(yield* older.ask("ping"), "result")
+      assert.strictEqual((yield* Effect.scoped(ask(server, { method: "GET", path: "/health" }))).text, "well")
+      assert.sameMembers((yield* server.host.sessions).map(({ kind }) => kind), ["streamable-http", "http-sse"])
+      // The session of one is none of the other's.
+      const ping = { jsonrpc: "2.0", id: 1, method: "ping" }
+      const one = yield* Effect.scoped(ask(server, { path: `/messages?sessionId=${newer.id}`, body: ping }))
+      const other = yield* Effect.scoped(ask(server, { body: ping, headers: { "mcp-session-id": older.id } }))
+      assert.deepStrictEqual([one.status, other.status], [404, 404])
+      yield* server.stop
+      yield* until(() => older.stream.gone)
+      assert.isTrue(older.stream.ended)
+      assert.deepStrictEqual(server.logs, [])
+    }))
+
+  it.live("tells its clients of the prefix of its router", () =>
+    Effect.gen(function*() {
+      const server = yield* serveWith(backend(prefixed("/api/v1")), handlers)
+      const client = yield* connectSse(server, { path: "/api/v1/sse?token=x" })
+      assert.match(client.endpoint, /^\/api\/v1\/messages\?sessionId=/)
+      assert.property(yield* client.ask("ping"), "result")
+    }))
+
+  it.live("tells its clients of the values of parameters", () =>
+    Effect.gen(function*() {
+      const paths = { stream: "/:tenant/old/sse", messages: "/:tenant/old/messages" } as const
+      const server = yield* serveWith(backend(HttpSseServer.layer(paths)), handlers)
+      const client = yield* connectSse(server, { path: "/acme/old/sse" })
+      assert.match(client.endpoint, /^\/acme\/old\/messages\?sessionId=/)
+      assert.property(yield* client.ask("ping"), "result")
+    }))
+
+  it.live("says what it is told to, where a proxy changes the path", () =>
+    Effect.gen(function*() {
+      for (
+        const [endpoint, said] of [
+          ["/notes/messages", "/notes/messages?sessionId="],
+          ["messages", "messages?sessionId="],
+          ["https://notes.example/messages?key=1", "https://notes.example/messages?key=1&sessionId="]
+        ] as const
+      ) {
+        const server = yield* serveSse(handlers, { sse: { endpoint } })
+        const client = yield* openSse(server)
+        assert.isTrue(client.endpoint.startsWith(said), client.endpoint)
+      }
+    }))
+
+  it.live("may have both endpoints at one path", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSse(handlers, { sse: { paths: { stream: "/both", messages: "/both" } } })
+      const client = yield* connectSse(server, { path: "/both" })
+      assert.match(client.endpoint, /^\/both\?sessionId=/)
+      assert.property(yield* client.ask("ping"), "result")
+      const other = yield* Effect.scoped(ask(server, { method: "PUT", path: "/both" }))
+      assert.deepStrictEqual([other.status, other.headers["allow"]], [405, "GET, POST"])
+    }))
+})
+
+describe("where to POST to", () => {
+  const usual = messagesPath("/sse", "/messages")
+
+  it("stands behind what stands before the stream", () => {
+    assert.strictEqual(usual("/sse"), "/messages")
+    assert.strictEqual(usual("/sse/"), "/messages")
+    assert.strictEqual(usual("/sse?a=/b#c"), "/messages")
+    assert.strictEqual(usual("/a/b/sse"), "/a/b/messages")
+    assert.strictEqual(usual("https://example.com/a/sse?x"), "/a/messages")
+    assert.strictEqual(messagesPath("/old/sse", "/old/messages/in")("/x/old/sse"), "/x/old/messages/in")
+    assert.strictEqual(messagesPath("/old/sse", "/messages")("/x/old/sse"), "/x/messages")
+    assert.strictEqual(messagesPath("/mcp", "/mcp")("/x/mcp"), "/x/mcp")
+    assert.strictEqual(messagesPath("/mcp", "/mcp/messages")("/x/mcp"), "/x/mcp/messages")
+    assert.strictEqual(messagesPath("/", "/messages")("/"), "/messages")
+  })
+
+  it("never leads to another server", () => {
+    assert.strictEqual(usual("//evil.example/sse"), "/evil.example/messages")
+    assert.strictEqual(usual("/\\evil.example/sse"), "/evil.example/messages")
+    assert.strictEqual(usual("/"), "/messages")
+  })
+})

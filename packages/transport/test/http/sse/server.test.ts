@@ -1,0 +1,162 @@
+import { McpError, Revision } from "@effect-mcp/protocol"
+import { RequestContext } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import { until } from "../../fixtures/process.ts"
+import { ask, initialize, listen } from "../../support/client.ts"
+import { connectSse, eventsOf, openSse, serveSse } from "../../support/httpSse.ts"
+import { text, tools } from "../../support/server.ts"
+
+const handlers = tools({
+  now: Effect.succeed(text("now")),
+  never: Effect.never,
+  steps: Effect.gen(function*() {
+    for (let progress = 1; progress <= 3; progress++) yield* RequestContext.progress({ progress })
+    return text("done")
+  }),
+  ask: Effect.gen(function*() {
+    const context = yield* RequestContext.RequestContext
+    yield* Effect.mapError(context.request("ping", {}), () => McpError.internalError)
+    return text("answered")
+  })
+})
+
+describe.concurrent("a server of HTTP+SSE", () => {
+  for (const revision of Revision.supported) {
+    it.live(`[SSE-01] [SSE-02] [SSE-04] says where to POST to, and answers on its stream (${revision})`, () =>
+      Effect.gen(function*() {
+        const server = yield* serveSse(handlers)
+        const client = yield* openSse(server)
+        assert.strictEqual(client.stream.status, 200)
+        assert.strictEqual(client.stream.headers["content-type"], "text/event-stream")
+        assert.strictEqual(client.stream.headers["cache-control"], "no-cache, no-transform")
+        assert.match(client.endpoint, /^\/messages\?sessionId=[0-9a-f-]{36}$/)
+        const accepted = yield* client.post(initialize(revision))
+        assert.deepInclude({ status: accepted.status, text: accepted.text }, { status: 202, text: "" })
+        assert.strictEqual((yield* client.reply("init"))?.result?.["protocolVersion"], revision)
+        assert.strictEqual((yield* client.tell("notifications/initialized")).status, 202)
+        assert.deepStrictEqual(yield* client.ask("ping"), { jsonrpc: "2.0", id: "ping", result: {} })
+        yield* client.call(1, "steps")
+        assert.deepInclude(yield* client.reply(1), { id: 1 })
+        const steps = client.messages.filter(({ method }) => method === "notifications/progress")
+        assert.deepStrictEqual(steps.map(({ params }) => params?.["progress"]), [1, 2, 3])
+        // Every event says of itself what it is: some clients look at nothing else.
+        assert.isTrue(client.stream.blocks.every((block) => /^event: (endpoint|message)\ndata: /.test(block)))
+        assert.strictEqual(eventsOf(client.stream).filter(({ type }) => type === "endpoint").length, 1)
+        assert.deepStrictEqual(server.logs, [])
+      }))
+  }
+
+  it.live("[PING-01] asks its client on the stream, and hears the answer by POST", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSse(handlers)
+      const client = yield* connectSse(server)
+      yield* client.call(1, "ask")
+      yield* until(() => client.messages.some(({ method }) => method === "ping"))
+      const asked = client.messages.find(({ method }) => method === "ping")
+      assert.strictEqual((yield* client.post({ jsonrpc: "2.0", id: asked?.id, result: {} })).status, 202)
+      assert.property(yield* client.reply(1), "result")
+    }))
+
+  it.live("[SHS-21] ids of sessions cannot be guessed, and each session hears only what is its own", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSse(handlers, { session: { capabilities: { logging: {} } } })
+      const clients = yield* Effect.forEach([1, 2, 3], () => connectSse(server))
+      assert.strictEqual(new Set(clients.map(({ id }) => id)).size, 3)
+      yield* Effect.forEach(
+        clients,
+        (client, index) => Effect.andThen(client.ask("ping", {}, `of ${index}`), client.call(7, "now"))
+      )
+      for (const client of clients) yield* client.reply(7)
+      yield* server.host.find(clients[0]?.id ?? "")?.session.log({ level: "info", data: "for the first" }) ??
+        Effect.die("no session")
+      yield* until(() => clients[0]?.messages.at(-1)?.method === "notifications/message")
+      for (const [index, client] of clients.entries()) {
+        assert.deepStrictEqual(
+          client.messages.map(({ id, method }) => id ?? method),
+          ["init", `of ${index}`, 7, ...index === 0 ? ["notifications/message"] : []]
+        )
+      }
+      const sessions = yield* server.host.sessions
+      assert.sameMembers(sessions.map(({ id }) => id), clients.map(({ id }) => id))
+      assert.deepStrictEqual(
+        sessions.map(({ held, kind }) => ({ held, kind })),
+        [1, 2, 3].map(() => ({
+          held: 1,
+          kind: "http-sse"
+        }))
+      )
+    }))
+
+  it.live("a batch is one message", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSse(handlers)
+      const client = yield* connectSse(server, {}, "2025-03-26")
+      const batch = [1, 2].map((id) => ({ jsonrpc: "2.0", id, method: "ping" }))
+      assert.strictEqual((yield* client.post(batch)).status, 202)
+      yield* client.said(2)
+      assert.deepStrictEqual(
+        JSON.parse(eventsOf(client.stream).at(-1)?.data ?? ""),
+        [1, 2].map((id) => ({ jsonrpc: "2.0", id, result: {} }))
+      )
+    }))
+
+  it.live("[MSG-07] what is JSON and no message is answered on the stream, and costs only itself", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSse(handlers)
+      const client = yield* connectSse(server)
+      for (const odd of ["text", 42, null, { jsonrpc: "2.0", id: 1, method: 2 }]) {
+        assert.strictEqual((yield* client.post(odd)).status, 202)
+      }
+      yield* client.said(5)
+      assert.deepStrictEqual(client.messages.slice(1).map(({ error }) => error?.code), [-32600, -32600, -32600, -32600])
+      assert.property(yield* client.ask("ping"), "result")
+    }))
+
+  it.live("what comes in counts in bytes", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSse(handlers, { session: { limits: { incomingBytes: 1000 } } })
+      const client = yield* connectSse(server)
+      yield* client.call(1, "never", { padding: "x".repeat(600) })
+      yield* client.call(2, "never", { padding: "x".repeat(600) })
+      assert.strictEqual((yield* client.reply(2))?.error?.code, -32010)
+      yield* client.call(3, "now")
+      assert.property(yield* client.reply(3), "result")
+    }))
+
+  it.live("nobody on the way shall hold the stream back, and it is never silent for long", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSse(handlers, { sse: { keepAlive: "20 millis" } })
+      const client = yield* openSse(server)
+      assert.strictEqual(client.stream.headers["x-accel-buffering"], "no")
+      yield* until(() => client.stream.comments.length >= 2)
+      assert.strictEqual(eventsOf(client.stream).length, 1)
+    }))
+
+  it.live("a POST that comes before the session reads is not lost", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSse(handlers)
+      // Sent in the very turn in which the stream has said where to.
+      const stream = yield* listen(server, { method: "GET", path: "/sse" })
+      const answered = yield* Deferred.make<void>()
+      stream.request.on("response", (response) =>
+        response.once("data", (chunk: string) => {
+          const path = /data: (.*)/.exec(chunk)?.[1] ?? ""
+          Effect.runFork(Effect.andThen(
+            Effect.scoped(ask(server, { path, body: initialize("2024-11-05") })),
+            Deferred.succeed(answered, undefined)
+          ))
+        }))
+      yield* Deferred.await(answered)
+      yield* until(() => eventsOf(stream).length === 2)
+    }))
+
+  it.live("says one thing at a time, where no characters may wait", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSse(tools({ now: Effect.succeed(text("now")) }), { sse: { streamBuffer: 0 } })
+      const client = yield* connectSse(server)
+      for (const id of [1, 2, 3]) yield* client.ask("ping", {}, id)
+      assert.deepStrictEqual(client.messages.map((message) => message.id), ["init", 1, 2, 3])
+    }))
+})

@@ -1,0 +1,55 @@
+import { MemoryBudget } from "@effect-mcp/session"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import { createServer } from "node:http"
+import * as HttpConnections from "../../../../src/internal/http/server/HttpConnections.ts"
+import * as StreamWatchdog from "../../../../src/internal/http/server/StreamWatchdog.ts"
+import { until } from "../../../fixtures/process.ts"
+import { connectRaw, postText } from "../../../support/rawConnection.ts"
+
+describe("a connection that has closed", () => {
+  it.live("leaves no appointment, however long a client may read nothing", () =>
+    Effect.gen(function*() {
+      const attendant = yield* StreamWatchdog.make({
+        keepAliveMillis: Number.POSITIVE_INFINITY,
+        stallMillis: Number.POSITIVE_INFINITY,
+        unattendedMillis: Number.POSITIVE_INFINITY
+      })
+      const appointments = new Set<StreamWatchdog.Appointment>()
+      let made = 0
+      const connections = HttpConnections.make({
+        ...attendant,
+        appoint: (afterMillis, keep) => {
+          const appointment = attendant.appoint(afterMillis, keep)
+          appointments.add(appointment)
+          made++
+          return appointment
+        },
+        cancel: (appointment) => {
+          appointments.delete(appointment)
+          attendant.cancel(appointment)
+        }
+      }, {
+        pipelined: 8,
+        unreadBytes: 1000,
+        totalUnreadBytes: 1000,
+        budget: MemoryBudget.make(),
+        stallMillis: Number.POSITIVE_INFINITY
+      })
+      const server = yield* NodeHttpServer.make(() => createServer(), { port: 0, host: "127.0.0.1" })
+      yield* server.serve(Effect.flatMap(
+        HttpServerRequest.HttpServerRequest,
+        (request) => connections.serve(request, () => Effect.succeed(HttpServerResponse.text("here")))
+      ))
+      const connection = yield* connectRaw({ port: "port" in server.address ? server.address.port : 0 })
+      connection.write(postText("{}"))
+      connection.write(postText("{}"))
+      yield* until(() => connection.statuses.length === 2)
+      assert.deepStrictEqual([made, appointments.size], [1, 1])
+      connection.socket.destroy()
+      yield* until(() => appointments.size === 0)
+    }))
+})

@@ -1,0 +1,152 @@
+import { EventStore, MemoryBudget } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Scheduler from "effect/Scheduler"
+import * as Stream from "effect/Stream"
+import type { SseResponseBody } from "../../../../src/internal/http/server/SseResponseBody.ts"
+import { SseStream } from "../../../../src/internal/http/server/SseStream.ts"
+import * as StreamWatchdog from "../../../../src/internal/http/server/StreamWatchdog.ts"
+
+/** Runs it in a fiber that yields after so many steps, and so sooner or later between any two. */
+const yielding = (steps: number): <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A> =>
+  Effect.runForkWith(Context.make(Scheduler.MaxOpsBeforeYield, steps))
+
+const numbers = Array.from({ length: 20 }, (_, index) => index)
+
+const numbersIn = (text: string) => Array.from(text.matchAll(/^data: n(\d+)$/gm), ([, number]) => Number(number))
+
+const key = (stream: string) => ({ session: "session", stream })
+
+/** What a reader has got when the stream has ended, of numbers that were said while it read. */
+const readWhileSaid = Effect.fnUntraced(function*(
+  stream: SseStream,
+  reader: SseResponseBody,
+  readerSteps: number,
+  writerSteps: number
+) {
+  let text = ""
+  const decoder = new TextDecoder()
+  const reading = yielding(readerSteps)(Stream.runForEach(reader.body, (chunk) =>
+    Effect.sync(() => {
+      text += decoder.decode(chunk)
+    })))
+  const writing = yielding(writerSteps)(
+    Effect.forEach(numbers, (number) => Effect.suspend(() => Effect.orDie(stream.write(`n${number}`))), {
+      discard: true
+    })
+  )
+  yield* Fiber.join(writing)
+  stream.end()
+  yield* Fiber.join(reading)
+  return numbersIn(text)
+})
+
+const ways: ReadonlyArray<readonly [number, number]> = Array.from(
+  { length: 36 },
+  (_, reader) => Array.from({ length: 10 }, (_, writer) => [reader + 4, writer + 4] as const)
+).flat()
+
+const settings = Effect.fnUntraced(function*(store: EventStore.EventStore["Service"] | undefined) {
+  const attendant = yield* StreamWatchdog.make({
+    keepAliveMillis: 60_000,
+    stallMillis: 60_000,
+    unattendedMillis: 60_000
+  })
+  return { store, attendant, capacity: 1_000_000, retryMillis: 1 }
+})
+
+describe("what waits for a reader", () => {
+  it.effect("law 12: is charged to the budget of the process, until it is taken or the reader leaves", () =>
+    Effect.gen(function*() {
+      const budget = MemoryBudget.make()
+      const common = yield* Effect.provideService(settings(undefined), MemoryBudget.MemoryBudget, budget)
+      const stream = new SseStream(key("one"), common)
+      const reader = stream.read(undefined, () => {})
+      yield* stream.write("x".repeat(1000))
+      assert.isAtLeast(budget.usedBytes(), 2000)
+      const reading = yield* Effect.forkChild(Stream.runDrain(reader.body), { startImmediately: true })
+      assert.strictEqual(budget.usedBytes(), 0)
+      stream.end()
+      yield* Fiber.join(reading)
+      const other = new SseStream(key("other"), common)
+      const leaver = other.read(undefined, () => {})
+      yield* other.write("x".repeat(1000))
+      leaver.leave()
+      assert.strictEqual(budget.usedBytes(), 0)
+    }))
+
+  it.effect("law 12: is one message while the process is short of memory", () =>
+    Effect.gen(function*() {
+      const budget = MemoryBudget.make()
+      const common = yield* Effect.provideService(settings(undefined), MemoryBudget.MemoryBudget, budget)
+      budget.take(budget.limitBytes / 2)
+      const stream = new SseStream(key("one"), common)
+      const reader = stream.read(undefined, () => {})
+      yield* stream.write("n1")
+      const waiting = yield* Effect.forkChild(stream.write("n2"), { startImmediately: true })
+      assert.isUndefined(waiting.pollUnsafe())
+      yield* Effect.forkChild(Stream.runDrain(reader.body), { startImmediately: true })
+      yield* Fiber.join(waiting)
+      assert.strictEqual(budget.usedBytes(), budget.limitBytes / 2)
+    }))
+})
+
+describe("a stream and its reader, wherever their fibers yield", () => {
+  it.effect("[SHS-16] [SHS-17] whoever comes back while more is said has everything once, in order, and its end", () =>
+    Effect.gen(function*() {
+      const store = yield* EventStore.makeMemory()
+      const common = yield* settings(store)
+      for (const [reader, writer] of ways) {
+        const stream = new SseStream(key(`${reader}.${writer}`), common)
+        const first = stream.read(undefined, () => {})
+        yield* stream.write("before")
+        first.leave()
+        const seen = yield* store.append(stream.key, "seen")
+        const got = yield* readWhileSaid(stream, stream.read(seen, () => {}), reader, writer)
+        assert.deepStrictEqual(got, numbers, `${reader} and ${writer} steps`)
+      }
+    }))
+
+  it.effect("[SHS-17] an event that cannot be stored while a reader catches up is read after the past", () =>
+    Effect.gen(function*() {
+      const memory = yield* EventStore.makeMemory()
+      const replaying = yield* Deferred.make<void>()
+      let isFailing = false
+      const store: EventStore.EventStore["Service"] = {
+        ...memory,
+        append: (key, data) =>
+          isFailing ? Effect.fail(new EventStore.EventStoreError({ cause: undefined })) : memory.append(key, data),
+        replay: (session, after) => Effect.andThen(Deferred.await(replaying), memory.replay(session, after))
+      }
+      const stream = new SseStream(key("one"), yield* settings(store))
+      const first = stream.read(undefined, () => {})
+      yield* stream.write("n0")
+      const seen = yield* memory.append(stream.key, "n1")
+      yield* stream.write("n2")
+      first.leave()
+      const reader = stream.read(seen, () => {})
+      const reading = yield* Effect.forkChild(Stream.mkString(Stream.decodeText(reader.body)), {
+        startImmediately: true
+      })
+      isFailing = true
+      const writing = yield* Effect.forkChild(stream.write("n3"), { startImmediately: true })
+      yield* Deferred.succeed(replaying, undefined)
+      yield* Fiber.join(writing)
+      stream.end()
+      assert.deepStrictEqual(numbersIn(yield* Fiber.join(reading)), [2, 3])
+      assert.isTrue(stream.isBroken)
+    }))
+
+  it.effect("[SHS-09] whoever was there all the time likewise", () =>
+    Effect.gen(function*() {
+      const common = yield* settings(undefined)
+      for (const [reader, writer] of ways) {
+        const stream = new SseStream(key("one"), common)
+        const got = yield* readWhileSaid(stream, stream.read(undefined, () => {}), reader, writer)
+        assert.deepStrictEqual(got, numbers, `${reader} and ${writer} steps`)
+      }
+    }))
+})

@@ -1,0 +1,69 @@
+import { HostileText } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as FrameText from "../../../src/internal/shared/FrameText.ts"
+
+/** The arrays, objects and members of a value that was parsed. */
+const nodesOf = (value: unknown): number => {
+  let nodes = 0
+  const left: Array<unknown> = [value]
+  while (left.length > 0) {
+    const next = left.pop()
+    if (typeof next !== "object" || next === null) continue
+    const inside: ReadonlyArray<unknown> = Object.values(next)
+    nodes += Array.isArray(next) ? 1 : 1 + inside.length
+    for (const value of inside) left.push(value)
+  }
+  return nodes
+}
+
+const nodesIn = (text: string): number => {
+  const parsed = FrameText.parse(text, 0)
+  return Result.isFailure(parsed) && parsed.failure._tag === "TooComplex" ? parsed.failure.nodes : 0
+}
+
+describe("the text of a frame", () => {
+  it("law 12: is counted by its arrays, objects and members, whatever its strings hold", () => {
+    assert.deepStrictEqual(
+      ["1", "\"[{:\"", "[]", "[[],[]]", "{\"a\":[1,2,3]}", "[\"\\\"[\",{}]", "{\"\\\\\":\"\\\\\\\"{\"}", "\"\\\\\""]
+        .map(nodesIn),
+      [0, 0, 1, 3, 3, 2, 2, 0]
+    )
+  })
+
+  // A name that comes twice is one member of the value, and two of the text.
+  it.effect.prop(
+    "law 12: is never counted for less than its value has",
+    { text: HostileText.json },
+    ({ text }) => Effect.sync(() => assert.isAtLeast(nodesIn(text), nodesOf(JSON.parse(text))))
+  )
+
+  it("is parsed up to the limit, and beyond it is not", () => {
+    const text = "[[],[],{\"a\":1}]"
+    assert.deepStrictEqual(FrameText.parse(text, 5), Result.succeed([[], [], { a: 1 }]))
+    assert.deepStrictEqual(FrameText.parse(text, 4), Result.fail({ _tag: "TooComplex", nodes: 5, limitNodes: 4 }))
+    const bytes = new TextEncoder().encode(text)
+    assert.deepStrictEqual(FrameText.parseBytes(bytes, 4), FrameText.parse(text, 4))
+  })
+
+  it("may have 100,000 nodes by default, nested ever so deeply", () => {
+    const deep = (depth: number) => "[".repeat(depth) + "]".repeat(depth)
+    assert.isTrue(Result.isSuccess(FrameText.parse(deep(100_000), FrameText.defaultLimitNodes)))
+    assert.deepStrictEqual(
+      FrameText.parse(deep(100_001), FrameText.defaultLimitNodes),
+      Result.fail({ _tag: "TooComplex", nodes: 100_001, limitNodes: 100_000 })
+    )
+  })
+
+  it("that ends in a string is no JSON", () => {
+    for (const text of ["\"", "\"\\", "[\"\\\""]) {
+      assert.deepStrictEqual(
+        FrameText.parse(text, 0),
+        nodesIn(text) > 0
+          ? Result.fail({ _tag: "TooComplex", nodes: 1, limitNodes: 0 })
+          : Result.fail({ _tag: "NotJson", text })
+      )
+    }
+  })
+})

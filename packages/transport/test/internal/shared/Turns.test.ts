@@ -1,0 +1,62 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Turns from "../../../src/internal/shared/Turns.ts"
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+/** Runs it beside a fiber that counts its own turns, and returns how many it had before this was done. */
+const turnsOfOthers = Effect.fnUntraced(function*(effect: Effect.Effect<void>) {
+  let turns = 0
+  const other = yield* Effect.forkChild(
+    Effect.forever(Effect.andThen(Effect.yieldNow, Effect.sync(() => turns++)), { disableYield: true }),
+    { startImmediately: true }
+  )
+  yield* effect
+  yield* Fiber.interrupt(other)
+  return turns
+})
+
+describe("bytes that are read in turns", () => {
+  const texts = [
+    "",
+    "\n",
+    "a\nb",
+    "a\r\nb\r\n",
+    "a\rb\n\r",
+    "\n".repeat(1000),
+    `${"a\r".repeat(700)}b`,
+    "a".repeat(5000)
+  ]
+
+  it.effect("are handed over as they are, in order", () =>
+    Effect.gen(function*() {
+      const chunks = texts.map(bytesOf)
+      const read: Array<string> = []
+      yield* Turns.bytes(chunks, (part) => read.push(new TextDecoder().decode(part)))
+      assert.strictEqual(read.join(""), texts.join(""))
+      assert.isTrue(read.every((part) => part.split(/[\r\n]/).length <= 257))
+    }))
+
+  it.effect("law 12: leave others their turn after 256 lines, in one chunk or in many", () =>
+    Effect.gen(function*() {
+      const lines = (count: number, ending = "\n") => bytesOf(`{${ending}`.repeat(count))
+      const turns = (...chunks: ReadonlyArray<Uint8Array>) => turnsOfOthers(Turns.bytes(chunks, () => {}))
+      assert.strictEqual(yield* turns(lines(256)), 0)
+      assert.strictEqual(yield* turns(lines(1024)), 3)
+      assert.strictEqual(yield* turns(lines(1024, "\r")), 3)
+      assert.strictEqual(yield* turns(...Array.from({ length: 16 }, () => lines(64))), 3)
+      assert.strictEqual(yield* turns(bytesOf("a".repeat(100_000))), 0)
+    }))
+})
+
+describe("frames that are read in turns", () => {
+  it.effect("law 12: are handed over in order, and leave others their turn after 256", () =>
+    Effect.gen(function*() {
+      const items = Array.from({ length: 1000 }, (_, index) => index)
+      const read: Array<number> = []
+      assert.strictEqual(yield* turnsOfOthers(Turns.frames(items, (item) => read.push(item))), 3)
+      assert.deepStrictEqual(read, items)
+      assert.strictEqual(yield* turnsOfOthers(Turns.frames(items.slice(0, 256), () => {})), 0)
+    }))
+})

@@ -1,0 +1,299 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import { Transport } from "@effect-mcp/session"
+import { StdioServer } from "@effect-mcp/transport"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as PlatformError from "effect/PlatformError"
+import * as Result from "effect/Result"
+import * as Scope from "effect/Scope"
+import * as Sink from "effect/Sink"
+import * as Stdio from "effect/Stdio"
+import * as Stream from "effect/Stream"
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process"
+import { fixture, until } from "../fixtures/process.ts"
+
+const message = (data: unknown) => ({ jsonrpc: "2.0", method: "notifications/message", params: { data } }) as const
+
+const outbound = (data: unknown): Transport.Outbound => ({ message: message(data), via: undefined, last: false })
+
+/** The fixture as a child process, with what it has said so far. */
+const start = (...words: ReadonlyArray<string>) => startFixture("server.ts", ...words)
+
+const startFixture = Effect.fnUntraced(function*(name: string, ...words: ReadonlyArray<string>) {
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(() => spawn(process.execPath, [fixture(name), ...words])),
+    (running) => Effect.sync(() => running.kill("SIGKILL"))
+  )
+  return yield* Effect.sync(() => new Server(child))
+})
+
+class Server {
+  stdout = ""
+  stderr = ""
+  exit: { readonly code: number | null; readonly signal: string | null } | undefined
+  readonly child: ChildProcessWithoutNullStreams
+
+  constructor(child: ChildProcessWithoutNullStreams) {
+    this.child = child
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      this.stdout += text
+    })
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.stderr += text
+    })
+    child.stdin.on("error", () => {})
+    child.on("exit", (code, signal) => {
+      this.exit = { code, signal }
+    })
+  }
+
+  /** Everything on standard output, which has to be nothing but messages. */
+  get messages(): ReadonlyArray<unknown> {
+    return this.stdout.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line))
+  }
+
+  readonly ready = until(() => this.stdout.includes("\n"))
+  readonly exited = until(() => this.exit !== undefined)
+  readonly closed = until(() => this.exit !== undefined && this.child.stdout.closed && this.child.stderr.closed)
+}
+
+describe.concurrent("a server process", () => {
+  it.live("[STD-10] answers what came before the end of input, and exits with 0", () =>
+    Effect.gen(function*() {
+      const server = yield* start()
+      server.child.stdin.end("{\"id\":1}\nnpm warn\n{\"id\":2}")
+      yield* server.closed
+      assert.deepStrictEqual(server.messages, [
+        message("ready"),
+        message({ id: 1 }),
+        message({ _tag: "NotJson", text: "npm warn" }),
+        message({ id: 2 })
+      ])
+      assert.deepStrictEqual(server.exit, { code: 0, signal: null })
+      assert.strictEqual(server.stderr, "")
+    }))
+
+  it.live("ends by itself though its input is open, and writes first what it sent", () =>
+    Effect.gen(function*() {
+      const server = yield* start("flood", "leave")
+      yield* server.ready
+      server.child.stdout.pause()
+      yield* Effect.sleep("200 millis")
+      server.child.stdout.resume()
+      yield* server.closed
+      assert.strictEqual(server.messages.length, 2)
+      assert.deepStrictEqual(server.exit, { code: 0, signal: null })
+    }))
+
+  it.live("[law 2] leaves nothing that keeps its process alive, also without `runMain`", () =>
+    Effect.gen(function*() {
+      const server = yield* start("plain", "interrupt")
+      yield* server.closed
+      assert.deepStrictEqual(server.messages, [message("ready")])
+      assert.deepStrictEqual(server.exit, { code: 0, signal: null })
+    }))
+
+  it.live("carries one session: the second connect fails with InUse", () =>
+    Effect.gen(function*() {
+      const server = yield* start("twice", "leave")
+      yield* server.closed
+      assert.deepStrictEqual(server.messages, [message("ready"), message("InUse")])
+    }))
+
+  it.live("SIGTERM and SIGINT end it with 0, after its finalizers", () =>
+    Effect.gen(function*() {
+      yield* Effect.forEach(["SIGTERM", "SIGINT"] as const, (signal) =>
+        Effect.gen(function*() {
+          const server = yield* start("slow")
+          yield* server.ready
+          server.child.kill(signal)
+          yield* server.closed
+          assert.deepStrictEqual(server.exit, { code: 0, signal: null })
+          assert.include(server.stderr, "finalized")
+        }), { concurrency: 2 })
+    }))
+
+  it.live("a failure is logged on standard error and exits with 1", () =>
+    Effect.gen(function*() {
+      const server = yield* start("fail")
+      yield* server.closed
+      assert.deepStrictEqual(server.messages, [message("ready")])
+      assert.include(server.stderr, "the reason")
+      assert.deepStrictEqual(server.exit, { code: 1, signal: null })
+    }))
+
+  it.live("[STD-03] nothing but messages goes to standard output, whoever logs and whenever", () =>
+    Effect.gen(function*() {
+      const server = yield* start("noise", "leave")
+      yield* server.closed
+      assert.deepStrictEqual(server.messages, [message("ready")])
+      const expected = ["log", "info", "debug", "warn", "error"].map((name) => `console.${name}`).concat(
+        "dir: 1",
+        "table",
+        "trace",
+        "group",
+        "count: ",
+        "assert",
+        "time: ",
+        "a reference taken before",
+        "Effect.log",
+        "Console.log"
+      )
+      for (const word of expected) {
+        // Before, during and after the connection.
+        assert.isAtLeast(server.stderr.split(word).length - 1, 3, word)
+      }
+    }))
+
+  it.live("a client that closes its end is a typed failure, and no crash", () =>
+    Effect.gen(function*() {
+      const server = yield* start("push")
+      yield* server.ready
+      server.child.stdout.destroy()
+      yield* until(() => server.exit !== undefined && server.child.stderr.closed)
+      assert.strictEqual(server.stderr, "WriteFailed: writing to the peer failed: write EPIPE\n")
+      assert.deepStrictEqual(server.exit, { code: 0, signal: null })
+    }))
+
+  it.live("a client that does not read delays the exit no longer than the flush may take", () =>
+    Effect.gen(function*() {
+      const server = yield* start("flood", "leave", "impatient")
+      server.child.stdout.pause()
+      yield* server.exited
+      assert.deepStrictEqual(server.exit, { code: 0, signal: null })
+    }))
+
+  it.live("a finalizer that hangs delays the exit no longer than the end may take", () =>
+    Effect.gen(function*() {
+      const server = yield* start("hang")
+      yield* server.ready
+      server.child.kill("SIGTERM")
+      yield* Effect.sleep("100 millis")
+      server.child.kill("SIGTERM")
+      yield* server.closed
+      assert.include(server.stderr, "still running long after the signal")
+      assert.deepStrictEqual(server.exit, { code: 1, signal: null })
+    }))
+})
+
+/** A server whose one tool never ends, in the middle of a call. */
+const startStubborn = Effect.fnUntraced(function*(handlersWithin: number) {
+  const server = yield* startFixture("stubbornServer.ts", String(handlersWithin))
+  const initialize = JsonRpc.request(0, "initialize", {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1.0.0" }
+  })
+  for (const request of [initialize, JsonRpc.request(1, "tools/call", { name: "x" })]) {
+    server.child.stdin.write(`${JSON.stringify(request)}\n`)
+  }
+  yield* until(() => server.stderr.includes("began"))
+  return server
+})
+
+describe.concurrent("a server process with a call in flight", () => {
+  it.live("the first signal interrupts its handler after `handlersWithin`, although its session allows more", () =>
+    Effect.gen(function*() {
+      const server = yield* startStubborn(50)
+      server.child.kill("SIGTERM")
+      yield* server.closed
+      assert.strictEqual(server.stderr, "began\nsignal\ninterrupted\n")
+      assert.deepStrictEqual(server.exit, { code: 0, signal: null })
+    }))
+
+  it.live("a second signal interrupts its handler at once", () =>
+    Effect.gen(function*() {
+      const server = yield* startStubborn(600_000)
+      server.child.kill("SIGTERM")
+      yield* until(() => server.stderr.includes("signal"))
+      server.child.kill("SIGTERM")
+      yield* server.closed
+      assert.strictEqual(server.stderr, "began\nsignal\nsignal\ninterrupted\n")
+      assert.deepStrictEqual(server.exit, { code: 0, signal: null })
+    }))
+})
+
+describe("over any standard streams", () => {
+  const connectTo = (stdio: Partial<Stdio.Stdio>) =>
+    Effect.flatMap(Transport.Transport, (transport) => transport.connect).pipe(
+      Effect.provide(Layer.provide(StdioServer.layer, Stdio.layerTest(stdio)))
+    )
+
+  const bytes = (text: string) => new TextEncoder().encode(text)
+
+  it.live("the end of input is half of the end", () =>
+    Effect.gen(function*() {
+      const written: Array<string> = []
+      const scope = yield* Scope.make()
+      const connection = yield* Scope.provide(
+        connectTo({
+          stdin: Stream.make(bytes("1\n{\"a\""), bytes(":2}\n3")),
+          stdout: () =>
+            Sink.forEach((chunk) => Effect.sync(() => written.push(new TextDecoder().decode(asBytes(chunk)))))
+        }),
+        scope
+      )
+      const frames: Array<unknown> = []
+      const end = yield* connection.run((inbound) => frames.push(inbound))
+      assert.deepStrictEqual(frames, [
+        { frame: Result.succeed(1), bytes: 1 },
+        { frame: Result.succeed({ a: 2 }), bytes: 7 },
+        { frame: Result.succeed(3), bytes: 1 }
+      ])
+      assert.deepStrictEqual(end, { exit: undefined, writable: true })
+      yield* connection.send(outbound("one"))
+      yield* connection.send(outbound("two"))
+      yield* Scope.close(scope, Exit.void)
+      assert.strictEqual(written.join(""), `${JSON.stringify(message("one"))}\n${JSON.stringify(message("two"))}\n`)
+    }))
+
+  it.live("limits what it reads as it is told", () =>
+    Effect.gen(function*() {
+      const stdin = Stream.make(bytes("\"12345678\"\n[[[]]]\n1\n"))
+      const transport = yield* StdioServer.make({ messageLimitBytes: 8, messageLimitNodes: 2 }).pipe(
+        Effect.provide(Stdio.layerTest({ stdin }))
+      )
+      const connection = yield* transport.connect
+      const frames: Array<unknown> = []
+      yield* connection.run((inbound) => frames.push(inbound.frame))
+      assert.deepStrictEqual(frames, [
+        Result.fail({ _tag: "TooLarge", limitBytes: 8 }),
+        Result.fail({ _tag: "TooComplex", nodes: 3, limitNodes: 2 }),
+        Result.succeed(1)
+      ])
+    }).pipe(Effect.scoped))
+
+  it.live("[STD-03] the console is what it was when the last connection has closed", () =>
+    Effect.gen(function*() {
+      const before = Object.getOwnPropertyDescriptor(console, "_stdout")
+      const first = yield* Scope.make()
+      const second = yield* Scope.make()
+      yield* Scope.provide(connectTo({}), first)
+      yield* Scope.provide(connectTo({}), second)
+      assert.strictEqual(Reflect.get(console, "_stdout"), process.stderr)
+      yield* Scope.close(first, Exit.void)
+      assert.strictEqual(Reflect.get(console, "_stdout"), process.stderr)
+      yield* Scope.close(second, Exit.void)
+      assert.deepStrictEqual(Object.getOwnPropertyDescriptor(console, "_stdout"), before)
+    }))
+
+  it.live("input that breaks is a typed failure, with what the system says", () =>
+    Effect.gen(function*() {
+      const broken = PlatformError.systemError({
+        _tag: "Unknown",
+        module: "Stdio",
+        method: "stdin",
+        cause: new Error("read EIO")
+      })
+      const connection = yield* connectTo({ stdin: Stream.concat(Stream.make(bytes("1\n")), Stream.fail(broken)) })
+      const frames: Array<unknown> = []
+      const error = yield* Effect.flip(connection.run((inbound) => frames.push(inbound.frame)))
+      assert.strictEqual(error.message, "reading from the peer failed: read EIO")
+      assert.deepStrictEqual(frames, [Result.succeed(1)])
+    }).pipe(Effect.scoped))
+})
+
+const asBytes = (chunk: string | Uint8Array): Uint8Array =>
+  typeof chunk === "string" ? new TextEncoder().encode(chunk) : chunk

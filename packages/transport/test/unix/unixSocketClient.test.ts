@@ -1,0 +1,281 @@
+import { ClientSession, HandshakeError, Transport } from "@effect-mcp/session"
+import { Census } from "@effect-mcp/testing"
+import { UnixSocketClient } from "@effect-mcp/transport"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import * as Scope from "effect/Scope"
+import * as fs from "node:fs"
+import * as Net from "node:net"
+import * as path from "node:path"
+import { until } from "../fixtures/process.ts"
+import { temporaryDirectory } from "../support/directory.ts"
+import { openings } from "../support/openings.ts"
+import { info, text, tools } from "../support/server.ts"
+import { serve } from "../support/unixServer.ts"
+
+const message = (data: unknown) => ({ jsonrpc: "2.0", method: "notifications/message", params: { data } }) as const
+
+const outbound = (data: unknown): Transport.Outbound => ({ message: message(data), via: undefined, last: false })
+
+/** A server that is nothing but a listener. Nothing is read of a connection but what a test reads. */
+const listener = Effect.gen(function*() {
+  const directory = yield* temporaryDirectory
+  const at = path.join(directory, "s")
+  const accepted: Array<Net.Socket> = []
+  yield* Effect.acquireRelease(
+    Effect.callback<Net.Server>((resume) => {
+      const server = Net.createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
+        accepted.push(socket.on("error", () => {}))
+      })
+      server.listen(at, () => resume(Effect.succeed(server)))
+    }),
+    (server) =>
+      Effect.sync(() => {
+        accepted.forEach((socket) => socket.destroy())
+        server.close()
+      })
+  )
+  return { accepted, at }
+})
+
+/** A connection and the server's end of it. */
+const connected = Effect.fnUntraced(function*(options?: Omit<UnixSocketClient.Options, "path">) {
+  const { accepted, at } = yield* listener
+  const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
+  const connection = yield* Scope.provide(UnixSocketClient.make({ path: at, ...options }).connect, scope)
+  yield* until(() => accepted.length === 1)
+  const [server] = accepted
+  if (server === undefined) return yield* Effect.die(new Error("nobody has connected"))
+  return { connection, server, close: Scope.close(scope, Exit.void) }
+})
+
+/** All that comes, to its end. */
+const readAll = (socket: Net.Socket): Effect.Effect<string> =>
+  Effect.callback((resume) => {
+    const chunks: Array<Buffer> = []
+    socket.on("data", (chunk) => chunks.push(chunk))
+    socket.once("end", () => resume(Effect.succeed(Buffer.concat(chunks).toString())))
+    socket.resume()
+  })
+
+describe("connecting", () => {
+  it.live("fails with the path and what the system says, where there is nothing or nobody", () =>
+    Effect.gen(function*() {
+      const directory = yield* temporaryDirectory
+      const nowhere = path.join(directory, "nowhere")
+      const notes = path.join(directory, "notes")
+      fs.writeFileSync(notes, "")
+      for (const [at, code] of [[nowhere, "ENOENT"], [notes, "ECONNREFUSED"], [`${notes}/s`, "ENOTDIR"]] as const) {
+        const error = yield* Effect.flip(Effect.scoped(UnixSocketClient.make({ path: at }).connect))
+        assert.strictEqual(error.message, `could not connect to ${at}: connect ${code} ${at}`)
+        assert.ok(error.reason._tag === "ConnectFailed")
+        assert.strictEqual(error.reason.target, at)
+      }
+    }))
+
+  it.live("does not go anywhere else for want of a path", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(Effect.scoped(UnixSocketClient.make({ path: "" }).connect))
+      assert.strictEqual(error.message, "could not connect to : the path is empty")
+    }))
+
+  it.live("opens a socket for each session", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(tools({ greet: Effect.succeed(text("hello")) }))
+      const transport = UnixSocketClient.make({ path: server.path })
+      const session = Effect.provideService(ClientSession.make({ info }), Transport.Transport, transport)
+      yield* Effect.scoped(Effect.gen(function*() {
+        const two = yield* Effect.all([session, session])
+        for (const one of two) assert.deepStrictEqual((yield* one.callTool("greet")).content, text("hello").content)
+        assert.lengthOf(yield* server.host.sessions, 2)
+        yield* two[0].close
+        while ((yield* server.host.health).sessions > 1) yield* Effect.sleep("5 millis")
+        yield* two[1].ping()
+      }))
+      while ((yield* server.host.health).sessions > 0) yield* Effect.sleep("5 millis")
+      yield* Effect.void
+    }))
+
+  it.live("as a Layer, and for whom the host has no room with the host's own words", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(tools({}), { session: { host: { sessions: 1 } } })
+      const session = ClientSession.layer({ info }).pipe(
+        Layer.provide(UnixSocketClient.layerNode({ path: server.path }))
+      )
+      const error = yield* Effect.gen(function*() {
+        yield* Effect.flatMap(ClientSession.ClientSession, (first) => first.ping())
+        return yield* Effect.flip(Layer.build(Layer.fresh(session)))
+      }).pipe(Effect.provide(session), Effect.scoped)
+      assert.instanceOf(error, HandshakeError.HandshakeError)
+      assert.include(error.message, "no room for another session: the host has 1, and none of them can be evicted")
+    }))
+
+  it.live("[law 2] leaves nothing, whenever it is interrupted", () =>
+    Effect.gen(function*() {
+      const { at } = yield* listener
+      const opened = yield* openings
+      const census = Census.make()
+      yield* census.count(Effect.gen(function*() {
+        for (let steps = 0; steps < 60; steps++) {
+          const fiber = yield* Effect.forkChild(
+            Effect.scoped(Effect.andThen(UnixSocketClient.make({ path: at }).connect, Effect.never))
+          )
+          for (let step = 0; step < steps; step++) yield* Effect.yieldNow
+          yield* Fiber.interrupt(fiber)
+        }
+      }))
+      yield* until(() => census.living() === 0)
+      yield* until(() => opened.clients() === 0)
+      assert.isAbove(opened.accepted(), 0)
+    }))
+})
+
+describe.concurrent("reading", () => {
+  it.live("[STD-02] frames come whole and in order, and the end of the server is the end", () =>
+    Effect.gen(function*() {
+      const { connection, server } = yield* connected({ messageLimitBytes: 100 })
+      const words = Buffer.from(`{"data":"漢😀"}\r\nnpm warn\n"${"x".repeat(100)}"\n{"last":`)
+      for (const byte of words) server.write(Uint8Array.of(byte))
+      server.end("true}")
+      const frames: Array<unknown> = []
+      const end = yield* connection.run(({ frame }) => frames.push(frame))
+      assert.deepStrictEqual(frames, [
+        Result.succeed({ data: "漢😀" }),
+        Result.fail({ _tag: "NotJson", text: "npm warn" }),
+        Result.fail({ _tag: "TooLarge", limitBytes: 100 }),
+        Result.succeed({ last: true })
+      ])
+      // Whoever has no server any more has nobody to reply to.
+      assert.deepStrictEqual(end, { exit: undefined, writable: false })
+    }))
+
+  it.live("a connection that breaks is a typed failure, with what the system says", () =>
+    Effect.gen(function*() {
+      const { connection, server } = yield* connected()
+      const frames: Array<unknown> = []
+      const reading = yield* Effect.forkChild(Effect.flip(connection.run(({ frame }) => frames.push(frame))))
+      server.write("1\n")
+      yield* until(() => frames.length === 1)
+      // What it has not read is lost, and the system tells the client so.
+      yield* connection.send(outbound("unread"))
+      yield* Effect.sleep("50 millis")
+      server.destroy()
+      const error = yield* Fiber.join(reading)
+      assert.strictEqual(error.message, "reading from the peer failed: read ECONNRESET")
+      assert.strictEqual(error.reason._tag, "ReadFailed")
+    }))
+})
+
+describe.concurrent("sending", () => {
+  it.live("waits while a server reads nothing, and keeps the order", () =>
+    Effect.gen(function*() {
+      const { close, connection, server } = yield* connected({ sendBufferBytes: 64 * 1024 })
+      const count = 100
+      const words = "x".repeat(32 * 1024)
+      let taken = 0
+      const sending = yield* Effect.forkChild(Effect.forEach(
+        Array.from({ length: count }, (_, index) => index),
+        (index) => Effect.tap(connection.send(outbound(`${index} ${words}`)), () => Effect.sync(() => taken++)),
+        { discard: true }
+      ))
+      yield* Effect.sleep("100 millis")
+      assert.isUndefined(sending.pollUnsafe())
+      // What the system holds, what Node does, and the buffer.
+      assert.isBelow(taken, count)
+      const all = yield* Effect.forkChild(readAll(server))
+      yield* Fiber.join(sending)
+      yield* close
+      const lines = (yield* Fiber.join(all)).split("\n")
+      assert.deepStrictEqual(
+        lines,
+        Array.from({ length: count }, (_, index) => JSON.stringify(message(`${index} ${words}`))).concat("")
+      )
+    }))
+
+  it.live("fails with WriteFailed when the server has gone, also for those that wait", () =>
+    Effect.gen(function*() {
+      const { connection, server } = yield* connected({ sendBufferBytes: 1, flushWithin: "1 hour" })
+      const flood = yield* Effect.forkChild(Effect.flip(Effect.forever(connection.send(outbound("x".repeat(100_000))))))
+      yield* Effect.sleep("50 millis")
+      assert.isUndefined(flood.pollUnsafe())
+      server.destroy()
+      const error = yield* Fiber.join(flood)
+      assert.strictEqual(error.reason._tag, "WriteFailed")
+      assert.match(error.message, /^writing to the peer failed: .*(EPIPE|ECONNRESET|closed|ended)/)
+      assert.strictEqual((yield* Effect.flip(connection.send(outbound(1)))).reason._tag, "WriteFailed")
+      assert.include(["ReadFailed", "WriteFailed"], (yield* Effect.flip(connection.run(() => {}))).reason._tag)
+    }))
+
+  it.live("what is no JSON costs only itself", () =>
+    Effect.gen(function*() {
+      const { close, connection, server } = yield* connected()
+      const error = yield* Effect.flip(connection.send(outbound(1n)))
+      assert.strictEqual(error.reason._tag, "Unserializable")
+      yield* connection.send(outbound("said"))
+      const all = yield* Effect.forkChild(readAll(server))
+      yield* close
+      assert.strictEqual(yield* Fiber.join(all), `${JSON.stringify(message("said"))}\n`)
+    }))
+})
+
+describe.concurrent("leaving", () => {
+  it.live("writes what was sent before it closes", () =>
+    Effect.gen(function*() {
+      const { close, connection, server } = yield* connected({ flushWithin: "1 minute" })
+      const words = "x".repeat(5_000_000)
+      yield* connection.send(outbound(words))
+      const closing = yield* Effect.forkChild(close)
+      yield* Effect.sleep("50 millis")
+      assert.isUndefined(closing.pollUnsafe())
+      assert.strictEqual(yield* readAll(server), `${JSON.stringify(message(words))}\n`)
+      yield* Fiber.join(closing)
+    }))
+
+  it.live("loses nothing on its way to the system, wherever that has no room any more", () =>
+    Effect.gen(function*() {
+      const words = "x".repeat(50_000)
+      for (let count = 1; count <= 8; count++) {
+        const { close, connection, server } = yield* connected({ flushWithin: "1 minute" })
+        for (let sent = 0; sent < count; sent++) {
+          yield* connection.send(outbound(words))
+          // Each in a write of its own, which Node takes though the system does not.
+          yield* Effect.sleep("2 millis")
+        }
+        const closing = yield* Effect.forkChild(close)
+        yield* Effect.sleep("10 millis")
+        assert.strictEqual(yield* readAll(server), `${JSON.stringify(message(words))}\n`.repeat(count))
+        yield* Fiber.join(closing)
+      }
+    }))
+
+  it.live("waits for a server that does not read no longer than it may take", () =>
+    Effect.gen(function*() {
+      const { close, connection, server } = yield* connected({ flushWithin: "50 millis" })
+      yield* connection.send(outbound("x".repeat(5_000_000)))
+      yield* close
+      assert.isBelow((yield* readAll(server)).length, 5_000_000)
+    }))
+
+  it.live("does not wait for a server that has gone", () =>
+    Effect.gen(function*() {
+      const { close, connection, server } = yield* connected({ flushWithin: "1 hour" })
+      yield* connection.send(outbound("x".repeat(5_000_000)))
+      server.destroy()
+      yield* Effect.exit(connection.run(() => {}))
+      yield* close
+    }))
+
+  it.live("nor for one that has gone before anything was said", () =>
+    Effect.gen(function*() {
+      const { close, connection, server } = yield* connected({ flushWithin: "1 hour" })
+      server.destroy()
+      yield* connection.run(() => {})
+      yield* Effect.sleep("20 millis")
+      yield* connection.send(outbound("x".repeat(5_000_000)))
+      yield* close
+    }))
+})
