@@ -11,6 +11,7 @@ const checks = [
   "node scripts/arrows.ts",
   "node scripts/diagrams.ts --check",
   "node scripts/documented.ts",
+  "node scripts/language.ts",
   "node scripts/cited.ts",
   "node scripts/doc-examples.ts",
   "node scripts/requirements.ts --check"

@@ -1,5 +1,5 @@
 /**
- * What a TypeScript module imports and exports, read from its syntax tree.
+ * Imports and exports of a TypeScript module, read from its syntax tree.
  *
  * TypeScript 7 ships no JavaScript API, so the parser is the one that Vitest brings along.
  */
@@ -11,7 +11,7 @@ export interface Import {
   readonly line: number
 }
 
-/** A declaration that other modules can import. Functions and classes are what can be called; types leave nothing to run. */
+/** A declaration that other modules can import. Functions and classes are callable; a type leaves nothing to run. */
 export interface Export {
   readonly name: string
   readonly line: number
@@ -26,8 +26,8 @@ export interface Module {
   readonly exports: ReadonlyArray<Export>
 }
 
-// The tree is walked without knowing its some hundred node types: a check asks for the few fields it needs.
-interface Node {
+/** A node of a syntax tree. Its fields are untyped: there are about a hundred types of node, and a check reads few. */
+export interface Node {
   readonly type: string
   readonly start: number
   readonly end: number
@@ -39,7 +39,8 @@ const isNode = (value: unknown): value is Node =>
 
 const children = (value: unknown): ReadonlyArray<Node> => Array.isArray(value) ? value.filter(isNode) : []
 
-function* descendants(value: unknown): Generator<Node> {
+/** Yields a node and all nodes below it. */
+export function* descendants(value: unknown): Generator<Node> {
   if (isNode(value)) {
     yield value
   }
