@@ -266,7 +266,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "never opens the standalone stream",
     file: "packages/session/src/ClientSession.ts",
-    original: "core.connection.established?.(profile)",
+    original: "core.connection.onHandshake?.(profile)",
     broken: ""
   },
   {
@@ -296,7 +296,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "reports no progress by itself",
     file: served,
-    original: "this.sender.progress(token, step, via)",
+    original: "this.sender.progress(token, step, replyTo)",
     broken: "Effect.void"
   },
   {

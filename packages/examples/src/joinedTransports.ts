@@ -38,7 +38,7 @@ const finishWithin = "10 seconds"
 /** What was asked and is not answered. */
 interface Asked {
   /** The frame of the client that it came in. */
-  readonly origin: Transport.Origin | undefined
+  readonly origin: Transport.StreamOrigin | undefined
   readonly method: string
   /** What carries it, where each request has a stream of its own. */
   carrier: Fiber.Fiber<void> | undefined
@@ -123,17 +123,17 @@ export const join = Effect.fnUntraced(function*(
     const { id } = response
     const asked = id === undefined || id === null ? undefined : under.get(id)
     // An error may belong to no request that can be named.
-    if (asked === undefined) return say({ message: response, via: undefined, last: false }, bytes)
+    if (asked === undefined) return say({ message: response, replyTo: undefined, last: false }, bytes)
     if (id !== undefined && id !== null) under.delete(id)
     if (asked.method === "initialize" && "result" in response) {
       const agreed = Option.getOrUndefined(agreedIn(response.result))
       if (agreed !== undefined) {
         const { protocolVersion: revision, serverInfo: info } = agreed
-        back.established?.({ revision, info, capabilities: {}, instructions: undefined })
-        front.established?.({ revision, info: undefined, capabilities: {} })
+        back.onHandshake?.({ revision, info, capabilities: {}, instructions: undefined })
+        front.onHandshake?.({ revision, info: undefined, capabilities: {} })
       }
     }
-    say({ message: response, via: asked.origin, last: true }, bytes)
+    say({ message: response, replyTo: asked.origin, last: true }, bytes)
     if (asked.method === "initialize") opened?.()
     if (under.size === 0) answered?.()
   }
@@ -145,7 +145,7 @@ export const join = Effect.fnUntraced(function*(
       const each = bytes / messages.length
       if (!("method" in message)) answer(message, each)
       // Which stream it came on is not known here; a client over stdio has one only.
-      else say({ message, via: undefined, last: false }, each)
+      else say({ message, replyTo: undefined, last: false }, each)
     }
   }
 
@@ -163,7 +163,7 @@ export const join = Effect.fnUntraced(function*(
     if ("method" in message && "id" in message) {
       const { id } = message
       if (back.request === undefined) {
-        return yield* Effect.catch(back.send({ message, via: undefined, last: false }), unanswerable(id))
+        return yield* Effect.catch(back.send({ message, replyTo: undefined, last: false }), unanswerable(id))
       }
       const carried = Effect.catch(back.request(message), unanswerable(id))
       const carrier = yield* Effect.forkScoped(carried, { startImmediately: true })
@@ -175,7 +175,7 @@ export const join = Effect.fnUntraced(function*(
     const cancelled = "method" in message && message.method === "notifications/cancelled"
       ? forget(message.params)
       : undefined
-    const sent = Effect.catch(back.send({ message, via: undefined, last: false }), unsent(serverLost))
+    const sent = Effect.catch(back.send({ message, replyTo: undefined, last: false }), unsent(serverLost))
     if (cancelled === undefined) return yield* sent
     yield* Effect.forkScoped(
       Effect.andThen(Effect.delay(sent, overtakenWithin), Effect.delay(Fiber.interrupt(cancelled), letGoAfter))
@@ -195,16 +195,16 @@ export const join = Effect.fnUntraced(function*(
     const asked = id === undefined ? undefined : under.get(id)
     if (id === undefined || asked === undefined) return undefined
     under.delete(id)
-    if (asked.origin !== undefined) front.settle?.(asked.origin)
+    if (asked.origin !== undefined) front.endExchange?.(asked.origin)
     if (under.size === 0) answered?.()
     return asked.carrier
   }
 
   const toServer = yield* direction(pass)
 
-  const ask = (message: JsonRpc.Request, origin: Transport.Origin | undefined, bytes: number): void => {
+  const ask = (message: JsonRpc.Request, origin: Transport.StreamOrigin | undefined, bytes: number): void => {
     const refuse = (code: number, problem: string) =>
-      say({ message: failure(message.id, code, problem), via: origin, last: true })
+      say({ message: failure(message.id, code, problem), replyTo: origin, last: true })
     if (under.has(message.id)) return refuse(ErrorCode.InvalidRequest, "This id is in use")
     if (under.size >= limit) return refuse(ErrorCode.Overloaded, "Too many requests are under way")
     under.set(message.id, { origin, method: message.method, carrier: undefined })
@@ -219,7 +219,7 @@ export const join = Effect.fnUntraced(function*(
 
   const fromClient = ({ bytes = 0, frame, origin }: Transport.Inbound): void => {
     const refuse = (id: JsonRpc.Request["id"] | null, code: number, problem: string) =>
-      say({ message: failure(id, code, problem), via: origin, last: true })
+      say({ message: failure(id, code, problem), replyTo: origin, last: true })
     const hear = (frame: unknown, bytes: number): void => {
       const classified = JsonRpc.classify(frame)
       switch (classified._tag) {

@@ -401,7 +401,7 @@ export const make = Effect.fnUntraced(
       if (judged.success.isTrimmed) core.emit({ _tag: "ProfileTrimmed", limitBytes: limits.profileBytes })
       const outcome = core.happen({ _tag: "ReceiveInitializeResult", profile })
       if (outcome._tag !== "Moved" || outcome.does !== "Establish") return
-      core.connection.established?.(profile)
+      core.connection.onHandshake?.(profile)
       core.fork(Effect.ignore(sender.notify(Methods.notifications["notifications/initialized"], {})))
       reader.deliverKept()
     }

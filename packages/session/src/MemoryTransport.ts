@@ -16,7 +16,7 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Pipe from "./internal/collections/Pipe.ts"
 import { SyncEffect } from "./internal/collections/SyncEffect.ts"
-import { type Connection, type Inbound, type Origin, type Outbound, Transport } from "./Transport.ts"
+import { type Connection, type Inbound, type Outbound, type StreamOrigin, Transport } from "./Transport.ts"
 import * as TransportError from "./TransportError.ts"
 
 /**
@@ -199,7 +199,7 @@ export const makeMultiStream = (options: MultiStreamOptions = {}): Effect.Effect
   Effect.sync(() => {
     const toServer = Pipe.make()
     const toClient = Pipe.make()
-    const streams = new Map<Origin, Stream>()
+    const streams = new Map<StreamOrigin, Stream>()
     let standalone: Stream | undefined
 
     const close = () => {
@@ -210,12 +210,12 @@ export const makeMultiStream = (options: MultiStreamOptions = {}): Effect.Effect
       standalone = undefined
     }
 
-    const post = (message: JsonRpc.Frame, origin: Origin): Effect.Effect<void, TransportError.TransportError> => {
+    const post = (message: JsonRpc.Frame, origin: StreamOrigin): Effect.Effect<void, TransportError.TransportError> => {
       if (toServer.ended()) return Effect.fail(peerEnded)
       return Effect.map(copy(message, options.serialization), (frame) => toServer.put({ frame, origin }))
     }
 
-    const settle = (origin: Origin) => {
+    const settle = (origin: StreamOrigin) => {
       const stream = streams.get(origin)
       streams.delete(origin)
       // The stream ends behind its last frame, which the client may not have taken yet.
@@ -227,7 +227,7 @@ export const makeMultiStream = (options: MultiStreamOptions = {}): Effect.Effect
       send: ({ message }) => Effect.suspend(() => post(message, {})),
       request: (message) =>
         Effect.suspend(() => {
-          const origin: Origin = {}
+          const origin: StreamOrigin = {}
           const stream = openStream()
           streams.set(origin, stream)
           return post(message, origin).pipe(
@@ -235,27 +235,27 @@ export const makeMultiStream = (options: MultiStreamOptions = {}): Effect.Effect
             Effect.ensuring(Effect.sync(() => settle(origin)))
           )
         }),
-      established: () => {
+      onHandshake: () => {
         if (options.standalone === true) standalone = openStream()
       }
     }, close)
 
     const server = once({
       run: toServer.run,
-      send: ({ last, message, via }: Outbound) =>
+      send: ({ last, message, replyTo }: Outbound) =>
         Effect.suspend(() => {
           if (toClient.ended()) return Effect.fail(peerEnded)
-          const stream = via === undefined ? standalone : streams.get(via)
+          const stream = replyTo === undefined ? standalone : streams.get(replyTo)
           if (stream?.open !== true) {
             const method = "method" in message ? message.method : undefined
             return Effect.fail(TransportError.make({ _tag: "NoRoute", method }))
           }
           return Effect.map(copy(message, options.serialization), (frame) => {
             toClient.put({ frame })
-            if (last && via !== undefined) settle(via)
+            if (last && replyTo !== undefined) settle(replyTo)
           })
         }),
-      settle
+      endExchange: settle
     }, close)
 
     return { client, server }

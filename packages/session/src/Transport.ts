@@ -20,7 +20,7 @@ import type { TransportError } from "./TransportError.ts"
  * @category models
  * @since 0.1.0
  */
-export type Origin = object
+export type StreamOrigin = object
 
 /**
  * Bytes that did not become a frame; the frames before and after them are unharmed (law 7).
@@ -47,7 +47,7 @@ export type FrameError =
 export interface Inbound {
   readonly frame: Result.Result<unknown, FrameError>
   /** Absent where the transport has one stream for everything. */
-  readonly origin?: Origin
+  readonly origin?: StreamOrigin
   /**
    * How many bytes it came in, where it came in bytes. The memory that is held of such a frame is counted, and bounded.
    */
@@ -92,7 +92,7 @@ export interface Hooks {
    * Nobody will take what belongs to this origin any more: the handlers of its requests are interrupted, as if the requests had been
    * cancelled, and the origin is settled.
    */
-  readonly abandon: (origin: Origin) => void
+  readonly abandon: (origin: StreamOrigin) => void
   /** Something that whoever watches the session should see. */
   readonly report: (event: TransportEvent) => void
 }
@@ -106,8 +106,8 @@ export interface Hooks {
 export interface Outbound {
   readonly message: JsonRpc.Frame
   /** The inbound frame it belongs to; absent: it belongs to none, and takes the standalone stream. */
-  readonly via: Origin | undefined
-  /** It is the reply to the request of `via`, after which nothing more belongs to it. */
+  readonly replyTo: StreamOrigin | undefined
+  /** It is the reply to the request of `replyTo`, after which nothing more belongs to it. */
   readonly last: boolean
 }
 
@@ -143,7 +143,7 @@ export interface Connection {
   /**
    * Hands one message over. It succeeds once the transport has taken the message, suspends while the transport's own
    * buffer is full, and fails at once with `NoRoute` where no stream may carry it. The session calls it one message at a
-   * time, so that order is kept; a connection with `settle` has many streams, and there it is one message at a time for each
+   * time, so that order is kept; a connection with `endExchange` has many streams, and there it is one message at a time for each
    * origin. Each effect is run once, right after it was made; one that is an `Exit` already costs no fiber. `PeerEnded` and
    * `WriteFailed` end the session, other failures concern this message only.
    */
@@ -153,18 +153,18 @@ export interface Connection {
    * and interrupted next: break the stream off. Without it, the rest of the stream would follow a message that is
    * missing. Called only where there is a stream for each origin; with one for everything the session ends.
    */
-  readonly stalled?: (origin: Origin | undefined) => void
+  readonly stalled?: (origin: StreamOrigin | undefined) => void
   /**
    * The exchange of this origin ended without a reply: close its stream. `rejected`: its frame was rejected, and the
    * session has sent as many errors in this second as it may (`malformedReplies`); a transport that answers each frame
    * answers it itself. Absent if there is one stream.
    */
-  readonly settle?: (origin: Origin, rejected?: boolean) => void
+  readonly endExchange?: (origin: StreamOrigin, rejected?: boolean) => void
   /**
    * Lets go of what the stream of this origin is carried over, while the exchange goes on: the peer comes back for what is said
    * meanwhile. `false` where it could not, and nothing has changed. Absent where no stream can be taken up again.
    */
-  readonly release?: (origin: Origin) => Effect.Effect<boolean>
+  readonly detachStream?: (origin: StreamOrigin) => Effect.Effect<boolean>
   /**
    * Carries one outgoing request in a stream of its own, for transports that open one per request. It runs until that
    * stream has ended, and interrupting it gives the stream up; its failure ends this one exchange only. What the stream
@@ -172,9 +172,9 @@ export interface Connection {
    */
   readonly request?: (message: JsonRpc.Request) => Effect.Effect<void, TransportError>
   /** The handshake is done; from now on the transport may say so in its headers. */
-  readonly established?: (profile: Profile.Profile) => void
+  readonly onHandshake?: (profile: Profile.Profile) => void
   /** The session has come to its end for this reason, and closes the scope of the connection next. */
-  readonly closing?: (reason: CloseReason.CloseReason) => void
+  readonly onSessionEnd?: (reason: CloseReason.CloseReason) => void
 }
 
 /**

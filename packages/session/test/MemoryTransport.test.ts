@@ -16,7 +16,7 @@ const dataOf = ({ frame }: Transport.Inbound) => {
   return received._tag === "Notification" ? received.message.params?.["data"] : undefined
 }
 
-const plain = (message: JsonRpc.Message): Transport.Outbound => ({ message, via: undefined, last: false })
+const plain = (message: JsonRpc.Message): Transport.Outbound => ({ message, replyTo: undefined, last: false })
 
 /** Both ends, connected, each in a scope of its own. */
 const open = Effect.fnUntraced(function*(pair: Effect.Effect<MemoryTransport.Pair>) {
@@ -24,7 +24,7 @@ const open = Effect.fnUntraced(function*(pair: Effect.Effect<MemoryTransport.Pai
   const scopes = { client: yield* Scope.make(), server: yield* Scope.make() }
   const client = yield* Scope.provide(ends.client.connect, scopes.client)
   const server = yield* Scope.provide(ends.server.connect, scopes.server)
-  client.established?.({ revision: "2025-11-25", capabilities: {}, info: { name: "x", version: "1" } })
+  client.onHandshake?.({ revision: "2025-11-25", capabilities: {}, info: { name: "x", version: "1" } })
   return { client, server, scopes }
 })
 
@@ -121,7 +121,7 @@ describe("the in-memory transport", () => {
   it.effect("a stream for each request: it ends behind its reply, when it is settled, or when it is left", () =>
     Effect.gen(function*() {
       const { client, server } = yield* open(MemoryTransport.makeMultiStream())
-      const origins: Array<Transport.Origin> = []
+      const origins: Array<Transport.StreamOrigin> = []
       const answers: Array<unknown> = []
       yield* start(server.run(({ origin }) => origin !== undefined && origins.push(origin)))
       yield* start(client.run(({ frame }) => answers.push(Result.getOrUndefined(frame))))
@@ -130,21 +130,21 @@ describe("the in-memory transport", () => {
       const ask = (id: number) => start(request(JsonRpc.request(id, "x", undefined)))
       const [replied, settledOne, left] = [yield* ask(1), yield* ask(2), yield* ask(3)]
       assert.strictEqual(new Set(origins).size, 3)
-      const via = (index: number) => {
+      const replyTo = (index: number) => {
         const origin = origins[index]
         assert.isDefined(origin)
         return origin
       }
-      yield* server.send({ message: note("first"), via: via(0), last: false })
+      yield* server.send({ message: note("first"), replyTo: replyTo(0), last: false })
       assert.isUndefined(replied.pollUnsafe())
-      yield* server.send({ message: JsonRpc.success(1, {}), via: via(0), last: true })
+      yield* server.send({ message: JsonRpc.success(1, {}), replyTo: replyTo(0), last: true })
       yield* Fiber.join(replied)
       assert.deepStrictEqual<unknown>(answers, [note("first"), JsonRpc.success(1, {})])
-      server.settle?.(via(1))
+      server.endExchange?.(replyTo(1))
       yield* Fiber.join(settledOne)
       yield* Fiber.interrupt(left)
       for (const index of [0, 1, 2]) {
-        const error = yield* Effect.flip(server.send({ message: note("late"), via: via(index), last: false }))
+        const error = yield* Effect.flip(server.send({ message: note("late"), replyTo: replyTo(index), last: false }))
         assert.deepStrictEqual(error.reason, { _tag: "NoRoute", method: "note" })
       }
       const error = yield* Effect.flip(server.send(plain(note("nowhere"))))

@@ -150,8 +150,8 @@ describe("a batch that a server receives", () => {
   it.effect("[MSG-15] has one stream of its own, which its answer ends", () =>
     Effect.gen(function*() {
       const sent: Array<Transport.Outbound> = []
-      const ended: Array<Transport.Origin> = []
-      let deliver: (frame: unknown, origin: Transport.Origin) => void = () => {}
+      const ended: Array<Transport.StreamOrigin> = []
+      let deliver: (frame: unknown, origin: Transport.StreamOrigin) => void = () => {}
       yield* server({
         connect: Effect.succeed({
           run: (take) => {
@@ -159,7 +159,7 @@ describe("a batch that a server receives", () => {
             return Effect.never
           },
           send: (outbound) => Effect.sync(() => sent.push(outbound)),
-          settle: (origin) => ended.push(origin)
+          endExchange: (origin) => ended.push(origin)
         })
       }, tools({ talk: Effect.as(RequestContext.progress({ progress: 1 }), text("done")), never: Effect.never }))
       yield* settled
@@ -171,7 +171,7 @@ describe("a batch that a server receives", () => {
       deliver(JsonRpc.notification("notifications/cancelled", { requestId: 3 }), {})
       yield* settled
       assert.deepStrictEqual(
-        sent.slice(1).map(({ last, message, via }) => [via === batch, last, idsOf(message)]),
+        sent.slice(1).map(({ last, message, replyTo }) => [replyTo === batch, last, idsOf(message)]),
         [
           [true, false, JsonRpc.notification("notifications/progress", { progress: 1, progressToken: 7 })],
           // The first has reported progress, and so waits for the next turn.

@@ -17,7 +17,7 @@ describe("both sides' transports", () => {
             told.push(`${who} ${"method" in outbound.message ? outbound.message.method : "answers"}`)
             return connection.send(outbound)
           },
-          established: ({ info, revision }) => {
+          onHandshake: ({ info, revision }) => {
             told.push(`${who} knows ${info?.name} ${revision}`)
           }
         }))
@@ -47,7 +47,7 @@ describe("both sides' transports", () => {
       yield* Effect.flip(client({
         connect: Effect.map(pair.client.connect, (connection) => ({
           ...connection,
-          established: () => {
+          onHandshake: () => {
             told++
           }
         }))
@@ -63,7 +63,7 @@ describe("both sides' transports", () => {
         connect: Effect.gen(function*() {
           const connection = yield* end.connect
           yield* Effect.addFinalizer(() => Effect.sync(() => told.push(`${who} closes`)))
-          return { ...connection, closing: ({ _tag }) => void told.push(`${who}: ${_tag}`) }
+          return { ...connection, onSessionEnd: ({ _tag }) => void told.push(`${who}: ${_tag}`) }
         })
       })
       const server = yield* ServerSession.make({}, { info: { name: "s", version: "1" } }).pipe(

@@ -10,13 +10,13 @@ import { call, info, recorder, settled, start, text, tools, upTo } from "./suppo
 
 /** A server's end with a stream for each origin, any of which can be made to stall. */
 const streams = () => {
-  const sent: Array<readonly [Transport.Origin | undefined, JsonRpc.Frame]> = []
-  const stubborn = new Set<Transport.Origin>()
-  const stalled = new Map<Transport.Origin, Deferred.Deferred<void>>()
+  const sent: Array<readonly [Transport.StreamOrigin | undefined, JsonRpc.Frame]> = []
+  const stubborn = new Set<Transport.StreamOrigin>()
+  const stalled = new Map<Transport.StreamOrigin, Deferred.Deferred<void>>()
   let bring: (inbound: Transport.Inbound) => void = () => {}
-  let abandon: (origin: Transport.Origin) => void = () => {}
-  const settledOrigins: Array<Transport.Origin> = []
-  const brokenOff: Array<Transport.Origin | undefined> = []
+  let abandon: (origin: Transport.StreamOrigin) => void = () => {}
+  const settledOrigins: Array<Transport.StreamOrigin> = []
+  const brokenOff: Array<Transport.StreamOrigin | undefined> = []
   const standalone = {}
   const transport: Transport.Transport["Service"] = {
     connect: Effect.succeed({
@@ -25,15 +25,15 @@ const streams = () => {
         abandon = hooks?.abandon ?? abandon
         return Effect.never
       },
-      send: ({ message, via }) => {
-        const gate = stalled.get(via ?? standalone)
-        const note = Effect.sync(() => void sent.push([via, message]))
+      send: ({ message, replyTo }) => {
+        const gate = stalled.get(replyTo ?? standalone)
+        const note = Effect.sync(() => void sent.push([replyTo, message]))
         if (gate === undefined) return note
         const waiting = Effect.andThen(Deferred.await(gate), note)
-        return stubborn.has(via ?? standalone) ? Effect.uninterruptible(waiting) : waiting
+        return stubborn.has(replyTo ?? standalone) ? Effect.uninterruptible(waiting) : waiting
       },
       stalled: (origin) => void brokenOff.push(origin),
-      settle: (origin) => void settledOrigins.push(origin)
+      endExchange: (origin) => void settledOrigins.push(origin)
     })
   }
   return {
@@ -44,16 +44,17 @@ const streams = () => {
     /** The name of the standalone stream. */
     standalone,
     /** What is sent on this stream cannot be interrupted. */
-    makeStubborn: (origin: Transport.Origin) => void stubborn.add(origin),
-    stall: (origin: Transport.Origin) => void stalled.set(origin, Deferred.makeUnsafe()),
-    recover: (origin: Transport.Origin) => {
+    makeStubborn: (origin: Transport.StreamOrigin) => void stubborn.add(origin),
+    stall: (origin: Transport.StreamOrigin) => void stalled.set(origin, Deferred.makeUnsafe()),
+    recover: (origin: Transport.StreamOrigin) => {
       const gate = stalled.get(origin)
       stalled.delete(origin)
       return gate === undefined ? Effect.void : Effect.asVoid(Deferred.succeed(gate, undefined))
     },
-    bring: (message: JsonRpc.Message, origin: Transport.Origin) => bring({ frame: Result.succeed(message), origin }),
-    abandon: (origin: Transport.Origin) => abandon(origin),
-    via: (origin: Transport.Origin) => sent.flatMap(([via, frame]) => via === origin ? [frame] : [])
+    bring: (message: JsonRpc.Message, origin: Transport.StreamOrigin) =>
+      bring({ frame: Result.succeed(message), origin }),
+    abandon: (origin: Transport.StreamOrigin) => abandon(origin),
+    sentTo: (origin: Transport.StreamOrigin) => sent.flatMap(([replyTo, frame]) => replyTo === origin ? [frame] : [])
   }
 }
 
@@ -95,12 +96,12 @@ describe("a transport with a stream for each request", () => {
       peer.bring(call(2, "chatter"), quick)
       peer.bring(call(3, "unit"), quick)
       yield* settled
-      assert.lengthOf(peer.via(slow), 0)
-      assert.lengthOf(peer.via(quick), 6)
+      assert.lengthOf(peer.sentTo(slow), 0)
+      assert.lengthOf(peer.sentTo(quick), 6)
       yield* peer.recover(slow)
       yield* settled
       assert.deepStrictEqual(
-        peer.via(slow).map((frame) => "method" in frame ? frame.params?.["data"] : "reply"),
+        peer.sentTo(slow).map((frame) => "method" in frame ? frame.params?.["data"] : "reply"),
         [1, 2, 3, 4, "reply"]
       )
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
@@ -128,7 +129,7 @@ describe("a transport with a stream for each request", () => {
       yield* peer.recover(slow)
       peer.bring(call(1, "unit"), slow)
       yield* settled
-      assert.deepStrictEqual([peer.via(slow).length, peer.via(quick).length], [1, 1])
+      assert.deepStrictEqual([peer.sentTo(slow).length, peer.sentTo(quick).length], [1, 1])
     }))
 
   it.effect("law 12: what waits on it behind the message that is given up has its own time", () =>
@@ -142,7 +143,7 @@ describe("a transport with a stream for each request", () => {
       yield* peer.recover(slow)
       yield* settled
       assert.deepStrictEqual(
-        peer.via(slow).map((frame) => "method" in frame ? frame.params?.["data"] : "reply"),
+        peer.sentTo(slow).map((frame) => "method" in frame ? frame.params?.["data"] : "reply"),
         [2, 3, 4, "reply"]
       )
       assert.strictEqual((yield* session.state)._tag, "Operating")
@@ -160,7 +161,7 @@ describe("a transport with a stream for each request", () => {
       const origin = {}
       peer.bring(call(1, "unit"), origin)
       yield* settled
-      assert.lengthOf(peer.via(origin), 1)
+      assert.lengthOf(peer.sentTo(origin), 1)
     }))
 
   it.effect("laws 2 and 12: if what is given up cannot be interrupted, all that takes the same way fails until it has ended", () =>
@@ -178,12 +179,12 @@ describe("a transport with a stream for each request", () => {
       yield* settled
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
       assert.strictEqual(record.of("SendFailed").length, 6)
-      assert.lengthOf(peer.via(quick), 1)
+      assert.lengthOf(peer.sentTo(quick), 1)
       yield* peer.recover(slow)
       yield* settled
       peer.bring(call(4, "unit"), slow)
       yield* settled
-      assert.deepStrictEqual(peer.via(slow).flatMap((frame) => "id" in frame ? [frame.id] : []), [4])
+      assert.deepStrictEqual(peer.sentTo(slow).flatMap((frame) => "id" in frame ? [frame.id] : []), [4])
       yield* session.close
     }))
 
@@ -198,7 +199,7 @@ describe("a transport with a stream for each request", () => {
       const free = {}
       peer.bring(call("free", "big"), free)
       yield* settled
-      assert.lengthOf(peer.via(free), 1)
+      assert.lengthOf(peer.sentTo(free), 1)
       peer.bring(call("one more", "big"), origins[5] ?? {})
       yield* settled
       assert.strictEqual((yield* session.closed)._tag, "RepliesOverflow")
@@ -217,7 +218,7 @@ describe("a transport with a stream for each request", () => {
       yield* Effect.forkChild(session.close)
       yield* Effect.forEach(origins, peer.recover)
       yield* session.closed
-      for (const origin of origins) assert.lengthOf(peer.via(origin), 5)
+      for (const origin of origins) assert.lengthOf(peer.sentTo(origin), 5)
     }))
 
   it.effect("[SHS-10] what nobody will take any more is interrupted, and its neighbours are not", () =>
@@ -230,12 +231,12 @@ describe("a transport with a stream for each request", () => {
       peer.abandon(left)
       yield* settled
       assert.strictEqual(interrupted(), 1)
-      assert.deepStrictEqual([peer.via(left), peer.settled.includes(left)], [[], true])
+      assert.deepStrictEqual([peer.sentTo(left), peer.settled.includes(left)], [[], true])
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 1 })
       // The id is free again.
       peer.bring(call(1, "unit"), left)
       yield* settled
-      assert.lengthOf(peer.via(left), 1)
+      assert.lengthOf(peer.sentTo(left), 1)
       peer.abandon(stays)
       yield* settled
       assert.deepStrictEqual([interrupted(), yield* session.inFlight], [2, { sent: 0, served: 0 }])

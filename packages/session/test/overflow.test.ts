@@ -312,7 +312,7 @@ describe("too many complaints", () => {
 
   it.effect("[STD-04] law 12: so they are at a client, which answers nothing that it cannot read", () =>
     Effect.gen(function*() {
-      const ended: Array<Transport.Origin> = []
+      const ended: Array<Transport.StreamOrigin> = []
       let deliver: (inbound: Transport.Inbound) => void = () => {}
       const { link } = yield* withRawServer({
         pair: Effect.map(MemoryTransport.make(), (pair) => ({
@@ -324,7 +324,7 @@ describe("too many complaints", () => {
                 deliver = take
                 return connection.run(take)
               },
-              settle: (origin) => ended.push(origin)
+              endExchange: (origin) => ended.push(origin)
             }))
           }
         }))

@@ -80,7 +80,7 @@ describe("a server without sessions", () => {
           server: {
             connect: Effect.map(pair.server.connect, (connection) => ({
               ...connection,
-              established: (profile) => established.push(profile)
+              onHandshake: (profile) => established.push(profile)
             }))
           }
         }))

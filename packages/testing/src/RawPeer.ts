@@ -70,9 +70,9 @@ export const make: Effect.Effect<RawPeer, TransportError, Transport.Transport | 
     send: (message) =>
       connection.request !== undefined && "method" in message && "id" in message
         ? Effect.asVoid(Effect.forkIn(connection.request(message), scope, { startImmediately: true }))
-        : connection.send({ message, via: undefined, last: false }),
+        : connection.send({ message, replyTo: undefined, last: false }),
     // It is no message on purpose.
-    say: (frame) => connection.send({ message: trust<JsonRpc.Frame>(frame), via: undefined, last: false }),
+    say: (frame) => connection.send({ message: trust<JsonRpc.Frame>(frame), replyTo: undefined, last: false }),
     receive: Queue.take(inbox),
     response,
     pending: Effect.suspend(() => Queue.clear(inbox))

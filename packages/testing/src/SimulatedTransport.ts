@@ -81,7 +81,7 @@ interface Lane extends Direction {
   ) => Effect.Effect<void, TransportError.TransportError>
   readonly afterwards: SimulatedWire.SimulatedWire["afterwards"]
   /** A place for bytes to come out, which become frames there. */
-  readonly open: (origin?: Transport.Origin) => SimulatedWire.Channel
+  readonly open: (origin?: Transport.StreamOrigin) => SimulatedWire.Channel
   /** Reads, until the other side has ended. */
   readonly run: Transport.Connection["run"]
   /** The reader has gone; what comes now comes to nobody. */
@@ -102,7 +102,7 @@ const makeLane = (options: Options, name: string, clock: Clock.Clock): Lane => {
   let ended = false
   let isCut = false
 
-  const open = (origin?: Transport.Origin): LineFraming.Decoder =>
+  const open = (origin?: Transport.StreamOrigin): LineFraming.Decoder =>
     LineFraming.decoder((frame, bytes) =>
       receive?.({ frame, bytes, ...(origin === undefined ? undefined : { origin }) })
     )
@@ -202,10 +202,10 @@ interface Stream {
 }
 
 const streamPerRequest = (toServer: Lane, toClient: Lane) => {
-  const streams = new Map<Transport.Origin, Stream>()
+  const streams = new Map<Transport.StreamOrigin, Stream>()
   let standalone: SimulatedWire.Channel | undefined
 
-  const settle = (origin: Transport.Origin) => {
+  const settle = (origin: Transport.StreamOrigin) => {
     const stream = streams.get(origin)
     streams.delete(origin)
     // The stream ends behind its last frame.
@@ -233,17 +233,17 @@ const streamPerRequest = (toServer: Lane, toClient: Lane) => {
           Effect.ensuring(Effect.sync(() => streams.delete(origin)))
         )
       }),
-    established: () => {
+    onHandshake: () => {
       standalone = toClient.open()
     }
   }, close(toClient, toServer))
 
   const server = once({
     run: toServer.run,
-    send: ({ last, message, via }) =>
+    send: ({ last, message, replyTo }) =>
       Effect.tap(
         toClient.send(message, () => {
-          const channel = via === undefined ? standalone : streams.get(via)?.channel
+          const channel = replyTo === undefined ? standalone : streams.get(replyTo)?.channel
           return channel === undefined
             ? Result.fail(TransportError.make({
               _tag: "NoRoute",
@@ -251,9 +251,9 @@ const streamPerRequest = (toServer: Lane, toClient: Lane) => {
             }))
             : Result.succeed(channel)
         }),
-        () => Effect.sync(() => last && via !== undefined ? settle(via) : undefined)
+        () => Effect.sync(() => last && replyTo !== undefined ? settle(replyTo) : undefined)
       ),
-    settle
+    endExchange: settle
   }, close(toServer, toClient))
 
   return { client, server }

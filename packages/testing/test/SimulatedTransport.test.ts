@@ -45,7 +45,7 @@ const held = (faults: Partial<Faults.Faults> = {}, options: Partial<SimulatedTra
   }
   if (client === undefined || server === undefined) throw new Error("a simulated connection opens at once")
   const send = (connection: Transport.Connection, message: JsonRpc.Message) =>
-    world.start(connection.send({ message, via: undefined, last: false }))
+    world.start(connection.send({ message, replyTo: undefined, last: false }))
   return {
     world,
     pair,

@@ -92,8 +92,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "ELI-12",
     file: "packages/session/src/internal/server/ServedSession.ts",
-    original: "notifications[\"notifications/elicitation/complete\"], { elicitationId }, via)",
-    broken: "notifications[\"notifications/elicitation/complete\"], { elicitationId: \"\" }, via)",
+    original: "notifications[\"notifications/elicitation/complete\"], { elicitationId }, replyTo)",
+    broken: "notifications[\"notifications/elicitation/complete\"], { elicitationId: \"\" }, replyTo)",
     test: "packages/session/test/elicitation.test.ts",
     name: "that one has been dealt with is told to the client that was asked, and to no other"
   },

@@ -60,8 +60,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-08",
     file: "packages/transport/src/internal/http/server/streamable/StreamableHttpServerConnection.ts",
-    original: "if (via instanceof PostExchange) return via.say(message, last)",
-    broken: "if (via instanceof PostExchange && last) return via.say(message, last)",
+    original: "if (replyTo instanceof PostExchange) return replyTo.say(message, last)",
+    broken: "if (replyTo instanceof PostExchange && last) return replyTo.say(message, last)",
     test: "packages/transport/test/http/server/httpAnswers.test.ts",
     name: "what belongs to a request goes on its stream only, questions included",
     hangs: true
@@ -121,9 +121,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-14",
     file: "packages/transport/src/internal/http/server/streamable/StreamableHttpServerConnection.ts",
-    original: "if (via instanceof PostExchange) return via.say(message, last)",
+    original: "if (replyTo instanceof PostExchange) return replyTo.say(message, last)",
     broken:
-      "if (via instanceof PostExchange && (last || this.#standalone === undefined)) return via.say(message, last)\n    via = undefined",
+      "if (replyTo instanceof PostExchange && (last || this.#standalone === undefined)) return replyTo.say(message, last)\n    replyTo = undefined",
     test: "packages/transport/test/http/server/httpAnswers.test.ts",
     name: "what belongs to a request goes on its stream only, questions included",
     hangs: true
@@ -131,18 +131,18 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-15",
     file: "packages/transport/src/internal/http/server/streamable/StreamableHttpServerConnection.ts",
-    original: "if (via instanceof PostExchange) return via.say(message, last)",
+    original: "if (replyTo instanceof PostExchange) return replyTo.say(message, last)",
     broken:
-      "if (via instanceof PostExchange && (!last || this.#standalone === undefined)) return via.say(message, last)\n    if (last && via instanceof PostExchange) via.settle()\n    via = undefined",
+      "if (replyTo instanceof PostExchange && (!last || this.#standalone === undefined)) return replyTo.say(message, last)\n    if (last && replyTo instanceof PostExchange) replyTo.settle()\n    replyTo = undefined",
     test: "packages/transport/test/http/server/httpAnswers.test.ts",
     name: "what belongs to no request goes on the standalone stream, or nowhere"
   },
   {
     id: "SHS-16",
     file: "packages/transport/src/internal/http/server/streamable/StreamableHttpServerConnection.ts",
-    original: "if (via instanceof PostExchange) return via.say(message, last)",
+    original: "if (replyTo instanceof PostExchange) return replyTo.say(message, last)",
     broken:
-      "if (via instanceof PostExchange) {\n      if (!last) void this.#standalone?.write(JSON.stringify(message))\n      return via.say(message, last)\n    }",
+      "if (replyTo instanceof PostExchange) {\n      if (!last) void this.#standalone?.write(JSON.stringify(message))\n      return replyTo.say(message, last)\n    }",
     test: "packages/transport/test/http/server/httpAnswers.test.ts",
     name: "what belongs to a request goes on its stream only, questions included"
   },

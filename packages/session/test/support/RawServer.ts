@@ -47,15 +47,15 @@ export const make = Effect.fnUntraced(function*(
   const connection = yield* Effect.orDie(Scope.provide(transport.connect, scope))
   const received: Array<JsonRpc.Message> = []
   const inbox = yield* Queue.unbounded<JsonRpc.Message>()
-  const origins = new Map<unknown, Transport.Origin>()
+  const origins = new Map<unknown, Transport.StreamOrigin>()
   const ended = Deferred.makeUnsafe<void>()
-  let latest: Transport.Origin | undefined
+  let latest: Transport.StreamOrigin | undefined
 
   const sayOne = (frame: unknown) =>
     connection.send({
       // A scripted server may say what is no message at all.
       message: frame as JsonRpc.Message,
-      via: isResponse(frame) ? origins.get(idOf(frame)) ?? latest : latest,
+      replyTo: isResponse(frame) ? origins.get(idOf(frame)) ?? latest : latest,
       last: isResponse(frame) && origins.has(idOf(frame))
     })
 
@@ -87,11 +87,11 @@ export const make = Effect.fnUntraced(function*(
     received,
     receive: Queue.take(inbox),
     say,
-    sayOpen: (id, message) => Effect.ignore(connection.send({ message, via: origins.get(id), last: false })),
+    sayOpen: (id, message) => Effect.ignore(connection.send({ message, replyTo: origins.get(id), last: false })),
     settle: (id) =>
       Effect.sync(() => {
         const origin = origins.get(id)
-        if (origin !== undefined) connection.settle?.(origin)
+        if (origin !== undefined) connection.endExchange?.(origin)
       }),
     end: Scope.close(scope, Exit.void),
     ended: () => Deferred.isDoneUnsafe(ended)

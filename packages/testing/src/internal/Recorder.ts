@@ -89,9 +89,9 @@ export const make = (book: Book, session: number, side: Method.Role): Recorder =
   const note: Recorder["note"] = (happening) => {
     book.entries.push({ at: book.now(), session, side, happening })
   }
-  const streams = new Map<Transport.Origin, JsonRpc.Request["id"]>()
-  const sent = (frame: JsonRpc.Frame, via?: Transport.Origin) => {
-    const stream = via === undefined ? undefined : streams.get(via)
+  const streams = new Map<Transport.StreamOrigin, JsonRpc.Request["id"]>()
+  const sent = (frame: JsonRpc.Frame, replyTo?: Transport.StreamOrigin) => {
+    const stream = replyTo === undefined ? undefined : streams.get(replyTo)
     const writable = isWritable(frame)
     for (const message of JsonRpc.messages(frame)) {
       note(
@@ -140,7 +140,7 @@ export const make = (book: Book, session: number, side: Method.Role): Recorder =
             }, hooks),
           send: (outbound) =>
             Effect.suspend(() => {
-              sent(outbound.message, outbound.via)
+              sent(outbound.message, outbound.replyTo)
               return Effect.ensuring(connection.send(outbound), Effect.sync(() => replied(outbound.message)))
             }),
           ...(request === undefined ? undefined : {

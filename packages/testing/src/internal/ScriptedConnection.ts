@@ -58,11 +58,14 @@ const tokenOf = ({ params }: JsonRpc.Request): unknown => {
 }
 
 /** The peer's requests that are not answered yet, and the streams they came in. */
-const makeOpenRequests = (settle: (origin: Transport.Origin) => void) => {
-  const open = new Map<RequestId.RequestId, { readonly request: JsonRpc.Request; readonly origin: Transport.Origin }>()
+const makeOpenRequests = (settle: (origin: Transport.StreamOrigin) => void) => {
+  const open = new Map<
+    RequestId.RequestId,
+    { readonly request: JsonRpc.Request; readonly origin: Transport.StreamOrigin }
+  >()
   const latest = () => Array.from(open.values()).at(-1)?.origin
   return {
-    take: (frame: unknown, origin: Transport.Origin | undefined) => {
+    take: (frame: unknown, origin: Transport.StreamOrigin | undefined) => {
       if (origin === undefined) return
       const messages = JsonRpc.messages(frame)
       for (const message of messages) {
@@ -77,7 +80,7 @@ const makeOpenRequests = (settle: (origin: Transport.Origin) => void) => {
       if (!messages.some(isRequest)) settle(origin)
     },
     /** Where a frame goes: the reply to its request, progress to the request with its token, the rest to the latest one. */
-    route: (frame: unknown): { readonly via: Transport.Origin | undefined; readonly last: boolean } => {
+    route: (frame: unknown): { readonly replyTo: Transport.StreamOrigin | undefined; readonly last: boolean } => {
       const messages = JsonRpc.messages(frame)
       const answered = messages.flatMap((message) => {
         const id = "method" in message ? undefined : message.id
@@ -86,14 +89,14 @@ const makeOpenRequests = (settle: (origin: Transport.Origin) => void) => {
         return found === undefined ? [] : [found]
       })
       const [reply] = answered
-      if (reply !== undefined) return { via: reply.origin, last: true }
+      if (reply !== undefined) return { replyTo: reply.origin, last: true }
       const [message] = messages
       if (message !== undefined && "method" in message && message.method === "notifications/progress") {
         const token = message.params?.["progressToken"]
         const reported = Array.from(open.values()).find(({ request }) => tokenOf(request) === token)
-        if (reported !== undefined) return { via: reported.origin, last: false }
+        if (reported !== undefined) return { replyTo: reported.origin, last: false }
       }
-      return { via: latest(), last: false }
+      return { replyTo: latest(), last: false }
     }
   }
 }
@@ -137,8 +140,8 @@ export const open: Effect.Effect<ScriptedConnection, TransportError, Transport.T
     const scope = yield* Scope.fork(outer)
     const connection = yield* Scope.provide(transport.connect, scope)
     const arrivals = yield* Queue.unbounded<Arrival>()
-    const requests = makeOpenRequests((origin) => connection.settle?.(origin))
-    const introductions = makeIntroductions(connection.established)
+    const requests = makeOpenRequests((origin) => connection.endExchange?.(origin))
+    const introductions = makeIntroductions(connection.onHandshake)
     const arrive = (arrival: Arrival) => {
       Queue.offerUnsafe(arrivals, arrival)
     }
@@ -168,9 +171,9 @@ export const open: Effect.Effect<ScriptedConnection, TransportError, Transport.T
               Effect.asVoid
             )
           }
-          const { last, via } = requests.route(frame)
+          const { last, replyTo } = requests.route(frame)
           return Effect.tap(
-            connection.send({ message: trust<JsonRpc.Frame>(frame), via, last }),
+            connection.send({ message: trust<JsonRpc.Frame>(frame), replyTo, last }),
             () => Effect.sync(() => introductions.said(frame))
           )
         }),

@@ -61,7 +61,7 @@ const notification = (data: unknown): JsonRpc.Notification => ({
   params: { data }
 })
 
-const outbound = (message: JsonRpc.Message): Transport.Outbound => ({ message, via: undefined, last: false })
+const outbound = (message: JsonRpc.Message): Transport.Outbound => ({ message, replyTo: undefined, last: false })
 
 const exitOf = (reading: Fiber.Fiber<Transport.End, TransportError.TransportError>) =>
   Effect.map(Fiber.join(reading), ({ exit }): CloseReason.ProcessExit | undefined => exit)

@@ -16,7 +16,7 @@ import { fixture, until } from "../fixtures/process.ts"
 
 const message = (data: unknown) => ({ jsonrpc: "2.0", method: "notifications/message", params: { data } }) as const
 
-const outbound = (data: unknown): Transport.Outbound => ({ message: message(data), via: undefined, last: false })
+const outbound = (data: unknown): Transport.Outbound => ({ message: message(data), replyTo: undefined, last: false })
 
 /** The fixture as a child process, with what it has said so far. */
 const start = (...words: ReadonlyArray<string>) => startFixture("server.ts", ...words)

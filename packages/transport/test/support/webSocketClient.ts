@@ -35,7 +35,7 @@ export const open = Effect.fnUntraced(function*(
   const connection = yield* Scope.provide(Context.get(context, Transport.Transport).connect, scope)
   return {
     connection,
-    send: (message) => connection.send({ message, via: undefined, last: false }),
+    send: (message) => connection.send({ message, replyTo: undefined, last: false }),
     leave: Scope.close(scope, Exit.void)
   }
 })

@@ -19,7 +19,7 @@ import { serve } from "../support/unixServer.ts"
 
 const message = (data: unknown) => ({ jsonrpc: "2.0", method: "notifications/message", params: { data } }) as const
 
-const outbound = (data: unknown): Transport.Outbound => ({ message: message(data), via: undefined, last: false })
+const outbound = (data: unknown): Transport.Outbound => ({ message: message(data), replyTo: undefined, last: false })
 
 /** A server that is nothing but a listener. Nothing is read of a connection but what a test reads. */
 const listener = Effect.gen(function*() {

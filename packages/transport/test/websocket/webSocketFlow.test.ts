@@ -131,7 +131,7 @@ for (const [name, layer] of Object.entries(layers)) {
       const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
       const context = yield* Layer.build(layer(url))
       const connection = yield* Scope.provide(Context.get(context, Transport.Transport).connect, scope)
-      const send = (message: JsonRpc.Message) => connection.send({ message, via: undefined, last: false })
+      const send = (message: JsonRpc.Message) => connection.send({ message, replyTo: undefined, last: false })
       return { connection, send, leave: Scope.close(scope, Exit.void) }
     })
 

@@ -154,7 +154,7 @@ describe("a client", () => {
       let sent = 0
       const sending = yield* beside(Effect.whileLoop({
         while: () => true,
-        body: () => connection.send({ message, via: undefined, last: false }),
+        body: () => connection.send({ message, replyTo: undefined, last: false }),
         step: () => void sent++
       }))
       yield* still(() => sent)

@@ -1,7 +1,7 @@
 import { type JsonRpc, Revision } from "@effect-mcp/protocol"
 import * as Result from "effect/Result"
 import type { Limits } from "../../Limits.ts"
-import type { Origin } from "../../Transport.ts"
+import type { StreamOrigin } from "../../Transport.ts"
 
 /** A reply, and what to do when it has been handed over. */
 export interface Reply {
@@ -14,7 +14,7 @@ export interface Reply {
  * one frame when the last of the messages has ended, with a reply or without.
  */
 export class Batch {
-  readonly origin: Origin | undefined
+  readonly origin: StreamOrigin | undefined
   /** The bytes of the replies that wait here for the rest, and what the budget of the process is charged for them. */
   weight = 0
   charge = 0
@@ -23,7 +23,7 @@ export class Batch {
   #unended: number
   #replies: Array<Reply> = []
 
-  constructor(size: number, origin: Origin | undefined) {
+  constructor(size: number, origin: StreamOrigin | undefined) {
     this.#unended = size
     this.origin = origin
   }
@@ -51,7 +51,7 @@ const noBatch = malformed("no batch is expected here")
  */
 export const open = (
   size: number,
-  origin: Origin | undefined,
+  origin: StreamOrigin | undefined,
   revision: Revision.Revision | undefined,
   { batch: limit }: Limits
 ): Result.Result<Batch, JsonRpc.Malformed> => {

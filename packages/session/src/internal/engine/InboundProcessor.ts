@@ -5,7 +5,7 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type { Dispatch } from "../../Dispatch.ts"
 import type { Principal } from "../../Principal.ts"
-import type { FrameError, Inbound, Origin } from "../../Transport.ts"
+import type { FrameError, Inbound, StreamOrigin } from "../../Transport.ts"
 import * as SlidingBuffer from "../collections/SlidingBuffer.ts"
 import { trust } from "../trust.ts"
 import * as Batch from "./Batch.ts"
@@ -33,7 +33,7 @@ export interface Parts<P extends Profile.Profile, R> {
   /** Takes a message that only one side understands; `false` when it is none of that kind. */
   readonly intercept: (
     message: JsonRpc.Request | JsonRpc.Notification,
-    origin: Origin | undefined
+    origin: StreamOrigin | undefined
   ) => boolean
 }
 
@@ -74,7 +74,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
     else this.#receive(frame.success, origin, bytes, principal)
   }
 
-  #refuse(request: JsonRpc.Request, error: JsonRpc.ErrorObject, origin: Origin | undefined): void {
+  #refuse(request: JsonRpc.Request, error: JsonRpc.ErrorObject, origin: StreamOrigin | undefined): void {
     this.#core.emit({ _tag: "Refused", method: request.method, id: request.id, code: error.code })
     this.#core.replies.reply(JsonRpc.failure(request.id, error), origin)
   }
@@ -87,21 +87,21 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
   #complain(
     error: () => JsonRpc.ErrorObject,
     id: JsonRpc.Request["id"] | undefined,
-    origin: Origin | undefined
+    origin: StreamOrigin | undefined
   ): void {
     this.#complaints ??= new RateLimit(this.#core.limits.malformedReplies)
     if (!this.#complaints.take(this.#core.timer.now())) return this.#core.replies.reject(origin)
     this.#core.replies.reply(RequestRejections.response(error(), id, this.#parts.peer()?.revision), origin)
   }
 
-  #badFrame(error: FrameError, origin: Origin | undefined): void {
+  #badFrame(error: FrameError, origin: StreamOrigin | undefined): void {
     this.#core.emit({ _tag: "BadFrame", error })
     // A child's stray line on stdout is not for us to answer; a client's is.
     if (this.#core.role === "client") return this.#core.replies.settle(origin)
     this.#complain(() => RequestRejections.unreadable(problemOf(error)), undefined, origin)
   }
 
-  #malformed(found: JsonRpc.Malformed, origin: Origin | undefined): void {
+  #malformed(found: JsonRpc.Malformed, origin: StreamOrigin | undefined): void {
     this.#core.emit({ _tag: "Malformed", problem: found.problem })
     if (found.answers !== undefined) this.#answeredMalformed(found.answers, found.problem)
     // A line that a child prints by mistake may be JSON. A client answers only what was certainly meant for it.
@@ -111,7 +111,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
     this.#complain(() => RequestRejections.malformed(found.problem), found.id, origin)
   }
 
-  #notMessage(found: JsonRpc.Malformed, origin: Origin | undefined, bytes: number | undefined): void {
+  #notMessage(found: JsonRpc.Malformed, origin: StreamOrigin | undefined, bytes: number | undefined): void {
     const { meant, problem } = found
     if (meant === undefined) this.#malformed(found, origin)
     else this.#meant(meant, problem, origin, bytes)
@@ -142,7 +142,12 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
   }
 
   /** Reads a response that breaks a rule, and leaves no doubt about what it means. */
-  #meant(message: JsonRpc.Response, problem: string, origin: Origin | undefined, bytes: number | undefined): void {
+  #meant(
+    message: JsonRpc.Response,
+    problem: string,
+    origin: StreamOrigin | undefined,
+    bytes: number | undefined
+  ): void {
     const exchange = message.id === undefined || message.id === null
       ? undefined
       : this.#core.exchanges.find(message.id)
@@ -166,7 +171,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
 
   #request(
     message: JsonRpc.Request,
-    origin: Origin | undefined,
+    origin: StreamOrigin | undefined,
     bytes: number | undefined,
     principal: Principal | undefined
   ): void {
@@ -195,7 +200,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
   #serve(
     message: JsonRpc.Request,
     peer: P,
-    origin: Origin | undefined,
+    origin: StreamOrigin | undefined,
     bytes: number | undefined,
     principal: Principal | undefined
   ): void {
@@ -239,7 +244,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
   // Notifications
   // ===================================================================================================================
 
-  #notification(message: JsonRpc.Notification, origin: Origin | undefined, bytes: number | undefined): void {
+  #notification(message: JsonRpc.Notification, origin: StreamOrigin | undefined, bytes: number | undefined): void {
     switch (message.method) {
       case "notifications/cancelled":
         this.#cancelled(message)
@@ -345,7 +350,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
 
   #batch(
     frames: ReadonlyArray<unknown>,
-    origin: Origin | undefined,
+    origin: StreamOrigin | undefined,
     bytes: number | undefined,
     principal: Principal | undefined
   ): void {
@@ -358,7 +363,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
   #noBatch(
     why: JsonRpc.Malformed,
     frames: ReadonlyArray<unknown>,
-    origin: Origin | undefined,
+    origin: StreamOrigin | undefined,
     bytes: number | undefined
   ): void {
     const [only] = frames
@@ -373,7 +378,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
 
   #receive(
     frame: unknown,
-    origin: Origin | undefined,
+    origin: StreamOrigin | undefined,
     bytes: number | undefined,
     principal: Principal | undefined
   ): void {
@@ -400,7 +405,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
   // Origins that nobody is left at
   // ===================================================================================================================
 
-  abandon(origin: Origin): void {
+  abandon(origin: StreamOrigin): void {
     for (const served of this.#core.inflight.all()) {
       const from = served.origin instanceof Batch.Batch ? served.origin.origin : served.origin
       if (from !== origin || !this.#core.inflight.claim(served)) continue

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type { Principal } from "../../Principal.ts"
-import type { Origin } from "../../Transport.ts"
+import type { StreamOrigin } from "../../Transport.ts"
 import type { Room } from "./Capacity.ts"
 
 /**
@@ -13,7 +13,7 @@ import type { Room } from "./Capacity.ts"
 export interface Served {
   readonly id: RequestId.RequestId
   readonly method: string
-  readonly origin: Origin | undefined
+  readonly origin: StreamOrigin | undefined
   /** The bytes of heap it takes, as far as it came in bytes. */
   readonly bytes: number
   readonly principal: Principal | undefined
@@ -32,7 +32,7 @@ export interface Served {
 /** The entry of a request that is about to be served. */
 export const entry = (
   { id, method, params }: JsonRpc.Request,
-  from: { readonly origin: Origin | undefined; readonly bytes: number; readonly principal: Principal | undefined }
+  from: { readonly origin: StreamOrigin | undefined; readonly bytes: number; readonly principal: Principal | undefined }
 ): Served => ({
   id,
   method,

@@ -24,7 +24,7 @@ export const entry = (
   outbound: Outbound,
   options: { readonly exchange?: Exchange; readonly done: Entry["done"] }
 ): Entry => ({
-  outbound: outbound.via instanceof Batch ? { ...outbound, via: outbound.via.origin } : outbound,
+  outbound: outbound.replyTo instanceof Batch ? { ...outbound, replyTo: outbound.replyTo.origin } : outbound,
   exchange: options.exchange,
   done: options.done,
   state: "Waiting",

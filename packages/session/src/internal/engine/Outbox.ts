@@ -6,7 +6,7 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type { Limits } from "../../Limits.ts"
 import * as MemoryBudget from "../../MemoryBudget.ts"
-import type { Connection, Origin, Outbound } from "../../Transport.ts"
+import type { Connection, Outbound, StreamOrigin } from "../../Transport.ts"
 import * as TransportError from "../../TransportError.ts"
 import { SyncEffect } from "../collections/SyncEffect.ts"
 import { trust } from "../trust.ts"
@@ -75,7 +75,7 @@ const peerEnded = (): Exit.Exit<never, TransportError.TransportError> =>
 export class Outbox {
   readonly #session: Surroundings
   /** The ways on which something waits or is being sent; that of no origin is named by the session. */
-  #lanes: Map<Origin, Lane> | undefined
+  #lanes: Map<StreamOrigin, Lane> | undefined
   #ready: Set<Lane> | undefined
   /** Each until it ends by itself, or until the time it may still take behind its response. */
   #streams: Map<Fiber.Fiber<unknown, unknown>, number> | undefined
@@ -139,7 +139,7 @@ export class Outbox {
   withdraw(entry: Entry): boolean {
     if (entry.state !== "Waiting") return false
     entry.state = "Withdrawn"
-    const lane = this.#lanes?.get(this.#wayOf(entry.outbound.via))
+    const lane = this.#lanes?.get(this.#wayOf(entry.outbound.replyTo))
     if (lane?.waiting.delete(entry) === true) {
       this.#waiting--
       this.#replies -= repliesIn(entry.outbound)
@@ -150,12 +150,12 @@ export class Outbox {
   }
 
   /** Is there room for a message of someone who can wait, on the way to this origin? */
-  hasRoom(via: Origin | undefined): boolean {
+  hasRoom(replyTo: StreamOrigin | undefined): boolean {
     const { budget, limits: { outgoing, outgoingBytes } } = this.#session
     const isScarce = this.#waiting > 0 && MemoryBudget.isScarce(budget)
     if (this.#waiting < outgoing && this.#bytes < outgoingBytes && !isScarce) return true
     // A way that is clogged does not stop the others.
-    const way = this.#wayOf(via)
+    const way = this.#wayOf(replyTo)
     return way !== this.#session && (this.#lanes?.get(way)?.waiting.size ?? 0) === 0
   }
 
@@ -194,7 +194,7 @@ export class Outbox {
       if (until <= now) stream.interruptUnsafe()
     }
     const stalled = this.#lanesSending().filter(({ sending }) => sending.since + write <= now)
-    if (stalled.length > 0 && connection.settle === undefined) {
+    if (stalled.length > 0 && connection.endExchange === undefined) {
       this.#session.stalled()
       return Number.POSITIVE_INFINITY
     }
@@ -219,7 +219,7 @@ export class Outbox {
   #giveUp(lane: Lane, sending: Sending): void {
     const { entry, fiber } = sending
     sending.state = "GivenUp"
-    this.#session.connection.stalled?.(entry.outbound.via)
+    this.#session.connection.stalled?.(entry.outbound.replyTo)
     if (lane.sending === sending) fiber.interruptUnsafe()
     if (lane.sending !== sending) return
     // It cannot be interrupted at once. Until it has ended, whatever takes this way fails.
@@ -321,12 +321,12 @@ export class Outbox {
   }
 
   /** The way of a message: that of its origin, where the transport has such. */
-  #wayOf(via: Origin | undefined): Origin {
-    return this.#session.connection.settle === undefined || via === undefined ? this.#session : via
+  #wayOf(replyTo: StreamOrigin | undefined): StreamOrigin {
+    return this.#session.connection.endExchange === undefined || replyTo === undefined ? this.#session : replyTo
   }
 
-  #laneOf({ outbound: { via } }: Entry): Lane {
-    const way = this.#wayOf(via)
+  #laneOf({ outbound: { replyTo } }: Entry): Lane {
+    const way = this.#wayOf(replyTo)
     this.#lanes ??= new Map()
     const found = this.#lanes.get(way)
     if (found !== undefined) return found
@@ -336,8 +336,8 @@ export class Outbox {
   }
 
   /** Forgets a lane in which nothing is any more. */
-  #drop(lane: Lane, { outbound: { via } }: Entry): void {
-    const way = this.#wayOf(via)
+  #drop(lane: Lane, { outbound: { replyTo } }: Entry): void {
+    const way = this.#wayOf(replyTo)
     // The way that all take is taken again and again.
     if (way !== this.#session && lane.sending === undefined && lane.waiting.size === 0) this.#lanes?.delete(way)
   }

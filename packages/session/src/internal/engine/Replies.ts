@@ -1,5 +1,5 @@
 import { JsonRpc, McpError } from "@effect-mcp/protocol"
-import type { Connection, Origin } from "../../Transport.ts"
+import type { Connection, StreamOrigin } from "../../Transport.ts"
 import type { TransportError } from "../../TransportError.ts"
 import { Batch, type Reply } from "./Batch.ts"
 import * as Lane from "./Lane.ts"
@@ -61,33 +61,33 @@ export class Replies {
   }
 
   /** Answers a request, at once and without waiting. `handed` is called when the reply is on its way, or cannot be. */
-  reply(response: JsonRpc.Response, via: Origin | undefined, handed?: () => void): void {
-    if (via instanceof Batch) this.#end(via, { response, handed })
-    else this.#post(response, via, handed, insteadOfOne)
+  reply(response: JsonRpc.Response, replyTo: StreamOrigin | undefined, handed?: () => void): void {
+    if (replyTo instanceof Batch) this.#end(replyTo, { response, handed })
+    else this.#post(response, replyTo, handed, insteadOfOne)
   }
 
   /** What belongs to this origin has ended without a reply. */
-  settle(origin: Origin | undefined): void {
+  settle(origin: StreamOrigin | undefined): void {
     if (origin instanceof Batch) this.#end(origin)
-    else if (origin !== undefined) this.#session.connection.settle?.(origin)
+    else if (origin !== undefined) this.#session.connection.endExchange?.(origin)
   }
 
   /** A frame of this origin was rejected, without a reply. */
-  reject(origin: Origin | undefined): void {
+  reject(origin: StreamOrigin | undefined): void {
     if (origin instanceof Batch) {
       origin.isRejected = true
       this.#end(origin)
-    } else if (origin !== undefined) this.#session.connection.settle?.(origin, true)
+    } else if (origin !== undefined) this.#session.connection.endExchange?.(origin, true)
   }
 
   #post(
     frame: JsonRpc.Response | ReadonlyArray<JsonRpc.Response>,
-    via: Origin | undefined,
+    replyTo: StreamOrigin | undefined,
     handed: (() => void) | undefined,
     instead: ReadonlyArray<Instead>
   ): void {
     this.#session.outbox.offer(
-      Lane.entry({ message: frame, via, last: true }, {
+      Lane.entry({ message: frame, replyTo, last: true }, {
         done: (exit) => {
           handed?.()
           const error = Outbox.errorOf(exit)
@@ -95,7 +95,7 @@ export class Replies {
           this.#session.failedToSend(frame, error)
           const [next, ...others] = instead
           if (error.reason._tag !== "Unserializable" || next === undefined) return
-          this.#post(JsonRpc.isBatch(frame) ? frame.map(next) : next(frame), via, undefined, others)
+          this.#post(JsonRpc.isBatch(frame) ? frame.map(next) : next(frame), replyTo, undefined, others)
         }
       })
     )

@@ -21,7 +21,7 @@ import type * as Middleware from "../../Middleware.ts"
 import * as RequestError from "../../RequestError.ts"
 import type { RequestOptions } from "../../RequestOptions.ts"
 import { Baggage } from "../../Tracing.ts"
-import type { Origin } from "../../Transport.ts"
+import type { StreamOrigin } from "../../Transport.ts"
 import { TransportError } from "../../TransportError.ts"
 import { trust } from "../trust.ts"
 import * as Lane from "./Lane.ts"
@@ -43,7 +43,7 @@ export type Request = <Params extends object, Result, R = never>(
 
 /** What a caller says about a request, and the inbound request it is sent for, if any. */
 export interface SendOptions<R> extends RequestOptions<R> {
-  readonly via?: Origin | undefined
+  readonly replyTo?: StreamOrigin | undefined
   /** Sees the response in the very step it arrives in. */
   readonly onAnswer?: (response: JsonRpc.Response) => void
   /** What sending it is to the handshake, where that is not plainly a request. */
@@ -112,7 +112,7 @@ export class Sender {
   notify<Params extends object>(
     row: Method.NotificationMethod<string, Method.Sender, Params>,
     params: Params,
-    via?: Origin
+    replyTo?: StreamOrigin
   ): Effect.Effect<void, RequestError.RequestError> {
     return Effect.suspend(() => {
       const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
@@ -120,7 +120,7 @@ export class Sender {
       if (typeof admission === "object") return fail(admission)
       const notification = Outgoing.notification(row, params, this.#parties.peer(), this.#parties)
       if (Result.isFailure(notification)) return fail(notification.failure)
-      return this.#post(row.name, notification.success, via)
+      return this.#post(row.name, notification.success, replyTo)
     })
   }
 
@@ -128,7 +128,7 @@ export class Sender {
   progress(
     token: Meta.ProgressToken,
     step: Progress.Progress,
-    via?: Origin
+    replyTo?: StreamOrigin
   ): Effect.Effect<void, RequestError.RequestError> {
     const row = Methods.notifications["notifications/progress"]
     return Effect.suspend(() => {
@@ -140,13 +140,13 @@ export class Sender {
       const problem = problemOfStep(step, served.highest)
       if (problem !== undefined) return fail({ _tag: "InvalidParams", problem })
       served.highest = step.progress
-      return this.notify(row, { ...step, progressToken: token }, via)
+      return this.notify(row, { ...step, progressToken: token }, replyTo)
     })
   }
 
   /** Sends a message as it is; waits while the outbox is full. */
-  send(message: JsonRpc.Message, via?: Origin): Effect.Effect<void, RequestError.RequestError> {
-    return this.#post("method" in message ? message.method : "a response", message, via)
+  send(message: JsonRpc.Message, replyTo?: StreamOrigin): Effect.Effect<void, RequestError.RequestError> {
+    return this.#post("method" in message ? message.method : "a response", message, replyTo)
   }
 
   /** Lets go the requests that waited until the peer is ready. */
@@ -230,7 +230,7 @@ export class Sender {
     if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== "initialize") {
       const message = JsonRpc.notification("notifications/cancelled", { requestId: exchange.id, reason })
       outbox.offer(
-        Lane.entry({ message, via: entry.outbound.via, last: false }, {
+        Lane.entry({ message, replyTo: entry.outbound.replyTo, last: false }, {
           done: (exit) => {
             if (Exit.isSuccess(exit)) {
               core.emit({ _tag: "CancelSent", method: exchange.method, id: exchange.id, reason })
@@ -279,7 +279,7 @@ export class Sender {
         const token = onProgress === undefined ? undefined : exchange.id
         const message = JsonRpc.request(exchange.id, method, Outgoing.params(fit, options?.meta, token))
         entry = Lane.entry(
-          { message, via: options?.via, last: false },
+          { message, replyTo: options?.replyTo, last: false },
           { exchange, done: (exit) => this.#handedOver(exchange, message, exit) }
         )
         outbox.offer(entry)
@@ -376,13 +376,13 @@ export class Sender {
   #post(
     name: string,
     message: JsonRpc.Message,
-    via: Origin | undefined
+    replyTo: StreamOrigin | undefined
   ): Effect.Effect<void, RequestError.RequestError> {
     return Effect.suspend(() => {
       const { outbox } = this.#core
-      const hadRoom = outbox.hasRoom(via)
+      const hadRoom = outbox.hasRoom(replyTo)
       const handed = Deferred.makeUnsafe<void, TransportError>()
-      const entry = Lane.entry({ message, via, last: false }, {
+      const entry = Lane.entry({ message, replyTo, last: false }, {
         done: (exit) => {
           this.#reportFailure(message, exit)
           const error = Outbox.errorOf(exit)

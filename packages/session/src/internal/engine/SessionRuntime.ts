@@ -15,7 +15,7 @@ import { MemoryBudget } from "../../MemoryBudget.ts"
 import type { InFlight, Session } from "../../Session.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import { HandlerCutoff } from "../../Shutdown.ts"
-import { type Connection, type Hooks, type Inbound, type Origin, Transport } from "../../Transport.ts"
+import { type Connection, type Hooks, type Inbound, type StreamOrigin, Transport } from "../../Transport.ts"
 import { TransportError } from "../../TransportError.ts"
 import { modifyUnsafe } from "../collections/modify.ts"
 import type * as SlidingBuffer from "../collections/SlidingBuffer.ts"
@@ -53,7 +53,7 @@ export type State = Handshake.ClientState | Handshake.ServerState | Handshake.Se
 export interface Reader {
   readonly deliver: (inbound: Inbound) => void
   /** Nobody will take what belongs to this origin any more. */
-  readonly abandon: (origin: Origin) => void
+  readonly abandon: (origin: StreamOrigin) => void
 }
 
 /**
@@ -353,7 +353,7 @@ export class SessionRuntime<S extends State> {
       outbox.stop()
       timer.stop()
       this.#reader?.interruptUnsafe()
-      this.connection.closing?.(reason)
+      this.connection.onSessionEnd?.(reason)
       yield* Scope.close(this.#connectionScope, Exit.void)
       if (this.#reader !== undefined && this.#reader.pollUnsafe() === undefined) {
         yield* within(Fiber.await(this.#reader), cleanupMillis)

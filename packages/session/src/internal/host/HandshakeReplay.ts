@@ -1,7 +1,7 @@
 import type { JsonRpc } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type { Connection, Origin, Transport } from "../../Transport.ts"
+import type { Connection, StreamOrigin, Transport } from "../../Transport.ts"
 
 /**
  * A transport whose session is told first what its client said long ago, and perhaps to somebody else. The replies have been given
@@ -18,7 +18,7 @@ const wrap = (
   opening: ReadonlyArray<JsonRpc.Message>,
   onDelivered: () => void
 ): Connection => {
-  const origin: Origin = {}
+  const origin: StreamOrigin = {}
   // The connection lives as long as its session, and what it holds does.
   const untold = Array.from(opening)
   return {
@@ -29,15 +29,15 @@ const wrap = (
         onDelivered()
         return below.run(deliver, hooks)
       }),
-    send: (outbound) => outbound.via === origin ? Effect.void : below.send(outbound),
-    ...(below.settle === undefined ? undefined : {
-      settle: (settled: Origin, rejected?: boolean) => {
-        if (settled !== origin) below.settle?.(settled, rejected)
+    send: (outbound) => outbound.replyTo === origin ? Effect.void : below.send(outbound),
+    ...(below.endExchange === undefined ? undefined : {
+      endExchange: (settled: StreamOrigin, rejected?: boolean) => {
+        if (settled !== origin) below.endExchange?.(settled, rejected)
       }
     }),
-    ...(below.release === undefined ? undefined : {
-      release: (released: Origin) =>
-        released === origin ? Effect.succeed(false) : below.release?.(released) ?? Effect.succeed(false)
+    ...(below.detachStream === undefined ? undefined : {
+      detachStream: (released: StreamOrigin) =>
+        released === origin ? Effect.succeed(false) : below.detachStream?.(released) ?? Effect.succeed(false)
     })
   }
 }

@@ -36,7 +36,7 @@ import type { RequestOptions } from "../../RequestOptions.ts"
 import type * as Session from "../../Session.ts"
 import { SessionClosed } from "../../SessionClosed.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
-import type { Origin } from "../../Transport.ts"
+import type { StreamOrigin } from "../../Transport.ts"
 import type { TransportError } from "../../TransportError.ts"
 import { Batch } from "../engine/Batch.ts"
 import * as InboundProcessor from "../engine/InboundProcessor.ts"
@@ -193,7 +193,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
   }
 
   get release(): ServerRequestContext.AskingParts["release"] {
-    return this.core.connection.release
+    return this.core.connection.detachStream
   }
 
   get declared(): Capabilities.ServerCapabilities {
@@ -223,7 +223,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
     return trust(request.method === LogLevel.method ? Context.add(context, LogLevel.LogLevel, this.#level) : context)
   }
 
-  intercept(message: JsonRpc.Request | JsonRpc.Notification, origin: Origin | undefined): boolean {
+  intercept(message: JsonRpc.Request | JsonRpc.Notification, origin: StreamOrigin | undefined): boolean {
     // The answer takes its place in the outbox in this same step, ahead of all that is pipelined behind the request, and of
     // whatever an observer of the new state may say.
     if (message.method === "initialize" && "id" in message) this.core.quietly(() => this.#initialize(message, origin))
@@ -232,7 +232,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
     return true
   }
 
-  #refuse(request: JsonRpc.Request, error: JsonRpc.ErrorObject, origin: Origin | undefined): void {
+  #refuse(request: JsonRpc.Request, error: JsonRpc.ErrorObject, origin: StreamOrigin | undefined): void {
     this.core.emit({ _tag: "Refused", method: request.method, id: request.id, code: error.code })
     this.core.replies.reply(JsonRpc.failure(request.id, error), origin)
   }
@@ -256,7 +256,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
     })
   }
 
-  #initialize(request: JsonRpc.Request, origin: Origin | undefined): void {
+  #initialize(request: JsonRpc.Request, origin: StreamOrigin | undefined): void {
     const { introduction, options: { sessionless } } = this.#server
     if (origin instanceof Batch) return this.#refuse(request, InitializeResponder.notInBatch, origin)
     const kept = this.#introduce(request)
@@ -282,7 +282,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
     this.core.happen({ _tag: "SendInitializeResult" })
     this.core.replies.reply(InitializeResponder.answer(introduction, request.id, revision), origin)
     if (sessionless !== undefined) return
-    this.core.connection.established?.(client)
+    this.core.connection.onHandshake?.(client)
     Deferred.doneUnsafe(this.#introduced, Exit.succeed(client))
   }
 
@@ -298,11 +298,11 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
 
   logVia(
     message: Omit<Logging.LogMessageParams, "_meta">,
-    via: Origin | undefined
+    replyTo: StreamOrigin | undefined
   ): Effect.Effect<void, RequestError> {
     return Effect.suspend(() =>
       LogLevel.admits(this.#level, message.level)
-        ? this.sender.notify(notifications["notifications/message"], message, via)
+        ? this.sender.notify(notifications["notifications/message"], message, replyTo)
         : Effect.void
     )
   }
@@ -311,7 +311,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
   #related<A, R>(
     method: string,
     options: Related | undefined,
-    use: (via: Origin | undefined) => Effect.Effect<A, RequestError, R>
+    use: (replyTo: StreamOrigin | undefined) => Effect.Effect<A, RequestError, R>
   ): Effect.Effect<A, RequestError, R> {
     return Effect.suspend(() => {
       const id = options?.relatedRequestId
@@ -328,7 +328,11 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
     params: Methods.ParamsOf<Name>,
     options: AskOptions<R> | undefined
   ): Effect.Effect<Methods.ResultOf<Name>, RequestError, R> {
-    return this.#related(name, options, (via) => this.sender.request(requests[name], params, { ...options, via }))
+    return this.#related(
+      name,
+      options,
+      (replyTo) => this.sender.request(requests[name], params, { ...options, replyTo })
+    )
   }
 
   #tell<Name extends Methods.NotificationName<"server">>(
@@ -336,7 +340,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
     params: Methods.NotificationParamsOf<Name>,
     options?: Related
   ): Effect.Effect<void, RequestError> {
-    return this.#related(name, options, (via) => this.sender.notify(notifications[name], params, via))
+    return this.#related(name, options, (replyTo) => this.sender.notify(notifications[name], params, replyTo))
   }
 
   #build(method: string, params: object, options: BuildOptions = {}): JsonRpc.Request {
@@ -417,7 +421,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
     options?: AskOptions<R>
   ) => Effect.Effect<Result, RequestError, R> {
     return (row, params, options) =>
-      this.#related(row.name, options, (via) => this.sender.request(row, params, { ...options, via }))
+      this.#related(row.name, options, (replyTo) => this.sender.request(row, params, { ...options, replyTo }))
   }
 
   get ping(): <R = never>(options?: AskOptions<R>) => Effect.Effect<void, RequestError, R> {
@@ -460,8 +464,8 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
       Effect.suspend(() => {
         // The user may take longer than the request that sent them to the page; then it takes the standalone stream.
         const id = options?.relatedRequestId
-        const via = id === undefined ? undefined : this.core.inflight.find(id)?.origin
-        return this.sender.notify(notifications["notifications/elicitation/complete"], { elicitationId }, via)
+        const replyTo = id === undefined ? undefined : this.core.inflight.find(id)?.origin
+        return this.sender.notify(notifications["notifications/elicitation/complete"], { elicitationId }, replyTo)
       })
   }
 
@@ -469,7 +473,8 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
     message: Omit<Logging.LogMessageParams, "_meta">,
     options?: Related
   ) => Effect.Effect<void, RequestError> {
-    return (message, options) => this.#related("notifications/message", options, (via) => this.logVia(message, via))
+    return (message, options) =>
+      this.#related("notifications/message", options, (replyTo) => this.logVia(message, replyTo))
   }
 
   get progress(): (
@@ -478,7 +483,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
     options?: Related
   ) => Effect.Effect<void, RequestError> {
     return (token, step, options) =>
-      this.#related("notifications/progress", options, (via) => this.sender.progress(token, step, via))
+      this.#related("notifications/progress", options, (replyTo) => this.sender.progress(token, step, replyTo))
   }
 
   get resourceUpdated(): (uri: string) => Effect.Effect<void, RequestError> {
@@ -504,7 +509,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
   }
 
   get send(): (message: JsonRpc.Message, options?: Related) => Effect.Effect<void, RequestError> {
-    return (message, options) => this.#related("send", options, (via) => this.sender.send(message, via))
+    return (message, options) => this.#related("send", options, (replyTo) => this.sender.send(message, replyTo))
   }
 
   get buildCreateMessage(): (params: Sampling.CreateMessageParams, options?: BuildOptions) => JsonRpc.Request {

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { RequestContext } from "../../RequestContext.ts"
 import * as RequestError from "../../RequestError.ts"
 import type { RequestOptions } from "../../RequestOptions.ts"
-import type { Connection, Origin } from "../../Transport.ts"
+import type { Connection, StreamOrigin } from "../../Transport.ts"
 import { Batch } from "../engine/Batch.ts"
 import { HandlerContext, type Parts } from "../engine/HandlerContext.ts"
 import { trust } from "../trust.ts"
@@ -13,11 +13,11 @@ type Service = RequestContext["Service"]
 /** What the contexts of one server have in common. */
 export interface AskingParts extends Parts {
   /** Lets go of what an origin's stream is carried over. */
-  readonly release: Connection["release"]
+  readonly release: Connection["detachStream"]
   /** Sends a log message, unless the client does not want to hear of it. */
   logVia(
     message: Omit<Logging.LogMessageParams, "_meta">,
-    via: Origin | undefined
+    replyTo: StreamOrigin | undefined
   ): Effect.Effect<void, RequestError.RequestError>
 }
 
@@ -73,7 +73,7 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
         // Nothing is asked on behalf of a request that has ended.
         served.ended
           ? Effect.fail(RequestError.make(name, { _tag: "ExchangeEnded" }))
-          : sender.request(Methods.requests[name], params, { ...options, via: served.origin })
+          : sender.request(Methods.requests[name], params, { ...options, replyTo: served.origin })
       )
   }
 

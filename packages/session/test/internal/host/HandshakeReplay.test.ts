@@ -12,19 +12,19 @@ describe("the connection of a restored session", () => {
         run: () => Effect.never,
         send: () => Effect.sync(called("send")),
         stalled: called("stalled"),
-        settle: called("settle"),
-        release: () => Effect.succeed(true),
+        endExchange: called("endExchange"),
+        detachStream: () => Effect.succeed(true),
         request: () => Effect.sync(called("request")),
-        established: called("established"),
-        closing: called("closing")
+        onHandshake: called("onHandshake"),
+        onSessionEnd: called("onSessionEnd")
       }
       const transport = HandshakeReplay.over({ connect: Effect.succeed(below) }, [], () => {})
       const above = yield* transport.connect
       above.stalled?.({})
-      above.settle?.({})
-      above.established?.({ revision: "2025-11-25", capabilities: {}, info: undefined })
-      above.closing?.({ _tag: "Requested" })
-      assert.deepStrictEqual(calls, ["stalled", "settle", "established", "closing"])
+      above.endExchange?.({})
+      above.onHandshake?.({ revision: "2025-11-25", capabilities: {}, info: undefined })
+      above.onSessionEnd?.({ _tag: "Requested" })
+      assert.deepStrictEqual(calls, ["stalled", "endExchange", "onHandshake", "onSessionEnd"])
       assert.sameMembers(Object.keys(above), Object.keys(below))
     }))
 })

@@ -58,7 +58,7 @@ const refuse = (socket: Socket, node: NetSocket | undefined, problem: string): E
     const connection = yield* UnixSocketConnection.open(socket, node, settings)
     const id = yield* firstId(connection.run)
     const error = { code: ErrorCode.Overloaded, message: problem }
-    yield* connection.send({ message: JsonRpc.failure(id, error), via: undefined, last: true })
+    yield* connection.send({ message: JsonRpc.failure(id, error), replyTo: undefined, last: true })
   }).pipe(Effect.scoped, Effect.ignore)
 }
 

@@ -160,7 +160,7 @@ export const make = Effect.fnUntraced(function*<E>(
       const connection: Transport.Connection = {
         run,
         send: ({ message }) => writer.send(message),
-        closing: (why) => {
+        onSessionEnd: (why) => {
           reason = why
         }
       }

@@ -293,7 +293,7 @@ describe.concurrent("a session over HTTP+SSE", () => {
         yield* Effect.scoped(Effect.gen(function*() {
           const transport = yield* Transport.Transport
           const { send } = yield* transport.connect
-          const reason = yield* reasonOf(send({ message: request(1), via: undefined, last: false }))
+          const reason = yield* reasonOf(send({ message: request(1), replyTo: undefined, last: false }))
           assert.isTrue(reason._tag === "Rejected" && reason.status === 307)
         })).pipe(Effect.provide(layer({ url: peer.url })))
         assert.lengthOf(elsewhere.received, 0)

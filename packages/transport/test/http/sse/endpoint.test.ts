@@ -37,7 +37,7 @@ describe.concurrent("where a client of HTTP+SSE posts to", () => {
         })
         const client = yield* connect(found)
         yield* client.send(request(0, "initialize"))
-        client.connection.established?.(profile)
+        client.connection.onHandshake?.(profile)
         yield* client.send(notification(1))
         yield* client.send(request(1))
         assert.deepStrictEqual(found.received.map(({ method, path }) => [method, path]), [
@@ -132,7 +132,7 @@ describe.concurrent("where a client of HTTP+SSE posts to", () => {
         yield* Effect.scoped(Effect.gen(function*() {
           const transport = yield* Transport.Transport
           const { send } = yield* transport.connect
-          yield* send({ message: request(1), via: undefined, last: false })
+          yield* send({ message: request(1), replyTo: undefined, last: false })
         })).pipe(Effect.provide(layer({ url: peer.url })))
         assert.strictEqual(peer.received.at(-1)?.path, "/in")
         assert.isUndefined(peer.received.at(-1)?.headers.authorization)

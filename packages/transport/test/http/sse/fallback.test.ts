@@ -310,7 +310,7 @@ describe.concurrent("a client that falls back", () => {
       const peer = yield* serve(mcp((_, reply) => reply.stream().end()))
       const client = yield* connect(yield* transportTo(peer))
       yield* client.request(request(0, "initialize"))
-      client.connection.established?.(profile)
+      client.connection.onHandshake?.(profile)
       assert.strictEqual((yield* reasonOf(client.request(request(1))))._tag, "ExchangeEnded")
       assert.deepStrictEqual(client.events.map(({ _tag }) => _tag), ["StreamLost"])
       assert.strictEqual(peer.received.at(-1)?.headers["mcp-protocol-version"], "2025-11-25")

@@ -15,7 +15,7 @@ const line = (data: string): string => `{"jsonrpc":"2.0","method":"${data}"}\n`
 
 const outbound = (method: string): Transport.Outbound => ({
   message: { jsonrpc: "2.0", method },
-  via: undefined,
+  replyTo: undefined,
   last: false
 })
 
@@ -168,7 +168,7 @@ describe("LineWriter", () => {
       yield* writer.send(outbound("a"))
       const changing = { jsonrpc: "2.0", method: "before" } as const
       const waiting = yield* Effect.forkChild(
-        writer.send({ message: changing, via: undefined, last: false }),
+        writer.send({ message: changing, replyTo: undefined, last: false }),
         { startImmediately: true }
       )
       Object.assign(changing, { method: "after" })

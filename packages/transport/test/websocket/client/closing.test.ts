@@ -34,7 +34,7 @@ for (const [name, layer] of Object.entries(clients)) {
           const server = yield* listen()
           const opened = yield* open(layer, { url: server.url })
           yield* read(opened)
-          if (reason !== undefined) opened.connection.closing?.(reason)
+          if (reason !== undefined) opened.connection.onSessionEnd?.(reason)
           yield* opened.leave
           const [peer] = server.peers
           yield* until(() => peer?.farewell !== undefined)
@@ -46,7 +46,7 @@ for (const [name, layer] of Object.entries(clients)) {
       Effect.gen(function*() {
         const server = yield* listen()
         const opened = yield* open(layer, { url: server.url })
-        opened.connection.closing?.({ _tag: "HandshakeFailed", problem: "🌍".repeat(100) })
+        opened.connection.onSessionEnd?.({ _tag: "HandshakeFailed", problem: "🌍".repeat(100) })
         yield* opened.leave
         yield* until(() => server.peers[0]?.farewell !== undefined)
         // 123 bytes, but for what would be part of a character.

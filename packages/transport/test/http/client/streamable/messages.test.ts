@@ -54,7 +54,7 @@ it.live("[SHS-30] the revision in the header is the one that was agreed on, thou
     const peer = yield* serve(echo())
     const client = yield* connect(peer)
     yield* client.request(request(0, "initialize"))
-    client.connection.established?.({ ...profile, revision: "2025-06-18" })
+    client.connection.onHandshake?.({ ...profile, revision: "2025-06-18" })
     yield* client.send(JsonRpc.notification("notifications/initialized"))
     yield* client.request(request(1))
     const posts = peer.received.filter(({ method }) => method === "POST")

@@ -83,7 +83,7 @@ class Waiting {
       if (this.#over) return peerEnded
       this.#responses.set(message.id, response)
       return Effect.ensuring(
-        Effect.andThen(connection.send({ message, via: undefined, last: false }), Deferred.await(response)),
+        Effect.andThen(connection.send({ message, replyTo: undefined, last: false }), Deferred.await(response)),
         Effect.sync(() => {
           if (this.#responses.get(message.id) === response) this.#responses.delete(message.id)
         })
@@ -191,8 +191,8 @@ const open = Effect.fnUntraced(function*(
     },
     send: (outbound) => pass((connection) => connection.send(outbound)),
     request: ask,
-    established: (profile) => (older ?? newer).established?.(profile),
-    closing: (reason) => (older ?? newer).closing?.(reason)
+    onHandshake: (profile) => (older ?? newer).onHandshake?.(profile),
+    onSessionEnd: (reason) => (older ?? newer).onSessionEnd?.(reason)
   }
 })
 

@@ -210,7 +210,7 @@ const open = Effect.fnUntraced(function*(
         deliver = () => {}
       }))),
     send: ({ message }) => owned(turn.withPermits(1)(post(message))),
-    established: (profile: Profile.Profile) => {
+    onHandshake: (profile: Profile.Profile) => {
       revision = profile.revision
     }
   }

@@ -500,7 +500,7 @@ const open = Effect.fnUntraced(function*(
         ? request(message)
         : owned(Effect.flatMap(OutgoingFrame.encoded(message), (json) => tell(message, json, false))),
     request,
-    established: (profile: Profile.Profile) => {
+    onHandshake: (profile: Profile.Profile) => {
       revision = profile.revision
     }
   }

@@ -1,7 +1,7 @@
 import { type Profile, Revision } from "@effect-mcp/protocol"
 import type { EventStore } from "@effect-mcp/session/EventStore"
 import type { Principal } from "@effect-mcp/session/Principal"
-import type { Connection, End, Hooks, Inbound, Origin, Outbound, Transport } from "@effect-mcp/session/Transport"
+import type { Connection, End, Hooks, Inbound, Outbound, StreamOrigin, Transport } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -58,10 +58,10 @@ export class StreamableHttpServerConnection implements Host {
     const connection: Connection = {
       run: (deliver, hooks) => this.run(deliver, hooks),
       send: (outbound) => this.send(outbound),
-      settle: (origin, rejected) => this.settle(origin, rejected),
+      endExchange: (origin, rejected) => this.endExchange(origin, rejected),
       stalled: (origin) => this.stalled(origin),
-      established: (profile) => this.established(profile),
-      release: (origin) => origin instanceof PostExchange ? origin.release() : Effect.succeed(false)
+      onHandshake: (profile) => this.onHandshake(profile),
+      detachStream: (origin) => origin instanceof PostExchange ? origin.release() : Effect.succeed(false)
     }
     const left = Effect.suspend(() => {
       this.close()
@@ -95,15 +95,15 @@ export class StreamableHttpServerConnection implements Host {
     })
   }
 
-  send({ last, message, via }: Outbound): Effect.Effect<void, TransportError.TransportError> {
-    if (via instanceof PostExchange) return via.say(message, last)
+  send({ last, message, replyTo }: Outbound): Effect.Effect<void, TransportError.TransportError> {
+    if (replyTo instanceof PostExchange) return replyTo.say(message, last)
     const stream = this.#standalone
-    if (via !== undefined || stream === undefined || !stream.isOpen) return OutgoingFrame.noRoute(message)
+    if (replyTo !== undefined || stream === undefined || !stream.isOpen) return OutgoingFrame.noRoute(message)
     const text = OutgoingFrame.encode(message)
     return typeof text === "string" ? stream.write(text) : Effect.fail(text)
   }
 
-  settle(origin: Origin, rejected?: boolean): void {
+  endExchange(origin: StreamOrigin, rejected?: boolean): void {
     if (origin instanceof PostExchange) origin.settle(rejected)
   }
 
@@ -111,12 +111,12 @@ export class StreamableHttpServerConnection implements Host {
    * A stream has taken nothing for too long. Its attendant may be late, on a busy machine; the session must not suffer
    * for that.
    */
-  stalled(origin: Origin | undefined): void {
+  stalled(origin: StreamOrigin | undefined): void {
     if (origin instanceof PostExchange) origin.breakOffStream()
     else this.#standalone?.breakOff()
   }
 
-  established({ revision }: Profile.Profile): void {
+  onHandshake({ revision }: Profile.Profile): void {
     this.#revision = revision
   }
 

@@ -88,7 +88,7 @@ const session = ({ connect }: Port) =>
       scope
     )
     const message = JsonRpc.request(0, "initialize", {})
-    yield* connection.request?.(message) ?? connection.send({ message, via: undefined, last: false })
+    yield* connection.request?.(message) ?? connection.send({ message, replyTo: undefined, last: false })
     for (let step = 0; step < 50; step++) yield* Effect.yieldNow
     return { heard, ended: running.pollUnsafe() !== undefined }
   }))
@@ -128,7 +128,7 @@ describe("a client that falls back, wherever its fibers yield", () => {
       const { transport } = transports()
       const connection = yield* transport.connect
       const message = JsonRpc.notification("notifications/initialized")
-      yield* connection.send({ message, via: undefined, last: false })
+      yield* connection.send({ message, replyTo: undefined, last: false })
       const heard: Array<Transport.Inbound> = []
       const running = yield* Effect.forkScoped(
         connection.run((inbound) => heard.push(inbound), { abandon: () => {}, report: () => {} }),

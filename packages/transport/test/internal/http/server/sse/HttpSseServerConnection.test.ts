@@ -20,7 +20,7 @@ const open = Effect.fnUntraced(function*(capacity = 100) {
 
 const outbound = (id: number): Transport.Outbound => ({
   message: JsonRpc.success(id, { padding: "x".repeat(60) }),
-  via: undefined,
+  replyTo: undefined,
   last: true
 })
 
@@ -101,7 +101,7 @@ describe("the connection of a session over HTTP+SSE", () => {
       connection.listen(() => {})
       const failed = yield* Effect.exit(connection.send({
         message: JsonRpc.success(1, { big: 1n }),
-        via: undefined,
+        replyTo: undefined,
         last: true
       }))
       assert.isTrue(Exit.isFailure(failed))

@@ -56,7 +56,7 @@ describe("the connection of a session over HTTP", () => {
         drop: () => Effect.never
       }
       const connection = yield* open(new GuardedEventStore(hanging, 5000, yield* Clock.Clock))
-      connection.established({ revision: "2025-11-25", capabilities: {}, info: undefined })
+      connection.onHandshake({ revision: "2025-11-25", capabilities: {}, info: undefined })
       const exchange = connection.post(JsonRpc.request(1, "ping", undefined), 10, undefined)
       exchange.begin()
       const { answer } = exchange
