@@ -1,9 +1,9 @@
 /**
  * Generates the diagrams and tables of `docs/handshake.md` and `docs/methods.md` from the code.
  *
- * `node scripts/diagrams.ts` replaces the text between `<!-- generated: name -->` and `<!-- /generated -->` on these pages.
- * The handshake tables and the method table that the library runs on are the source. With `--check` it writes nothing,
- * prints each block that is out of date, and fails if there is one.
+ * `node scripts/diagrams.ts` replaces the text between `<!-- generated: name -->` and `<!-- /generated -->` on these
+ * pages. The handshake tables and the method table that the library runs on are the source. With `--check` it writes
+ * nothing, prints each block that is out of date, and fails if there is one.
  */
 import { Handshake, Methods } from "@effect-mcp/protocol"
 import { spawnSync } from "node:child_process"
@@ -15,7 +15,7 @@ import { read, root } from "./workspace.ts"
 // The handshake
 // =====================================================================================================================
 
-/** What is drawn of a row. */
+/** The part of a row that is drawn. */
 interface Row {
   readonly to: string
   readonly does: string
@@ -28,7 +28,7 @@ interface Transition extends Row {
   readonly event: string
 }
 
-/** Every event, in the order in which the code lists them, and whose doing it is. */
+/** Every event in the order of the code, with its cause. */
 const causes: ReadonlyArray<readonly [event: string, cause: string]> = Object.entries(Handshake.causes)
 
 const transitionsOf = (rows: Rows): ReadonlyArray<Transition> =>
@@ -39,7 +39,7 @@ const transitionsOf = (rows: Rows): ReadonlyArray<Transition> =>
     })
   )
 
-/** A name as it may stand in a diagram or between two bars: mermaid and Markdown give a meaning to most other signs. */
+/** Checks that a name needs no escaping: most other characters have a meaning in mermaid or Markdown. */
 const plain = (name: string): string => {
   if (!/^\w+$/.test(name)) {
     throw new Error(`"${name}" cannot be drawn: only letters, digits and underscores can`)
@@ -51,12 +51,12 @@ const plain = (name: string): string => {
 const arrow = (from: string, to: string, events: ReadonlyArray<string>, does: string): string =>
   `  ${plain(from)} --> ${plain(to)}: ${events.map(plain).join(", ")} / ${plain(does)}`
 
-/** Transitions that lead on each have a line. Those that stay are grouped by what they do, or nobody could read it. */
+/** Draws one line for each change of state, and one for all events of a state that have the same action. */
 const diagram = (rows: Rows): string => {
   const transitions = transitionsOf(rows)
   const leading = transitions.filter(({ from, to }) => from !== to)
   const staying = transitions.filter(({ from, to }) => from === to)
-  // The table lists the states in the order of a session's life.
+  // The rows are in the order in which a session passes the states.
   const states = Object.keys(rows)
   const loops = states.flatMap((state) => {
     const here = staying.filter(({ from }) => from === state)
@@ -78,7 +78,7 @@ const diagram = (rows: Rows): string => {
 const table = (head: ReadonlyArray<string>, body: ReadonlyArray<ReadonlyArray<string>>): string =>
   [head, head.map(() => "---"), ...body].map((cells) => `| ${cells.join(" | ")} |`).join("\n")
 
-/** What is done, and the state that follows if it is another. */
+/** Formats a cell: the action, and the next state if it changes. */
 const cell = (state: string, row: Row | undefined): string => {
   if (row === undefined) {
     return ""
@@ -86,7 +86,7 @@ const cell = (state: string, row: Row | undefined): string => {
   return row.to === state ? plain(row.does) : `${plain(row.does)} → ${plain(row.to)}`
 }
 
-/** What an event means in a state that has no row for it: `Machine.transition` says so. */
+/** The outcome of an event in a state without a row for it, as `Machine.transition` returns it. */
 const withoutRow: Readonly<Record<string, string>> = {
   local: "LocalViolation",
   peer: "RemoteViolation",
@@ -106,7 +106,7 @@ const grid = (rows: Rows): string => {
   )
 }
 
-/** The cells in which two tables differ. */
+/** Returns the cells in which two tables differ. */
 const differences = (one: Rows, other: Rows): ReadonlyArray<ReadonlyArray<string>> =>
   Object.keys({ ...one, ...other }).flatMap((state) =>
     causes.flatMap(([event]) => {
