@@ -52,8 +52,9 @@ const slack = Array.from(baseline).filter(([file, allowed]) => allowed > (counts
 const unlisted = sum(counts) > sum(baseline) ? 0 : Infinity
 const excess = Array.from(counts).filter(([file, count]) => count > (baseline.get(file) ?? unlisted))
 
-/** At most so many findings of a file are printed by a check. */
+/** The greatest number of files, and of findings of one file, that a check prints. */
 const shown = 10
+const names = (): string => excess.slice(0, shown).map(([file]) => file).join(", ")
 
 const print = ({ file, line, message, rule, subject }: Finding): void =>
   console.log(`${file}:${line} ${rule}: ${message}\n    ${subject.trim()}`)
@@ -63,8 +64,8 @@ if (list) {
   console.log(`${findings.length} findings`)
 } else if (update && sum(counts) > sum(baseline)) {
   console.log(
-    `the baseline only falls: there are ${sum(counts)} findings, and ${baselineFile} allows ${sum(baseline)}. ` +
-      `Mend new findings in: ${excess.map(([file]) => file).join(", ")}`
+    `the baseline only falls: ${sum(counts)} findings exist, and ${baselineFile} allows ${sum(baseline)}; ` +
+      `mend new findings, such as in ${names()}`
   )
   process.exitCode = 1
 } else if (update) {
@@ -72,15 +73,17 @@ if (list) {
   writeExceptions(table.filter((exception) => !stale.includes(exception)))
   console.log(`${sum(baseline) - sum(counts)} findings fewer, ${stale.length} exceptions fewer; ${sum(counts)} left`)
 } else {
-  for (const [file, count] of excess) {
+  for (const [file, count] of excess.slice(0, shown)) {
     findings.filter((finding) => finding.file === file).slice(0, shown).forEach(print)
     const more = count > shown ? `; all of them: node scripts/language.ts --list ${file}` : ""
     console.log(`${file}: ${count} findings, ${baseline.get(file) ?? 0} allowed${more}\n`)
   }
+  if (excess.length > shown) console.log(`${excess.length - shown} more files have too many findings\n`)
   for (const { line, row } of stale) {
     console.log(`${exceptionsFile}:${line} matches nothing any more, remove it: ${row.replaceAll("\t", " | ")}`)
   }
   if (excess.length > 0 || stale.length > 0) {
+    console.log("to list the findings of a path: node scripts/language.ts --list path")
     console.log("to remove exceptions that match nothing: node scripts/language.ts --update")
     process.exitCode = 1
   }

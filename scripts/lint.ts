@@ -9,6 +9,7 @@ const checks = [
   "dprint check",
   "effect-tsgo diagnostics --project tsconfig.json --format text",
   "node scripts/arrows.ts",
+  "node scripts/entries.ts",
   "node scripts/diagrams.ts --check",
   "node scripts/documented.ts",
   "node scripts/language.ts",

@@ -1,13 +1,14 @@
 /**
- * The public packages work as users get them: packed, installed by npm outside of this workspace, imported by Node.
+ * Checks the public packages as users get them: packed, installed by npm outside this workspace, imported by Node.
  *
- * `pnpm packages` builds them first, then lints what would be published, and prints every entry with what it exports.
+ * `pnpm packages` builds them first. This script lints each package as it would be published, imports every entry, and
+ * prints the names that the entry exports.
  */
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { type Manifest, publicModules, publicPackages, read, root } from "./workspace.ts"
+import { type Manifest, publicPackages, read, root } from "./workspace.ts"
 
 const run = (cwd: string, command: string, args: ReadonlyArray<string>): void => {
   const { error, status } = spawnSync(command, args, { cwd, stdio: ["ignore", "inherit", "inherit"] })
@@ -16,7 +17,7 @@ const run = (cwd: string, command: string, args: ReadonlyArray<string>): void =>
   }
 }
 
-// The versions that the tests ran with; the optional peers, too, since every entry is imported.
+// The versions that the tests ran with. Optional peers are installed as well, because every entry is imported.
 const { devDependencies }: Manifest = JSON.parse(read("package.json"))
 const peers = ["effect", "@effect/platform-node", "@effect/vitest", "ajv", "vitest"].map((name) =>
   `${name}@${devDependencies?.[name] ?? "latest"}`
@@ -40,9 +41,10 @@ try {
   fs.writeFileSync(path.join(project, "package.json"), JSON.stringify({ private: true, type: "module" }))
   run(project, "npm", ["install", "--no-audit", "--no-fund", ...tarballs, ...peers])
 
-  const entries = publicPackages.flatMap((one) =>
-    publicModules(one).map((file) => path.posix.join(one.manifest.name, path.posix.basename(file, ".ts")))
-      .map((entry) => entry.replace(/\/index$/, ""))
+  const entries = publicPackages.flatMap(({ manifest }) =>
+    Object.keys(manifest.exports ?? {})
+      .filter((entry) => entry !== "./package.json")
+      .map((entry) => path.posix.join(manifest.name, entry))
   )
   run(project, process.execPath, ["--input-type=module", "--eval", importAll, ...entries])
   console.log(`${entries.length} entries imported`)

@@ -1,5 +1,5 @@
 /**
- * The packages of this workspace as they lie on disk, for the checks that walk over all of them.
+ * The packages of this workspace as they lie on disk, for checks that read all of them.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -8,13 +8,15 @@ import * as path from "node:path"
 export interface Manifest {
   readonly name: string
   readonly private?: boolean
+  readonly exports?: Readonly<Record<string, unknown>>
+  readonly publishConfig?: { readonly exports?: Readonly<Record<string, unknown>> }
   readonly dependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
   readonly devDependencies?: Readonly<Record<string, string>>
 }
 
-/** One folder in `packages/`. Paths are relative to the root and use `/` everywhere, so that they print alike. */
+/** One folder in `packages/`. Paths are relative to the root, and use `/` on every system. */
 export interface Package {
   readonly folder: string
   readonly manifestFile: string
@@ -35,7 +37,7 @@ export const files = (pattern: string): ReadonlyArray<string> =>
 /** Every package, published or not. */
 export const packages: ReadonlyArray<Package> = files("packages/*/package.json").map((manifestFile) => {
   const folder = path.posix.basename(path.posix.dirname(manifestFile))
-  // Our own file, kept well-formed by pnpm: the annotation is trusted.
+  // The annotation is trusted: pnpm rejects a malformed manifest.
   const manifest: Manifest = JSON.parse(read(manifestFile))
   return { folder, manifestFile, manifest, sources: files(`packages/${folder}/src/**/*.ts`) }
 })
@@ -43,6 +45,6 @@ export const packages: ReadonlyArray<Package> = files("packages/*/package.json")
 /** The packages that users install. */
 export const publicPackages: ReadonlyArray<Package> = packages.filter(({ manifest }) => manifest.private !== true)
 
-/** The modules of a package that users can import: what lies directly in `src/`. */
-export const publicModules = ({ folder, sources }: Package): ReadonlyArray<string> =>
-  sources.filter((file) => path.posix.dirname(file) === `packages/${folder}/src`)
+/** The modules of a package that its users may see: all that are not in a folder `internal`. */
+export const publicModules = ({ sources }: Package): ReadonlyArray<string> =>
+  sources.filter((file) => !file.includes("/internal/"))
