@@ -5,7 +5,7 @@
  * pages. The handshake tables and the method table that the library runs on are the source. With `--check` it writes
  * nothing, prints each block that is out of date, and fails if there is one.
  */
-import { Handshake, Methods } from "@effect-mcp/protocol"
+import { Handshake, MethodTable } from "@effect-mcp/protocol"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -153,9 +153,9 @@ const handshake = (): string =>
 const senders: Readonly<Record<string, string>> = { client: "client", server: "server", either: "either side" }
 
 const methods = (): string => {
-  const rows: ReadonlyArray<Methods.AnyRequest | Methods.AnyNotification> = [
-    ...Object.values<Methods.AnyRequest>({ ...Methods.requests }),
-    ...Object.values<Methods.AnyNotification>({ ...Methods.notifications })
+  const rows: ReadonlyArray<MethodTable.AnyRequest | MethodTable.AnyNotification> = [
+    ...Object.values<MethodTable.AnyRequest>({ ...MethodTable.requests }),
+    ...Object.values<MethodTable.AnyNotification>({ ...MethodTable.notifications })
   ]
   return table(
     ["Method", "Kind", "Sent by", "Capability", "Since"],

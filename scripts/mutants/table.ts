@@ -308,7 +308,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "never says that it is initialized",
     file: "packages/session/src/ClientSession.ts",
-    original: "core.fork(Effect.ignore(sender.notify(Methods.notifications[\"notifications/initialized\"], {})))",
+    original: "core.fork(Effect.ignore(sender.notify(MethodTable.notifications[\"notifications/initialized\"], {})))",
     broken: ""
   },
   {

@@ -1,7 +1,7 @@
 /**
  * What the demonstration says to a server, and what it expects to hear. It knows nothing of transports.
  */
-import type { JsonRpc, Tool } from "@effect-mcp/protocol"
+import { JsonRpc, type Tool } from "@effect-mcp/protocol"
 import { ClientSession, type RequestError, type RequestOptions } from "@effect-mcp/session"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -28,12 +28,9 @@ const firstSentence = (text: string): string => firstLine(text).replace(/\. .*/,
 /** How long the server gets to say in its own log what it did about a cancellation. */
 const aMoment = "100 millis"
 
-const isNotification = (message: JsonRpc.Message): message is JsonRpc.Notification =>
-  "method" in message && !("id" in message)
-
 /** Looks at what was sent meanwhile: the server was told, once, that the call is not wanted any more. */
 const serverWasTold = Effect.fnUntraced(function*(meanwhile: ReadonlyArray<JsonRpc.Message>) {
-  const told = meanwhile.filter(isNotification).filter(({ method }) => method === "notifications/cancelled")
+  const told = meanwhile.filter(JsonRpc.isNotification).filter(({ method }) => method === "notifications/cancelled")
   told.forEach(Transcript.sent)
   const call = meanwhile.find((message) => "method" in message && message.method === "tools/call")
   yield* check(

@@ -160,7 +160,7 @@ export const join = Effect.fnUntraced(function*(
     })
 
   const pass = Effect.fnUntraced(function*(message: JsonRpc.Message) {
-    if ("method" in message && "id" in message) {
+    if (JsonRpc.isRequest(message)) {
       const { id } = message
       if (back.request === undefined) {
         return yield* Effect.catch(back.send({ message, replyTo: undefined, last: false }), unanswerable(id))

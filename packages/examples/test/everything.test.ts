@@ -1,5 +1,5 @@
 /** Our client against the official `server-everything`, which is made with version 1 of the official SDK. */
-import { type Logging, Meta, Method, Revision, type Tool } from "@effect-mcp/protocol"
+import { type Logging, Meta, MethodDefinition, Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession, type JsonSchemaValidator, type SessionEvent } from "@effect-mcp/session"
 import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import { assert, describe, it, layer } from "@effect/vitest"
@@ -133,7 +133,11 @@ describe("server-everything", () => {
     it.effect("[MSG-10] params that do not fit are an error; the code is the server's own idea, and is passed on", () =>
       Effect.gen(function*() {
         const { extension } = yield* ClientSession.ClientSession
-        const call = Method.request("tools/call", { from: "client", params: Meta.Meta, result: Meta.EmptyResult })
+        const call = MethodDefinition.request("tools/call", {
+          from: "client",
+          params: Meta.Meta,
+          result: Meta.EmptyResult
+        })
         const params = { name: "get-sum", arguments: "no object" }
         const { reason } = yield* Effect.flip(extension(call, params))
         assert(reason._tag === "ErrorResponse")

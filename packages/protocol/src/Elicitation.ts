@@ -5,9 +5,9 @@
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { ElicitationContent } from "./ElicitationContent.ts"
+import { ElicitationSchema } from "./ElicitationSchema.ts"
 import * as ErrorCode from "./ErrorCode.ts"
-import { Form } from "./Form.ts"
-import { FormContent } from "./FormContent.ts"
 import { McpError } from "./McpError.ts"
 import { Meta, RequestMeta } from "./Meta.ts"
 import { TaskMetadata } from "./Task.ts"
@@ -21,7 +21,7 @@ import { TaskMetadata } from "./Task.ts"
 export interface FormParams {
   readonly mode?: "form"
   readonly message: string
-  readonly requestedSchema: Form
+  readonly requestedSchema: ElicitationSchema
   readonly task?: TaskMetadata
   readonly _meta?: RequestMeta
 }
@@ -35,7 +35,7 @@ export interface FormParams {
 export const FormParams: Schema.Codec<FormParams> = Schema.Struct({
   mode: Schema.optionalKey(Schema.Literal("form")),
   message: Schema.String,
-  requestedSchema: Form,
+  requestedSchema: ElicitationSchema,
   task: Schema.optionalKey(TaskMetadata),
   _meta: Schema.optionalKey(RequestMeta)
 })
@@ -94,7 +94,7 @@ export const ElicitParams: Schema.Codec<ElicitParams> = Schema.Union([UrlParams,
  */
 export interface ElicitResult {
   readonly action: "accept" | "decline" | "cancel"
-  readonly content?: FormContent
+  readonly content?: ElicitationContent
   readonly _meta?: Meta
 }
 
@@ -106,7 +106,7 @@ export interface ElicitResult {
  */
 export const ElicitResult: Schema.Codec<ElicitResult> = Schema.Struct({
   action: Schema.Literals(["accept", "decline", "cancel"]),
-  content: Schema.optionalKey(FormContent),
+  content: Schema.optionalKey(ElicitationContent),
   _meta: Schema.optionalKey(Meta)
 })
 

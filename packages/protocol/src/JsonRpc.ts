@@ -320,6 +320,36 @@ export const messages = (frame: unknown): ReadonlyArray<Message> => {
 }
 
 /**
+ * Tests whether a frame is a request: it has a method and an id.
+ *
+ * @example
+ * ```ts
+ * import { JsonRpc } from "@effect-mcp/protocol"
+ *
+ * export const isPing = (frame: JsonRpc.Frame) => JsonRpc.isRequest(frame) && frame.method === "ping"
+ * ```
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const isRequest = (frame: Frame): frame is Request => "method" in frame && "id" in frame
+
+/**
+ * Tests whether a frame is a notification: it has a method and no id (MSG-11).
+ *
+ * @example
+ * ```ts
+ * import { JsonRpc } from "@effect-mcp/protocol"
+ *
+ * export const isNotification = JsonRpc.isNotification({ jsonrpc: "2.0", method: "notifications/initialized" }) // => true
+ * ```
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const isNotification = (frame: Frame): frame is Notification => "method" in frame && !("id" in frame)
+
+/**
  * Does this frame hold the replies to a batch (MSG-15)?
  *
  * @example

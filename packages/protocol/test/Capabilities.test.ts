@@ -1,4 +1,4 @@
-import { Capabilities, type Method, Methods, Revision } from "@effect-mcp/protocol"
+import { Capabilities, type MethodDefinition, MethodTable, Revision } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
@@ -7,7 +7,7 @@ import { inheritedNames } from "./wire.ts"
 const fromTheWire = <A>(codec: Schema.Codec<A>, json: string): A => Schema.decodeUnknownSync(codec)(JSON.parse(json))
 
 /** Every path there is, and whose capability it is. */
-const paths: { readonly [P in Capabilities.Path]: Method.Sender } = {
+const paths: { readonly [P in Capabilities.Path]: MethodDefinition.Sender } = {
   "completions": "server",
   "elicitation": "client",
   "elicitation.form": "client",
@@ -101,9 +101,9 @@ it("[CMP-01] completions are a capability since 2025-03-26; before, they could b
 })
 
 it("[INIT-15] a capability that a method needs is known to the revisions that have the method, but for one", () => {
-  const rows: ReadonlyArray<Methods.AnyRequest | Methods.AnyNotification> = [
-    ...Object.values<Methods.AnyRequest>({ ...Methods.requests }),
-    ...Object.values<Methods.AnyNotification>({ ...Methods.notifications })
+  const rows: ReadonlyArray<MethodTable.AnyRequest | MethodTable.AnyNotification> = [
+    ...Object.values<MethodTable.AnyRequest>({ ...MethodTable.requests }),
+    ...Object.values<MethodTable.AnyNotification>({ ...MethodTable.notifications })
   ]
   const unknown = rows.flatMap(({ capability, name, since }) =>
     Revision.supported

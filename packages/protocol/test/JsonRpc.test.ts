@@ -554,3 +554,18 @@ describe("constructors", () => {
     assert.isFalse(JsonRpc.isFailure(JsonRpc.success(id, { error: value })))
   }, { arbitrary: { runs: 200 } })
 })
+
+it("[MSG-03] [MSG-11] a frame with a method is a request if it has an id, and a notification otherwise", () => {
+  const request = JsonRpc.request(1, "ping", undefined)
+  const notification = JsonRpc.notification("notifications/initialized")
+  const others: ReadonlyArray<JsonRpc.Frame> = [
+    JsonRpc.success(1, {}),
+    JsonRpc.failure(undefined, error),
+    [JsonRpc.success(1, {})]
+  ]
+  assert.deepStrictEqual([request, notification, ...others].map(JsonRpc.isRequest), [true, false, false, false, false])
+  assert.deepStrictEqual(
+    [request, notification, ...others].map(JsonRpc.isNotification),
+    [false, true, false, false, false]
+  )
+})

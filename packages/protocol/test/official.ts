@@ -1,7 +1,7 @@
 /**
  * The validators of the official packages, one entry for each schema of the method table.
  */
-import type { Methods } from "@effect-mcp/protocol"
+import type { MethodTable } from "@effect-mcp/protocol"
 import { assert } from "@effect/vitest"
 import * as Second from "@modelcontextprotocol/client"
 import * as First from "@modelcontextprotocol/sdk/types.js"
@@ -36,7 +36,7 @@ interface RequestValidators {
   readonly result: Packages
 }
 
-const requests: { readonly [Name in keyof Methods.Requests]: RequestValidators } = {
+const requests: { readonly [Name in keyof MethodTable.Requests]: RequestValidators } = {
   "initialize": {
     params: both(First.InitializeRequestSchema, "InitializeRequest"),
     result: both(First.InitializeResultSchema, "InitializeResult")
@@ -119,7 +119,7 @@ const requests: { readonly [Name in keyof Methods.Requests]: RequestValidators }
   }
 }
 
-const notifications: { readonly [Name in keyof Methods.Notifications]: { readonly params: Packages } } = {
+const notifications: { readonly [Name in keyof MethodTable.Notifications]: { readonly params: Packages } } = {
   "notifications/initialized": { params: both(First.InitializedNotificationSchema, "InitializedNotification") },
   "notifications/cancelled": { params: both(First.CancelledNotificationSchema, "CancelledNotification") },
   "notifications/progress": { params: both(First.ProgressNotificationSchema, "ProgressNotification") },

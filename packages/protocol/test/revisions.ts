@@ -2,7 +2,7 @@
  * What the objects of each revision are made of, taken from the specification's schema of that revision: which members came
  * with which revision, and which kinds a union has. Beyond it a revision knows nothing, save where it takes anything.
  */
-import { type Methods, Revision } from "@effect-mcp/protocol"
+import { type MethodTable, Revision } from "@effect-mcp/protocol"
 import { isMembers } from "./wire.ts"
 
 /** The reader of a message: the revision that it knows, and whether it skips members that it does not know. */
@@ -318,7 +318,7 @@ interface RequestShapes {
   readonly result: Shape
 }
 
-const requests: { readonly [Name in keyof Methods.Requests]: RequestShapes } = {
+const requests: { readonly [Name in keyof MethodTable.Requests]: RequestShapes } = {
   "initialize": {
     params: params({
       "2024-11-05": { protocolVersion: anything, capabilities: clientCapabilities, clientInfo: implementation }
@@ -436,7 +436,7 @@ const requests: { readonly [Name in keyof Methods.Requests]: RequestShapes } = {
   "tasks/cancel": { params: taskId, result: aTask }
 }
 
-const notifications: { readonly [Name in keyof Methods.Notifications]: { readonly params: Shape } } = {
+const notifications: { readonly [Name in keyof MethodTable.Notifications]: { readonly params: Shape } } = {
   "notifications/initialized": { params: none },
   "notifications/cancelled": { params: params({ "2024-11-05": { requestId: anything, reason: anything } }) },
   "notifications/progress": {

@@ -1,12 +1,12 @@
 /**
  * What the testing package draws for a revision, judged by the lists of members that the specification has of it.
  */
-import { Method, Revision } from "@effect-mcp/protocol"
+import { MethodDefinition, Revision } from "@effect-mcp/protocol"
 import { ValidMessages } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { unknownTo } from "./revisions.ts"
 
-const roles: ReadonlyArray<Method.Role> = ["client", "server"]
+const roles: ReadonlyArray<MethodDefinition.Role> = ["client", "server"]
 const sides = Revision.supported.flatMap((revision) => roles.map((from) => ({ from, revision })))
 const runs = { arbitrary: { runs: 40 } }
 
@@ -27,7 +27,7 @@ describe.each(sides)("a valid message of a $from in $revision", ({ from, revisio
     }, runs)
   }
 
-  for (const name of ValidMessages.requestNames(Method.peerOf(from), revision)) {
+  for (const name of ValidMessages.requestNames(MethodDefinition.peerOf(from), revision)) {
     it.prop(`[INIT-12] [INIT-13] the result of ${name} holds nothing that came later`, [
       ValidMessages.success(name, revision)
     ], ([{ result }]) => {

@@ -7,21 +7,21 @@ import {
   type Capabilities,
   CloseReason,
   type Completion,
-  Differences,
   Handshake,
   type Initialize,
   JsonRpc,
   type Logging,
   McpError,
   type Meta,
-  type Method,
-  Methods,
+  type MethodDefinition,
+  MethodTable,
   type Pagination,
   type Profile,
   type Progress,
   type Prompt,
   type Resource,
   Revision,
+  RevisionProjection,
   type Tool
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
@@ -95,14 +95,14 @@ export interface Shape extends Session.Session<Handshake.ClientState> {
   /**
    * Sends any request a client may send, and waits for its result. Interrupting it cancels it at the server (CAN-04).
    */
-  readonly request: <Name extends Exclude<Methods.RequestName<"client">, "initialize">, R = never>(
+  readonly request: <Name extends Exclude<MethodTable.RequestName<"client">, "initialize">, R = never>(
     name: Name,
-    params: Methods.ParamsOf<Name>,
+    params: MethodTable.ParamsOf<Name>,
     options?: RequestOptions<R>
-  ) => Effect.Effect<Methods.ResultOf<Name>, RequestError, R>
+  ) => Effect.Effect<MethodTable.ResultOf<Name>, RequestError, R>
   /** Sends a request of a method that is not in the table, by a row of your own. */
   readonly extension: <Params extends object, Result, R = never>(
-    row: Method.RequestMethod<string, "client" | "either", Params, Result>,
+    row: MethodDefinition.RequestMethod<string, "client" | "either", Params, Result>,
     params: Params,
     options?: RequestOptions<R>
   ) => Effect.Effect<Result, RequestError, R>
@@ -190,7 +190,7 @@ export interface Shape extends Session.Session<Handshake.ClientState> {
    */
   readonly notifications: <Name extends Handlers.NotificationName<"server">>(
     name: Name
-  ) => Stream.Stream<Methods.NotificationParamsOf<Name>>
+  ) => Stream.Stream<MethodTable.NotificationParamsOf<Name>>
   /** Sends a message as it is: no gate, no matching. Its response, if it is a request, will be reported as unmatched. */
   readonly send: (message: JsonRpc.Message) => Effect.Effect<void, RequestError>
 }
@@ -255,13 +255,13 @@ const defaultProfileBytes = 256 * 1024
 const judge = (
   response: JsonRpc.Response,
   revisions: ReadonlyArray<Revision.Revision>,
-  projection: Differences.Projection | undefined,
+  projection: RevisionProjection.Projection | undefined,
   limitBytes: number
 ): Result.Result<KeptProfile.Kept<Profile.ServerProfile>, HandshakeError.HandshakeErrorReason> => {
   if (JsonRpc.isFailure(response)) {
     return Result.fail({ _tag: "Refused", error: McpError.received(response.error) })
   }
-  const answer = validate(Methods.requests.initialize.result)(response.result)
+  const answer = validate(MethodTable.requests.initialize.result)(response.result)
   if (Result.isFailure(answer)) return Result.fail({ _tag: "InvalidResult", problem: answer.failure })
   const { instructions, protocolVersion, serverInfo } = answer.success
   const revision = revisions.find((revision) => revision === protocolVersion)
@@ -269,7 +269,7 @@ const judge = (
     return Result.fail({ _tag: "UnsupportedRevision", answered: protocolVersion, supported: revisions })
   }
   // A capability without a meaning in the revision was not declared, even if the answer has it.
-  const { capabilities } = Differences.project("initialize", "result", revision, answer.success, projection)
+  const { capabilities } = RevisionProjection.downgrade("initialize", "result", revision, answer.success, projection)
   return Result.mapError(
     KeptProfile.within({ revision, capabilities, info: serverInfo, instructions }, limitBytes),
     (problem) => ({ _tag: "InvalidResult", problem })
@@ -355,7 +355,7 @@ export const make = Effect.fnUntraced(
     })
     /** What this client says of itself, in the words of a revision. */
     const introduction = (revision: Revision.Revision): Initialize.InitializeParams =>
-      Differences.project("initialize", "params", revision, {
+      RevisionProjection.downgrade("initialize", "params", revision, {
         protocolVersion: revision,
         capabilities,
         clientInfo: options.info
@@ -402,12 +402,12 @@ export const make = Effect.fnUntraced(
       const outcome = core.happen({ _tag: "ReceiveInitializeResult", profile })
       if (outcome._tag !== "Moved" || outcome.does !== "Establish") return
       core.connection.onHandshake?.(profile)
-      core.fork(Effect.ignore(sender.notify(Methods.notifications["notifications/initialized"], {})))
+      core.fork(Effect.ignore(sender.notify(MethodTable.notifications["notifications/initialized"], {})))
       reader.deliverKept()
     }
 
     const answered = yield* Effect.result(
-      sender.request(Methods.requests.initialize, introduction(offer), {
+      sender.request(MethodTable.requests.initialize, introduction(offer), {
         deadline: limits.handshake,
         onAnswer,
         event: { _tag: "SendInitialize", offer }
@@ -444,7 +444,7 @@ const shape = (
   sender: Sender.Sender,
   profile: Profile.ServerProfile
 ): Shape => {
-  const { notifications, requests } = Methods
+  const { notifications, requests } = MethodTable
   const listTools: Shape["listTools"] = (params, options) =>
     sender.request(requests["tools/list"], params ?? {}, options)
   const listResources: Shape["listResources"] = (params, options) =>

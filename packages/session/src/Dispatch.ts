@@ -9,13 +9,13 @@
  */
 import {
   type Capabilities,
-  type Differences,
   type JsonRpc,
   McpError,
-  type Method,
-  Methods,
+  type MethodDefinition,
+  MethodTable,
   type Profile,
-  Revision
+  Revision,
+  type RevisionProjection
 } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -71,11 +71,11 @@ export interface Options<Services = never> {
   /** What stands before the handlers of requests. */
   readonly middleware?: Inbound<Services> | undefined
   /** What is handled beyond the method table. A method of the table is not replaced. */
-  readonly extensions?: ReadonlyArray<Extension<Method.Sender, Services>> | undefined
+  readonly extensions?: ReadonlyArray<Extension<MethodDefinition.Sender, Services>> | undefined
   /** What a client has declared to its server; it refuses questions of another kind (ELI-05). Default: none are. */
   readonly declared?: (() => Capabilities.ClientCapabilities) | undefined
-  /** The form of results for peers of older revisions. Default: `"tolerant"`, see `Differences.Projection`. */
-  readonly projection?: Differences.Projection | undefined
+  /** The form of results for peers of older revisions. Default: `"tolerant"`, see `RevisionProjection.Projection`. */
+  readonly projection?: RevisionProjection.Projection | undefined
 }
 
 /** A handler, and what a message must be to reach it. */
@@ -127,7 +127,7 @@ const isIn = (row: { readonly since: Revision.Revision }, profile: Profile.Profi
  * @category constructors
  * @since 0.1.0
  */
-export const make = <From extends Method.Role, const H extends Handlers<From, unknown>, Services = never>(
+export const make = <From extends MethodDefinition.Role, const H extends Handlers<From, unknown>, Services = never>(
   from: From,
   handlers: H,
   options: Options<Services> = {}
@@ -145,14 +145,14 @@ export const make = <From extends Method.Role, const H extends Handlers<From, un
     if (row.kind === "request") requests.set(row.name, handled(row, trust(handler)))
     else notifications.set(row.name, handled(row, trust(handler)))
   }
-  for (const name of Object.keys(Methods.requests)) {
-    const row = Methods.findRequest(name, from)
+  for (const name of Object.keys(MethodTable.requests)) {
+    const row = MethodTable.findRequest(name, from)
     const handler = own.get(name)
     if (row === undefined || handler === undefined) requests.delete(name)
     else requests.set(name, handled(row, trust(handler)))
   }
-  for (const name of Object.keys(Methods.notifications)) {
-    const row = Methods.findNotification(name, from)
+  for (const name of Object.keys(MethodTable.notifications)) {
+    const row = MethodTable.findNotification(name, from)
     if (row === undefined) notifications.delete(name)
     else notifications.set(name, handled(row, trust(own.get(name))))
   }

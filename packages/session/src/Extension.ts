@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import type { McpError, Method } from "@effect-mcp/protocol"
+import type { McpError, MethodDefinition } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import { trust } from "./internal/trust.ts"
 
@@ -14,10 +14,10 @@ import { trust } from "./internal/trust.ts"
  * @category models
  * @since 0.1.0
  */
-export interface Extension<out From extends Method.Sender, out R = never> {
+export interface Extension<out From extends MethodDefinition.Sender, out R = never> {
   readonly row:
-    | Method.RequestMethod<string, From, object, unknown>
-    | Method.NotificationMethod<string, From, object>
+    | MethodDefinition.RequestMethod<string, From, object, unknown>
+    | MethodDefinition.NotificationMethod<string, From, object>
   readonly handler: (params: never) => Effect.Effect<unknown, McpError.McpError, R>
 }
 
@@ -27,12 +27,12 @@ export interface Extension<out From extends Method.Sender, out R = never> {
  *
  * @example
  * ```ts
- * import { Method } from "@effect-mcp/protocol"
+ * import { MethodDefinition } from "@effect-mcp/protocol"
  * import { ClientSession, Extension, ServerSession } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  * import * as Schema from "effect/Schema"
  *
- * const echo = Method.request("acme/echo", {
+ * const echo = MethodDefinition.request("acme/echo", {
  *   from: "client",
  *   params: Schema.Struct({ text: Schema.String }),
  *   result: Schema.Struct({ text: Schema.String })
@@ -53,8 +53,8 @@ export interface Extension<out From extends Method.Sender, out R = never> {
  * @category constructors
  * @since 0.1.0
  */
-export const request = <From extends Method.Sender, Params extends object, Result extends object, R = never>(
-  row: Method.RequestMethod<string, From, Params, Result>,
+export const request = <From extends MethodDefinition.Sender, Params extends object, Result extends object, R = never>(
+  row: MethodDefinition.RequestMethod<string, From, Params, Result>,
   handler: (params: Params) => Effect.Effect<Result, McpError.McpError, R>
 ): Extension<From, R> => // The handler is asked with what the row's own schema has let through.
 ({ row: trust(row), handler })
@@ -64,11 +64,11 @@ export const request = <From extends Method.Sender, Params extends object, Resul
  *
  * @example
  * ```ts
- * import { Meta, Method } from "@effect-mcp/protocol"
+ * import { Meta, MethodDefinition } from "@effect-mcp/protocol"
  * import { ClientSession, Extension } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
- * const reindexed = Method.notification("acme/reindexed", { from: "server", params: Meta.NotificationParams })
+ * const reindexed = MethodDefinition.notification("acme/reindexed", { from: "server", params: Meta.NotificationParams })
  *
  * export const session = ClientSession.layer({
  *   info: { name: "example", version: "1.0.0" },
@@ -79,8 +79,8 @@ export const request = <From extends Method.Sender, Params extends object, Resul
  * @category constructors
  * @since 0.1.0
  */
-export const notification = <From extends Method.Sender, Params extends object, R = never>(
-  row: Method.NotificationMethod<string, From, Params>,
+export const notification = <From extends MethodDefinition.Sender, Params extends object, R = never>(
+  row: MethodDefinition.NotificationMethod<string, From, Params>,
   handler: (params: Params) => Effect.Effect<void, never, R>
 ): Extension<From, R> => // The handler is asked with what the row's own schema has let through.
 ({ row: trust(row), handler })

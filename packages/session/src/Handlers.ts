@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import { type Capabilities, type McpError, type Method, Methods } from "@effect-mcp/protocol"
+import { type Capabilities, type McpError, type MethodDefinition, MethodTable } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { CallbackContext } from "./CallbackContext.ts"
@@ -16,7 +16,10 @@ import type { RequestContext } from "./RequestContext.ts"
  * @category models
  * @since 0.1.0
  */
-export type RequestName<From extends Method.Role> = Exclude<Methods.RequestName<From>, "initialize" | "ping">
+export type RequestName<From extends MethodDefinition.Role> = Exclude<
+  MethodTable.RequestName<From>,
+  "initialize" | "ping"
+>
 
 /**
  * The notifications that a side may listen to. The session keeps those about the handshake, cancellation and progress to
@@ -25,8 +28,8 @@ export type RequestName<From extends Method.Role> = Exclude<Methods.RequestName<
  * @category models
  * @since 0.1.0
  */
-export type NotificationName<From extends Method.Role> = Exclude<
-  Methods.NotificationName<From>,
+export type NotificationName<From extends MethodDefinition.Role> = Exclude<
+  MethodTable.NotificationName<From>,
   "notifications/initialized" | "notifications/cancelled" | "notifications/progress"
 >
 
@@ -37,9 +40,9 @@ export type NotificationName<From extends Method.Role> = Exclude<
  * @category models
  * @since 0.1.0
  */
-export type RequestHandler<Name extends keyof Methods.Requests, R = never> = (
-  params: Methods.ParamsOf<Name>
-) => Effect.Effect<Methods.ResultOf<Name>, McpError.McpError, R>
+export type RequestHandler<Name extends keyof MethodTable.Requests, R = never> = (
+  params: MethodTable.ParamsOf<Name>
+) => Effect.Effect<MethodTable.ResultOf<Name>, McpError.McpError, R>
 
 /**
  * Listens to one kind of notification. Notifications are handled one at a time, in the order they came.
@@ -47,8 +50,8 @@ export type RequestHandler<Name extends keyof Methods.Requests, R = never> = (
  * @category models
  * @since 0.1.0
  */
-export type NotificationHandler<Name extends keyof Methods.Notifications, R = never> = (
-  params: Methods.NotificationParamsOf<Name>
+export type NotificationHandler<Name extends keyof MethodTable.Notifications, R = never> = (
+  params: MethodTable.NotificationParamsOf<Name>
 ) => Effect.Effect<void, never, R>
 
 /**
@@ -69,7 +72,7 @@ export type NotificationHandler<Name extends keyof Methods.Notifications, R = ne
  * @category models
  * @since 0.1.0
  */
-export type Handlers<From extends Method.Role, R = never> =
+export type Handlers<From extends MethodDefinition.Role, R = never> =
   & { readonly [Name in RequestName<From>]?: RequestHandler<Name, R> }
   & {
     readonly [Name in NotificationName<From>]?: NotificationHandler<Name, Exclude<R, RequestContext | CallbackContext>>
@@ -94,7 +97,7 @@ type NeededBy<Handler> = NonNullable<Handler> extends (...args: never) => Effect
  * @category models
  * @since 0.1.0
  */
-export type Provided<From extends Method.Role, Name> =
+export type Provided<From extends MethodDefinition.Role, Name> =
   | Scope.Scope
   | (Name extends RequestName<From> ? From extends "client" ? RequestContext : CallbackContext : never)
 
@@ -104,7 +107,7 @@ export type Provided<From extends Method.Role, Name> =
  * @category models
  * @since 0.1.0
  */
-export type ServicesOf<H, From extends Method.Role> = {
+export type ServicesOf<H, From extends MethodDefinition.Role> = {
   [Name in keyof H]-?: Exclude<NeededBy<H[Name]>, Provided<From, Name>>
 }[keyof H]
 
@@ -114,7 +117,7 @@ export type ServicesOf<H, From extends Method.Role> = {
  * @category models
  * @since 0.1.0
  */
-export type Only<H, From extends Method.Role> = {
+export type Only<H, From extends MethodDefinition.Role> = {
   readonly [Name in Exclude<keyof H, RequestName<From> | NotificationName<From>>]:
     "is no request or notification that this side can handle"
 }
@@ -130,13 +133,13 @@ const flags: ReadonlySet<string> = new Set<Capabilities.Path>(["resources.subscr
 
 /** What is declared, and beside it what the rows of these handlers need. */
 const withShown = <Declared extends object>(
-  from: Method.Role,
-  handlers: Handlers<Method.Role, unknown>,
+  from: MethodDefinition.Role,
+  handlers: Handlers<MethodDefinition.Role, unknown>,
   declared: Declared
 ): Declared => {
   const all = new Map<string, unknown>(Object.entries(declared))
   for (const [name, handler] of Object.entries(handlers)) {
-    const path = handler === undefined ? undefined : Methods.findRequest(name, from)?.capability
+    const path = handler === undefined ? undefined : MethodTable.findRequest(name, from)?.capability
     if (path === undefined) continue
     const [capability = path, part] = path.split(".")
     const said = all.has(capability) ? all.get(capability) : {}

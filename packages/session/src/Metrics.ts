@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import type { Method } from "@effect-mcp/protocol"
+import type { MethodDefinition } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -69,7 +69,7 @@ export const serverActiveRequests: Metric.Gauge<number> = Metric.gauge("mcp.serv
  * @category metrics
  * @since 0.1.0
  */
-export const sessionDuration: { readonly [Role in Method.Role]: Metric.Histogram<number> } = {
+export const sessionDuration: { readonly [Role in MethodDefinition.Role]: Metric.Histogram<number> } = {
   client: seconds("mcp.client.session.duration", "The duration of the MCP session as observed on the MCP client"),
   server: seconds("mcp.server.session.duration", "The duration of the MCP session as observed on the MCP server")
 }

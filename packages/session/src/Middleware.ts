@@ -5,7 +5,7 @@
  *
  * @since 0.1.0
  */
-import type { McpError, Method, Methods, Profile, RequestId } from "@effect-mcp/protocol"
+import type { McpError, MethodDefinition, MethodTable, Profile, RequestId } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import type { RequestName } from "./Handlers.ts"
 import { trust } from "./internal/trust.ts"
@@ -160,14 +160,14 @@ export const all = <const M extends ReadonlyArray<Middleware<unknown, unknown>>>
  * @category constructors
  * @since 0.1.0
  */
-export const inbound = <Name extends RequestName<Method.Role>, Services = never>(
+export const inbound = <Name extends RequestName<MethodDefinition.Role>, Services = never>(
   name: Name,
   middleware: (
-    request: InboundRequest<Methods.ParamsOf<Name>>,
+    request: InboundRequest<MethodTable.ParamsOf<Name>>,
     next: (
-      request: InboundRequest<Methods.ParamsOf<Name>>
-    ) => Effect.Effect<Methods.ResultOf<Name>, McpError.McpError>
-  ) => Effect.Effect<Methods.ResultOf<Name>, McpError.McpError, Services>
+      request: InboundRequest<MethodTable.ParamsOf<Name>>
+    ) => Effect.Effect<MethodTable.ResultOf<Name>, McpError.McpError>
+  ) => Effect.Effect<MethodTable.ResultOf<Name>, McpError.McpError, Services>
 ): Middleware<Services> => ({
   // The method's name is that of the row whose params and result these are.
   inbound: (request, next) => request.method === name ? trust(middleware(trust(request), trust(next))) : next(request)
@@ -192,12 +192,14 @@ export const inbound = <Name extends RequestName<Method.Role>, Services = never>
  * @category constructors
  * @since 0.1.0
  */
-export const outbound = <Name extends RequestName<Method.Role>, Services = never>(
+export const outbound = <Name extends RequestName<MethodDefinition.Role>, Services = never>(
   name: Name,
   middleware: (
-    request: OutboundRequest<Methods.ParamsOf<Name>>,
-    next: (request: OutboundRequest<Methods.ParamsOf<Name>>) => Effect.Effect<Methods.ResultOf<Name>, RequestError>
-  ) => Effect.Effect<Methods.ResultOf<Name>, RequestError, Services>
+    request: OutboundRequest<MethodTable.ParamsOf<Name>>,
+    next: (
+      request: OutboundRequest<MethodTable.ParamsOf<Name>>
+    ) => Effect.Effect<MethodTable.ResultOf<Name>, RequestError>
+  ) => Effect.Effect<MethodTable.ResultOf<Name>, RequestError, Services>
 ): Middleware<never, Services> => ({
   outbound: (request, next) => request.method === name ? trust(middleware(trust(request), trust(next))) : next(request)
 })

@@ -7,7 +7,7 @@ import type {
   Elicitation,
   Logging,
   Meta,
-  Methods,
+  MethodTable,
   Profile,
   Progress,
   RequestId,
@@ -28,7 +28,7 @@ import type { RequestOptions } from "./RequestOptions.ts"
  * @since 0.1.0
  */
 export type Telling = Exclude<
-  Methods.NotificationName<"server">,
+  MethodTable.NotificationName<"server">,
   "notifications/cancelled" | "notifications/progress"
 >
 
@@ -79,7 +79,7 @@ export class RequestContext extends Context.Service<RequestContext, {
    */
   readonly notify: <Name extends Telling>(
     name: Name,
-    params: Methods.NotificationParamsOf<Name>
+    params: MethodTable.NotificationParamsOf<Name>
   ) => Effect.Effect<void, RequestError>
   /**
    * Lets go of the connection that the client waits on, where it can come back for what is said meanwhile (SHS-04): a request that
@@ -87,11 +87,11 @@ export class RequestContext extends Context.Service<RequestContext, {
    */
   readonly releaseStream: Effect.Effect<boolean>
   /** Asks something of the client, on behalf of this request. */
-  readonly request: <Name extends Methods.RequestName<"server">>(
+  readonly request: <Name extends MethodTable.RequestName<"server">>(
     name: Name,
-    params: Methods.ParamsOf<Name>,
+    params: MethodTable.ParamsOf<Name>,
     options?: RequestOptions
-  ) => Effect.Effect<Methods.ResultOf<Name>, RequestError>
+  ) => Effect.Effect<MethodTable.ResultOf<Name>, RequestError>
   /** Asks the client's model for a message; checks first what the client has declared, and that uses of tools match. */
   readonly createMessage: {
     (
@@ -168,7 +168,7 @@ export const log = (
  */
 export const notify = <Name extends Telling>(
   name: Name,
-  params: Methods.NotificationParamsOf<Name>
+  params: MethodTable.NotificationParamsOf<Name>
 ): Effect.Effect<void, RequestError, RequestContext> =>
   Effect.flatMap(RequestContext, (context) => context.notify(name, params))
 

@@ -7,13 +7,13 @@ import type {
   Capabilities,
   CloseReason,
   Elicitation,
-  Form,
+  ElicitationSchema,
   Handshake,
   JsonRpc,
   Logging,
   Meta,
-  Method,
-  Methods,
+  MethodDefinition,
+  MethodTable,
   Profile,
   Progress,
   RequestId,
@@ -132,14 +132,14 @@ export interface Shape extends Session.Session<State> {
    * Sends any request a server may send, and waits for its result. Until the client is ready, requests other than ping are
    * held (INIT-10).
    */
-  readonly request: <Name extends Methods.RequestName<"server">, R = never>(
+  readonly request: <Name extends MethodTable.RequestName<"server">, R = never>(
     name: Name,
-    params: Methods.ParamsOf<Name>,
+    params: MethodTable.ParamsOf<Name>,
     options?: AskOptions<R>
-  ) => Effect.Effect<Methods.ResultOf<Name>, RequestError, R>
+  ) => Effect.Effect<MethodTable.ResultOf<Name>, RequestError, R>
   /** Sends a request of a method that is not in the table, by a row of your own. */
   readonly extension: <Params extends object, Result, R = never>(
-    row: Method.RequestMethod<string, "server" | "either", Params, Result>,
+    row: MethodDefinition.RequestMethod<string, "server" | "either", Params, Result>,
     params: Params,
     options?: AskOptions<R>
   ) => Effect.Effect<Result, RequestError, R>
@@ -165,7 +165,7 @@ export interface Shape extends Session.Session<State> {
   /** Asks the client's user by a form. */
   readonly elicitForm: <R = never>(
     message: string,
-    form: Form.Form,
+    form: ElicitationSchema.ElicitationSchema,
     options?: AskOptions<R>
   ) => Effect.Effect<Elicitation.ElicitResult, RequestError, R>
   /** Asks the client's user to visit a page (ELI-10). */
@@ -211,13 +211,17 @@ export interface Shape extends Session.Session<State> {
    */
   readonly notifications: <Name extends Handlers.NotificationName<"client">>(
     name: Name
-  ) => Stream.Stream<Methods.NotificationParamsOf<Name>>
+  ) => Stream.Stream<MethodTable.NotificationParamsOf<Name>>
   /** Sends a message as it is: no gate, no matching. Its response, if it is a request, will be reported as unmatched. */
   readonly send: (message: JsonRpc.Message, options?: Related) => Effect.Effect<void, RequestError>
   /** Builds the request that `createMessage` would send, with an id of its own, and does not send it. */
   readonly buildCreateMessage: (params: Sampling.CreateMessageParams, options?: BuildOptions) => JsonRpc.Request
   /** Builds the request that `elicitForm` would send, and does not send it. */
-  readonly buildElicitForm: (message: string, form: Form.Form, options?: BuildOptions) => JsonRpc.Request
+  readonly buildElicitForm: (
+    message: string,
+    form: ElicitationSchema.ElicitationSchema,
+    options?: BuildOptions
+  ) => JsonRpc.Request
   /** Builds the request that `elicitUrl` would send, and does not send it. */
   readonly buildElicitUrl: (
     message: string,

@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import type { CloseReason, Differences, Implementation, JsonRpc, Revision } from "@effect-mcp/protocol"
+import type { CloseReason, Implementation, JsonRpc, Revision, RevisionProjection } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type * as Limits from "./Limits.ts"
@@ -25,7 +25,7 @@ export interface Options {
    * capabilities that it receives. `"tolerant"` removes only those that would change the behaviour of a peer of that
    * revision; `"strict"` removes all. Default: `"tolerant"`.
    */
-  readonly projection?: Differences.Projection
+  readonly projection?: RevisionProjection.Projection
   /** How long it waits and how much it holds. */
   readonly limits?: Limits.Options
   /** Is told of every event, at once; must not block. What it throws is logged and forgotten. */

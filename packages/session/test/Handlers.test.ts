@@ -1,5 +1,5 @@
 /** What a record of handlers says of itself: the services it needs, and the capabilities it amounts to. */
-import { Capabilities, Methods } from "@effect-mcp/protocol"
+import { Capabilities, MethodTable } from "@effect-mcp/protocol"
 import { CallbackContext, Handlers, RequestContext } from "@effect-mcp/session"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -65,14 +65,14 @@ describe("what handlers show, and what is declared beyond it", () => {
 
   it("[PRM-01] each capability is that of the handler's row, for every row of the table", () => {
     const handler = () => Effect.die("it ran")
-    for (const row of Object.values(Methods.requests)) {
+    for (const row of Object.values(MethodTable.requests)) {
       if (row.capability === undefined) continue
       const handlers = Object.fromEntries([[row.name, handler]])
       for (const from of ["client", "server"] as const) {
         const capabilities = from === "client"
           ? Handlers.serverCapabilities(handlers, row.capability === "logging" ? {} : silent)
           : Handlers.clientCapabilities(handlers)
-        const sent = Methods.findRequest(row.name, from) !== undefined
+        const sent = MethodTable.findRequest(row.name, from) !== undefined
         assert.strictEqual(Capabilities.declares(capabilities, row.capability), sent, `${row.name} from a ${from}`)
         assert.strictEqual(Object.keys(capabilities).length, sent ? 1 : 0, row.name)
       }

@@ -1,11 +1,11 @@
-import { ErrorCode, JsonRpc, Methods } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc, MethodTable } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { codeOf, connected, forms, introduce, withRawClient, withRawServer } from "./support/sessions.ts"
 
 /** The requests that one side may send and that no session answers by itself. */
 const requestsOf = (side: "client" | "server"): ReadonlyArray<string> =>
-  Object.values<Methods.AnyRequest>({ ...Methods.requests })
+  Object.values<MethodTable.AnyRequest>({ ...MethodTable.requests })
     .filter(({ from, name }) => (from === side || from === "either") && name !== "initialize" && name !== "ping")
     .map(({ name }) => name)
 

@@ -67,9 +67,9 @@ describe("a client's handshake", () => {
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({
         script: (message) =>
-          "method" in message && "id" in message && message.id === 1
+          JsonRpc.isRequest(message) && message.id === 1
             ? [JsonRpc.success(message.id, {})]
-            : "method" in message && "id" in message && message.id === 2
+            : JsonRpc.isRequest(message) && message.id === 2
             ? [JsonRpc.failure(message.id, McpError.invalidRequest("no"))]
             : []
       })
@@ -82,7 +82,7 @@ describe("a client's handshake", () => {
       const unsent = yield* Effect.flip(session.request("tools/call", { name: "x", arguments: { no: 1n } }))
       assert.strictEqual(unsent.reason._tag, "SendFailed")
       yield* start(session.ping())
-      const ids = raw.received.flatMap((message) => "method" in message && "id" in message ? [message.id] : [])
+      const ids = raw.received.flatMap((message) => JsonRpc.isRequest(message) ? [message.id] : [])
       assert.deepStrictEqual(ids, [0, 1, 2, 3, 4, 6])
       assert.isTrue(ids.every(RequestId.isRequestId))
     }))

@@ -1,4 +1,4 @@
-import { ErrorCode, JsonRpc, McpError, Methods, type Profile, Revision } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc, McpError, MethodTable, type Profile, Revision } from "@effect-mcp/protocol"
 import { Dispatch, type Handlers, RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -180,7 +180,7 @@ describe("requests without a session", () => {
 
   it.effect("every method of the table is served at the revisions that have it, and at no older one", () =>
     Effect.gen(function*() {
-      for (const row of Object.values(Methods.requests)) {
+      for (const row of Object.values(MethodTable.requests)) {
         // These are the session's own, or not the client's to send.
         if (row.name === "initialize" || row.name === "ping" || row.from === "server") continue
         const dispatch = served(Object.fromEntries([[row.name, () => Effect.succeed({ completion: { values: [] } })]]))

@@ -1,4 +1,11 @@
-import { type Capabilities, type Elicitation, ErrorCode, type Form, JsonRpc, McpError } from "@effect-mcp/protocol"
+import {
+  type Capabilities,
+  type Elicitation,
+  type ElicitationSchema,
+  ErrorCode,
+  JsonRpc,
+  McpError
+} from "@effect-mcp/protocol"
 import { CallbackContext, type Handlers, RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -19,7 +26,7 @@ import {
   withRawServer
 } from "./support/sessions.ts"
 
-const form: Form.Form = {
+const form: ElicitationSchema.ElicitationSchema = {
   type: "object",
   properties: {
     name: { type: "string" },

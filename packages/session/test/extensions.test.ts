@@ -1,4 +1,4 @@
-import { ErrorCode, JsonRpc, McpError, Meta, Method } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc, McpError, Meta, MethodDefinition } from "@effect-mcp/protocol"
 import { Extension, RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -19,11 +19,11 @@ import {
 const Words = Schema.Struct({ _meta: Schema.optionalKey(Meta.RequestMeta), words: Schema.String })
 const Told = Schema.Struct({ words: Schema.String })
 
-const echo = Method.request("acme/echo", { from: "client", params: Words, result: Told })
-const ask = Method.request("acme/ask", { from: "either", params: Words, result: Told })
-const late = Method.request("acme/late", { from: "client", params: Words, result: Told, since: "2025-11-25" })
-const reindexed = Method.notification("acme/reindexed", { from: "server", params: Told })
-const opened = Method.notification("acme/opened", { from: "client", params: Told })
+const echo = MethodDefinition.request("acme/echo", { from: "client", params: Words, result: Told })
+const ask = MethodDefinition.request("acme/ask", { from: "either", params: Words, result: Told })
+const late = MethodDefinition.request("acme/late", { from: "client", params: Words, result: Told, since: "2025-11-25" })
+const reindexed = MethodDefinition.notification("acme/reindexed", { from: "server", params: Told })
+const opened = MethodDefinition.notification("acme/opened", { from: "client", params: Told })
 
 const answer = ({ words }: { readonly words: string }) => Effect.succeed({ words: `${words}!` })
 
@@ -101,8 +101,12 @@ describe("methods of one's own", () => {
 
   it.effect("do not replace a method of the table, handled or not", () =>
     Effect.gen(function*() {
-      const own = Method.request("tools/call", { from: "client", params: Meta.Meta, result: Meta.EmptyResult })
-      const ping = Method.request("ping", { from: "either", params: Meta.Meta, result: Meta.EmptyResult })
+      const own = MethodDefinition.request("tools/call", {
+        from: "client",
+        params: Meta.Meta,
+        result: Meta.EmptyResult
+      })
+      const ping = MethodDefinition.request("ping", { from: "either", params: Meta.Meta, result: Meta.EmptyResult })
       const stolen = () => Effect.die("it ran")
       const extensions = [Extension.request(own, stolen), Extension.request(ping, stolen)]
       const handled = yield* connected({

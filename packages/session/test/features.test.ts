@@ -1,4 +1,13 @@
-import { Content, Elicitation, type Form, McpError, Meta, Method, Revision, type Sampling } from "@effect-mcp/protocol"
+import {
+  Content,
+  Elicitation,
+  type ElicitationSchema,
+  McpError,
+  Meta,
+  MethodDefinition,
+  Revision,
+  type Sampling
+} from "@effect-mcp/protocol"
 import {
   CallbackContext,
   ClientSession,
@@ -16,7 +25,11 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { codeOf, forms, info, settled, text } from "./support/sessions.ts"
 
-const form: Form.Form = { type: "object", properties: { name: { type: "string" } }, required: ["name"] }
+const form: ElicitationSchema.ElicitationSchema = {
+  type: "object",
+  properties: { name: { type: "string" } },
+  required: ["name"]
+}
 
 const serverHandlers = ServerSession.handlers({
   "tools/list": ({ cursor }) =>
@@ -194,7 +207,11 @@ for (const { form: name, pair } of forms) {
     it.effect("a method of one's own", () =>
       Effect.gen(function*() {
         const { client } = yield* connect({ pair })
-        const row = Method.request("acme/echo", { from: "client", params: Meta.Meta, result: Meta.EmptyResult })
+        const row = MethodDefinition.request("acme/echo", {
+          from: "client",
+          params: Meta.Meta,
+          result: Meta.EmptyResult
+        })
         const { reason } = yield* Effect.flip(client.extension(row, { any: "thing" }))
         assert.strictEqual(reason._tag === "ErrorResponse" ? reason.error.code : reason._tag, -32601)
       }).pipe(Effect.scoped))

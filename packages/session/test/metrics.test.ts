@@ -1,4 +1,4 @@
-import { JsonRpc, McpError, Meta, Method } from "@effect-mcp/protocol"
+import { JsonRpc, McpError, Meta, MethodDefinition } from "@effect-mcp/protocol"
 import { Extension, Metrics } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -143,7 +143,11 @@ describe("metrics", () => {
     Effect.gen(function*() {
       const invented = Array.from({ length: 3000 }, (_, index) => index)
       const rowOf = (index: number) =>
-        Method.request(`invented/${index}`, { from: "client", params: Meta.RequestParams, result: Schema.Struct({}) })
+        MethodDefinition.request(`invented/${index}`, {
+          from: "client",
+          params: Meta.RequestParams,
+          result: Schema.Struct({})
+        })
       const extensions = invented.slice(0, 300).map((index) =>
         Extension.request(rowOf(index), () => Effect.succeed({}))
       )

@@ -1,4 +1,4 @@
-import { Content, JsonRpc, Meta, Method, Revision, type Tool } from "@effect-mcp/protocol"
+import { Content, JsonRpc, Meta, MethodDefinition, Revision, type Tool } from "@effect-mcp/protocol"
 import { type ClientSession, Middleware, type RequestError } from "@effect-mcp/session"
 import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import { assert, describe, it } from "@effect/vitest"
@@ -256,7 +256,7 @@ for (const { form, pair } of forms) {
       Effect.gen(function*() {
         const { client } = yield* connect([tool("weather", weather)], misfit)
         yield* client.listTools()
-        const row = Method.request("tools/call", { from: "client", params: Meta.Meta, result: Meta.Meta })
+        const row = MethodDefinition.request("tools/call", { from: "client", params: Meta.Meta, result: Meta.Meta })
         assert.deepStrictEqual(yield* client.extension(row, { name: "weather" }), { ...misfit })
       }).pipe(Effect.scoped))
   })
@@ -270,7 +270,7 @@ describe("output schemas, off the wire", () => {
     readonly list?: (id: JsonRpc.Request["id"]) => ReadonlyArray<unknown>
   } = {}): RawServer.Script =>
   (message) => {
-    if (!("method" in message) || !("id" in message)) return []
+    if (!JsonRpc.isRequest(message)) return []
     const { id, method } = message
     return method === "tools/list"
       ? answers.list?.(id) ?? [JsonRpc.success(id, page)]

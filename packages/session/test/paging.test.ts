@@ -21,7 +21,7 @@ const withPages = Effect.fnUntraced(function*(pages: ReadonlyArray<Page>, limits
     result: RawServer.initializeResult({ capabilities: { tools: {} } }),
     client: { limits },
     script: (message) => {
-      if (!("method" in message) || !("id" in message)) return []
+      if (!JsonRpc.isRequest(message)) return []
       const page = pages[cursors.length]
       cursors.push(message.params?.["cursor"])
       const { names, ...rest } = page ?? { names: [] }

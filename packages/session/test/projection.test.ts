@@ -1,5 +1,5 @@
 /** Members that came after the negotiated revision: sent by default, removed by the strict projection. */
-import { Content, type Differences, Revision, type Tool } from "@effect-mcp/protocol"
+import { Content, Revision, type RevisionProjection, type Tool } from "@effect-mcp/protocol"
 import { MemoryTransport, RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -19,7 +19,7 @@ const link: Content.ResourceLink = { type: "resource_link", uri: "file:///a", na
 const info = { ...Sessions.info, title: "T", description: "d" }
 
 /** All that the two sides make of one another's messages at a revision, with one projection. */
-const exchanged = Effect.fnUntraced(function*(revision: Revision.Revision, projection?: Differences.Projection) {
+const exchanged = Effect.fnUntraced(function*(revision: Revision.Revision, projection?: RevisionProjection.Projection) {
   const pair = yield* MemoryTransport.make()
   const options = { info, ...(projection === undefined ? undefined : { projection }) }
   const contexts: Array<unknown> = []

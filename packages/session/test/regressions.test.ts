@@ -110,7 +110,7 @@ describe("defects that were found, and must not come back", () => {
       )
       const second = yield* start(session.request("tools/call", { name: "y", _meta: { progressToken: 1, trace: "t" } }))
       yield* settled
-      const sent = raw.received.filter((message): message is JsonRpc.Request => "method" in message && "id" in message)
+      const sent = raw.received.filter(JsonRpc.isRequest)
       assert.deepStrictEqual(sent.slice(-2).map(({ params }) => params?.["_meta"]), [
         { progressToken: 1 },
         { trace: "t" }

@@ -26,7 +26,7 @@ describe("the ids of a server's requests", () => {
       const built = session.buildCreateMessage({ messages: [], maxTokens: 1 })
       yield* start(session.ping())
       yield* settled
-      const ids = (yield* raw.pending).flatMap((message) => "method" in message && "id" in message ? [message.id] : [])
+      const ids = (yield* raw.pending).flatMap((message) => JsonRpc.isRequest(message) ? [message.id] : [])
       assert.deepStrictEqual([ids, built.id], [[1, 2, 3, 4, 6], 5])
       assert.isTrue(ids.every(RequestId.isRequestId))
     }))

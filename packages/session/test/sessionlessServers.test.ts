@@ -1,5 +1,5 @@
 /** What a server without sessions does, whichever of the two it is. */
-import { Content, ErrorCode, JsonRpc, McpError, Meta, Method, Revision } from "@effect-mcp/protocol"
+import { Content, ErrorCode, JsonRpc, McpError, Meta, MethodDefinition, Revision } from "@effect-mcp/protocol"
 import { Extension, RequestContext, RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
@@ -294,12 +294,12 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
   it.effect("has middleware, extensions and handlers of notifications", () =>
     Effect.gen(function*() {
       const seen: Array<string> = []
-      const echo = Method.request("acme/echo", {
+      const echo = MethodDefinition.request("acme/echo", {
         from: "client",
         params: Schema.Struct({ text: Schema.String }),
         result: Schema.Struct({ text: Schema.String })
       })
-      const poke = Method.notification("acme/poke", { from: "client", params: Meta.NotificationParams })
+      const poke = MethodDefinition.notification("acme/poke", { from: "client", params: Meta.NotificationParams })
       const note = (words: string) => Effect.sync(() => void seen.push(words))
       const { events, say } = yield* make(
         { "notifications/roots/list_changed": () => note("roots") },

@@ -1,4 +1,4 @@
-import { Content, Methods } from "@effect-mcp/protocol"
+import { Content, MethodTable } from "@effect-mcp/protocol"
 import type { RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -28,7 +28,7 @@ describe("a request that would become a task, while there are none here", () => 
       const page = { mode: "url", url: "https://example.com", elicitationId: "1" } as const
       const attempts: ReadonlyArray<Effect.Effect<unknown, RequestError.RequestError>> = [
         client.request("tools/call", { name: "x", task }),
-        client.extension(Methods.requests["tools/call"], { name: "x", task }),
+        client.extension(MethodTable.requests["tools/call"], { name: "x", task }),
         server.createMessage({ messages: [], maxTokens: 1, task }),
         server.request("elicitation/create", { message: "m", requestedSchema: form, task }),
         server.request("elicitation/create", { message: "m", ...page, task })

@@ -18,7 +18,7 @@ const spoken = Effect.fnUntraced(function*(annotations: Tool.ToolAnnotations | u
   const listed = { name: "x", inputSchema: { type: "object" }, ...(annotations === undefined ? {} : { annotations }) }
   const { raw, session } = yield* withRawServer({
     script: (message) => {
-      if (!("method" in message) || !("id" in message)) return []
+      if (!JsonRpc.isRequest(message)) return []
       switch (message.id) {
         case 1:
           return [JsonRpc.success(message.id, { tools: [listed] })]

@@ -1,4 +1,4 @@
-import { ErrorCode, JsonRpc, McpError, Meta, Method } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc, McpError, Meta, MethodDefinition } from "@effect-mcp/protocol"
 import { Extension, Middleware, RequestContext, Tracing } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -148,7 +148,7 @@ describe("tracing", () => {
 
   it.effect("a span is named after a method of the table only, and long names are cut", () => {
     const { spans, traced } = collector()
-    const row = Method.request("acme/invented", {
+    const row = MethodDefinition.request("acme/invented", {
       from: "client",
       params: Meta.RequestParams,
       result: Schema.Struct({})

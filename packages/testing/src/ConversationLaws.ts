@@ -383,7 +383,7 @@ const laws: ReadonlyArray<Law> = [
       // What else ends a session may end it before.
       if (others.length > 1 || over) return
       const came = entries.some(({ happening }) =>
-        happening._tag === "Received" && "method" in happening.message && "id" in happening.message &&
+        happening._tag === "Received" && JsonRpc.isRequest(happening.message) &&
         happening.message.id === lastId
       )
       if (!came) yield { place: ended, problem: "the last line never came" }
@@ -564,7 +564,7 @@ const laws: ReadonlyArray<Law> = [
     *findings({ entries }) {
       const ids = new Set<unknown>()
       for (const { happening, place } of entries) {
-        if (happening._tag !== "Sent" || !("method" in happening.message) || !("id" in happening.message)) continue
+        if (happening._tag !== "Sent" || !JsonRpc.isRequest(happening.message)) continue
         const { id } = happening.message
         if (ids.has(id)) yield { place, problem: `the id ${JSON.stringify(id)} again` }
         ids.add(id)

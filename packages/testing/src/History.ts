@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import type { JsonRpc, Method } from "@effect-mcp/protocol"
+import type { JsonRpc, MethodDefinition } from "@effect-mcp/protocol"
 import type { SessionEvent, Transport } from "@effect-mcp/session"
 import type { Command } from "./Command.ts"
 import type { Conversation } from "./Conversation.ts"
@@ -101,7 +101,7 @@ export interface Entry {
   /** Milliseconds of virtual time since the conversation began. */
   readonly at: number
   readonly session: number
-  readonly side: Method.Role
+  readonly side: MethodDefinition.Role
   readonly happening: Happening
 }
 

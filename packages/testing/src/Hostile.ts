@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import type { Method, Revision } from "@effect-mcp/protocol"
+import type { MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import * as HostileText from "./HostileText.ts"
 import { memoised } from "./internal/memoised.ts"
@@ -34,7 +34,7 @@ const parse = (text: string): unknown => JSON.parse(text)
  */
 export const value: Arbitrary.Arbitrary<unknown> = Arbitrary.map(HostileText.json, parse)
 
-const frames = memoised((from: Method.Role) =>
+const frames = memoised((from: MethodDefinition.Role) =>
   memoised((revision: Revision.Revision) => Arbitrary.map(HostileText.frame(from, revision), parse))
 )
 
@@ -44,7 +44,7 @@ const frames = memoised((from: Method.Role) =>
  *
  * @example
  * ```ts
- * import { Differences } from "@effect-mcp/protocol"
+ * import { RevisionProjection } from "@effect-mcp/protocol"
  * import { Hostile } from "@effect-mcp/testing"
  * import * as Arbitrary from "effect/Arbitrary"
  * import * as Effect from "effect/Effect"
@@ -52,7 +52,7 @@ const frames = memoised((from: Method.Role) =>
  * // It fits no result, and projecting it does not throw.
  * export const outcome = Effect.map(
  *   Arbitrary.checkEffect(Hostile.frame("server", "2025-11-25"), (frame) => {
- *     Differences.project("tools/call", "result", "2024-11-05", frame)
+ *     RevisionProjection.downgrade("tools/call", "result", "2024-11-05", frame)
  *     return true
  *   }),
  *   (result) => result._tag
@@ -62,5 +62,5 @@ const frames = memoised((from: Method.Role) =>
  * @category arbitraries
  * @since 0.1.0
  */
-export const frame = (from: Method.Role, revision: Revision.Revision): Arbitrary.Arbitrary<unknown> =>
+export const frame = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<unknown> =>
   frames(from)(revision)

@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import type { Method, Revision } from "@effect-mcp/protocol"
+import type { MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import * as HostileText from "./HostileText.ts"
 import { choose, oneOf, place, upTo } from "./internal/choose.ts"
@@ -50,7 +50,7 @@ const utf16 = (text: string): Uint8Array =>
     ])
   ])
 
-const lines = memoised((from: Method.Role) =>
+const lines = memoised((from: MethodDefinition.Role) =>
   memoised((revision: Revision.Revision): Bytes => {
     const hostile: Bytes = Arbitrary.map(HostileText.line(from, revision), (text) => encoder.encode(text))
     const message = Arbitrary.map(ValidMessages.message(from, revision), (message) => JSON.stringify(message))
@@ -89,5 +89,5 @@ const lines = memoised((from: Method.Role) =>
  * @category arbitraries
  * @since 0.1.0
  */
-export const line = (from: Method.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Uint8Array> =>
+export const line = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Uint8Array> =>
   lines(from)(revision)

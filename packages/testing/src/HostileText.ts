@@ -5,7 +5,7 @@
  *
  * @since 0.1.0
  */
-import type { Method, Revision } from "@effect-mcp/protocol"
+import type { MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import { at, choose, oneOf, place, upTo } from "./internal/choose.ts"
 import { hostileJson, hostileMember, smallJson } from "./internal/hostileJson.ts"
@@ -42,7 +42,7 @@ export const json: Text = hostileJson
 /** Either half of the time. */
 const coin = oneOf(false, true)
 
-const anyMessage = memoised((from: Method.Role) =>
+const anyMessage = memoised((from: MethodDefinition.Role) =>
   memoised((revision: Revision.Revision) => ValidMessages.message(from, revision))
 )
 
@@ -63,7 +63,7 @@ const junk: Text = Arbitrary.map(
     `{${Object.entries(members).flatMap(([name, value]) => value === undefined ? [] : [`"${name}":${value}`]).join()}}`
 )
 
-const single = memoised((from: Method.Role) =>
+const single = memoised((from: MethodDefinition.Role) =>
   memoised((revision: Revision.Revision): Text => {
     const message = anyMessage(from)(revision)
     const replaced: Text = Arbitrary.map(
@@ -88,7 +88,7 @@ const single = memoised((from: Method.Role) =>
   })
 )
 
-const framed = memoised((from: Method.Role) =>
+const framed = memoised((from: MethodDefinition.Role) =>
   memoised((revision: Revision.Revision): Text => {
     const one = single(from)(revision)
     const several: Text = Arbitrary.map(
@@ -121,7 +121,7 @@ const framed = memoised((from: Method.Role) =>
  * @category arbitraries
  * @since 0.1.0
  */
-export const frame = (from: Method.Role, revision: Revision.Revision): Arbitrary.Arbitrary<string> =>
+export const frame = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<string> =>
   framed(from)(revision)
 
 /** What is no JSON, though some take it for JSON. */
@@ -167,7 +167,7 @@ const notJson: Text = oneOf(
 
 const spacing = oneOf("", " ", "\t", "\r", "\r\r", "\uFEFF", "\u00A0", "\u2028", "\u0000")
 
-const lines = memoised((from: Method.Role) =>
+const lines = memoised((from: MethodDefinition.Role) =>
   memoised((revision: Revision.Revision): Text => {
     const frames = framed(from)(revision)
     const whole: Text = Arbitrary.map(anyMessage(from)(revision), (message) => JSON.stringify(message))
@@ -223,5 +223,5 @@ const lines = memoised((from: Method.Role) =>
  * @category arbitraries
  * @since 0.1.0
  */
-export const line = (from: Method.Role, revision: Revision.Revision): Arbitrary.Arbitrary<string> =>
+export const line = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<string> =>
   lines(from)(revision)

@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import { Differences, JsonRpc, Method, Methods, RequestId, Revision } from "@effect-mcp/protocol"
+import { JsonRpc, MethodDefinition, MethodTable, RequestId, Revision, RevisionProjection } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import { asOf, canonical, type Part, schemaOf } from "./internal/canonical.ts"
 import { at, choose, oneOf, place } from "./internal/choose.ts"
@@ -117,14 +117,14 @@ const misspelt = (method: string): ReadonlyArray<Spoil> =>
     (name) => spoil("MethodUnknown", "UnknownMethod", ["method"], name)
   )
 
-const ofOtherSide = memoised((from: Method.Role) => {
-  const other = Method.peerOf(from)
+const ofOtherSide = memoised((from: MethodDefinition.Role) => {
+  const other = MethodDefinition.peerOf(from)
   return {
     requests: ValidMessages.requestNames(other, Revision.latest).filter((name) =>
-      Methods.findRequest(name, from) === undefined
+      MethodTable.findRequest(name, from) === undefined
     ).map((name) => spoil("MethodUnknown", "UnknownMethod", ["method"], name)),
     notifications: ValidMessages.notificationNames(other, Revision.latest).filter((name) =>
-      Methods.findNotification(name, from) === undefined
+      MethodTable.findNotification(name, from) === undefined
     ).map((name) => spoil("MethodUnknown", "UnknownMethod", ["method"], name))
   }
 })
@@ -164,10 +164,10 @@ const spoilsOfMethod = (
   [...ofWrongParams(method), ...withinPart(method, "params", params)]
 ]
 
-const spoilsOfRequest = (from: Method.Role, request: JsonRpc.Request): Spoils =>
+const spoilsOfRequest = (from: MethodDefinition.Role, request: JsonRpc.Request): Spoils =>
   spoilsOfMethod(request, ofOtherSide(from).requests)
 
-const spoilsOfNotification = (from: Method.Role, notification: JsonRpc.Notification): Spoils =>
+const spoilsOfNotification = (from: MethodDefinition.Role, notification: JsonRpc.Notification): Spoils =>
   spoilsOfMethod(notification, [
     ...ofOtherSide(from).notifications,
     // With an id it is a request, and there is none of that name.
@@ -233,7 +233,10 @@ const spoiled = <M extends JsonRpc.Message>(
   )
 
 /** Messages of methods that came with a newer revision. */
-const newerMethods = (from: Method.Role, revision: Revision.Revision): ReadonlyArray<Arbitrary.Arbitrary<Refused>> => {
+const newerMethods = (
+  from: MethodDefinition.Role,
+  revision: Revision.Revision
+): ReadonlyArray<Arbitrary.Arbitrary<Refused>> => {
   const refused = (valid: Arbitrary.Arbitrary<JsonRpc.Message>, method: string): Arbitrary.Arbitrary<Refused> => {
     const mutation: Mutation<Spoiling> = { _tag: "MethodNewer", path: ["method"], value: method }
     return Arbitrary.map(valid, (valid) => ({ valid, method, mutation, message: valid, refusal: "UnknownMethod" }))
@@ -256,7 +259,7 @@ const anyOf = <A>(arbitraries: ReadonlyArray<Arbitrary.Arbitrary<A>>): ReadonlyA
   return first === undefined ? [] : [choose(first, ...others)]
 }
 
-const refusedFrom = memoised((from: Method.Role) =>
+const refusedFrom = memoised((from: MethodDefinition.Role) =>
   memoised((revision: Revision.Revision) => {
     const failures = spoiled(ValidMessages.failure(revision), undefined, () => spoilsOfFailure)
     const requests = anyOf(
@@ -270,7 +273,7 @@ const refusedFrom = memoised((from: Method.Role) =>
       )
     )
     const successes = anyOf(
-      ValidMessages.requestNames(Method.peerOf(from), revision).map((name) =>
+      ValidMessages.requestNames(MethodDefinition.peerOf(from), revision).map((name) =>
         spoiled(ValidMessages.success(name, revision), name, (valid) => spoilsOfSuccess(name, valid))
       )
     )
@@ -308,11 +311,11 @@ const refusedFrom = memoised((from: Method.Role) =>
  * @category arbitraries
  * @since 0.1.0
  */
-export const refused = (from: Method.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Refused> =>
+export const refused = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Refused> =>
   refusedFrom(from)(revision)
 
 const refusedResultAt = memoised((revision: Revision.Revision) =>
-  memoised((method: keyof Methods.Requests) =>
+  memoised((method: keyof MethodTable.Requests) =>
     spoiled(ValidMessages.success(method, revision), method, (valid) => {
       const [, content] = spoilsOfSuccess(method, valid)
       return [content, content]
@@ -326,13 +329,13 @@ const refusedResultAt = memoised((revision: Revision.Revision) =>
  *
  * @example
  * ```ts
- * import { Methods } from "@effect-mcp/protocol"
+ * import { MethodTable } from "@effect-mcp/protocol"
  * import { NearlyValid } from "@effect-mcp/testing"
  * import * as Arbitrary from "effect/Arbitrary"
  * import * as Effect from "effect/Effect"
  * import * as Schema from "effect/Schema"
  *
- * const isResult = Schema.is(Methods.requests["tools/call"].result)
+ * const isResult = Schema.is(MethodTable.requests["tools/call"].result)
  *
  * export const outcome = Effect.map(
  *   Arbitrary.checkEffect(
@@ -347,7 +350,7 @@ const refusedResultAt = memoised((revision: Revision.Revision) =>
  * @since 0.1.0
  */
 export const refusedResult = (
-  method: keyof Methods.Requests,
+  method: keyof MethodTable.Requests,
   revision: Revision.Revision
 ): Arbitrary.Arbitrary<Refused> => refusedResultAt(revision)(method)
 
@@ -381,7 +384,7 @@ const tolerable = ({ make, method, part }: Carrier, revision: Revision.Revision)
       unknownValue
     ]),
     ([id, newest, kind, place, name, value]): Tolerated => {
-      const content = Differences.project(method, part, known, newest, "strict")
+      const content = RevisionProjection.downgrade(method, part, known, newest, "strict")
       const nearly = (valid: JsonRpc.Message, mutation: Mutation<Harmless>): Tolerated => ({
         valid,
         method,
@@ -418,12 +421,12 @@ const successOf = (method: string): Carrier => ({
   make: (id, content) => JsonRpc.success(id, content)
 })
 
-const toleratedFrom = memoised((from: Method.Role) =>
+const toleratedFrom = memoised((from: MethodDefinition.Role) =>
   memoised((revision: Revision.Revision) => {
     const carried = (carriers: ReadonlyArray<Carrier>) => carriers.map((carrier) => tolerable(carrier, revision))
     const requests = anyOf(carried(ValidMessages.requestNames(from, revision).map(requestOf)))
     const notifications = anyOf(carried(ValidMessages.notificationNames(from, revision).map(notificationOf)))
-    const successes = anyOf(carried(ValidMessages.requestNames(Method.peerOf(from), revision).map(successOf)))
+    const successes = anyOf(carried(ValidMessages.requestNames(MethodDefinition.peerOf(from), revision).map(successOf)))
     return choose(tolerable(requestOf("ping"), revision), ...requests, ...notifications, ...successes)
   })
 )
@@ -451,11 +454,11 @@ const toleratedFrom = memoised((from: Method.Role) =>
  * @category arbitraries
  * @since 0.1.0
  */
-export const tolerated = (from: Method.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Tolerated> =>
+export const tolerated = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Tolerated> =>
   toleratedFrom(from)(revision)
 
 const toleratedResultAt = memoised((revision: Revision.Revision) =>
-  memoised((method: keyof Methods.Requests) => tolerable(successOf(method), revision))
+  memoised((method: keyof MethodTable.Requests) => tolerable(successOf(method), revision))
 )
 
 /**
@@ -463,13 +466,13 @@ const toleratedResultAt = memoised((revision: Revision.Revision) =>
  *
  * @example
  * ```ts
- * import { Methods } from "@effect-mcp/protocol"
+ * import { MethodTable } from "@effect-mcp/protocol"
  * import { NearlyValid } from "@effect-mcp/testing"
  * import * as Arbitrary from "effect/Arbitrary"
  * import * as Effect from "effect/Effect"
  * import * as Schema from "effect/Schema"
  *
- * const isResult = Schema.is(Methods.requests["tools/list"].result)
+ * const isResult = Schema.is(MethodTable.requests["tools/list"].result)
  *
  * export const outcome = Effect.map(
  *   Arbitrary.checkEffect(
@@ -484,6 +487,6 @@ const toleratedResultAt = memoised((revision: Revision.Revision) =>
  * @since 0.1.0
  */
 export const toleratedResult = (
-  method: keyof Methods.Requests,
+  method: keyof MethodTable.Requests,
   revision: Revision.Revision
 ): Arbitrary.Arbitrary<Tolerated> => toleratedResultAt(revision)(method)

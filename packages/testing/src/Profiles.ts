@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import { Capabilities, Differences, Implementation, type Profile, type Revision } from "@effect-mcp/protocol"
+import { Capabilities, Implementation, type Profile, type Revision, RevisionProjection } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { choose } from "./internal/choose.ts"
@@ -16,7 +16,9 @@ const inHandshake = <A>(schema: Schema.Codec<A>, part: "params" | "result", memb
   memoised((revision: Revision.Revision): Arbitrary.Arbitrary<A> =>
     Arbitrary.map(Arbitrary.schema(schema), (value) =>
       // It was drawn from the schema, and to project it leaves out no more than optional members.
-      trust<A>(Differences.project("initialize", part, revision, { [member]: overTheWire(value) }, "strict")[member]))
+      trust<A>(
+        RevisionProjection.downgrade("initialize", part, revision, { [member]: overTheWire(value) }, "strict")[member]
+      ))
   )
 
 /**

@@ -68,7 +68,7 @@ export const make: Effect.Effect<RawPeer, TransportError, Transport.Transport | 
   )
   return {
     send: (message) =>
-      connection.request !== undefined && "method" in message && "id" in message
+      connection.request !== undefined && JsonRpc.isRequest(message)
         ? Effect.asVoid(Effect.forkIn(connection.request(message), scope, { startImmediately: true }))
         : connection.send({ message, replyTo: undefined, last: false }),
     // It is no message on purpose.

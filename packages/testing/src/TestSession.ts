@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import type { JsonRpc, Method } from "@effect-mcp/protocol"
+import type { JsonRpc, MethodDefinition } from "@effect-mcp/protocol"
 import {
   ClientSession,
   type Handlers,
@@ -55,11 +55,11 @@ export interface Shape {
   readonly client: ClientSession.Shape
   readonly server: ServerSession.Shape
   /** What has passed so far as this side saw it, from `initialize` on. */
-  readonly entries: (side: Method.Role) => Effect.Effect<ReadonlyArray<Recording.Entry>>
+  readonly entries: (side: MethodDefinition.Role) => Effect.Effect<ReadonlyArray<Recording.Entry>>
   /** The messages that this side has sent so far, in order. */
-  readonly sent: (side: Method.Role) => Effect.Effect<ReadonlyArray<JsonRpc.Message>>
+  readonly sent: (side: MethodDefinition.Role) => Effect.Effect<ReadonlyArray<JsonRpc.Message>>
   /** What has passed so far as this side has it, ready to be printed, or to be played by a `ScriptedPeer` in its place. */
-  readonly transcript: (side: Method.Role) => Effect.Effect<Transcript.Transcript>
+  readonly transcript: (side: MethodDefinition.Role) => Effect.Effect<Transcript.Transcript>
 }
 
 /** What a session is made of: the handlers of the server, and what else is to be said of either side. */

@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import { Differences, JsonRpc, Method, Methods, Revision } from "@effect-mcp/protocol"
+import { JsonRpc, MethodDefinition, MethodTable, Revision, RevisionProjection } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import * as ErrorObjects from "./ErrorObjects.ts"
 import { asOf, canonical, type Part } from "./internal/canonical.ts"
@@ -28,7 +28,7 @@ const partsOf = memoised((part: Part) =>
       const known = asOf(method, revision)
       return Arbitrary.map(
         canonical(method, part, known),
-        (value) => Differences.project(method, part, known, value, "strict")
+        (value) => RevisionProjection.downgrade(method, part, known, value, "strict")
       )
     })
   )
@@ -58,14 +58,14 @@ const partsOf = memoised((part: Part) =>
  * @since 0.1.0
  */
 export const params: {
-  <Name extends keyof Methods.Requests>(
+  <Name extends keyof MethodTable.Requests>(
     method: Name,
     revision: Revision.Revision
-  ): Arbitrary.Arbitrary<Methods.ParamsOf<Name>>
-  <Name extends keyof Methods.Notifications>(
+  ): Arbitrary.Arbitrary<MethodTable.ParamsOf<Name>>
+  <Name extends keyof MethodTable.Notifications>(
     method: Name,
     revision: Revision.Revision
-  ): Arbitrary.Arbitrary<Methods.NotificationParamsOf<Name>>
+  ): Arbitrary.Arbitrary<MethodTable.NotificationParamsOf<Name>>
 } = <A>(method: string, revision: Revision.Revision): Arbitrary.Arbitrary<A> =>
   // They are drawn from the schema of the row that the type is looked up in.
   trust<Arbitrary.Arbitrary<A>>(partsOf("params")(revision)(method))
@@ -92,12 +92,12 @@ export const params: {
  * @category arbitraries
  * @since 0.1.0
  */
-export const result = <Name extends keyof Methods.Requests>(
+export const result = <Name extends keyof MethodTable.Requests>(
   method: Name,
   revision: Revision.Revision
-): Arbitrary.Arbitrary<Methods.ResultOf<Name>> =>
+): Arbitrary.Arbitrary<MethodTable.ResultOf<Name>> =>
   // They are drawn from the schema of the row that the type is looked up in.
-  trust<Arbitrary.Arbitrary<Methods.ResultOf<Name>>>(partsOf("result")(revision)(method))
+  trust<Arbitrary.Arbitrary<MethodTable.ResultOf<Name>>>(partsOf("result")(revision)(method))
 
 const paramsOf = (method: string, revision: Revision.Revision) => partsOf("params")(revision)(method)
 
@@ -152,7 +152,7 @@ const successes = memoised((revision: Revision.Revision) =>
  * @since 0.1.0
  */
 export const request = (
-  method: keyof Methods.Requests,
+  method: keyof MethodTable.Requests,
   revision: Revision.Revision
 ): Arbitrary.Arbitrary<JsonRpc.Request> => requests(revision)(method)
 
@@ -171,7 +171,7 @@ export const request = (
  * @since 0.1.0
  */
 export const notification = (
-  method: keyof Methods.Notifications,
+  method: keyof MethodTable.Notifications,
   revision: Revision.Revision
 ): Arbitrary.Arbitrary<JsonRpc.Notification> => notifications(revision)(method)
 
@@ -194,7 +194,7 @@ export const notification = (
  * @since 0.1.0
  */
 export const success = (
-  method: keyof Methods.Requests,
+  method: keyof MethodTable.Requests,
   revision: Revision.Revision
 ): Arbitrary.Arbitrary<JsonRpc.Success> => successes(revision)(method)
 
@@ -240,14 +240,14 @@ export const failure: (revision: Revision.Revision) => Arbitrary.Arbitrary<JsonR
  * @category lookups
  * @since 0.1.0
  */
-export const requestNames = <From extends Method.Role>(
+export const requestNames = <From extends MethodDefinition.Role>(
   from: From,
   revision: Revision.Revision
-): ReadonlyArray<Methods.RequestName<From>> =>
+): ReadonlyArray<MethodTable.RequestName<From>> =>
   // The row says who may send it, as the type does.
   trust(
-    Object.values<Methods.AnyRequest>({ ...Methods.requests }).flatMap(({ name, since }) =>
-      Methods.findRequest(name, from) !== undefined && Revision.isAtLeast(revision, since) ? [name] : []
+    Object.values<MethodTable.AnyRequest>({ ...MethodTable.requests }).flatMap(({ name, since }) =>
+      MethodTable.findRequest(name, from) !== undefined && Revision.isAtLeast(revision, since) ? [name] : []
     )
   )
 
@@ -264,14 +264,14 @@ export const requestNames = <From extends Method.Role>(
  * @category lookups
  * @since 0.1.0
  */
-export const notificationNames = <From extends Method.Role>(
+export const notificationNames = <From extends MethodDefinition.Role>(
   from: From,
   revision: Revision.Revision
-): ReadonlyArray<Methods.NotificationName<From>> =>
+): ReadonlyArray<MethodTable.NotificationName<From>> =>
   // The row says who may send it, as the type does.
   trust(
-    Object.values<Methods.AnyNotification>({ ...Methods.notifications }).flatMap(({ name, since }) =>
-      Methods.findNotification(name, from) !== undefined && Revision.isAtLeast(revision, since) ? [name] : []
+    Object.values<MethodTable.AnyNotification>({ ...MethodTable.notifications }).flatMap(({ name, since }) =>
+      MethodTable.findNotification(name, from) !== undefined && Revision.isAtLeast(revision, since) ? [name] : []
     )
   )
 
@@ -283,9 +283,11 @@ const anyOf = <A>(arbitraries: ReadonlyArray<Arbitrary.Arbitrary<A>>): Arbitrary
 }
 
 /** One of these for each side and revision. */
-const memoisedBySide = <A>(make: (from: Method.Role, revision: Revision.Revision) => A) => {
-  const sides = memoised((from: Method.Role) => memoised((revision: Revision.Revision) => make(from, revision)))
-  return (from: Method.Role, revision: Revision.Revision): A => sides(from)(revision)
+const memoisedBySide = <A>(make: (from: MethodDefinition.Role, revision: Revision.Revision) => A) => {
+  const sides = memoised((from: MethodDefinition.Role) =>
+    memoised((revision: Revision.Revision) => make(from, revision))
+  )
+  return (from: MethodDefinition.Role, revision: Revision.Revision): A => sides(from)(revision)
 }
 
 /** Requests other than `initialize`, which neither stands in a batch nor comes twice. */
@@ -304,7 +306,7 @@ const anyNotification = memoisedBySide((from, revision) =>
 )
 
 const anyResponse = memoisedBySide((from, revision): Arbitrary.Arbitrary<JsonRpc.Response> => {
-  const results = anyOf(requestNames(Method.peerOf(from), revision).map((name) => success(name, revision)))
+  const results = anyOf(requestNames(MethodDefinition.peerOf(from), revision).map((name) => success(name, revision)))
   return choose<JsonRpc.Response>(results, results, failure(revision))
 })
 
@@ -323,7 +325,7 @@ const anyResponse = memoisedBySide((from, revision): Arbitrary.Arbitrary<JsonRpc
  * @since 0.1.0
  */
 export const requestFrom = (
-  from: Method.Role,
+  from: MethodDefinition.Role,
   revision: Revision.Revision
 ): Arbitrary.Arbitrary<JsonRpc.Request> => anyRequest(from, revision)
 
@@ -342,7 +344,7 @@ export const requestFrom = (
  * @since 0.1.0
  */
 export const notificationFrom = (
-  from: Method.Role,
+  from: MethodDefinition.Role,
   revision: Revision.Revision
 ): Arbitrary.Arbitrary<JsonRpc.Notification> => anyNotification(from, revision)
 
@@ -361,7 +363,7 @@ export const notificationFrom = (
  * @since 0.1.0
  */
 export const responseFrom = (
-  from: Method.Role,
+  from: MethodDefinition.Role,
   revision: Revision.Revision
 ): Arbitrary.Arbitrary<JsonRpc.Response> => anyResponse(from, revision)
 
@@ -397,7 +399,7 @@ const anyMessage = memoisedBySide((from, revision): Arbitrary.Arbitrary<JsonRpc.
  * @since 0.1.0
  */
 export const message = (
-  from: Method.Role,
+  from: MethodDefinition.Role,
   revision: Revision.Revision
 ): Arbitrary.Arbitrary<JsonRpc.Message> => anyMessage(from, revision)
 
@@ -437,5 +439,5 @@ const anyFrame = memoisedBySide((from, revision): Arbitrary.Arbitrary<Frame> => 
  * @category arbitraries
  * @since 0.1.0
  */
-export const frame = (from: Method.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Frame> =>
+export const frame = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Frame> =>
   anyFrame(from, revision)

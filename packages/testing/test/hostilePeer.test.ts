@@ -1,4 +1,4 @@
-import { JsonRpc, type Methods, Revision } from "@effect-mcp/protocol"
+import { JsonRpc, type MethodTable, Revision } from "@effect-mcp/protocol"
 import type { ClientSession, RequestError } from "@effect-mcp/session"
 import { Hostile, Mutation, NearlyValid, type RawPeer, RequestIds, ValidMessages } from "@effect-mcp/testing"
 import { describe, it } from "@effect/vitest"
@@ -109,7 +109,7 @@ describe.each(Revision.supported)("a server in %s", (revision) => {
 
 /** What a client may ask of a server that declares everything. */
 const asks: ReadonlyArray<{
-  readonly method: Methods.RequestName<"client">
+  readonly method: MethodTable.RequestName<"client">
   readonly ask: (session: ClientSession.Shape) => Effect.Effect<unknown, RequestError.RequestError>
 }> = [
   { method: "tools/call", ask: (session) => session.callTool("echo") },

@@ -1,4 +1,4 @@
-import { JsonRpc, Method, Methods, Revision } from "@effect-mcp/protocol"
+import { JsonRpc, MethodDefinition, MethodTable, Revision } from "@effect-mcp/protocol"
 import { Mutation, NearlyValid } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { rowOf } from "./support/rows.ts"
 
-const roles: ReadonlyArray<Method.Role> = ["client", "server"]
+const roles: ReadonlyArray<MethodDefinition.Role> = ["client", "server"]
 const sides = Revision.supported.flatMap((revision) => roles.map((from) => ({ from, revision })))
 const runs = { arbitrary: { runs: 500 } }
 
@@ -15,7 +15,7 @@ const fits = (schema: Schema.Codec<unknown>, value: unknown): boolean => Schema.
 /** How a receiver finds a message to be, by nothing but the tables. */
 const found = (
   frame: unknown,
-  from: Method.Role,
+  from: MethodDefinition.Role,
   revision: Revision.Revision,
   asked: string | undefined
 ): NearlyValid.Refusal | "Valid" => {
@@ -25,14 +25,14 @@ const found = (
     case "Notification": {
       const { method, params } = classified.message
       const row = classified._tag === "Request"
-        ? Methods.findRequest(method, from)
-        : Methods.findNotification(method, from)
+        ? MethodTable.findRequest(method, from)
+        : MethodTable.findNotification(method, from)
       if (row === undefined || !Revision.isAtLeast(revision, row.since)) return "UnknownMethod"
       return fits(row.params, params ?? {}) ? "Valid" : "InvalidParams"
     }
     case "Response": {
       if (JsonRpc.isFailure(classified.message)) return "Valid"
-      const row = Methods.findRequest(asked ?? "", Method.peerOf(from))
+      const row = MethodTable.findRequest(asked ?? "", MethodDefinition.peerOf(from))
       return row !== undefined && fits(row.result, classified.message.result) ? "Valid" : "InvalidResult"
     }
     case "Batch":

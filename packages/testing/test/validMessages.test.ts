@@ -1,14 +1,14 @@
 import {
   Capabilities,
   CloseReason,
-  Differences,
   Handshake,
   Implementation,
   JsonRpc,
-  Method,
-  Methods,
+  MethodDefinition,
+  MethodTable,
   RequestId,
   Revision,
+  RevisionProjection,
   Sampling
 } from "@effect-mcp/protocol"
 import { ErrorObjects, HandshakeStates, Profiles, RequestIds, ValidMessages } from "@effect-mcp/testing"
@@ -19,15 +19,15 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { rowOf } from "./support/rows.ts"
 
-const roles: ReadonlyArray<Method.Role> = ["client", "server"]
+const roles: ReadonlyArray<MethodDefinition.Role> = ["client", "server"]
 const sides = Revision.supported.flatMap((revision) => roles.map((from) => ({ from, revision })))
 const runs = { arbitrary: { runs: 60 } }
 
 describe.each(sides)("what a $from sends in $revision", ({ from, revision }) => {
-  const peer = Method.peerOf(from)
+  const peer = MethodDefinition.peerOf(from)
 
   for (const name of ValidMessages.requestNames(from, revision)) {
-    const { params } = Methods.requests[name]
+    const { params } = MethodTable.requests[name]
     it.prop(
       `[MSG-01] [MSG-03] a request ${name} is one, fits its schema and this revision, and comes over the wire as it is`,
       [ValidMessages.request(name, revision)],
@@ -35,7 +35,7 @@ describe.each(sides)("what a $from sends in $revision", ({ from, revision }) => 
         assert.deepStrictEqual(JsonRpc.classify(request), { _tag: "Request", message: request })
         assert.isTrue(Schema.is(params)(request.params ?? {}))
         const stated = request.params ?? {}
-        assert.strictEqual(Differences.project(name, "params", revision, stated, "strict"), stated)
+        assert.strictEqual(RevisionProjection.downgrade(name, "params", revision, stated, "strict"), stated)
         assert.deepStrictEqual<unknown>(JSON.parse(JSON.stringify(request)), request)
       },
       runs
@@ -43,14 +43,17 @@ describe.each(sides)("what a $from sends in $revision", ({ from, revision }) => 
   }
 
   for (const name of ValidMessages.requestNames(peer, revision)) {
-    const { result } = Methods.requests[name]
+    const { result } = MethodTable.requests[name]
     it.prop(
       `[MSG-07] [MSG-08] a result of ${name} is one, fits its schema and this revision, and comes over the wire as it is`,
       [ValidMessages.success(name, revision)],
       ([success]) => {
         assert.deepStrictEqual(JsonRpc.classify(success), { _tag: "Response", message: success })
         assert.isTrue(Schema.is(result)(success.result))
-        assert.strictEqual(Differences.project(name, "result", revision, success.result, "strict"), success.result)
+        assert.strictEqual(
+          RevisionProjection.downgrade(name, "result", revision, success.result, "strict"),
+          success.result
+        )
         assert.deepStrictEqual<unknown>(JSON.parse(JSON.stringify(success)), success)
       },
       runs
@@ -58,7 +61,7 @@ describe.each(sides)("what a $from sends in $revision", ({ from, revision }) => 
   }
 
   for (const name of ValidMessages.notificationNames(from, revision)) {
-    const { params } = Methods.notifications[name]
+    const { params } = MethodTable.notifications[name]
     it.prop(
       `[MSG-11] a notification ${name} is one, fits its schema and this revision, and comes over the wire as it is`,
       [ValidMessages.notification(name, revision)],
@@ -66,7 +69,7 @@ describe.each(sides)("what a $from sends in $revision", ({ from, revision }) => 
         assert.deepStrictEqual(JsonRpc.classify(notification), { _tag: "Notification", message: notification })
         const stated = notification.params ?? {}
         assert.isTrue(Schema.is(params)(stated))
-        assert.strictEqual(Differences.project(name, "params", revision, stated, "strict"), stated)
+        assert.strictEqual(RevisionProjection.downgrade(name, "params", revision, stated, "strict"), stated)
         assert.deepStrictEqual<unknown>(JSON.parse(JSON.stringify(notification)), notification)
       },
       runs
@@ -145,9 +148,9 @@ describe.each(Revision.supported)("in %s", (revision) => {
     assert.isTrue(client.info === undefined || Schema.is(Implementation.Implementation)(client.info))
     assert.isTrue(Schema.is(Implementation.Implementation)(server.info))
     const params = { capabilities: client.capabilities, clientInfo: client.info }
-    assert.strictEqual(Differences.project("initialize", "params", revision, params, "strict"), params)
+    assert.strictEqual(RevisionProjection.downgrade("initialize", "params", revision, params, "strict"), params)
     const result = { capabilities: server.capabilities, serverInfo: server.info }
-    assert.strictEqual(Differences.project("initialize", "result", revision, result, "strict"), result)
+    assert.strictEqual(RevisionProjection.downgrade("initialize", "result", revision, result, "strict"), result)
     assert.deepStrictEqual([client.revision, server.revision], [revision, revision])
   }, runs)
 })

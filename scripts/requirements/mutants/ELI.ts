@@ -59,10 +59,10 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "ELI-08",
-    file: "packages/protocol/src/FormContent.ts",
+    file: "packages/protocol/src/ElicitationContent.ts",
     original: "field.default === undefined ? [] : [[name, field.default]])\n",
     broken: "field.default !== undefined ? [] : [[name, field.default]])\n",
-    test: "packages/protocol/test/FormContent.test.ts",
+    test: "packages/protocol/test/ElicitationContent.test.ts",
     name: "fills in what was left out and has a default"
   },
   {

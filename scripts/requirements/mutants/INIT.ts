@@ -70,7 +70,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "INIT-08",
     file: "packages/session/src/ClientSession.ts",
     original:
-      "      core.fork(Effect.ignore(sender.notify(Methods.notifications[\"notifications/initialized\"], {})))\n",
+      "      core.fork(Effect.ignore(sender.notify(MethodTable.notifications[\"notifications/initialized\"], {})))\n",
     broken: "",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "what it says, and in which order",

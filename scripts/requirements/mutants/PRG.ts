@@ -54,7 +54,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/HandlerContext.ts",
     original: "if (progressToken === undefined) return Effect.void",
     broken:
-      "if (progressToken === undefined) return Effect.ignore(sender.notify(Methods.notifications[\"notifications/progress\"], { ...step, progressToken: 0 }))",
+      "if (progressToken === undefined) return Effect.ignore(sender.notify(MethodTable.notifications[\"notifications/progress\"], { ...step, progressToken: 0 }))",
     test: "packages/session/test/handlerProgress.test.ts",
     name: "nobody asked: nothing is sent"
   },

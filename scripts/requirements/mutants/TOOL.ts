@@ -36,10 +36,10 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TOOL-09",
-    file: "packages/protocol/src/Differences.ts",
+    file: "packages/protocol/src/RevisionProjection.ts",
     original: "Array.isArray(content) && content.length === 0\n",
     broken: "Array.isArray(content) && content.length < 0\n",
-    test: "packages/protocol/test/Differences/serverFeatures.test.ts",
+    test: "packages/protocol/test/RevisionProjection/serverFeatures.test.ts",
     name: "[TOOL-09] a result that is nothing but"
   },
   {

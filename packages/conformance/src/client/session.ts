@@ -2,7 +2,7 @@
  * The client's side of a scenario: who it is, and what it answers.
  */
 import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
-import * as FormContent from "@effect-mcp/protocol/FormContent"
+import * as ElicitationContent from "@effect-mcp/protocol/ElicitationContent"
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as HandshakeError from "@effect-mcp/session/HandshakeError"
@@ -17,7 +17,7 @@ const handlers = {
     Effect.succeed(
       question.mode === "url"
         ? { action: "decline" }
-        : { action: "accept", content: FormContent.withDefaults(question.requestedSchema) }
+        : { action: "accept", content: ElicitationContent.withDefaults(question.requestedSchema) }
     )
 }
 

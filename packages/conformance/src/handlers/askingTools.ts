@@ -2,7 +2,7 @@
  * Tools that ask the client's model or its user before they answer.
  */
 import * as Content from "@effect-mcp/protocol/Content"
-import type * as Form from "@effect-mcp/protocol/Form"
+import type * as ElicitationSchema from "@effect-mcp/protocol/ElicitationSchema"
 import type * as Protocol from "@effect-mcp/protocol/Tool"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
@@ -30,7 +30,7 @@ const sampling: Tool = {
     }).pipe(Effect.map(({ content }) => [Content.text(`LLM response: ${JSON.stringify(content)}`)]))
 }
 
-const ask = (message: string, requestedSchema: Form.Form) =>
+const ask = (message: string, requestedSchema: ElicitationSchema.ElicitationSchema) =>
   RequestContext.elicit({ message, requestedSchema }).pipe(
     Effect.map(({ action, content = {} }) => [
       Content.text(`User response: action=${action}, content=${JSON.stringify(content)}`)

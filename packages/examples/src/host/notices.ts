@@ -1,7 +1,7 @@
 /**
  * What a server tells a host of its own accord.
  */
-import type * as Methods from "@effect-mcp/protocol/Methods"
+import type * as MethodTable from "@effect-mcp/protocol/MethodTable"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -17,7 +17,7 @@ type Name =
 
 /** One of the server's notifications. */
 export type Notice = {
-  readonly [N in Name]: { readonly method: N; readonly params: Methods.NotificationParamsOf<N> }
+  readonly [N in Name]: { readonly method: N; readonly params: MethodTable.NotificationParamsOf<N> }
 }[Name]
 
 /** The notices that nobody has read yet, oldest first. */
@@ -29,15 +29,16 @@ const keep = (notice: Notice) => Effect.flatMap(Notices, (notices) => Effect.asV
 
 /** Handlers that keep what comes. */
 export const handlers = {
-  "notifications/message": (params: Methods.NotificationParamsOf<"notifications/message">) =>
+  "notifications/message": (params: MethodTable.NotificationParamsOf<"notifications/message">) =>
     keep({ method: "notifications/message", params }),
-  "notifications/resources/updated": (params: Methods.NotificationParamsOf<"notifications/resources/updated">) =>
+  "notifications/resources/updated": (params: MethodTable.NotificationParamsOf<"notifications/resources/updated">) =>
     keep({ method: "notifications/resources/updated", params }),
   "notifications/resources/list_changed": () => keep({ method: "notifications/resources/list_changed", params: {} }),
   "notifications/prompts/list_changed": () => keep({ method: "notifications/prompts/list_changed", params: {} }),
   "notifications/tools/list_changed": () => keep({ method: "notifications/tools/list_changed", params: {} }),
-  "notifications/elicitation/complete": (params: Methods.NotificationParamsOf<"notifications/elicitation/complete">) =>
-    keep({ method: "notifications/elicitation/complete", params })
+  "notifications/elicitation/complete": (
+    params: MethodTable.NotificationParamsOf<"notifications/elicitation/complete">
+  ) => keep({ method: "notifications/elicitation/complete", params })
 }
 
 type NoticeOf<N extends Name> = Extract<Notice, { readonly method: N }>

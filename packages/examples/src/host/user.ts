@@ -2,8 +2,8 @@
  * The user of a host: whoever a server's questions are put to.
  */
 import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
-import type * as Form from "@effect-mcp/protocol/Form"
-import type * as FormContent from "@effect-mcp/protocol/FormContent"
+import type * as ElicitationContent from "@effect-mcp/protocol/ElicitationContent"
+import type * as ElicitationSchema from "@effect-mcp/protocol/ElicitationSchema"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -15,7 +15,7 @@ export class User extends Context.Service<User, {
 }>()("@effect-mcp/examples/host/User") {}
 
 /** Something that fits a field: its default, or the first thing that comes to mind (ELI-08). */
-const fitting = (field: Form.Field): FormContent.FormContent[string] => {
+const fitting = (field: ElicitationSchema.Field): ElicitationContent.ElicitationContent[string] => {
   if (field.default !== undefined) return field.default
   switch (field.type) {
     case "boolean":
@@ -41,7 +41,7 @@ const byFormat = {
 }
 
 /** A form with something in each of its fields. */
-export const filled = ({ properties }: Form.Form): FormContent.FormContent =>
+export const filled = ({ properties }: ElicitationSchema.ElicitationSchema): ElicitationContent.ElicitationContent =>
   Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, fitting(field)]))
 
 /** Someone who does all that is asked. Not everyone should be. */

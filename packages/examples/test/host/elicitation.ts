@@ -1,11 +1,11 @@
-import { type Elicitation, type Form, Revision } from "@effect-mcp/protocol"
+import { type Elicitation, type ElicitationSchema, Revision } from "@effect-mcp/protocol"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Notices from "../../src/host/notices.ts"
 import { answering, type Conditions } from "./conditions.ts"
 import { asked, requested, said } from "./results.ts"
 
-const form: Form.Form = {
+const form: ElicitationSchema.ElicitationSchema = {
   type: "object",
   properties: {
     name: { type: "string", title: "Name", minLength: 5 },

@@ -1,4 +1,4 @@
-import { Elicitation, Meta, Method } from "@effect-mcp/protocol"
+import { Elicitation, Meta, MethodDefinition } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -6,8 +6,8 @@ import * as Child from "../fixtures/child.ts"
 import type { Conditions } from "./conditions.ts"
 import { refusal, requested, said } from "./results.ts"
 
-const burn = Method.request("abacus/burn", { from: "client", params: Meta.Meta, result: Meta.EmptyResult })
-const call = Method.request("tools/call", { from: "client", params: Meta.Meta, result: Meta.EmptyResult })
+const burn = MethodDefinition.request("abacus/burn", { from: "client", params: Meta.Meta, result: Meta.EmptyResult })
+const call = MethodDefinition.request("tools/call", { from: "client", params: Meta.Meta, result: Meta.EmptyResult })
 
 export const errors = ({ host, it, peer }: Conditions) => {
   it.effect("[MSG-10] [MSG-27] errors of the server, with code, message and data", () =>

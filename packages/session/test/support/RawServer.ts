@@ -33,8 +33,6 @@ export interface RawServer {
 /** What the server says about a message in the very step it comes in. */
 export type Script = (message: JsonRpc.Message) => ReadonlyArray<unknown>
 
-const isRequest = (message: JsonRpc.Message): message is JsonRpc.Request => "method" in message && "id" in message
-
 const idOf = (frame: unknown): unknown => typeof frame === "object" && frame !== null && "id" in frame ? frame.id : null
 
 const isResponse = (frame: unknown): boolean => typeof frame === "object" && frame !== null && !("method" in frame)
@@ -67,7 +65,7 @@ export const make = Effect.fnUntraced(function*(
       connection.run(({ frame, origin }) => {
         if (Result.isFailure(frame)) return
         for (const message of JsonRpc.messages(frame.success)) {
-          if (isRequest(message) && origin !== undefined) {
+          if (JsonRpc.isRequest(message) && origin !== undefined) {
             origins.set(message.id, origin)
             latest = origin
           }
@@ -110,10 +108,10 @@ export const initializeResult = (
 
 /** A script that answers `initialize`, and hands everything else to another. */
 export const shakesHands = (script: Script = () => [], result: object = initializeResult()): Script => (message) =>
-  isRequest(message) && message.method === "initialize"
+  JsonRpc.isRequest(message) && message.method === "initialize"
     ? [JsonRpc.success(message.id, result)]
     : script(message)
 
 /** A script that answers every ping. */
 export const pongs: Script = (message) =>
-  isRequest(message) && message.method === "ping" ? [JsonRpc.success(message.id, {})] : []
+  JsonRpc.isRequest(message) && message.method === "ping" ? [JsonRpc.success(message.id, {})] : []

@@ -1,4 +1,4 @@
-import { JsonRpc, type Method, Revision } from "@effect-mcp/protocol"
+import { JsonRpc, type MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Faults from "../Faults.ts"
 import type { End, Entry, HandlerEnd, History } from "../History.ts"
 
@@ -8,7 +8,7 @@ import type { End, Entry, HandlerEnd, History } from "../History.ts"
  */
 export interface Side {
   readonly session: number
-  readonly side: Method.Role
+  readonly side: MethodDefinition.Role
   readonly entries: ReadonlyArray<Placed>
   /** The requests of this side's program. */
   readonly asked: ReadonlyArray<Asked>
@@ -109,8 +109,6 @@ export interface Log {
 }
 
 type Writable<A> = { -readonly [Name in keyof A]: A[Name] }
-
-const isRequest = (message: JsonRpc.Message): message is JsonRpc.Request => "method" in message && "id" in message
 const isResponse = (message: JsonRpc.Message): message is JsonRpc.Response => !("method" in message)
 
 const member = (value: unknown, name: string): unknown =>
@@ -127,7 +125,7 @@ const received = (entry: Placed): JsonRpc.Message | undefined =>
   entry.happening._tag === "Received" ? entry.happening.message : undefined
 
 const isNamed = (message: JsonRpc.Message | undefined, method: string): message is JsonRpc.Notification =>
-  message !== undefined && "method" in message && !("id" in message) && message.method === method
+  message !== undefined && JsonRpc.isNotification(message) && message.method === method
 
 /** The server closes its session by itself, while it serves. */
 const closesInside = ({ happening }: Entry): boolean =>
@@ -196,7 +194,7 @@ const outboundOf = (entries: ReadonlyArray<Placed>) => {
     const { at, place } = entry
     const said = sent(entry)
     const heard = received(entry)
-    if (said !== undefined && isRequest(said)) {
+    if (said !== undefined && JsonRpc.isRequest(said)) {
       const { id, method } = said
       byId.set(id, { id, method, nonce: nonceIn(said), place, responses: [], cancels: 0, steps: [] })
     } else if (isNamed(said, "notifications/cancelled")) {
@@ -229,7 +227,7 @@ const inboundOf = (entries: ReadonlyArray<Placed>) => {
     const { happening, place } = entry
     const said = sent(entry)
     const heard = received(entry)
-    if (heard !== undefined && isRequest(heard)) {
+    if (heard !== undefined && JsonRpc.isRequest(heard)) {
       const { id, method } = heard
       const duplicate = first(id) !== undefined
       all.push({
@@ -296,11 +294,11 @@ const logsOf = (entries: ReadonlyArray<Placed>): Side["logs"] => ({
 })
 
 /** The handshake is behind a client when it has an answer that it can live with, and behind a server when it has to give one. */
-const openedOf = (side: Method.Role, entries: ReadonlyArray<Placed>): number | undefined => {
+const openedOf = (side: MethodDefinition.Role, entries: ReadonlyArray<Placed>): number | undefined => {
   const asked = new Set<unknown>()
   return entries.find((entry) => {
     const asking = side === "client" ? sent(entry) : received(entry)
-    const isFirst = asking !== undefined && isRequest(asking) && asking.method === "initialize"
+    const isFirst = asking !== undefined && JsonRpc.isRequest(asking) && asking.method === "initialize"
     if (isFirst) asked.add(asking.id)
     if (side === "server") return isFirst
     const answer = received(entry)
@@ -317,7 +315,7 @@ const lookedAt = (entries: ReadonlyArray<Placed>, when: Looked["when"]): Looked 
 
 const sideOf = (
   session: number,
-  side: Method.Role,
+  side: MethodDefinition.Role,
   entries: ReadonlyArray<Placed>,
   how: Pick<Side, "intact" | "orderly" | "graceful">
 ): Side => ({

@@ -1,4 +1,4 @@
-import { JsonRpc, type Method } from "@effect-mcp/protocol"
+import { JsonRpc, type MethodDefinition } from "@effect-mcp/protocol"
 import type { RequestError, Transport } from "@effect-mcp/session"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -84,7 +84,7 @@ const isWritable = (frame: JsonRpc.Frame): boolean => {
   }
 }
 
-export const make = (book: Book, session: number, side: Method.Role): Recorder => {
+export const make = (book: Book, session: number, side: MethodDefinition.Role): Recorder => {
   const last: Last = { request: undefined, response: undefined }
   const note: Recorder["note"] = (happening) => {
     book.entries.push({ at: book.now(), session, side, happening })

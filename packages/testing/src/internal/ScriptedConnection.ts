@@ -46,8 +46,6 @@ const serverProfile = (result: unknown): Profile.ServerProfile | undefined => {
   }
 }
 
-const isRequest = (message: JsonRpc.Message): message is JsonRpc.Request => "method" in message && "id" in message
-
 /** A frame with the members of a request, right or wrong: it goes where requests go. */
 const looksLikeRequest = (frame: unknown): boolean =>
   typeof frame === "object" && frame !== null && "method" in frame && "id" in frame
@@ -69,7 +67,7 @@ const makeOpenRequests = (settle: (origin: Transport.StreamOrigin) => void) => {
       if (origin === undefined) return
       const messages = JsonRpc.messages(frame)
       for (const message of messages) {
-        if (isRequest(message)) open.set(message.id, { request: message, origin })
+        if (JsonRpc.isRequest(message)) open.set(message.id, { request: message, origin })
         else if ("method" in message && message.method === "notifications/cancelled") {
           const id = trust<RequestId.RequestId>(message.params?.["requestId"])
           const cancelled = open.get(id)
@@ -77,7 +75,7 @@ const makeOpenRequests = (settle: (origin: Transport.StreamOrigin) => void) => {
           if (cancelled !== undefined) settle(cancelled.origin)
         }
       }
-      if (!messages.some(isRequest)) settle(origin)
+      if (!messages.some(JsonRpc.isRequest)) settle(origin)
     },
     /** Where a frame goes: the reply to its request, progress to the request with its token, the rest to the latest one. */
     route: (frame: unknown): { readonly replyTo: Transport.StreamOrigin | undefined; readonly last: boolean } => {
@@ -116,7 +114,7 @@ const makeIntroductions = (established: ((profile: Profile.Profile) => void) | u
   return {
     said: (frame: unknown) => {
       for (const message of JsonRpc.messages(frame)) {
-        if (isRequest(message) && message.method === "initialize") asked.set(message.id, message)
+        if (JsonRpc.isRequest(message) && message.method === "initialize") asked.set(message.id, message)
         if ("result" in message) {
           const request = answerTo(heard, message)
           if (request !== undefined) tell(clientProfile(request.params, message.result))
@@ -125,7 +123,7 @@ const makeIntroductions = (established: ((profile: Profile.Profile) => void) | u
     },
     heard: (frame: unknown) => {
       for (const message of JsonRpc.messages(frame)) {
-        if (isRequest(message) && message.method === "initialize") heard.set(message.id, message)
+        if (JsonRpc.isRequest(message) && message.method === "initialize") heard.set(message.id, message)
         if ("result" in message && answerTo(asked, message) !== undefined) tell(serverProfile(message.result))
       }
     }

@@ -1,4 +1,4 @@
-import type { Elicitation, Method } from "@effect-mcp/protocol"
+import type { Elicitation, MethodDefinition } from "@effect-mcp/protocol"
 import {
   CallbackContext,
   ClientSession,
@@ -25,13 +25,13 @@ import * as simulatedTools from "./simulatedTools.ts"
  */
 export interface SimulatedSession {
   readonly pair: SimulatedTransport.Pair
-  readonly recorders: { readonly [Side in Method.Role]: Recorder.Recorder }
+  readonly recorders: { readonly [Side in MethodDefinition.Role]: Recorder.Recorder }
   /** The client's session, once it has shaken hands. */
   readonly client: Effect.Effect<ClientSession.Shape, unknown>
   readonly server: Effect.Effect<ServerSession.Shape, unknown>
   /** The sessions there are now. */
-  readonly made: { [Side in Method.Role]?: Session.Session<{ readonly _tag: string }> }
-  readonly close: (side: Method.Role) => Effect.Effect<void>
+  readonly made: { [Side in MethodDefinition.Role]?: Session.Session<{ readonly _tag: string }> }
+  readonly close: (side: MethodDefinition.Role) => Effect.Effect<void>
 }
 
 const info = { name: "simulated", version: "1.0.0" }
@@ -66,7 +66,7 @@ export const open = (
 
   const limits = { incoming }
 
-  const close = (side: Method.Role): Effect.Effect<void> => Scope.close(scopes[side], Exit.void)
+  const close = (side: MethodDefinition.Role): Effect.Effect<void> => Scope.close(scopes[side], Exit.void)
 
   const serving = ServerSession.make({
     "tools/call": ({ arguments: input, name }) => {

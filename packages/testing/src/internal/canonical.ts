@@ -1,7 +1,7 @@
 /**
  * What the params and results of each method are drawn from: its schema, and what the specification says beyond it.
  */
-import { Elicitation, type JsonRpc, Methods, Revision, type Sampling } from "@effect-mcp/protocol"
+import { Elicitation, type JsonRpc, MethodTable, Revision, type Sampling } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import type * as Schema from "effect/Schema"
 import { requestId } from "../RequestIds.ts"
@@ -12,12 +12,15 @@ import { trust } from "./trust.ts"
 /** The two halves of an exchange, each of which has a schema. */
 export type Part = "params" | "result"
 
-const rows: ReadonlyMap<string, Methods.AnyRequest | Methods.AnyNotification> = new Map(
-  Object.entries<Methods.AnyRequest | Methods.AnyNotification>({ ...Methods.requests, ...Methods.notifications })
+const rows: ReadonlyMap<string, MethodTable.AnyRequest | MethodTable.AnyNotification> = new Map(
+  Object.entries<MethodTable.AnyRequest | MethodTable.AnyNotification>({
+    ...MethodTable.requests,
+    ...MethodTable.notifications
+  })
 )
 
 /** The row of a method of the table. */
-const rowOf = (method: string): Methods.AnyRequest | Methods.AnyNotification => {
+const rowOf = (method: string): MethodTable.AnyRequest | MethodTable.AnyNotification => {
   const row = rows.get(method)
   if (row === undefined) throw new RangeError(`no method of the table: ${method}`)
   return row
@@ -98,7 +101,9 @@ const transcript = mapped((value) => ({
 }))
 
 const refinements: {
-  readonly [Name in keyof Methods.Requests | keyof Methods.Notifications]?: { readonly [P in Part]?: Refinement }
+  readonly [Name in keyof MethodTable.Requests | keyof MethodTable.Notifications]?: {
+    readonly [P in Part]?: Refinement
+  }
 } = {
   "initialize": { params: speaks, result: speaks },
   "notifications/cancelled": { params: named },

@@ -1,5 +1,5 @@
 /** What a session owes for the frames it got, and whether it has paid. */
-import { JsonRpc, type Method, type RequestId, Revision } from "@effect-mcp/protocol"
+import { JsonRpc, type MethodDefinition, type RequestId, Revision } from "@effect-mcp/protocol"
 import { Hostile, NearlyValid, ValidMessages } from "@effect-mcp/testing"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
@@ -8,7 +8,10 @@ import * as Effect from "effect/Effect"
 export const settled: Effect.Effect<void> = Effect.asVoid(Effect.repeat(Effect.yieldNow, { times: 50 }))
 
 /** Frames of all three degrees of politeness, mixed. */
-export const frames = (from: Method.Role, revision: Revision.Revision): Arbitrary.Arbitrary<ReadonlyArray<unknown>> =>
+export const frames = (
+  from: MethodDefinition.Role,
+  revision: Revision.Revision
+): Arbitrary.Arbitrary<ReadonlyArray<unknown>> =>
   Arbitrary.map(
     Arbitrary.array(
       Arbitrary.all([
@@ -35,7 +38,7 @@ interface Owed {
  * A client is silent about what names no request: it may be a stray line of a child process. One under too long a name
  * is certainly no such line.
  */
-const owedFor = (frame: unknown, by: Method.Role, revision: Revision.Revision, inBatch = false): Owed => {
+const owedFor = (frame: unknown, by: MethodDefinition.Role, revision: Revision.Revision, inBatch = false): Owed => {
   if (frame === unreadable) return { requests: [], complaints: by === "server" ? 1 : 0 }
   const classified = JsonRpc.classify(frame)
   switch (classified._tag) {
@@ -89,7 +92,7 @@ const malformedReplies = 10
 export const unpaid = (
   sent: ReadonlyArray<unknown>,
   said: ReadonlyArray<JsonRpc.Message>,
-  by: Method.Role,
+  by: MethodDefinition.Role,
   revision: Revision.Revision
 ): string | undefined => {
   const owed = sum(sent.map((frame) => owedFor(frame, by, revision)))

@@ -44,6 +44,6 @@ export const askedRaw = Effect.fnUntraced(function*(protocolVersion: Revision.Re
 /** Answers what comes next. */
 export const answer = (raw: RawPeer.RawPeer, result: object) =>
   Effect.flatMap(raw.receive, (message) =>
-    "id" in message && "method" in message
+    JsonRpc.isRequest(message)
       ? raw.send(JsonRpc.success(message.id, result))
       : Effect.die(new Error(`not a request: ${JSON.stringify(message)}`)))

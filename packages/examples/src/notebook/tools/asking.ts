@@ -1,7 +1,7 @@
 /**
  * Tools that ask the client something before they answer: its user, or where it lets this server work.
  */
-import type * as Form from "@effect-mcp/protocol/Form"
+import type * as ElicitationSchema from "@effect-mcp/protocol/ElicitationSchema"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -15,7 +15,7 @@ const reasons = [
   { const: "wrong", title: "It was never true" }
 ]
 
-const eraseForm = (name: string): Form.Form => ({
+const eraseForm = (name: string): ElicitationSchema.ElicitationSchema => ({
   type: "object",
   properties: {
     sure: { type: "boolean", title: "Sure?", description: `Whether “${name}” may be erased`, default: false },

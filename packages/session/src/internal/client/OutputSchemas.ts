@@ -1,4 +1,4 @@
-import { JsonRpc, Methods, Revision, type Tool } from "@effect-mcp/protocol"
+import { JsonRpc, MethodTable, Revision, type Tool } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Check, Shape as Validator } from "../../JsonSchemaValidator.ts"
@@ -31,7 +31,7 @@ interface Known {
   readonly schema: Tool.ObjectSchema
 }
 
-const { "tools/call": call, "tools/list": list } = Methods.requests
+const { "tools/call": call, "tools/list": list } = MethodTable.requests
 
 /** A schema as JSON text; `undefined` if it has none, since it is nested too deeply or contains itself. */
 const textOf = (schema: Tool.ObjectSchema): string | undefined => {

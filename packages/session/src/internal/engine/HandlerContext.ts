@@ -1,4 +1,4 @@
-import { type JsonRpc, type Meta, Methods, type Profile, type Progress } from "@effect-mcp/protocol"
+import { type JsonRpc, type Meta, MethodTable, type Profile, type Progress } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type { ProgressDropReason } from "../../SessionEvent.ts"
 import { trust } from "../trust.ts"
@@ -65,7 +65,7 @@ export class HandlerContext<out P extends Profile.Profile, out Shared extends Pa
         if (!isLast && now - served.reportedAt < core.limits.progressInterval) return dropped("TooSoon")
         served.reportedAt = now
         return Effect.ignore(
-          sender.notify(Methods.notifications["notifications/progress"], { ...said, progressToken }, origin)
+          sender.notify(MethodTable.notifications["notifications/progress"], { ...said, progressToken }, origin)
         )
       })
   }

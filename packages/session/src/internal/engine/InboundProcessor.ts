@@ -1,4 +1,11 @@
-import { type Handshake, JsonRpc, type Method, Methods, type Profile, type RequestId } from "@effect-mcp/protocol"
+import {
+  type Handshake,
+  JsonRpc,
+  type MethodDefinition,
+  MethodTable,
+  type Profile,
+  type RequestId
+} from "@effect-mcp/protocol"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -177,7 +184,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
   ): void {
     if (message.method === "ping") {
       if (this.#core.inflight.isTaken(message.id)) return this.#refuse(message, RequestRejections.duplicate, origin)
-      const params = validate(Methods.requests.ping.params)(message.params ?? {})
+      const params = validate(MethodTable.requests.ping.params)(message.params ?? {})
       if (Result.isFailure(params)) {
         return this.#refuse(message, RequestRejections.invalidParams(params.failure), origin)
       }
@@ -263,7 +270,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
   }
 
   #cancelled(message: JsonRpc.Notification): void {
-    const params = validate(Methods.notifications["notifications/cancelled"].params)(message.params ?? {})
+    const params = validate(MethodTable.notifications["notifications/cancelled"].params)(message.params ?? {})
     if (Result.isFailure(params)) return this.#ignored(message.method, params.failure)
     const { reason, requestId } = params.success
     const served = requestId === undefined ? undefined : this.#core.inflight.find(requestId)
@@ -276,7 +283,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
   }
 
   #progress(message: JsonRpc.Notification, bytes: number | undefined): void {
-    const params = validate(Methods.notifications["notifications/progress"].params)(message.params ?? {})
+    const params = validate(MethodTable.notifications["notifications/progress"].params)(message.params ?? {})
     if (Result.isFailure(params)) return this.#ignored(message.method, params.failure)
     const exchange = this.#core.exchanges.find(params.success.progressToken)
     if (exchange?.progress === undefined || exchange.outcome !== "Pending") {
@@ -416,7 +423,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
   }
 }
 
-const notReady = (role: Method.Role, state: string) =>
+const notReady = (role: MethodDefinition.Role, state: string) =>
   RequestRejections.invalidRequest(
     state === "Closing"
       ? "The session is closing"

@@ -39,8 +39,6 @@ const given = <E>(make: () => Effect.Effect<void, E>): Effect.Effect<void, E> =>
 
 const repliesIn = ({ last, message }: Outbound): number => !last ? 0 : JsonRpc.isBatch(message) ? message.length : 1
 
-const isRequest = (frame: JsonRpc.Frame): frame is JsonRpc.Request => "method" in frame && "id" in frame
-
 /** What an outbox needs of its session. */
 export interface Surroundings {
   readonly budget: MemoryBudget.MemoryBudget
@@ -394,7 +392,7 @@ export class Outbox {
     entry.state = "Handed"
     if (entry.exchange !== undefined) entry.exchange.handed = true
     const message = entry.outbound.message
-    if (connection.request !== undefined && isRequest(message)) {
+    if (connection.request !== undefined && JsonRpc.isRequest(message)) {
       return this.#openStream(entry, given(() => connection.request?.(message) ?? Effect.void))
     }
     const send = given(() => connection.send(entry.outbound))

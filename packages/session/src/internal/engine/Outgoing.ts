@@ -1,6 +1,6 @@
 /** What goes out to a peer: whether it may, and in the words of the peer's revision. */
 
-import { Capabilities, Differences, JsonRpc, type Profile, Revision } from "@effect-mcp/protocol"
+import { Capabilities, JsonRpc, type Profile, Revision, RevisionProjection } from "@effect-mcp/protocol"
 import * as Result from "effect/Result"
 import type { RequestErrorReason } from "../../RequestError.ts"
 import * as SemanticChecks from "./SemanticChecks.ts"
@@ -40,9 +40,9 @@ export const fitting = (
   method: string,
   params: JsonRpc.Params,
   peer: Profile.Profile | undefined,
-  projection: Differences.Projection | undefined
+  projection: RevisionProjection.Projection | undefined
 ): JsonRpc.Params =>
-  peer === undefined ? params : Differences.project(method, "params", peer.revision, params, projection)
+  peer === undefined ? params : RevisionProjection.downgrade(method, "params", peer.revision, params, projection)
 
 const isEmpty = (params: JsonRpc.Params): boolean => {
   for (const _ in params) return false
@@ -87,7 +87,7 @@ export const notification = (
   row: Gate,
   given: object,
   peer: Profile.Profile | undefined,
-  own: { readonly declared: Declared; readonly projection: Differences.Projection | undefined }
+  own: { readonly declared: Declared; readonly projection: RevisionProjection.Projection | undefined }
 ): Result.Result<JsonRpc.Notification, RequestErrorReason> => {
   const blocked = obstacle(row, peer, () => own.declared)
   if (blocked !== undefined) return Result.fail(undeclared(blocked))

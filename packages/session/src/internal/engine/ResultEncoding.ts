@@ -1,4 +1,4 @@
-import { Differences, type Revision } from "@effect-mcp/protocol"
+import { type Revision, RevisionProjection } from "@effect-mcp/protocol"
 import * as Exit from "effect/Exit"
 import * as SemanticChecks from "./SemanticChecks.ts"
 
@@ -10,7 +10,7 @@ export const fit = (
   revision: Revision.Revision,
   params: object,
   value: unknown,
-  projection: Differences.Projection | undefined
+  projection: RevisionProjection.Projection | undefined
 ): Exit.Exit<unknown> => {
   if (!isResult(value)) {
     return Exit.die(new Error(`the handler of ${method} answered with something that is no result`))
@@ -18,7 +18,7 @@ export const fit = (
   try {
     const problem = SemanticChecks.misfitOf(method, value) ?? SemanticChecks.problemOf(method, params, value)
     if (problem !== undefined) return Exit.die(new Error(`the result of ${method} does not fit: ${problem}`))
-    return Exit.succeed(Differences.project(method, "result", revision, value, projection))
+    return Exit.succeed(RevisionProjection.downgrade(method, "result", revision, value, projection))
   } catch (thrown) {
     return Exit.die(thrown)
   }

@@ -1,9 +1,9 @@
 import {
   Capabilities,
   type Elicitation,
-  FormContent,
-  type Method,
-  Methods,
+  ElicitationContent,
+  type MethodDefinition,
+  MethodTable,
   type Profile,
   Revision,
   Sampling
@@ -39,7 +39,7 @@ const obstacle = (
 
 /** What the types of a question cannot say, such as that an address is one (ELI-10). */
 const misfit = <Params>(
-  row: Method.RequestMethod<string, Method.Sender, Params, unknown>,
+  row: MethodDefinition.RequestMethod<string, MethodDefinition.Sender, Params, unknown>,
   params: Params
 ): RequestError.RequestErrorReason | undefined => {
   const checked = validate(row.params)(params)
@@ -64,7 +64,7 @@ const task = (params: object): RequestError.RequestErrorReason | undefined =>
     : undefined
 
 const createMessage: Rule<Sampling.CreateMessageParams> = (params, peer) => {
-  const unfit = task(params) ?? misfit(Methods.requests["sampling/createMessage"], params)
+  const unfit = task(params) ?? misfit(MethodTable.requests["sampling/createMessage"], params)
   if (unfit !== undefined) return unfit
   const checked = Sampling.checkToolUse(params.messages)
   if (Result.isFailure(checked)) return { _tag: "InvalidParams", problem: checked.failure }
@@ -77,16 +77,16 @@ const asksForSeveral = (params: Elicitation.ElicitParams): boolean =>
 
 const elicit: Rule<Elicitation.ElicitParams> = (params, peer) =>
   task(params) ??
-    misfit(Methods.requests["elicitation/create"], params) ??
+    misfit(MethodTable.requests["elicitation/create"], params) ??
     (params.mode === "url"
       ? obstacle(peer, "elicitation.url", newer)
       : obstacle(
         peer,
         "elicitation.form",
-        asksForSeveral(params) ? newer : Methods.requests["elicitation/create"].since
+        asksForSeveral(params) ? newer : MethodTable.requests["elicitation/create"].since
       ))
 
-const rules: { readonly [Name in keyof Methods.Requests]?: Rule<Methods.ParamsOf<Name>> } = {
+const rules: { readonly [Name in keyof MethodTable.Requests]?: Rule<MethodTable.ParamsOf<Name>> } = {
   "sampling/createMessage": createMessage,
   "elicitation/create": elicit,
   "tools/call": task
@@ -129,17 +129,17 @@ export const problemOf = (method: string, params: object, answer: unknown): stri
   const { action, content = {} } = trust<Elicitation.ElicitResult>(answer)
   const question = trust<Elicitation.ElicitParams>(params)
   if (action !== "accept" || question.mode === "url") return undefined
-  const checked = FormContent.check(question.requestedSchema, content)
+  const checked = ElicitationContent.check(question.requestedSchema, content)
   return Result.isSuccess(checked) ? undefined : `the content does not fit the form: ${checked.failure}`
 }
 
 /** Answers of our own handlers with rules that no type can say (ROOT-03, CMP-02). Others would cost more than they are worth. */
-const checkedAnswers: ReadonlySet<string> = new Set<keyof Methods.Requests>(["roots/list", "completion/complete"])
+const checkedAnswers: ReadonlySet<string> = new Set<keyof MethodTable.Requests>(["roots/list", "completion/complete"])
 
 /** What is wrong with the answer of one of our own handlers, if anything is. */
 export const misfitOf = (method: string, answer: unknown): string | undefined => {
   const row = checkedAnswers.has(method)
-    ? Methods.findRequest(method, "client") ?? Methods.findRequest(method, "server")
+    ? MethodTable.findRequest(method, "client") ?? MethodTable.findRequest(method, "server")
     : undefined
   if (row === undefined) return undefined
   const checked = validate<unknown>(trust(row.result))(answer)

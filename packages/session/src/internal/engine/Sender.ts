@@ -1,14 +1,14 @@
 import {
   type CloseReason,
-  type Differences,
   type Handshake,
   JsonRpc,
   type Meta,
-  type Method,
-  Methods,
+  type MethodDefinition,
+  MethodTable,
   type Profile,
   type Progress,
-  type RequestId
+  type RequestId,
+  type RevisionProjection
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -36,7 +36,7 @@ import { type Validate, validate } from "./validation.ts"
 
 /** Sends a request and waits for its result. */
 export type Request = <Params extends object, Result, R = never>(
-  row: Method.RequestMethod<string, Method.Sender, Params, Result>,
+  row: MethodDefinition.RequestMethod<string, MethodDefinition.Sender, Params, Result>,
   params: Params,
   options?: SendOptions<R>
 ) => Effect.Effect<Result, RequestError.RequestError, R>
@@ -58,8 +58,8 @@ export interface Parties {
   readonly peer: () => Profile.Profile | undefined
   /** What this side has declared. */
   readonly declared: Outgoing.Declared
-  /** The form of messages for peers of older revisions; `undefined` is the default of `Differences.project`. */
-  readonly projection: Differences.Projection | undefined
+  /** The form of messages for peers of older revisions; `undefined` is the default of `RevisionProjection.downgrade`. */
+  readonly projection: RevisionProjection.Projection | undefined
   /** What every request but `initialize` goes through. */
   readonly middleware: Middleware.Outbound<unknown> | undefined
   /** What looks at requests as the peer gets them, and at results as it gave them. */
@@ -92,7 +92,7 @@ export class Sender {
 
   /** Sends a request and waits for its result. */
   request<Params extends object, Result, R = never>(
-    row: Method.RequestMethod<string, Method.Sender, Params, Result>,
+    row: MethodDefinition.RequestMethod<string, MethodDefinition.Sender, Params, Result>,
     params: Params,
     options?: SendOptions<R>
   ): Effect.Effect<Result, RequestError.RequestError, R> {
@@ -110,7 +110,7 @@ export class Sender {
 
   /** Sends a notification; waits while the outbox is full. */
   notify<Params extends object>(
-    row: Method.NotificationMethod<string, Method.Sender, Params>,
+    row: MethodDefinition.NotificationMethod<string, MethodDefinition.Sender, Params>,
     params: Params,
     replyTo?: StreamOrigin
   ): Effect.Effect<void, RequestError.RequestError> {
@@ -130,7 +130,7 @@ export class Sender {
     step: Progress.Progress,
     replyTo?: StreamOrigin
   ): Effect.Effect<void, RequestError.RequestError> {
-    const row = Methods.notifications["notifications/progress"]
+    const row = MethodTable.notifications["notifications/progress"]
     return Effect.suspend(() => {
       const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
       const admission = this.#admit(sendNotification)
@@ -314,7 +314,7 @@ export class Sender {
   }
 
   #exchange<Params extends object, Result, R>(
-    row: Method.RequestMethod<string, Method.Sender, Params, Result>,
+    row: MethodDefinition.RequestMethod<string, MethodDefinition.Sender, Params, Result>,
     params: Params,
     options: SendOptions<R> | undefined
   ): Effect.Effect<Result, RequestError.RequestError, R> {
@@ -324,7 +324,7 @@ export class Sender {
   }
 
   #unchecked<Params extends object, Result, R>(
-    row: Method.RequestMethod<string, Method.Sender, Params, Result>,
+    row: MethodDefinition.RequestMethod<string, MethodDefinition.Sender, Params, Result>,
     params: Params,
     options: SendOptions<R> | undefined
   ): Effect.Effect<Result, RequestError.RequestError, R> {

@@ -1,4 +1,4 @@
-import { CloseReason, type Handshake, JsonRpc, type Method, type Revision } from "@effect-mcp/protocol"
+import { CloseReason, type Handshake, JsonRpc, type MethodDefinition, type Revision } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -60,7 +60,7 @@ export interface Reader {
  * What distinguishes the two sides.
  */
 export interface Side<S extends State> {
-  readonly role: Method.Role
+  readonly role: MethodDefinition.Role
   readonly transition: (state: S, event: Handshake.Event) => Handshake.Outcome<S>
   readonly initial: S
   readonly firstId: number
@@ -121,7 +121,7 @@ interface Foundation<S extends State> {
  * thousands in one process, most of which do nothing: what a session may never need is made when it does.
  */
 export class SessionRuntime<S extends State> {
-  readonly role: Method.Role
+  readonly role: MethodDefinition.Role
   readonly limits: Limits
   readonly context: Context.Context<never>
   readonly clock: Clock.Clock

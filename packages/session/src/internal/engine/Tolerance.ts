@@ -1,4 +1,4 @@
-import { Methods } from "@effect-mcp/protocol"
+import { MethodTable } from "@effect-mcp/protocol"
 
 /** A result as it was meant, and what is wrong with it. */
 export interface Meant {
@@ -15,7 +15,7 @@ const isObject = (value: unknown): value is { readonly [name: string]: unknown }
  * call had failed.
  */
 export const meantBy = (row: object, result: unknown): Meant | undefined =>
-  Object.is(row, Methods.requests["tools/call"]) && isObject(result) && !("task" in result) &&
+  Object.is(row, MethodTable.requests["tools/call"]) && isObject(result) && !("task" in result) &&
     (result["content"] ?? null) === null
     ? { result: { ...result, content: [] }, problem: "the result of a tool has no content" }
     : undefined

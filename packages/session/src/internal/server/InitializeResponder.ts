@@ -1,14 +1,14 @@
 import {
   type Capabilities,
-  Differences,
   Excerpt,
   type Implementation,
   type Initialize,
   JsonRpc,
   type Meta,
-  Methods,
+  MethodTable,
   type Profile,
-  Revision
+  Revision,
+  RevisionProjection
 } from "@effect-mcp/protocol"
 import * as Result from "effect/Result"
 import * as RequestRejections from "../engine/RequestRejections.ts"
@@ -24,7 +24,7 @@ export interface InitializeResponder {
   readonly info: Implementation.Implementation
   readonly instructions: string | undefined
   readonly capabilities: Capabilities.ServerCapabilities
-  readonly projection: Differences.Projection | undefined
+  readonly projection: RevisionProjection.Projection | undefined
 }
 
 export const make = (options: {
@@ -32,7 +32,7 @@ export const make = (options: {
   readonly info: Implementation.Implementation
   readonly instructions?: string
   readonly capabilities: Capabilities.ServerCapabilities
-  readonly projection?: Differences.Projection | undefined
+  readonly projection?: RevisionProjection.Projection | undefined
 }): InitializeResponder => {
   const revisions = options.revisions ?? Revision.supported
   return {
@@ -48,7 +48,7 @@ export const make = (options: {
 /** What a client says of itself; or what is wrong with it. */
 export const params = (request: JsonRpc.Request): Result.Result<Initialize.InitializeParams, JsonRpc.ErrorObject> =>
   Result.mapError(
-    validate(Methods.requests.initialize.params)(request.params ?? {}),
+    validate(MethodTable.requests.initialize.params)(request.params ?? {}),
     (problem) => RequestRejections.invalidParams(`Invalid params for initialize: ${problem}`)
   )
 
@@ -69,7 +69,7 @@ export const profile = (
   revision: Revision.Revision,
   limitBytes: number
 ): Result.Result<KeptProfile.Kept<Profile.ClientProfile>, JsonRpc.ErrorObject> => {
-  const { capabilities } = Differences.project("initialize", "params", revision, params, projection)
+  const { capabilities } = RevisionProjection.downgrade("initialize", "params", revision, params, projection)
   return Result.mapError(
     KeptProfile.within({ revision, capabilities, info: params.clientInfo }, limitBytes),
     (problem) => RequestRejections.invalidParams(`Invalid params for initialize: ${problem}`)
@@ -108,5 +108,5 @@ export const answer = (
     serverInfo: info,
     ...(instructions === undefined ? undefined : { instructions })
   }
-  return JsonRpc.success(id, Differences.project("initialize", "result", revision, result, projection))
+  return JsonRpc.success(id, RevisionProjection.downgrade("initialize", "result", revision, result, projection))
 }

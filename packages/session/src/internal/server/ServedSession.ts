@@ -2,13 +2,13 @@ import {
   Capabilities,
   type CloseReason,
   type Elicitation,
-  type Form,
+  type ElicitationSchema,
   Handshake,
   JsonRpc,
   type Logging,
   type Meta,
-  type Method,
-  Methods,
+  type MethodDefinition,
+  MethodTable,
   type Profile,
   type Progress,
   type RequestId,
@@ -110,7 +110,7 @@ interface Server {
   readonly transition: SessionRuntime.Side<State>["transition"]
 }
 
-const { notifications, requests } = Methods
+const { notifications, requests } = MethodTable
 
 const machineOf = (options: Options) =>
   options.sessionless !== undefined
@@ -323,11 +323,11 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
     })
   }
 
-  #ask<Name extends Methods.RequestName<"server">, R>(
+  #ask<Name extends MethodTable.RequestName<"server">, R>(
     name: Name,
-    params: Methods.ParamsOf<Name>,
+    params: MethodTable.ParamsOf<Name>,
     options: AskOptions<R> | undefined
-  ): Effect.Effect<Methods.ResultOf<Name>, RequestError, R> {
+  ): Effect.Effect<MethodTable.ResultOf<Name>, RequestError, R> {
     return this.#related(
       name,
       options,
@@ -335,9 +335,9 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
     )
   }
 
-  #tell<Name extends Methods.NotificationName<"server">>(
+  #tell<Name extends MethodTable.NotificationName<"server">>(
     name: Name,
-    params: Methods.NotificationParamsOf<Name>,
+    params: MethodTable.NotificationParamsOf<Name>,
     options?: Related
   ): Effect.Effect<void, RequestError> {
     return this.#related(name, options, (replyTo) => this.sender.notify(notifications[name], params, replyTo))
@@ -407,16 +407,16 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
       )
   }
 
-  get request(): <Name extends Methods.RequestName<"server">, R = never>(
+  get request(): <Name extends MethodTable.RequestName<"server">, R = never>(
     name: Name,
-    params: Methods.ParamsOf<Name>,
+    params: MethodTable.ParamsOf<Name>,
     options?: AskOptions<R>
-  ) => Effect.Effect<Methods.ResultOf<Name>, RequestError, R> {
+  ) => Effect.Effect<MethodTable.ResultOf<Name>, RequestError, R> {
     return (name, params, options) => this.#ask(name, params, options)
   }
 
   get extension(): <Params extends object, Result, R = never>(
-    row: Method.RequestMethod<string, "server" | "either", Params, Result>,
+    row: MethodDefinition.RequestMethod<string, "server" | "either", Params, Result>,
     params: Params,
     options?: AskOptions<R>
   ) => Effect.Effect<Result, RequestError, R> {
@@ -441,7 +441,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
 
   get elicitForm(): <R = never>(
     message: string,
-    form: Form.Form,
+    form: ElicitationSchema.ElicitationSchema,
     options?: AskOptions<R>
   ) => Effect.Effect<Elicitation.ElicitResult, RequestError, R> {
     return (message, form, options) => this.#ask("elicitation/create", { message, requestedSchema: form }, options)
@@ -504,7 +504,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
 
   get notifications(): <Name extends Handlers.NotificationName<"client">>(
     name: Name
-  ) => Stream.Stream<Methods.NotificationParamsOf<Name>> {
+  ) => Stream.Stream<MethodTable.NotificationParamsOf<Name>> {
     return (name) => this.core.subscriptions.follow(name)
   }
 
@@ -516,7 +516,11 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
     return (params, options) => this.#build("sampling/createMessage", params, options)
   }
 
-  get buildElicitForm(): (message: string, form: Form.Form, options?: BuildOptions) => JsonRpc.Request {
+  get buildElicitForm(): (
+    message: string,
+    form: ElicitationSchema.ElicitationSchema,
+    options?: BuildOptions
+  ) => JsonRpc.Request {
     return (message, form, options) => this.#build("elicitation/create", { message, requestedSchema: form }, options)
   }
 

@@ -1,4 +1,4 @@
-import { type Logging, Methods, type Profile, type Sampling } from "@effect-mcp/protocol"
+import { type Logging, MethodTable, type Profile, type Sampling } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type { RequestContext } from "../../RequestContext.ts"
 import * as RequestError from "../../RequestError.ts"
@@ -54,7 +54,7 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
       Effect.suspend(() =>
         served.ended
           ? Effect.fail(RequestError.make(name, { _tag: "ExchangeEnded" }))
-          : sender.notify(Methods.notifications[name], params, served.origin)
+          : sender.notify(MethodTable.notifications[name], params, served.origin)
       )
   }
 
@@ -73,7 +73,7 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
         // Nothing is asked on behalf of a request that has ended.
         served.ended
           ? Effect.fail(RequestError.make(name, { _tag: "ExchangeEnded" }))
-          : sender.request(Methods.requests[name], params, { ...options, replyTo: served.origin })
+          : sender.request(MethodTable.requests[name], params, { ...options, replyTo: served.origin })
       )
   }
 

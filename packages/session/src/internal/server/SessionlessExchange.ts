@@ -1,4 +1,4 @@
-import { JsonRpc, Methods, type Profile, Revision } from "@effect-mcp/protocol"
+import { JsonRpc, MethodTable, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -232,7 +232,7 @@ export class SessionlessExchange {
 
   #ping(message: JsonRpc.Request, batch: Batch.Batch | undefined): void {
     if (this.#isTaken(message.id)) return this.#refuse(message, RequestRejections.duplicate, batch)
-    const params = validate(Methods.requests.ping.params)(message.params ?? {})
+    const params = validate(MethodTable.requests.ping.params)(message.params ?? {})
     return Result.isFailure(params)
       ? this.#refuse(message, RequestRejections.invalidParams(params.failure), batch)
       : this.#reply(JsonRpc.success(message.id, {}), batch)
@@ -315,7 +315,7 @@ export class SessionlessExchange {
   /** Ids are known within their frame only: what is in another may be another client's. */
   #cancelled(message: JsonRpc.Notification): void {
     const { emit } = this.#server
-    const params = validate(Methods.notifications["notifications/cancelled"].params)(message.params ?? {})
+    const params = validate(MethodTable.notifications["notifications/cancelled"].params)(message.params ?? {})
     if (Result.isFailure(params)) return this.#ignored(message.method, params.failure)
     const { reason, requestId } = params.success
     const served = requestId === undefined ? undefined : this.#inflight?.find(requestId)
@@ -375,7 +375,7 @@ export class SessionlessExchange {
       sender: { notify: (row, params) => this.#notify(row, params), request },
       release: undefined,
       // Nobody can have set a level that is remembered.
-      logVia: (message) => this.#notify(Methods.notifications["notifications/message"], message)
+      logVia: (message) => this.#notify(MethodTable.notifications["notifications/message"], message)
     }
   }
 

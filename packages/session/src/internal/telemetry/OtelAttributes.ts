@@ -1,4 +1,4 @@
-import { ErrorCode, McpError, Methods, type RequestId } from "@effect-mcp/protocol"
+import { ErrorCode, McpError, MethodTable, type RequestId } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
@@ -24,7 +24,10 @@ const tool = "tools/call"
 const prompt = "prompts/get"
 const aboutResources: ReadonlySet<string> = new Set(["resources/read", "resources/subscribe", "resources/unsubscribe"])
 
-const methods: ReadonlySet<string> = new Set([...Object.keys(Methods.requests), ...Object.keys(Methods.notifications)])
+const methods: ReadonlySet<string> = new Set([
+  ...Object.keys(MethodTable.requests),
+  ...Object.keys(MethodTable.notifications)
+])
 
 /** Whether a method is one of the method table, so that its name cannot be a peer's invention. */
 export const isMethod = (name: string): boolean => methods.has(name)

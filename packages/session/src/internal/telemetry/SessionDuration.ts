@@ -1,11 +1,11 @@
-import type { CloseReason, Method, Revision } from "@effect-mcp/protocol"
+import type { CloseReason, MethodDefinition, Revision } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Metrics from "../../Metrics.ts"
 
 /** A session that lasted so long, in milliseconds. */
 export interface Ended {
-  readonly role: Method.Role
+  readonly role: MethodDefinition.Role
   readonly reason: CloseReason.CloseReason
   /** What the two sides had agreed on, if they had. */
   readonly revision: Revision.Revision | undefined

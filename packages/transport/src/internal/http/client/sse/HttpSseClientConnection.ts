@@ -1,4 +1,4 @@
-import type { JsonRpc, Profile } from "@effect-mcp/protocol"
+import { JsonRpc, type Profile } from "@effect-mcp/protocol"
 import type * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Deferred from "effect/Deferred"
@@ -13,7 +13,6 @@ import * as EventStreamFraming from "../../../../EventStreamFraming.ts"
 import * as ContentEncoding from "../../../shared/ContentEncoding.ts"
 import { forkInScope } from "../../../shared/forkInScope.ts"
 import * as FrameText from "../../../shared/FrameText.ts"
-import { isRequest } from "../../../shared/isRequest.ts"
 import { delay } from "../../../shared/nodeTimers.ts"
 import * as OutgoingFrame from "../../../shared/OutgoingFrame.ts"
 import * as Turns from "../../../shared/Turns.ts"
@@ -192,7 +191,7 @@ const open = Effect.fnUntraced(function*(
       const json = yield* OutgoingFrame.encoded(frame)
       const answer = yield* Effect.catch(messages.post(json, { session: undefined, revision }), unlessEnded)
       if (HttpCall.isAccepted(answer)) return yield* ResponseBody.discard(answer)
-      if (!isRequest(frame)) return yield* HttpErrorResponse.fail(answer)
+      if (!JsonRpc.isRequest(frame)) return yield* HttpErrorResponse.fail(answer)
       return deliver(yield* HttpErrorResponse.answerTo(frame.id, answer))
     }))
 

@@ -11,7 +11,6 @@ import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import { forkInScope } from "../../../shared/forkInScope.ts"
 import * as FrameText from "../../../shared/FrameText.ts"
-import { isRequest } from "../../../shared/isRequest.ts"
 import * as OutgoingFrame from "../../../shared/OutgoingFrame.ts"
 import * as utf8 from "../../../shared/utf8.ts"
 import * as HttpCall from "../HttpCall.ts"
@@ -61,8 +60,6 @@ const peerEnded = TransportError.make({ _tag: "PeerEnded", exit: undefined })
 
 const endedBecause = (cause: unknown): TransportError.TransportError =>
   TransportError.make(cause === undefined ? { _tag: "ExchangeEnded" } : { _tag: "ExchangeEnded", cause })
-
-const isNotification = (frame: JsonRpc.Frame): frame is JsonRpc.Notification => "method" in frame && !("id" in frame)
 
 /** Another try may find the server in another state. */
 const isPassing = (status: number): boolean =>
@@ -470,14 +467,14 @@ const open = Effect.fnUntraced(function*(
       const answer = yield* endpoint.post(json, membership(under))
       if (HttpCall.isAccepted(answer)) {
         yield* ResponseBody.discard(answer)
-        if (isNotification(frame) && frame.method === "notifications/initialized") yield* startStandalone
+        if (JsonRpc.isNotification(frame) && frame.method === "notifications/initialized") yield* startStandalone
         return
       }
       if (!saysLost(answer, under) || isRepeated) return yield* HttpErrorResponse.fail(answer)
       const refusal = yield* HttpErrorResponse.read(answer)
       yield* renew(under)
       // What answers a question of the lost session answers none of the new one.
-      if (!isNotification(frame)) return yield* HttpErrorResponse.error(refusal)
+      if (!JsonRpc.isNotification(frame)) return yield* HttpErrorResponse.error(refusal)
       return yield* tell(frame, json, true)
     }))
 
@@ -496,7 +493,7 @@ const open = Effect.fnUntraced(function*(
         report = () => {}
       }))),
     send: ({ message }) =>
-      isRequest(message)
+      JsonRpc.isRequest(message)
         ? request(message)
         : owned(Effect.flatMap(OutgoingFrame.encoded(message), (json) => tell(message, json, false))),
     request,

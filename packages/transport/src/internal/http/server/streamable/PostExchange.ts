@@ -197,9 +197,7 @@ export class PostExchange {
   /** The session ends before it, or the server. */
   breakOff(why: JsonRpc.ErrorObject = ended): void {
     if (this.#over) return
-    const ids = JsonRpc.messages(this.#frame).flatMap((message) =>
-      "method" in message && "id" in message ? [message.id] : []
-    )
+    const ids = JsonRpc.messages(this.#frame).flatMap((message) => JsonRpc.isRequest(message) ? [message.id] : [])
     const replies = ids.map((id) => JsonRpc.failure(id, why))
     const body = JSON.stringify(Array.isArray(this.#frame) ? replies : replies[0])
     const stream = this.#stream

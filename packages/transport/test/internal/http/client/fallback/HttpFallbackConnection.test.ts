@@ -65,7 +65,7 @@ const transports = () => {
             Effect.andThen(
               Effect.yieldNow,
               Effect.sync(() => {
-                if ("method" in message && "id" in message) {
+                if (JsonRpc.isRequest(message)) {
                   deliver({ frame: Result.succeed(JsonRpc.success(message.id, {})), bytes: 1 })
                 }
               })

@@ -10,7 +10,14 @@ import { ElicitationCompleteParams, ElicitParams, ElicitResult } from "./Elicita
 import { InitializeParams, InitializeResult } from "./Initialize.ts"
 import { LogMessageParams, SetLevelParams } from "./Logging.ts"
 import { EmptyResult, NotificationParams, RequestParams } from "./Meta.ts"
-import { notification, type NotificationMethod, request, type RequestMethod, type Role, type Sender } from "./Method.ts"
+import {
+  notification,
+  type NotificationMethod,
+  request,
+  type RequestMethod,
+  type Role,
+  type Sender
+} from "./MethodDefinition.ts"
 import { ListParams } from "./Pagination.ts"
 import { ProgressParams } from "./Progress.ts"
 import { GetPromptParams, GetPromptResult, ListPromptsResult } from "./Prompt.ts"
@@ -114,9 +121,9 @@ export interface Notifications {
  *
  * @example
  * ```ts
- * import { Methods } from "@effect-mcp/protocol"
+ * import { MethodTable } from "@effect-mcp/protocol"
  *
- * export const needs = Methods.requests["tools/call"].capability // => "tools"
+ * export const needs = MethodTable.requests["tools/call"].capability // => "tools"
  * ```
  *
  * @category constants
@@ -367,12 +374,12 @@ const sentBy = (row: { readonly from: Sender }, from: Role): boolean => row.from
  *
  * @example
  * ```ts
- * import { Methods } from "@effect-mcp/protocol"
+ * import { MethodTable } from "@effect-mcp/protocol"
  *
  * // A server does not call tools.
  * export const answers = [
- *   Methods.findRequest("tools/call", "client")?.capability,
- *   Methods.findRequest("tools/call", "server")?.capability
+ *   MethodTable.findRequest("tools/call", "client")?.capability,
+ *   MethodTable.findRequest("tools/call", "server")?.capability
  * ] // => ["tools", undefined]
  * ```
  *
@@ -389,10 +396,10 @@ export const findRequest = (name: string, from: Role): AnyRequest | undefined =>
  *
  * @example
  * ```ts
- * import { Methods } from "@effect-mcp/protocol"
+ * import { MethodTable } from "@effect-mcp/protocol"
  *
- * export const since = Methods.findNotification("notifications/tasks/status", "server")?.since // => "2025-11-25"
- * export const none = Methods.findNotification("constructor", "server") // => undefined
+ * export const since = MethodTable.findNotification("notifications/tasks/status", "server")?.since // => "2025-11-25"
+ * export const none = MethodTable.findNotification("constructor", "server") // => undefined
  * ```
  *
  * @category lookups

@@ -1,5 +1,5 @@
 /** Examples of what each revision makes of a value, and how they are tested. */
-import { Differences, Revision } from "@effect-mcp/protocol"
+import { Revision, RevisionProjection } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import { assertAccepted } from "../official.ts"
 import { assertInSchema } from "../officialSchemas.ts"
@@ -66,9 +66,9 @@ export const hold = (examples: ReadonlyArray<Example>): void => {
     }
 
     it.each(inAll(revisions))("[INIT-12] [INIT-13] in %s, strictly", (revision, value) => {
-      const projected = Differences.project(method, part, revision, newest, "strict")
+      const projected = RevisionProjection.downgrade(method, part, revision, newest, "strict")
       assert.deepStrictEqual(projected, value)
-      assert.strictEqual(Differences.project(method, part, revision, projected, "strict"), projected)
+      assert.strictEqual(RevisionProjection.downgrade(method, part, revision, projected, "strict"), projected)
       if (row === undefined || !Revision.isAtLeast(revision, row.since)) return
       assert.deepStrictEqual(unknownTo(revision, method, part, projected), [])
       assertInSchema(revision, method, part, projected)
@@ -76,9 +76,9 @@ export const hold = (examples: ReadonlyArray<Example>): void => {
     })
 
     it.each(inAll(tolerant === "as strict" ? revisions : tolerant))("[INIT-12] [INIT-13] in %s", (revision, value) => {
-      const projected = Differences.project(method, part, revision, newest)
+      const projected = RevisionProjection.downgrade(method, part, revision, newest)
       assert.deepStrictEqual(projected, value)
-      assert.strictEqual(Differences.project(method, part, revision, projected), projected)
+      assert.strictEqual(RevisionProjection.downgrade(method, part, revision, projected), projected)
       if (row === undefined || !Revision.isAtLeast(revision, row.since)) return
       assert.deepStrictEqual(misreadBy(revision, method, part, projected), [])
       assertInSchema(revision, method, part, projected)

@@ -1,13 +1,13 @@
-import { Meta, Method, Revision } from "@effect-mcp/protocol"
+import { Meta, MethodDefinition, Revision } from "@effect-mcp/protocol"
 import { assert, it } from "@effect/vitest"
 
 it("each side is the peer of the other", () => {
-  assert.strictEqual(Method.peerOf("client"), "server")
-  assert.strictEqual(Method.peerOf("server"), "client")
+  assert.strictEqual(MethodDefinition.peerOf("client"), "server")
+  assert.strictEqual(MethodDefinition.peerOf("server"), "client")
 })
 
 it("a row says what it was given", () => {
-  const row = Method.request("acme/echo", {
+  const row = MethodDefinition.request("acme/echo", {
     from: "client",
     params: Meta.RequestParams,
     result: Meta.EmptyResult,
@@ -26,7 +26,7 @@ it("a row says what it was given", () => {
 })
 
 it("a row that says no more needs no capability and has been there from the first", () => {
-  const row = Method.notification("acme/said", { from: "either", params: Meta.NotificationParams })
+  const row = MethodDefinition.notification("acme/said", { from: "either", params: Meta.NotificationParams })
   assert.strictEqual(row.capability, undefined)
   assert.strictEqual(row.since, Revision.supported[0])
 })

@@ -1,8 +1,8 @@
-import { type Form, FormContent } from "@effect-mcp/protocol"
+import { ElicitationContent, type ElicitationSchema } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 
-const form: Form.Form = {
+const form: ElicitationSchema.ElicitationSchema = {
   type: "object",
   properties: {
     name: { type: "string", minLength: 2, maxLength: 4 },
@@ -17,7 +17,7 @@ const form: Form.Form = {
   required: ["name"]
 }
 
-const fitting: ReadonlyArray<FormContent.FormContent> = [
+const fitting: ReadonlyArray<ElicitationContent.ElicitationContent> = [
   { name: "Ada" },
   { name: "𝒜𝒹𝒶𝓁" },
   { name: "Al", size: 1, tags: ["c"] },
@@ -26,7 +26,7 @@ const fitting: ReadonlyArray<FormContent.FormContent> = [
   { name: "Ada", unknown: 1 }
 ]
 
-const wrong: ReadonlyArray<readonly [content: FormContent.FormContent, problem: string]> = [
+const wrong: ReadonlyArray<readonly [content: ElicitationContent.ElicitationContent, problem: string]> = [
   [{}, "\"name\" is missing"],
   [{ age: 1 }, "\"name\" is missing"],
   [{ name: "A" }, "\"name\" is shorter than 2 characters"],
@@ -48,24 +48,24 @@ const wrong: ReadonlyArray<readonly [content: FormContent.FormContent, problem: 
 
 describe("[ELI-07] the content of a form", () => {
   it.each(fitting)("fits: %o", (content) => {
-    assert.isTrue(Result.isSuccess(FormContent.check(form, content)))
+    assert.isTrue(Result.isSuccess(ElicitationContent.check(form, content)))
   })
 
   it.each(wrong)("does not: %o", (content, problem) => {
-    assert.deepStrictEqual(FormContent.check(form, content), Result.fail(problem))
+    assert.deepStrictEqual(ElicitationContent.check(form, content), Result.fail(problem))
   })
 
   it("is not looked up in what every object has", () => {
-    assert.isTrue(Result.isSuccess(FormContent.check({ type: "object", properties: {} }, { constructor: "x" })))
+    assert.isTrue(Result.isSuccess(ElicitationContent.check({ type: "object", properties: {} }, { constructor: "x" })))
     assert.deepStrictEqual(
-      FormContent.check({ type: "object", properties: {}, required: ["constructor"] }, {}),
+      ElicitationContent.check({ type: "object", properties: {}, required: ["constructor"] }, {}),
       Result.fail("\"constructor\" is missing")
     )
   })
 })
 
 describe("withDefaults", () => {
-  const suggesting: Form.Form = {
+  const suggesting: ElicitationSchema.ElicitationSchema = {
     type: "object",
     properties: {
       name: { type: "string" },
@@ -78,7 +78,7 @@ describe("withDefaults", () => {
   }
 
   it("[ELI-08] fills in what was left out and has a default", () => {
-    const filled = FormContent.withDefaults(suggesting)
+    const filled = ElicitationContent.withDefaults(suggesting)
     assert.deepStrictEqual(Object.entries(filled), [
       ["color", "red"],
       ["age", 0],
@@ -86,12 +86,12 @@ describe("withDefaults", () => {
       ["tags", ["b"]],
       ["__proto__", "own"]
     ])
-    assert.isTrue(Result.isSuccess(FormContent.check(suggesting, filled)))
+    assert.isTrue(Result.isSuccess(ElicitationContent.check(suggesting, filled)))
   })
 
   it("[ELI-08] leaves what was filled in as it is", () => {
     assert.deepStrictEqual(
-      Object.entries(FormContent.withDefaults(suggesting, { name: "Ada", color: "green", tags: [] })).toSorted(),
+      Object.entries(ElicitationContent.withDefaults(suggesting, { name: "Ada", color: "green", tags: [] })).toSorted(),
       [["__proto__", "own"], ["age", 0], ["color", "green"], ["name", "Ada"], ["sure", false], ["tags", []]]
     )
   })

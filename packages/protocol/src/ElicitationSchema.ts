@@ -117,7 +117,7 @@ export const TitledValue: Schema.Codec<TitledValue> = Schema.Struct({ const: Sch
  * @category models
  * @since 0.1.0
  */
-export type ChoiceField =
+export type EnumField =
   | {
     readonly type: "string"
     readonly title?: string
@@ -135,12 +135,12 @@ export type ChoiceField =
   }
 
 /**
- * The schema of a {@link ChoiceField}.
+ * The schema of a {@link EnumField}.
  *
  * @category schemas
  * @since 0.1.0
  */
-export const ChoiceField: Schema.Codec<ChoiceField> = Schema.Union([
+export const EnumField: Schema.Codec<EnumField> = Schema.Union([
   Schema.Struct({
     type: Schema.Literal("string"),
     ...described,
@@ -162,7 +162,7 @@ export const ChoiceField: Schema.Codec<ChoiceField> = Schema.Union([
  * @category models
  * @since 0.1.0
  */
-export interface ChoicesField {
+export interface MultiSelectField {
   readonly type: "array"
   readonly title?: string
   readonly description?: string
@@ -175,12 +175,12 @@ export interface ChoicesField {
 }
 
 /**
- * The schema of a {@link ChoicesField}.
+ * The schema of a {@link MultiSelectField}.
  *
  * @category schemas
  * @since 0.1.0
  */
-export const ChoicesField: Schema.Codec<ChoicesField> = Schema.Struct({
+export const MultiSelectField: Schema.Codec<MultiSelectField> = Schema.Struct({
   type: Schema.Literal("array"),
   ...described,
   minItems: Schema.optionalKey(Schema.Finite),
@@ -198,7 +198,7 @@ export const ChoicesField: Schema.Codec<ChoicesField> = Schema.Struct({
  * @category models
  * @since 0.1.0
  */
-export type Field = StringField | NumberField | BooleanField | ChoiceField | ChoicesField
+export type Field = StringField | NumberField | BooleanField | EnumField | MultiSelectField
 
 /**
  * The schema of a {@link Field}. The choices come before plain text, which would take them too.
@@ -207,11 +207,11 @@ export type Field = StringField | NumberField | BooleanField | ChoiceField | Cho
  * @since 0.1.0
  */
 export const Field: Schema.Codec<Field> = Schema.Union([
-  ChoiceField,
+  EnumField,
   StringField,
   NumberField,
   BooleanField,
-  ChoicesField
+  MultiSelectField
 ])
 
 /**
@@ -219,9 +219,9 @@ export const Field: Schema.Codec<Field> = Schema.Union([
  *
  * @example
  * ```ts
- * import type { Form } from "@effect-mcp/protocol"
+ * import type { ElicitationSchema } from "@effect-mcp/protocol"
  *
- * export const booking: Form.Form = {
+ * export const booking: ElicitationSchema.ElicitationSchema = {
  *   type: "object",
  *   properties: {
  *     name: { type: "string", title: "Who is coming?", minLength: 1 },
@@ -235,7 +235,7 @@ export const Field: Schema.Codec<Field> = Schema.Union([
  * @category models
  * @since 0.1.0
  */
-export interface Form {
+export interface ElicitationSchema {
   readonly type: "object"
   readonly properties: { readonly [name: string]: Field }
   readonly required?: ReadonlyArray<string>
@@ -243,12 +243,12 @@ export interface Form {
 }
 
 /**
- * The schema of a {@link Form}.
+ * The schema of a {@link ElicitationSchema}.
  *
  * @category schemas
  * @since 0.1.0
  */
-export const Form: Schema.Codec<Form> = Schema.Struct({
+export const ElicitationSchema: Schema.Codec<ElicitationSchema> = Schema.Struct({
   type: Schema.Literal("object"),
   properties: Schema.Record(Schema.String, Field),
   required: Schema.optionalKey(Schema.Array(Schema.String)),

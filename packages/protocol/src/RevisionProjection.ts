@@ -13,7 +13,7 @@
  * @since 0.1.0
  */
 import { trust } from "./internal/trust.ts"
-import type { Notifications, Requests } from "./Methods.ts"
+import type { Notifications, Requests } from "./MethodTable.ts"
 import { isAtLeast, latest, type Revision } from "./Revision.ts"
 
 /**
@@ -315,21 +315,21 @@ const compiled = new Map<string, Change>()
  *
  * @example
  * ```ts
- * import { Differences } from "@effect-mcp/protocol"
+ * import { RevisionProjection } from "@effect-mcp/protocol"
  *
  * const result = { content: [], structuredContent: { sum: 42 } }
  *
- * export const older = Differences.project("tools/call", "result", "2025-03-26", result)
+ * export const older = RevisionProjection.downgrade("tools/call", "result", "2025-03-26", result)
  * // => { content: [{ type: "text", text: "{\"sum\":42}" }], structuredContent: { sum: 42 } }
  *
- * export const strictly = Differences.project("tools/call", "result", "2025-03-26", result, "strict")
+ * export const strictly = RevisionProjection.downgrade("tools/call", "result", "2025-03-26", result, "strict")
  * // => { content: [{ type: "text", text: "{\"sum\":42}" }] }
  * ```
  *
  * @category projections
  * @since 0.1.0
  */
-export const project = <A>(
+export const downgrade = <A>(
   method: string,
   part: "params" | "result",
   revision: Revision,

@@ -2,8 +2,8 @@ import {
   Capabilities,
   type Elicitation,
   type Initialize,
-  Method,
-  Methods,
+  MethodDefinition,
+  MethodTable,
   Revision,
   type Task,
   type Tool
@@ -12,10 +12,10 @@ import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { inheritedNames } from "./wire.ts"
 
-const roles: ReadonlyArray<Method.Role> = ["client", "server"]
-const requests = Object.entries<Methods.AnyRequest>({ ...Methods.requests })
-const notifications = Object.entries<Methods.AnyNotification>({ ...Methods.notifications })
-const rows: ReadonlyArray<readonly [string, Methods.AnyRequest | Methods.AnyNotification]> = [
+const roles: ReadonlyArray<MethodDefinition.Role> = ["client", "server"]
+const requests = Object.entries<MethodTable.AnyRequest>({ ...MethodTable.requests })
+const notifications = Object.entries<MethodTable.AnyNotification>({ ...MethodTable.notifications })
+const rows: ReadonlyArray<readonly [string, MethodTable.AnyRequest | MethodTable.AnyNotification]> = [
   ...requests,
   ...notifications
 ]
@@ -44,7 +44,7 @@ describe.each(rows)("%s", (key, row) => {
   it("bears the name it is found under", () => assert.strictEqual(row.name, key))
 
   it("is of the kind its table holds", () => {
-    assert.strictEqual(row.kind, key in Methods.requests ? "request" : "notification")
+    assert.strictEqual(row.kind, key in MethodTable.requests ? "request" : "notification")
     assert.strictEqual(row.kind === "notification", key.startsWith("notifications/"))
   })
 
@@ -54,10 +54,12 @@ describe.each(rows)("%s", (key, row) => {
 
   it("[INIT-15] needs a capability that exists, of the side that serves it, or of the one that tells", () => {
     if (row.capability === undefined) return
-    const senders = roles.filter((role) => Methods.findRequest(key, role) ?? Methods.findNotification(key, role))
+    const senders = roles.filter((role) =>
+      MethodTable.findRequest(key, role) ?? MethodTable.findNotification(key, role)
+    )
     assert.isNotEmpty(senders)
     for (const sender of senders) {
-      const holder = row.kind === "request" ? Method.peerOf(sender) : sender
+      const holder = row.kind === "request" ? MethodDefinition.peerOf(sender) : sender
       const { [holder]: codec } = { client: Capabilities.ClientCapabilities, server: Capabilities.ServerCapabilities }
       assert.isTrue(exists(codec, row.capability), `${row.capability} of the ${holder}`)
     }
@@ -68,12 +70,12 @@ describe.each(rows)("%s", (key, row) => {
   })
 
   it.each(roles)("is found by its name when sent by the %s, if that side may send it", (role) => {
-    const find = row.kind === "request" ? Methods.findRequest : Methods.findNotification
+    const find = row.kind === "request" ? MethodTable.findRequest : MethodTable.findNotification
     assert.strictEqual(find(key, role), row.from === role || row.from === "either" ? row : undefined)
   })
 
   it.each(roles)("is not found in the other table (%s)", (role) => {
-    const find = row.kind === "request" ? Methods.findNotification : Methods.findRequest
+    const find = row.kind === "request" ? MethodTable.findNotification : MethodTable.findRequest
     assert.strictEqual(find(key, role), undefined)
   })
 })
@@ -84,33 +86,33 @@ it("no name stands in both tables", () => {
 
 it.each(inheritedNames)("the name %j, which every object knows, is no method", (name) => {
   for (const role of roles) {
-    assert.strictEqual(Methods.findRequest(name, role), undefined)
-    assert.strictEqual(Methods.findNotification(name, role), undefined)
+    assert.strictEqual(MethodTable.findRequest(name, role), undefined)
+    assert.strictEqual(MethodTable.findNotification(name, role), undefined)
   }
 })
 
 it.prop("nothing but the names of the table is found", [Schema.String], ([name]) => {
   for (const role of roles) {
-    assert.strictEqual(Methods.findRequest(name, role) === undefined, !(Object.hasOwn(Methods.requests, name)))
+    assert.strictEqual(MethodTable.findRequest(name, role) === undefined, !(Object.hasOwn(MethodTable.requests, name)))
     assert.strictEqual(
-      Methods.findNotification(name, role) === undefined,
-      !(Object.hasOwn(Methods.notifications, name))
+      MethodTable.findNotification(name, role) === undefined,
+      !(Object.hasOwn(MethodTable.notifications, name))
     )
   }
 }, { arbitrary: { runs: 300 } })
 
 it("[INIT-01] [INIT-08] only a client initializes, and only a server logs", () => {
-  assert.strictEqual(Methods.findRequest("initialize", "server"), undefined)
-  assert.strictEqual(Methods.findNotification("notifications/initialized", "server"), undefined)
-  assert.strictEqual(Methods.findNotification("notifications/message", "client"), undefined)
+  assert.strictEqual(MethodTable.findRequest("initialize", "server"), undefined)
+  assert.strictEqual(MethodTable.findNotification("notifications/initialized", "server"), undefined)
+  assert.strictEqual(MethodTable.findNotification("notifications/message", "client"), undefined)
 })
 
 it("ping, cancellation and progress go both ways and need no capability", () => {
   for (const role of roles) {
-    assert.strictEqual(Methods.findRequest("ping", role)?.capability, undefined)
-    assert.isDefined(Methods.findRequest("ping", role))
-    assert.isDefined(Methods.findNotification("notifications/cancelled", role))
-    assert.isDefined(Methods.findNotification("notifications/progress", role))
+    assert.strictEqual(MethodTable.findRequest("ping", role)?.capability, undefined)
+    assert.isDefined(MethodTable.findRequest("ping", role))
+    assert.isDefined(MethodTable.findNotification("notifications/cancelled", role))
+    assert.isDefined(MethodTable.findNotification("notifications/progress", role))
   }
 })
 
@@ -154,7 +156,7 @@ it("what the handshake, the liveness and the end of requests take needs no capab
 })
 
 it("each side sends what is its own, and either what is common", () => {
-  const sent = (role: Method.Role) => rows.filter(([, row]) => row.from === role).map(([key]) => key)
+  const sent = (role: MethodDefinition.Role) => rows.filter(([, row]) => row.from === role).map(([key]) => key)
   assert.sameMembers(sent("server"), [
     "sampling/createMessage",
     "elicitation/create",
@@ -186,25 +188,25 @@ it("each side sends what is its own, and either what is common", () => {
 
 it("the types derived from the table are those of its rows", () => {
   type Tasks = "tasks/get" | "tasks/result" | "tasks/list" | "tasks/cancel"
-  expectTypeOf<Methods.RequestName<"server">>().toEqualTypeOf<
+  expectTypeOf<MethodTable.RequestName<"server">>().toEqualTypeOf<
     "ping" | "sampling/createMessage" | "elicitation/create" | "roots/list" | Tasks
   >()
-  expectTypeOf<Methods.RequestName<"client">>().toEqualTypeOf<
-    Exclude<keyof Methods.Requests, "sampling/createMessage" | "elicitation/create" | "roots/list">
+  expectTypeOf<MethodTable.RequestName<"client">>().toEqualTypeOf<
+    Exclude<keyof MethodTable.Requests, "sampling/createMessage" | "elicitation/create" | "roots/list">
   >()
-  expectTypeOf<Methods.NotificationName<"client">>().toEqualTypeOf<
+  expectTypeOf<MethodTable.NotificationName<"client">>().toEqualTypeOf<
     | "notifications/cancelled"
     | "notifications/initialized"
     | "notifications/progress"
     | "notifications/roots/list_changed"
     | "notifications/tasks/status"
   >()
-  expectTypeOf<Methods.NotificationName<"server">>().toEqualTypeOf<
-    Exclude<keyof Methods.Notifications, "notifications/initialized" | "notifications/roots/list_changed">
+  expectTypeOf<MethodTable.NotificationName<"server">>().toEqualTypeOf<
+    Exclude<keyof MethodTable.Notifications, "notifications/initialized" | "notifications/roots/list_changed">
   >()
-  expectTypeOf<Methods.ParamsOf<"initialize">>().toEqualTypeOf<Initialize.InitializeParams>()
-  expectTypeOf<Methods.ResultOf<"tools/call">>().toEqualTypeOf<Tool.CallToolResult>()
-  expectTypeOf<Methods.ParamsOf<"elicitation/create">>().toEqualTypeOf<Elicitation.ElicitParams>()
-  expectTypeOf<Methods.ResultOf<"tasks/get">>().toEqualTypeOf<Task.TaskResult>()
-  expectTypeOf<Methods.NotificationParamsOf<"notifications/tasks/status">>().toEqualTypeOf<Task.TaskResult>()
+  expectTypeOf<MethodTable.ParamsOf<"initialize">>().toEqualTypeOf<Initialize.InitializeParams>()
+  expectTypeOf<MethodTable.ResultOf<"tools/call">>().toEqualTypeOf<Tool.CallToolResult>()
+  expectTypeOf<MethodTable.ParamsOf<"elicitation/create">>().toEqualTypeOf<Elicitation.ElicitParams>()
+  expectTypeOf<MethodTable.ResultOf<"tasks/get">>().toEqualTypeOf<Task.TaskResult>()
+  expectTypeOf<MethodTable.NotificationParamsOf<"notifications/tasks/status">>().toEqualTypeOf<Task.TaskResult>()
 })

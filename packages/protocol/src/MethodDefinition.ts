@@ -28,9 +28,9 @@ export type Sender = Role | "either"
  *
  * @example
  * ```ts
- * import { Method } from "@effect-mcp/protocol"
+ * import { MethodDefinition } from "@effect-mcp/protocol"
  *
- * export const asked = Method.peerOf("client") // => "server"
+ * export const asked = MethodDefinition.peerOf("client") // => "server"
  * ```
  *
  * @category lookups
@@ -44,7 +44,7 @@ export const peerOf = (role: Role): Role => role === "client" ? "server" : "clie
  * @category models
  * @since 0.1.0
  */
-export interface Row<out Name extends string, out From extends Sender, Params> {
+export interface MethodDefinition<out Name extends string, out From extends Sender, Params> {
   readonly name: Name
   /** Who sends it. */
   readonly from: From
@@ -63,7 +63,7 @@ export interface Row<out Name extends string, out From extends Sender, Params> {
  * @since 0.1.0
  */
 export interface RequestMethod<out Name extends string, out From extends Sender, Params, Result>
-  extends Row<Name, From, Params>
+  extends MethodDefinition<Name, From, Params>
 {
   readonly kind: "request"
   readonly result: Schema.Codec<Result>
@@ -76,7 +76,7 @@ export interface RequestMethod<out Name extends string, out From extends Sender,
  * @since 0.1.0
  */
 export interface NotificationMethod<out Name extends string, out From extends Sender, Params>
-  extends Row<Name, From, Params>
+  extends MethodDefinition<Name, From, Params>
 {
   readonly kind: "notification"
 }
@@ -97,9 +97,9 @@ export interface Defaults {
  *
  * @example
  * ```ts
- * import { Meta, Method } from "@effect-mcp/protocol"
+ * import { Meta, MethodDefinition } from "@effect-mcp/protocol"
  *
- * export const echo = Method.request("acme/echo", {
+ * export const echo = MethodDefinition.request("acme/echo", {
  *   from: "client",
  *   params: Meta.RequestParams,
  *   result: Meta.EmptyResult
@@ -131,9 +131,9 @@ export const request = <const Name extends string, From extends Sender, Params, 
  *
  * @example
  * ```ts
- * import { Meta, Method } from "@effect-mcp/protocol"
+ * import { Meta, MethodDefinition } from "@effect-mcp/protocol"
  *
- * export const reindexed = Method.notification("acme/reindexed", {
+ * export const reindexed = MethodDefinition.notification("acme/reindexed", {
  *   from: "server",
  *   params: Meta.NotificationParams,
  *   since: "2025-06-18"

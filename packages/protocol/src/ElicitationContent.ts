@@ -5,7 +5,7 @@
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import type { ChoicesField, Field, Form, NumberField, StringField } from "./Form.ts"
+import type { ElicitationSchema, Field, MultiSelectField, NumberField, StringField } from "./ElicitationSchema.ts"
 
 /**
  * The values of a form, by the names of its fields.
@@ -13,17 +13,17 @@ import type { ChoicesField, Field, Form, NumberField, StringField } from "./Form
  * @category models
  * @since 0.1.0
  */
-export interface FormContent {
+export interface ElicitationContent {
   readonly [name: string]: string | number | boolean | ReadonlyArray<string>
 }
 
 /**
- * The schema of {@link FormContent}: values of the right kinds, whatever the form asks for.
+ * The schema of {@link ElicitationContent}: values of the right kinds, whatever the form asks for.
  *
  * @category schemas
  * @since 0.1.0
  */
-export const FormContent: Schema.Codec<FormContent> = Schema.Record(
+export const ElicitationContent: Schema.Codec<ElicitationContent> = Schema.Record(
   Schema.String,
   Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Array(Schema.String)])
 )
@@ -46,7 +46,7 @@ const number = ({ maximum, minimum, type }: NumberField, value: number): Problem
   return maximum !== undefined && value > maximum ? `is more than ${maximum}` : undefined
 }
 
-const choices = ({ items, maxItems, minItems }: ChoicesField, values: ReadonlyArray<string>): Problem => {
+const choices = ({ items, maxItems, minItems }: MultiSelectField, values: ReadonlyArray<string>): Problem => {
   const offered = "anyOf" in items ? items.anyOf.map((value) => value.const) : items.enum
   const unknown = values.find((value) => !offered.includes(value))
   if (unknown !== undefined) return `has ${JSON.stringify(unknown)}, which is none of ${oneOf(offered)}`
@@ -54,7 +54,7 @@ const choices = ({ items, maxItems, minItems }: ChoicesField, values: ReadonlyAr
   return maxItems !== undefined && values.length > maxItems ? `has more than ${maxItems} choices` : undefined
 }
 
-const problemOf = (field: Field, value: FormContent[string]): Problem => {
+const problemOf = (field: Field, value: ElicitationContent[string]): Problem => {
   switch (field.type) {
     case "boolean":
       return typeof value === "boolean" ? undefined : "is no yes or no"
@@ -79,18 +79,21 @@ const problemOf = (field: Field, value: FormContent[string]): Problem => {
  *
  * @example
  * ```ts
- * import { type Form, FormContent } from "@effect-mcp/protocol"
+ * import { type ElicitationSchema, ElicitationContent } from "@effect-mcp/protocol"
  * import * as Result from "effect/Result"
  *
- * const form: Form.Form = { type: "object", properties: { age: { type: "integer", minimum: 18 } }, required: ["age"] }
+ * const form: ElicitationSchema.ElicitationSchema = { type: "object", properties: { age: { type: "integer", minimum: 18 } }, required: ["age"] }
  *
- * export const problem = Result.merge(FormContent.check(form, { age: 17 })) // => "\"age\" is less than 18"
+ * export const problem = Result.merge(ElicitationContent.check(form, { age: 17 })) // => "\"age\" is less than 18"
  * ```
  *
  * @category guards
  * @since 0.1.0
  */
-export const check = ({ properties, required = [] }: Form, content: FormContent): Result.Result<void, string> => {
+export const check = (
+  { properties, required = [] }: ElicitationSchema,
+  content: ElicitationContent
+): Result.Result<void, string> => {
   const missing = required.find((name) => !Object.hasOwn(content, name))
   if (missing !== undefined) return Result.fail(`${JSON.stringify(missing)} is missing`)
   for (const [name, value] of Object.entries(content)) {
@@ -107,20 +110,23 @@ export const check = ({ properties, required = [] }: Form, content: FormContent)
  *
  * @example
  * ```ts
- * import { type Form, FormContent } from "@effect-mcp/protocol"
+ * import { type ElicitationSchema, ElicitationContent } from "@effect-mcp/protocol"
  *
- * const form: Form.Form = {
+ * const form: ElicitationSchema.ElicitationSchema = {
  *   type: "object",
  *   properties: { guests: { type: "integer", default: 2 }, name: { type: "string" }, vegetarian: { type: "boolean", default: false } }
  * }
  *
- * export const booking = FormContent.withDefaults(form, { guests: 5 }) // => { guests: 5, vegetarian: false }
+ * export const booking = ElicitationContent.withDefaults(form, { guests: 5 }) // => { guests: 5, vegetarian: false }
  * ```
  *
  * @category constructors
  * @since 0.1.0
  */
-export const withDefaults = ({ properties }: Form, content: FormContent = {}): FormContent => ({
+export const withDefaults = (
+  { properties }: ElicitationSchema,
+  content: ElicitationContent = {}
+): ElicitationContent => ({
   ...Object.fromEntries(
     Object.entries(properties).flatMap(([name, field]) => field.default === undefined ? [] : [[name, field.default]])
   ),

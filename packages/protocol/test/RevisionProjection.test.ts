@@ -1,20 +1,20 @@
-import { Differences, Revision } from "@effect-mcp/protocol"
+import { Revision, RevisionProjection } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { inForm, words } from "./Differences/example.ts"
 import { assertAccepted, strictly } from "./official.ts"
 import { assertInSchema, problemIn } from "./officialSchemas.ts"
+import { inForm, words } from "./RevisionProjection/example.ts"
 import { misreadBy, unknownTo } from "./revisions.ts"
 import { type Part, parts } from "./table.ts"
 import { frozen, inheritedNames, isMembers } from "./wire.ts"
 
-const { project } = Differences
+const { downgrade } = RevisionProjection
 
 type Side = "params" | "result"
 
 const revisions = Revision.supported
-const projections: ReadonlyArray<Differences.Projection> = ["tolerant", "strict"]
+const projections: ReadonlyArray<RevisionProjection.Projection> = ["tolerant", "strict"]
 
 // =====================================================================================================================
 // What a revision cannot say in any way
@@ -50,7 +50,7 @@ describe.each(parts)("$label", (row) => {
 
   it.prop("[INIT-13] is the same in the newest revision", [received], ([value]) => {
     for (const projection of projections) {
-      assert.strictEqual(project(method, part, Revision.latest, value, projection), value)
+      assert.strictEqual(downgrade(method, part, Revision.latest, value, projection), value)
     }
     assert.deepStrictEqual(unknownTo(Revision.latest, method, part, value), [])
   }, runs)
@@ -62,9 +62,9 @@ describe.each(parts)("$label", (row) => {
         [received],
         ([value]) => {
           // The value is frozen: an alteration in place would throw.
-          const projected = project(method, part, revision, value, projection)
+          const projected = downgrade(method, part, revision, value, projection)
           if (projected !== value) assert.notDeepEqual(projected, value)
-          assert.strictEqual(project(method, part, revision, projected, projection), projected)
+          assert.strictEqual(downgrade(method, part, revision, projected, projection), projected)
           if (!hasForm(row, value)) return
           const problems = projection === "strict" ? unknownTo : misreadBy
           assert.deepStrictEqual(problems(revision, method, part, projected), [])
@@ -78,10 +78,10 @@ describe.each(parts)("$label", (row) => {
     }
 
     it.prop(`[INIT-12] in ${revision} the tolerant form has all that the strict form has`, [received], ([value]) => {
-      const tolerant = project(method, part, revision, value)
+      const tolerant = downgrade(method, part, revision, value)
       assert.deepStrictEqual(
-        project(method, part, revision, tolerant, "strict"),
-        project(method, part, revision, value, "strict")
+        downgrade(method, part, revision, tolerant, "strict"),
+        downgrade(method, part, revision, value, "strict")
       )
     }, runs)
   }
@@ -90,8 +90,8 @@ describe.each(parts)("$label", (row) => {
     for (const projection of projections) {
       let stepwise = value
       for (const revision of revisions.toReversed()) {
-        stepwise = project(method, part, revision, stepwise, projection)
-        assert.deepStrictEqual(stepwise, project(method, part, revision, value, projection))
+        stepwise = downgrade(method, part, revision, stepwise, projection)
+        assert.deepStrictEqual(stepwise, downgrade(method, part, revision, value, projection))
       }
     }
   }, runs)
@@ -118,7 +118,7 @@ const formless: ReadonlyArray<readonly [string, Side, unknown]> = [
 it.each(formless)("%s is left as it is, so that nothing else is read in it", (_, part, value) => {
   for (const revision of revisions) {
     for (const projection of projections) {
-      assert.strictEqual(project("elicitation/create", part, revision, value, projection), value)
+      assert.strictEqual(downgrade("elicitation/create", part, revision, value, projection), value)
     }
   }
   assert.isNotEmpty(unknownTo("2025-06-18", "elicitation/create", part, value))
@@ -132,8 +132,8 @@ describe.each([...inheritedNames, "acme/echo", "tools/call params"])("the method
   it("has no differences", () => {
     const value = { content: [], structuredContent: {}, title: "", _meta: {} }
     for (const revision of revisions) {
-      assert.strictEqual(project(name, "params", revision, value), value)
-      assert.strictEqual(project(name, "result", revision, value), value)
+      assert.strictEqual(downgrade(name, "params", revision, value), value)
+      assert.strictEqual(downgrade(name, "result", revision, value), value)
     }
   })
 })
@@ -143,7 +143,7 @@ it.each(inheritedNames)("members named %j pass", (name) => {
     `{"content":[{"type":"text","text":"","_meta":{}}],"structuredContent":{},${JSON.stringify(name)}:{"a":1}}`
   )
   const expected: unknown = JSON.parse(`{"content":[{"type":"text","text":""}],${JSON.stringify(name)}:{"a":1}}`)
-  const projected = project("tools/call", "result", "2025-03-26", received, "strict")
+  const projected = downgrade("tools/call", "result", "2025-03-26", received, "strict")
   assert.strictEqual(JSON.stringify(projected), JSON.stringify(expected))
   assert.strictEqual(Object.getPrototypeOf(projected), Object.prototype)
 })
@@ -151,7 +151,7 @@ it.each(inheritedNames)("members named %j pass", (name) => {
 it.each(inheritedNames)("a field named %j is a field", (name) => {
   const form = (field: string): unknown =>
     JSON.parse(`{"message":"","requestedSchema":{"type":"object","properties":{${JSON.stringify(name)}:${field}}}}`)
-  const projected = project(
+  const projected = downgrade(
     "elicitation/create",
     "params",
     "2025-06-18",
@@ -165,7 +165,7 @@ const cycle: { [name: string]: unknown } = {}
 cycle["self"] = cycle
 
 it.each([["a cycle", cycle], ["a big integer", { n: 1n }]])("%s in what becomes text does not throw", (_, value) => {
-  const result = project("tools/call", "result", "2025-03-26", { content: [], structuredContent: value }, "strict")
+  const result = downgrade("tools/call", "result", "2025-03-26", { content: [], structuredContent: value }, "strict")
   assert.deepStrictEqual<unknown>(result, { content: [words("[no JSON]")] })
 })
 
@@ -173,10 +173,10 @@ it.prop("whatever the value is, fitting it does not throw", [Arbitrary.schema(Sc
   for (const { method, part } of parts) {
     for (const revision of revisions) {
       for (const projection of projections) {
-        project(method, part, revision, value, projection)
+        downgrade(method, part, revision, value, projection)
         for (const name of ["content", "messages", "capabilities", "requestedSchema", "tools"]) {
-          project(method, part, revision, { [name]: value }, projection)
-          project(method, part, revision, { [name]: [value] }, projection)
+          downgrade(method, part, revision, { [name]: value }, projection)
+          downgrade(method, part, revision, { [name]: [value] }, projection)
         }
       }
     }
