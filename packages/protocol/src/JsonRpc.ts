@@ -341,7 +341,8 @@ export const isRequest = (frame: Frame): frame is Request => "method" in frame &
  * ```ts
  * import { JsonRpc } from "@effect-mcp/protocol"
  *
- * export const isNotification = JsonRpc.isNotification({ jsonrpc: "2.0", method: "notifications/initialized" }) // => true
+ * export const isReady = (frame: JsonRpc.Frame) =>
+ *   JsonRpc.isNotification(frame) && frame.method === "notifications/initialized"
  * ```
  *
  * @category guards

@@ -68,7 +68,10 @@ export const request = <From extends MethodDefinition.Sender, Params extends obj
  * import { ClientSession, Extension } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
- * const reindexed = MethodDefinition.notification("acme/reindexed", { from: "server", params: Meta.NotificationParams })
+ * const reindexed = MethodDefinition.notification("acme/reindexed", {
+ *   from: "server",
+ *   params: Meta.NotificationParams
+ * })
  *
  * export const session = ClientSession.layer({
  *   info: { name: "example", version: "1.0.0" },

@@ -58,7 +58,7 @@ export interface Parties {
   readonly peer: () => Profile.Profile | undefined
   /** What this side has declared. */
   readonly declared: Outgoing.Declared
-  /** The form of messages for peers of older revisions; `undefined` is the default of `RevisionProjection.downgrade`. */
+  /** The form of messages for peers of older revisions. Default: that of `RevisionProjection.downgrade`. */
   readonly projection: RevisionProjection.Projection | undefined
   /** What every request but `initialize` goes through. */
   readonly middleware: Middleware.Outbound<unknown> | undefined
