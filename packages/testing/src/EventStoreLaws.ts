@@ -206,7 +206,7 @@ const sayAtOnce = (
     { concurrency: "unbounded" }
   )
 
-/** How long a server waits for one operation unless it is told otherwise (`storeWithin`). */
+/** How long a server waits for one operation unless it is told otherwise (`eventStoreTimeout`). */
 const patience = "5 seconds"
 
 /** Runs an operation as a server does: one that throws, dies or is late is its failure. */

@@ -52,5 +52,5 @@ const subject = (
 })
 
 TransportLaws.suite("Streamable HTTP, answered as it comes", subject({}))
-TransportLaws.suite("Streamable HTTP, answered with streams", subject({ answer: "stream" }))
+TransportLaws.suite("Streamable HTTP, answered with streams", subject({ responseMode: "stream" }))
 TransportLaws.suite("Streamable HTTP, with streams that can be taken up again", subject({}, EventStore.layerMemory()))

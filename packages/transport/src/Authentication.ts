@@ -49,7 +49,7 @@ export type Identity = Principal | "anonymous"
  *
  * The server calls `identify` before it looks at the session or the body of a request. Only two checks come before: a
  * wrong `Host` or `Origin` is rejected with 403, and a browser's preflight request (`OPTIONS`), which carries no
- * credentials, is answered. A call that takes longer than `identifyWithin` (default 10 seconds) is answered with 503,
+ * credentials, is answered. A call that takes longer than `identifyTimeout` (default 10 seconds) is answered with 503,
  * and one that dies with 500. Neither is accepted.
  *
  * @example

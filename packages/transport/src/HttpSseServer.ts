@@ -10,7 +10,6 @@
  */
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import type { HttpServer } from "effect/http/HttpServer"
@@ -21,15 +20,14 @@ import * as UrlParams from "effect/http/UrlParams"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Authentication } from "./Authentication.ts"
+import type * as HttpServerOptions from "./HttpServerOptions.ts"
 import * as HttpGuard from "./internal/http/server/HttpGuard.ts"
 import * as HttpResponses from "./internal/http/server/HttpResponses.ts"
-import * as Initialize from "./internal/http/server/Initialize.ts"
+import * as HttpServerSettings from "./internal/http/server/HttpServerSettings.ts"
 import * as NodeListener from "./internal/http/server/NodeListener.ts"
 import * as HttpSseHandler from "./internal/http/server/sse/HttpSseHandler.ts"
 import { messagesPath } from "./internal/http/server/sse/messagesPath.ts"
-import * as SseResponseBody from "./internal/http/server/SseResponseBody.ts"
 import * as StreamWatchdog from "./internal/http/server/StreamWatchdog.ts"
-import type * as StreamableHttpServer from "./StreamableHttpServer.ts"
 
 /**
  * Where the two endpoints are (SSE-01). Both may be at the same path.
@@ -50,51 +48,16 @@ export interface Paths {
  * @category options
  * @since 0.1.0
  */
-export interface Options extends
-  Pick<
-    StreamableHttpServer.Options,
-    | "allowedHosts"
-    | "allowedOrigins"
-    | "bodiesLimitBytes"
-    | "bodyLimitBytes"
-    | "bodyLimitNodes"
-    | "bodyWithin"
-    | "identifyWithin"
-    | "initializeLimitBytes"
-    | "keepAlive"
-    | "pipelineLimit"
-    | "streamBuffer"
-    | "unreadLimitBytes"
-    | "unreadTotalBytes"
-  >
-{
+export interface Options extends HttpServerOptions.Options {
   /**
    * Where a client shall POST to, as a reference that it resolves against the URL of the stream; the session is added to its query. Say
    * it where a proxy takes something away from the path: `"/notes/messages"`, or, relative to the stream, `"messages"`. Default: the
    * path of messages, behind the prefix of the router, if it has one.
    */
   readonly endpoint?: string | undefined
-  /**
-   * How long a reader may take nothing while something waits for it; then its stream is broken off, and its session ends. Default
-   * 20 seconds.
-   */
-  readonly stalledAfter?: Duration.Input | undefined
 }
 
-const rules: NumericOption.Rules<Options> = {
-  bodiesLimitBytes: NumericOption.count,
-  bodyLimitBytes: NumericOption.count,
-  bodyLimitNodes: NumericOption.count,
-  bodyWithin: NumericOption.duration,
-  identifyWithin: NumericOption.duration,
-  initializeLimitBytes: NumericOption.count,
-  keepAlive: NumericOption.interval,
-  pipelineLimit: NumericOption.count,
-  streamBuffer: NumericOption.countFromZero,
-  unreadLimitBytes: NumericOption.count,
-  unreadTotalBytes: NumericOption.count,
-  stalledAfter: NumericOption.duration
-}
+const rules: NumericOption.Rules<Options> = HttpServerSettings.rules
 
 /**
  * What serves the two endpoints.
@@ -150,22 +113,21 @@ export const make = Effect.fnUntraced(function*(
   NumericOption.check(options, rules)
   const { endpoint } = options
   const messagesOf = messagesPath(paths.stream ?? "/sse", paths.messages ?? "/messages")
-  const attendant = yield* StreamWatchdog.make({
-    keepAliveMillis: Duration.toMillis(options.keepAlive ?? "15 seconds"),
-    stallMillis: HttpGuard.stallMillis(options),
-    bodyMillis: HttpGuard.bodyMillis(options),
-    // Nobody can come back here, so that nobody is waited for.
-    unattendedMillis: Number.POSITIVE_INFINITY
+  const settings = HttpServerSettings.make(options)
+  const watchdog = yield* StreamWatchdog.make({
+    ...settings,
+    // Clients cannot reconnect to a stream, so no request is detached.
+    detachedMillis: Number.POSITIVE_INFINITY
   })
-  const admission = yield* HttpGuard.make(attendant, options)
-  const { messages, stream } = yield* HttpSseHandler.make(admission, {
-    attendant,
-    capacity: options.streamBuffer ?? SseResponseBody.defaultCapacity,
+  const guard = yield* HttpGuard.make(watchdog, settings)
+  const { messages, stream } = yield* HttpSseHandler.make(guard, {
+    watchdog,
+    capacity: settings.maxStreamCharacters,
     endpoint: ({ originalUrl }) => endpoint ?? messagesOf(originalUrl),
-    initializeLimitBytes: options.initializeLimitBytes ?? Initialize.defaultLimitBytes
+    maxInitializeBytes: settings.maxInitializeBytes
   })
   const admitting = (methods: typeof stream) => (request: HttpServerRequest) =>
-    admission.admit(methods, request, (problem, headers) => HttpResponses.plain(405, problem, headers))
+    guard.admit(methods, request, (problem, headers) => HttpResponses.plain(405, problem, headers))
   return {
     stream: admitting(stream),
     messages: admitting(messages),
@@ -262,7 +224,7 @@ export const layerRedacted: Layer.Layer<never> = Layer.effect(
  * @category options
  * @since 0.1.0
  */
-export interface NodeOptions extends Options, Pick<StreamableHttpServer.NodeOptions, "host" | "port"> {
+export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
   /** The paths of the endpoints. */
   readonly paths?: Paths | undefined
 }
@@ -296,9 +258,9 @@ export interface NodeOptions extends Options, Pick<StreamableHttpServer.NodeOpti
 export const layerNode = (
   options: NodeOptions
 ): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> => {
-  NumericOption.check(options, { ...rules, port: NumericOption.port })
+  NumericOption.check(options, { ...rules, ...HttpServerSettings.listenRules })
   return NodeListener.listening(
     options,
-    (cut) => NodeListener.serving(layer(options.paths, options), cut, SessionHost.layerDrain)
+    (closeConnections) => NodeListener.serving(layer(options.paths, options), closeConnections, SessionHost.layerDrain)
   ).pipe(Layer.provide(layerRedacted))
 }

@@ -1,10 +1,14 @@
 /**
- * The server half of Streamable HTTP, for the revisions from 2025-03-26 to 2025-11-25: one path in any Effect HTTP backend, behind
- * which a {@link SessionHost} keeps a session for each client; or, where nothing shall be remembered between two requests, a server
- * without sessions.
+ * The server side of Streamable HTTP, for the revisions from 2025-03-26 to 2025-11-25, on one path of any Effect HTTP
+ * backend.
  *
- * A POST brings one message and is answered with JSON or with a stream of events, a GET listens to what the server says on its own
- * account, and a DELETE ends the session. Handlers run in their sessions, so a client that loses its connection cancels nothing.
+ * A POST carries one message, and its response is JSON or an event stream. A GET opens the standalone SSE stream, for
+ * messages that belong to no request. A DELETE ends the session.
+ *
+ * - {@link make}, {@link layer}, {@link layerNode} and {@link toWebHandler} serve the sessions of a {@link SessionHost}.
+ *   Handlers run in their session, so a lost connection cancels nothing.
+ * - {@link makeSessionless}, {@link layerSessionless} and {@link layerNodeSessionless} serve each POST on its own and
+ *   remember nothing between two requests.
  *
  * @since 0.1.0
  */
@@ -27,158 +31,72 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { Authentication } from "./Authentication.ts"
+import type * as HttpServerOptions from "./HttpServerOptions.ts"
 import { GuardedEventStore } from "./internal/http/server/GuardedEventStore.ts"
 import * as HttpGuard from "./internal/http/server/HttpGuard.ts"
-import * as Initialize from "./internal/http/server/Initialize.ts"
+import * as HttpServerSettings from "./internal/http/server/HttpServerSettings.ts"
 import * as NodeListener from "./internal/http/server/NodeListener.ts"
-import * as SseResponseBody from "./internal/http/server/SseResponseBody.ts"
 import * as PostResponse from "./internal/http/server/streamable/PostResponse.ts"
 import * as StatefulHandler from "./internal/http/server/streamable/StatefulHandler.ts"
 import * as StatelessHandler from "./internal/http/server/streamable/StatelessHandler.ts"
 import * as StreamWatchdog from "./internal/http/server/StreamWatchdog.ts"
 
 /**
- * What may be said about a server; everything has a default.
- *
- * Clients without a principal are distinguished by their addresses (of IPv6, by the first 64 bits), so that none of
- * them keeps the others out. Behind a reverse proxy all requests come from its address: apply
- * `HttpMiddleware.xForwardedHeaders`, with the proxy among `trustedProxies`, or the proxy counts as one client.
+ * Options of a server; all are optional.
  *
  * @category options
  * @since 0.1.0
  */
-export interface Options {
+export interface Options extends HttpServerOptions.Options {
   /**
-   * How a request is answered. `"adaptive"` (the default): with JSON if the reply is the first thing there is to say, and
-   * otherwise, or after `streamAfter`, with a stream of events. `"json"`: always with JSON; what belongs to a request but is not
-   * its reply then has no route. `"stream"`: always with a stream.
+   * The form of the response to a request. `"adaptive"` (the default): JSON if the reply is the first message, and an
+   * event stream if another message comes first or nothing comes within `adaptiveTimeout`. `"json"`: always JSON;
+   * messages that belong to a request and are not its reply cannot be sent. `"stream"`: always an event stream.
    */
-  readonly answer?: "adaptive" | "json" | "stream" | undefined
-  /** How long an adaptive answer waits for something to say before it becomes a stream. Default 1 second. */
-  readonly streamAfter?: Duration.Input | undefined
+  readonly responseMode?: "adaptive" | "json" | "stream" | undefined
+  /** The time without a message after which an adaptive response becomes an event stream. Default 1 second. */
+  readonly adaptiveTimeout?: Duration.Input | undefined
   /**
-   * The names that this server may be asked for in `Host`, with or without a port; any other is answered with 403. Default: the
-   * names of this machine where the HTTP server listens on this machine only, any name where it does not.
+   * The time that a request runs on after its client lost the response and did not reconnect. Then its handler is
+   * interrupted. A lost connection alone cancels nothing (SHS-10). Default 5 minutes.
    */
-  readonly allowedHosts?: ReadonlyArray<string> | undefined
+  readonly detachedRequestTimeout?: Duration.Input | undefined
+  /** The delay after which a client should reconnect to a lost stream (SHS-05), if there is an `EventStore`. Default 1 second. */
+  readonly retryInterval?: Duration.Input | undefined
   /**
-   * The origins of pages that may use this server, such as `https://app.example.com`, or `"*"` for all; any other is answered with
-   * 403 (HTTP-11, HTTP-12), and so is what a browser asks for without an origin on behalf of another page, such as a picture. Pages of
-   * this machine may use a server on it. Default: none besides.
+   * The timeout of one call of the `EventStore`. After a failed or late call, the event is sent without being stored,
+   * and its stream cannot be resumed. A client that resumes a stream is rejected with 503. Default 5 seconds.
    */
-  readonly allowedOrigins?: ReadonlyArray<string> | undefined
-  /**
-   * The longest time of one call of `Authentication.identify`. The request is then answered with 503. Default 10 seconds.
-   */
-  readonly identifyWithin?: Duration.Input | undefined
-  /** How large the body of a request may be, in bytes; one that is larger is answered with 413. Default 4 MiB. */
-  readonly bodyLimitBytes?: number | undefined
-  /** The longest time in which the body of a request may arrive. Then it is answered with 408. Default 1 minute. */
-  readonly bodyWithin?: Duration.Input | undefined
-  /**
-   * How many bytes the bodies of all requests may have together while they arrive. The slowest of them makes room: it
-   * is answered with
-   * 503. Default 64 MiB.
-   */
-  readonly bodiesLimitBytes?: number | undefined
-  /**
-   * How many requests of one connection are served at a time (HTTP/1.1 on Node). The next ones are answered with 429
-   * and the connection is closed; twice as many destroy it. Default 8.
-   */
-  readonly pipelineLimit?: number | undefined
-  /**
-   * How many bytes of responses may wait on one connection for its client to read them, unless it is a single response
-   * (HTTP/1.1 on Node). More destroy the connection. Default 4 MiB.
-   */
-  readonly unreadLimitBytes?: number | undefined
-  /**
-   * How many bytes of responses may wait on all connections together (HTTP/1.1 on Node). More destroy the connections
-   * that have read nothing for longest. Default 128 MiB.
-   */
-  readonly unreadTotalBytes?: number | undefined
-  /**
-   * How many arrays, objects and members the JSON of a body may have; one with more is not parsed, and is answered with
-   * 413. Parsing takes time and memory for each of them, and cannot be interrupted. Default 100,000.
-   */
-  readonly bodyLimitNodes?: number | undefined
-  /**
-   * How large `initialize` may be, in bytes; one that is larger is answered with 413. What a client says of itself is kept as long as
-   * its session is. Default 64 KiB.
-   */
-  readonly initializeLimitBytes?: number | undefined
-  /** How long a stream is silent at most; then a comment is sent. Default 15 seconds. */
-  readonly keepAlive?: Duration.Input | undefined
-  /** How much may wait for one reader of a stream before the sender waits, in characters. Default 1 Mi. */
-  readonly streamBuffer?: number | undefined
-  /**
-   * How long a client may read nothing of a response, in JSON or of a stream, while something waits for it. Then the
-   * connection is destroyed (of a stream on any platform, of JSON over HTTP/1.1 on Node). The client can resume a
-   * stream if there is an `EventStore`. Less than `limits.write` of the sessions, which end whole when a message waits
-   * that long. Default 20 seconds.
-   */
-  readonly stalledAfter?: Duration.Input | undefined
-  /**
-   * How long a request goes on whose client has lost its response and not come back; then its handler is interrupted. A lost
-   * connection alone cancels nothing (SHS-10). Default 5 minutes.
-   */
-  readonly unattended?: Duration.Input | undefined
-  /** How soon a client should come back to a stream that it lost (SHS-05). Default 1 second. */
-  readonly retry?: Duration.Input | undefined
-  /**
-   * How long one call of the `EventStore` may take. A late call fails, as one that throws does: an event is sent
-   * without being stored, and its stream cannot be resumed; a client that resumes a stream is answered with 503.
-   * Default 5 seconds.
-   */
-  readonly storeWithin?: Duration.Input | undefined
+  readonly eventStoreTimeout?: Duration.Input | undefined
 }
 
 const rules: NumericOption.Rules<Options> = {
-  streamAfter: NumericOption.duration,
-  identifyWithin: NumericOption.duration,
-  bodyLimitBytes: NumericOption.count,
-  bodyWithin: NumericOption.duration,
-  bodiesLimitBytes: NumericOption.count,
-  pipelineLimit: NumericOption.count,
-  unreadLimitBytes: NumericOption.count,
-  unreadTotalBytes: NumericOption.count,
-  bodyLimitNodes: NumericOption.count,
-  initializeLimitBytes: NumericOption.count,
-  keepAlive: NumericOption.interval,
-  streamBuffer: NumericOption.countFromZero,
-  stalledAfter: NumericOption.duration,
-  unattended: NumericOption.duration,
-  retry: NumericOption.duration,
-  storeWithin: NumericOption.duration
+  ...HttpServerSettings.rules,
+  adaptiveTimeout: NumericOption.duration,
+  detachedRequestTimeout: NumericOption.duration,
+  retryInterval: NumericOption.duration,
+  eventStoreTimeout: NumericOption.duration
 }
 
-/** What a server needs, with sessions or without. */
-const parts = Effect.fnUntraced(function*(options: Options) {
+/** Makes the dependencies of a server, with or without sessions. */
+const prepare = Effect.fnUntraced(function*(options: Options) {
   NumericOption.check(options, rules)
-  const mode = options.answer ?? "adaptive"
-  const unattendedMillis = Duration.toMillis(options.unattended ?? "5 minutes")
-  const attendant = yield* StreamWatchdog.make({
-    keepAliveMillis: Duration.toMillis(options.keepAlive ?? "15 seconds"),
-    stallMillis: HttpGuard.stallMillis(options),
-    bodyMillis: HttpGuard.bodyMillis(options),
-    unattendedMillis
-  })
-  const admission = yield* HttpGuard.make(attendant, options)
+  const settings = HttpServerSettings.make(options)
+  const mode = options.responseMode ?? "adaptive"
+  const detachedMillis = Duration.toMillis(options.detachedRequestTimeout ?? "5 minutes")
+  const watchdog = yield* StreamWatchdog.make({ ...settings, detachedMillis })
+  const guard = yield* HttpGuard.make(watchdog, settings)
   const responses = PostResponse.make({
     mode,
-    streamAfterMillis: Duration.toMillis(options.streamAfter ?? "1 second")
+    adaptiveMillis: Duration.toMillis(options.adaptiveTimeout ?? "1 second")
   })
-  const exchanges = {
-    mode,
-    attendant,
-    capacity: options.streamBuffer ?? SseResponseBody.defaultCapacity,
-    unattendedMillis
-  }
-  return { admission, responses, exchanges }
+  const exchanges = { mode, watchdog, capacity: settings.maxStreamCharacters, detachedMillis }
+  return { settings, guard, responses, exchanges }
 })
 
 /**
- * The server as a handler of requests, whatever path they came to. An `EventStore` in the context makes streams
- * resumable, and the `Authentication` decides which requests are accepted. What is open ends with its session.
+ * Returns the server as a handler of requests, independent of their path. An `EventStore` in the context makes streams
+ * resumable. The `Authentication` decides which requests are accepted. A stream ends with its session.
  *
  * @example
  * ```ts
@@ -211,27 +129,27 @@ export const make = Effect.fnUntraced(function*(
   never,
   Authentication | SessionHost.SessionHost | Scope.Scope
 > {
-  const { admission, exchanges, responses } = yield* parts(options)
+  const { exchanges, guard, responses, settings } = yield* prepare(options)
   const store = Option.getOrUndefined(yield* Effect.serviceOption(EventStore))
-  const storeMillis = Duration.toMillis(options.storeWithin ?? "5 seconds")
-  const methods = yield* StatefulHandler.make(admission, responses, {
+  const storeMillis = Duration.toMillis(options.eventStoreTimeout ?? "5 seconds")
+  const methods = yield* StatefulHandler.make(guard, responses, {
     ...exchanges,
     store: store === undefined ? undefined : new GuardedEventStore(store, storeMillis, yield* Clock.Clock),
-    initializeLimitBytes: options.initializeLimitBytes ?? Initialize.defaultLimitBytes,
-    retryMillis: Duration.toMillis(options.retry ?? "1 second")
+    maxInitializeBytes: settings.maxInitializeBytes,
+    retryMillis: Duration.toMillis(options.retryInterval ?? "1 second")
   })
-  return (request) => admission.admit(methods, request)
+  return (request) => guard.admit(methods, request)
 })
 
-/** A handler of requests, made. */
+/** The handler of requests that {@link toWebHandler} builds. */
 class Handler extends Context.Service<Handler, Effect.Success<ReturnType<typeof make>>>()(
   "@effect-mcp/transport/StreamableHttpServer/Handler"
 ) {}
 
 /**
- * The server as a function of web standards, for backends that are not written with Effect: any path, whatever runs it. `dispose`
- * ends all sessions and waits until they have ended. The Layer provides the host and the `Authentication`; an
- * `EventStore` that it provides besides is the server's.
+ * Returns the server as a function on web standards, for backends that are not written with Effect. `dispose` ends all
+ * sessions and waits until they have ended. The Layer provides the host, the `Authentication`, and an `EventStore` if
+ * streams shall be resumable.
  *
  * @example
  * ```ts
@@ -265,17 +183,18 @@ export const toWebHandler = <E>(
 ): { readonly handler: (request: Request) => Promise<globalThis.Response>; readonly dispose: () => Promise<void> } =>
   HttpEffect.toWebHandlerLayerWith(Layer.provide(Layer.effect(Handler, make(options)), host), {
     toHandler: (context) =>
-      // Whoever aborts does not wait any more.
+      // Interruptible, so that an aborted `Request` counts as a lost connection.
       Effect.succeed(Effect.interruptible(Effect.flatMap(HttpServerRequest, Context.get(context, Handler))))
   })
 
 /**
- * Mounts the server in an HTTP backend, beside whatever else it has: its middleware and its other routes are none of the server's
- * business. It needs a host, which keeps the sessions. Build `SessionHost.layerDrain` behind the backend: it ends the sessions first,
- * and a backend that goes before them waits for their streams in vain.
+ * Mounts the server in an HTTP backend, on this path, beside the other routes and middleware of the backend.
  *
- * The `Authentication` is provided to this Layer. One that is merged beside it leaves the requirement open, so that the
- * program does not compile; `Authentication.anonymous` accepts every request.
+ * The host keeps the sessions. Build `SessionHost.layerDrain` on top of the backend: it ends the sessions first.
+ * Without it, a backend that shuts down waits for their streams.
+ *
+ * Provide the `Authentication` to this Layer. An `Authentication` that is merged beside it leaves the requirement open,
+ * and the program does not compile. `Authentication.anonymous` accepts every request.
  *
  * @example
  * ```ts
@@ -316,23 +235,20 @@ export const layer = (
   HttpRouter.use((router) => Effect.flatMap(make(options), (handle) => router.add("*", path, handle)))
 
 /**
- * What may be said about a server that listens by itself.
+ * Options of a server that listens on its own.
  *
  * @category options
  * @since 0.1.0
  */
-export interface NodeOptions extends Options {
-  /** The port to listen on; 0 for any that is free. */
-  readonly port: number
-  /** The address to listen on. Default: this machine only (HTTP-13). */
-  readonly host?: string | undefined
+export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
   /** The path of the endpoint. Default `/mcp`. */
   readonly path?: HttpRouter.PathInput | undefined
 }
 
 /**
- * A server of its own, on Node: it listens while the Layer is there. When it goes, its host lets nobody in any more and ends all
- * sessions, then their responses end, and then it stops to listen. `HttpServer` in its context says where it listens.
+ * Runs the server on Node, on its own port, for as long as the Layer lives. `HttpServer` in its context has the address.
+ * On shutdown, the host opens no more sessions and ends the existing ones, their responses end, and then the listener
+ * closes.
  *
  * @example
  * ```ts
@@ -359,24 +275,24 @@ export interface NodeOptions extends Options {
 export const layerNode = (
   options: NodeOptions
 ): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> => {
-  NumericOption.check(options, { ...rules, port: NumericOption.port })
+  NumericOption.check(options, { ...rules, ...HttpServerSettings.listenRules })
   return NodeListener.listening(
     options,
-    (cut) => NodeListener.serving(layer(options.path ?? "/mcp", options), cut, SessionHost.layerDrain)
+    (closeConnections) =>
+      NodeListener.serving(layer(options.path ?? "/mcp", options), closeConnections, SessionHost.layerDrain)
   )
 }
 
 /**
- * What may be said about a server without sessions: about HTTP what {@link Options} has, but that nobody can come back to a stream, and
- * about the server what `SessionlessServer.Options` has. When it goes, handlers may finish within
- * `limits.gracefulClose`. One client may have half of `limits.incoming` in flight, and of `limits.incomingBytes`, and a
- * newcomer always finds room.
+ * Options of a server without sessions: those of {@link Options} about HTTP, without resumable streams, and those of
+ * `SessionlessServer.Options`. On shutdown, handlers may finish within `limits.gracefulClose`. One client may have half
+ * of `limits.incoming` in flight, and of `limits.incomingBytes`, so that there is always room for another.
  *
  * @category options
  * @since 0.1.0
  */
 export interface SessionlessOptions<R = never>
-  extends Omit<Options, "retry" | "storeWithin">, SessionlessServer.Options<R>
+  extends Omit<Options, "eventStoreTimeout" | "retryInterval">, SessionlessServer.Options<R>
 {}
 
 /** The services that a server without sessions needs for these handlers. */
@@ -386,18 +302,20 @@ const sessionless = Effect.fnUntraced(function*<const H extends Handlers.Handler
   handlers: H & Handlers.Only<H, "client">,
   options: SessionlessOptions<R>
 ) {
-  const { admission, exchanges, responses } = yield* parts(options)
+  const { exchanges, guard, responses } = yield* prepare(options)
   const server = yield* SessionlessServer.make<H, R>(handlers, options)
-  const { drain, methods } = yield* StatelessHandler.make(server, admission, responses, exchanges)
+  const { drain, methods } = yield* StatelessHandler.make(server, guard, responses, exchanges)
   yield* Effect.addFinalizer(() => drain)
-  return { drain, handle: (request: HttpServerRequest) => admission.admit(methods, request) }
+  return { drain, handle: (request: HttpServerRequest) => guard.admit(methods, request) }
 })
 
 /**
- * A server without sessions as a handler of requests, whatever path they came to. Each POST is served for itself: no session id is
- * given, and none that comes is looked at; there is no stream to listen to and nothing to end, so that GET and DELETE are answered with
- * 405 (SHS-13, SHS-28). A request is in the revision that `MCP-Protocol-Version` says, and where nothing is said in 2025-03-26 (SHS-29).
- * The `Authentication` decides which requests are accepted. What is open when the scope closes is ended.
+ * Returns a server without sessions as a handler of requests, independent of their path. Each POST is served on its
+ * own. The server issues no session id and ignores those that clients send. GET and DELETE are rejected with 405,
+ * because there is no stream to open and no session to end (SHS-13, SHS-28).
+ *
+ * The revision of a request is that of its header `MCP-Protocol-Version`, or 2025-03-26 without this header (SHS-29).
+ * The `Authentication` decides which requests are accepted. When the scope closes, requests in flight end.
  *
  * @example
  * ```ts
@@ -431,9 +349,9 @@ export const makeSessionless = <const H extends Handlers.Handlers<"client", unkn
 > => Effect.map(sessionless<H, R>(handlers, options), ({ handle }) => handle)
 
 /**
- * Mounts a server without sessions in an HTTP backend, as {@link makeSessionless} makes it. Any number of backends can serve the same
- * clients. A backend that goes first waits for its responses, as long as its HTTP server is told to (`gracefulShutdownTimeout`, 20
- * seconds on Node); what is still served then is broken off.
+ * Mounts a server without sessions in an HTTP backend; see {@link makeSessionless}. Any number of backends can serve
+ * the same clients. A backend that shuts down first waits for open responses until the `gracefulShutdownTimeout` of
+ * its HTTP server (20 seconds on Node). Then it breaks off requests in flight.
  *
  * @example
  * ```ts
@@ -465,9 +383,9 @@ export const layerSessionless = <const H extends Handlers.Handlers<"client", unk
   )
 
 /**
- * A server without sessions of its own, on Node: it listens while the Layer is there. When it goes, it lets nothing in any more, its
- * handlers may finish within `limits.gracefulClose`, every response ends, and then it stops to listen. `HttpServer` in its context says
- * where it listens.
+ * Runs a server without sessions on Node, on its own port, for as long as the Layer lives. `HttpServer` in its context
+ * has the address. On shutdown it rejects new requests, handlers may finish within `limits.gracefulClose`, every
+ * response ends, and then the listener closes.
  *
  * @example
  * ```ts
@@ -491,14 +409,14 @@ export const layerNodeSessionless = <const H extends Handlers.Handlers<"client",
   handlers: H & Handlers.Only<H, "client">,
   options: SessionlessOptions<R> & Omit<NodeOptions, keyof Options>
 ): Layer.Layer<HttpServer, ServeError, Authentication | ServicesOf<H, R>> => {
-  NumericOption.check<Pick<NodeOptions, "port">>(options, { port: NumericOption.port })
+  NumericOption.check<HttpServerOptions.ListenOptions>(options, HttpServerSettings.listenRules)
   return NodeListener.listening(
     options,
-    (cut) =>
+    (closeConnections) =>
       Layer.unwrap(Effect.map(sessionless<H, R>(handlers, options), ({ drain, handle }) =>
         NodeListener.serving(
           HttpRouter.add("*", options.path ?? "/mcp", handle),
-          cut,
+          closeConnections,
           Layer.effectDiscard(Effect.addFinalizer(() => drain))
         )))
   )

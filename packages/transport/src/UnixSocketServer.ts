@@ -17,8 +17,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SocketServer } from "effect/socket/SocketServer"
-import * as Initialize from "./internal/http/server/Initialize.ts"
 import * as IncomingMessages from "./internal/shared/IncomingMessages.ts"
+import * as InitializeRequest from "./internal/shared/InitializeRequest.ts"
 import { SessionPerConnection } from "./internal/shared/SessionPerConnection.ts"
 import * as UnixListener from "./internal/unix/UnixListener.ts"
 import * as UnixSocketHandler from "./internal/unix/UnixSocketHandler.ts"
@@ -45,7 +45,7 @@ export interface Options {
    * How long `initialize` may be, in bytes; a longer one is taken for a message that is too long. What a client says of itself is kept
    * as long as its session is. The default is 64 KiB.
    */
-  readonly initializeLimitBytes?: number | undefined
+  readonly maxInitializeBytes?: number | undefined
   /**
    * The most bytes of unfinished messages on all connections together; up to 64 KiB of each connection do not count.
    * Beyond it, the connection whose message began first is closed. The default is 64 MiB. The bytes are charged to the
@@ -76,7 +76,7 @@ export interface NodeOptions extends Options {
 const rules: NumericOption.Rules<Options> = {
   messageLimitBytes: NumericOption.count,
   messageLimitNodes: NumericOption.count,
-  initializeLimitBytes: NumericOption.count,
+  maxInitializeBytes: NumericOption.count,
   unfinishedLimitBytes: NumericOption.count,
   sendBufferBytes: NumericOption.countFromZero,
   flushWithin: NumericOption.duration
@@ -154,7 +154,7 @@ export const layer = (options: Options = {}): Layer.Layer<never, never, SocketSe
     const server = yield* SocketServer
     const host = yield* SessionHost.SessionHost
     const kind = server.address._tag === "UnixPathAddress" ? "unix-socket" : "tcp"
-    const sessions = new SessionPerConnection(host, options.initializeLimitBytes ?? Initialize.defaultLimitBytes)
+    const sessions = new SessionPerConnection(host, options.maxInitializeBytes ?? InitializeRequest.defaultMaxBytes)
     const incoming = IncomingMessages.make(yield* MemoryBudget, options.unfinishedLimitBytes)
     const serve = UnixSocketHandler.make(sessions, kind, { ...options, incoming })
     const serving = server.run((socket) =>

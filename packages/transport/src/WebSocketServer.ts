@@ -45,8 +45,9 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Authentication } from "./Authentication.ts"
+import type * as HttpServerOptions from "./HttpServerOptions.ts"
 import * as HttpGuard from "./internal/http/server/HttpGuard.ts"
-import * as Initialize from "./internal/http/server/Initialize.ts"
+import * as HttpServerSettings from "./internal/http/server/HttpServerSettings.ts"
 import * as NodeListener from "./internal/http/server/NodeListener.ts"
 import * as StreamWatchdog from "./internal/http/server/StreamWatchdog.ts"
 import * as IncomingMessages from "./internal/shared/IncomingMessages.ts"
@@ -54,7 +55,6 @@ import { receivableBytes } from "./internal/websocket/receivableBytes.ts"
 import * as WebSocketHandler from "./internal/websocket/server/WebSocketHandler.ts"
 import * as WebSocketUpgrade from "./internal/websocket/server/WebSocketUpgrade.ts"
 import * as WebSocketLimits from "./internal/websocket/webSocketLimits.ts"
-import type * as StreamableHttpServer from "./StreamableHttpServer.ts"
 
 /**
  * What may be said about a server; everything has a default.
@@ -62,9 +62,7 @@ import type * as StreamableHttpServer from "./StreamableHttpServer.ts"
  * @category options
  * @since 0.1.0
  */
-export interface Options
-  extends Pick<StreamableHttpServer.Options, "allowedHosts" | "allowedOrigins" | "identifyWithin">
-{
+export interface Options extends HttpServerOptions.AccessOptions {
   /**
    * The longest message to read, in bytes. Default 4 MiB. A longer one is answered with −32700, without an id, since it was not read:
    * whoever has sent a request as long as that waits for it until its deadline.
@@ -80,7 +78,7 @@ export interface Options
    * How long `initialize` may be, in bytes; a longer one is taken for a message that is too long. What a client says of itself is kept
    * as long as its session is. Default 64 KiB.
    */
-  readonly initializeLimitBytes?: number | undefined
+  readonly maxInitializeBytes?: number | undefined
   /**
    * The most bytes of unfinished messages on all connections together; up to 64 KiB of each connection do not count.
    * Beyond it, the connection whose message began first is closed. Default 64 MiB. The bytes are charged to the
@@ -103,10 +101,10 @@ export interface Options
 }
 
 const rules: NumericOption.Rules<Options> = {
-  identifyWithin: NumericOption.duration,
+  ...HttpServerSettings.accessRules,
   messageLimitBytes: NumericOption.count,
   messageLimitNodes: NumericOption.count,
-  initializeLimitBytes: NumericOption.count,
+  maxInitializeBytes: NumericOption.count,
   unfinishedLimitBytes: NumericOption.count,
   ping: NumericOption.duration,
   closeWithin: NumericOption.duration
@@ -149,17 +147,17 @@ export const make = Effect.fnUntraced(function*(
 > {
   NumericOption.check(options, rules)
   // Of HTTP, a client can leave unread only what rejects its requests.
-  const attendant = yield* StreamWatchdog.make({
+  const settings = HttpServerSettings.make(options)
+  const watchdog = yield* StreamWatchdog.make({
+    ...settings,
     keepAliveMillis: Number.POSITIVE_INFINITY,
-    stallMillis: HttpGuard.stallMillis({}),
-    bodyMillis: HttpGuard.bodyMillis({}),
-    unattendedMillis: Number.POSITIVE_INFINITY
+    detachedMillis: Number.POSITIVE_INFINITY
   })
-  const admission = yield* HttpGuard.make(attendant, options)
+  const guard = yield* HttpGuard.make(watchdog, settings)
   const closeMillis = Duration.toMillis(options.closeWithin ?? "2 seconds")
   const methods = yield* WebSocketHandler.make({
     limits: WebSocketLimits.ofMessages(options),
-    initializeLimitBytes: options.initializeLimitBytes ?? Initialize.defaultLimitBytes,
+    maxInitializeBytes: settings.maxInitializeBytes,
     incoming: IncomingMessages.make(yield* MemoryBudget, options.unfinishedLimitBytes),
     pingMillis: Duration.toMillis(options.ping ?? "15 seconds"),
     closeMillis,
@@ -167,7 +165,7 @@ export const make = Effect.fnUntraced(function*(
   })
   return (request) => {
     WebSocketUpgrade.letGoWithin(request, closeMillis)
-    return admission.admit(methods, request)
+    return guard.admit(methods, request)
   }
 })
 
@@ -229,7 +227,9 @@ export const layer = (
  * @category options
  * @since 0.1.0
  */
-export interface NodeOptions extends Options, Pick<StreamableHttpServer.NodeOptions, "host" | "path" | "port"> {
+export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
+  /** The path of the endpoint. Default `/mcp`. */
+  readonly path?: HttpRouter.PathInput | undefined
   /**
    * The longest message that is received at all, in bytes; a longer one closes the connection with 1009. It is never more than a
    * string of Node can have (512 MiB). Default: four times `messageLimitBytes`.
@@ -266,15 +266,16 @@ export interface NodeOptions extends Options, Pick<StreamableHttpServer.NodeOpti
 export const layerNode = (
   options: NodeOptions
 ): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> => {
-  NumericOption.check(options, { ...rules, payloadLimitBytes: NumericOption.count, port: NumericOption.port })
+  NumericOption.check(options, { ...rules, payloadLimitBytes: NumericOption.count, ...HttpServerSettings.listenRules })
   return NodeListener.listening(
     {
       port: options.port,
-      host: options.host,
+      hostname: options.hostname,
       websocket: {
         maxPayload: receivableBytes(WebSocketLimits.payloadBytes(options))
       }
     },
-    (cut) => NodeListener.serving(layer(options.path ?? "/mcp", options), cut, SessionHost.layerDrain)
+    (closeConnections) =>
+      NodeListener.serving(layer(options.path ?? "/mcp", options), closeConnections, SessionHost.layerDrain)
   )
 }

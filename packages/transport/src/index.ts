@@ -6,6 +6,7 @@
 export * as Authentication from "./Authentication.ts"
 export * as EventStreamFraming from "./EventStreamFraming.ts"
 export * as HttpFallbackClient from "./HttpFallbackClient.ts"
+export * as HttpServerOptions from "./HttpServerOptions.ts"
 export * as HttpSseClient from "./HttpSseClient.ts"
 export * as HttpSseServer from "./HttpSseServer.ts"
 export * as LineFraming from "./LineFraming.ts"

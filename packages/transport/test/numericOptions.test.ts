@@ -44,16 +44,16 @@ const named = (values: ReadonlyArray<unknown>, ...names: ReadonlyArray<string>):
 const bodies = {
   ...named(
     numbers,
-    "bodiesLimitBytes",
-    "bodyLimitBytes",
-    "bodyLimitNodes",
-    "initializeLimitBytes",
-    "pipelineLimit",
-    "streamBuffer",
-    "unreadLimitBytes",
-    "unreadTotalBytes"
+    "maxTotalBodyBytes",
+    "maxBodyBytes",
+    "maxBodyNodes",
+    "maxInitializeBytes",
+    "maxPipelinedRequests",
+    "maxStreamCharacters",
+    "maxUnreadBytes",
+    "maxTotalUnreadBytes"
   ),
-  ...named(durations, "bodyWithin", "identifyWithin", "keepAlive", "stalledAfter")
+  ...named(durations, "bodyTimeout", "identifyTimeout", "keepAliveInterval", "readerStallTimeout")
 }
 const port = named(numbers, "port")
 const messages = named(numbers, "messageLimitBytes", "messageLimitNodes")
@@ -79,7 +79,7 @@ const constructors: ReadonlyArray<readonly [name: string, make: Make, options: V
     (options) => built(() => UnixSocketServer.layerNode({ path: "/nowhere/at.sock", ...options })),
     {
       ...messages,
-      ...named(numbers, "initializeLimitBytes", "sendBufferBytes", "mode"),
+      ...named(numbers, "maxInitializeBytes", "sendBufferBytes", "mode"),
       ...named(durations, "flushWithin")
     }
   ],
@@ -94,8 +94,8 @@ const constructors: ReadonlyArray<readonly [name: string, make: Make, options: V
     {
       ...messages,
       ...port,
-      ...named(numbers, "initializeLimitBytes", "payloadLimitBytes"),
-      ...named(durations, "identifyWithin", "ping", "closeWithin")
+      ...named(numbers, "maxInitializeBytes", "payloadLimitBytes"),
+      ...named(durations, "identifyTimeout", "ping", "closeWithin")
     }
   ],
   [
@@ -117,12 +117,16 @@ const constructors: ReadonlyArray<readonly [name: string, make: Make, options: V
   [
     "StreamableHttpServer",
     (options) => built(() => StreamableHttpServer.layerNode({ port: 0, ...options })),
-    { ...bodies, ...port, ...named(durations, "streamAfter", "unattended", "retry", "storeWithin") }
+    {
+      ...bodies,
+      ...port,
+      ...named(durations, "adaptiveTimeout", "detachedRequestTimeout", "retryInterval", "eventStoreTimeout")
+    }
   ],
   [
     "StreamableHttpServer without sessions",
     (options) => built(() => StreamableHttpServer.layerNodeSessionless({}, { info, port: 0, ...options })),
-    { ...bodies, ...port, ...named(durations, "streamAfter") }
+    { ...bodies, ...port, ...named(durations, "adaptiveTimeout") }
   ],
   [
     "StreamableHttpClient",

@@ -93,8 +93,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "HTTP-13",
     file: "packages/transport/src/internal/http/server/NodeListener.ts",
-    original: "host: host ?? \"127.0.0.1\"",
-    broken: "host: host ?? \"0.0.0.0\"",
+    original: "host: hostname ?? \"127.0.0.1\"",
+    broken: "host: hostname ?? \"0.0.0.0\"",
     test: "packages/transport/test/http/server/httpScreening.test.ts",
     name: "a server of its own listens on this machine only"
   },

@@ -78,7 +78,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-10",
     file: "packages/transport/src/internal/http/server/streamable/PostExchange.ts",
-    original: "    this.#appointment = attendant.appoint(unattendedMillis, () => this.#host.abandon(this))\n",
+    original: "    this.#timeout = watchdog.schedule(detachedMillis, () => this.#host.abandon(this))\n",
     broken: "    this.#host.abandon(this)\n",
     test: "packages/transport/test/http/server/httpSessionless.test.ts",
     name: "takes no lost connection for a cancellation, until it has waited long",

@@ -45,8 +45,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SSE-06",
     file: "packages/transport/src/internal/http/server/NodeListener.ts",
-    original: "host: host ?? \"127.0.0.1\"",
-    broken: "host: host ?? \"0.0.0.0\"",
+    original: "host: hostname ?? \"127.0.0.1\"",
+    broken: "host: hostname ?? \"0.0.0.0\"",
     test: "packages/transport/test/http/sse/screening.test.ts",
     name: "a server of its own listens on this machine only"
   },

@@ -58,11 +58,11 @@ const waiting = Effect.gen(function*() {
 const underClient = (peer: Peer) => {
   const latest = Revision.latest
 
-  for (const answer of ["stream", "json"] as const) {
-    it.live(`[CAN-04] mcp-ts-core#401, #2559: a cancelled call leaves no response open (${answer})`, () =>
+  for (const responseMode of ["stream", "json"] as const) {
+    it.live(`[CAN-04] mcp-ts-core#401, #2559: a cancelled call leaves no response open (${responseMode})`, () =>
       Effect.gen(function*() {
         const { begun, host, interrupted } = yield* waiting
-        const server = yield* OwnServer.listen(host, { answer })
+        const server = yield* OwnServer.listen(host, { responseMode })
         yield* Effect.gen(function*() {
           const { open } = yield* http
           const calling = yield* Effect.forkChild(call("wait", {}))
@@ -76,10 +76,10 @@ const underClient = (peer: Peer) => {
         }).pipe(Effect.provide(peer.connect(server.place, latest)))
       }))
 
-    it.live(`[law 1] #2692: a session that is closed with a call in hand answers the call (${answer})`, () =>
+    it.live(`[law 1] #2692: a session that is closed with a call in hand answers the call (${responseMode})`, () =>
       Effect.gen(function*() {
         const { begun, host } = yield* waiting
-        const server = yield* OwnServer.listen(host, { answer })
+        const server = yield* OwnServer.listen(host, { responseMode })
         yield* Effect.gen(function*() {
           const { open } = yield* http
           yield* Effect.forkChild(call("wait", {}))
@@ -105,7 +105,7 @@ const underClient = (peer: Peer) => {
   it.live("#857, conformance#407: a question that has no way to the client fails at once, and so does its call", () =>
     Effect.gen(function*() {
       const { host } = yield* waiting
-      const { place } = yield* OwnServer.listen(host, { answer: "json" })
+      const { place } = yield* OwnServer.listen(host, { responseMode: "json" })
       yield* Effect.gen(function*() {
         const { answers } = yield* OfficialClient
         answers.roots = () => Effect.succeed({ roots: [] })

@@ -156,7 +156,7 @@ const underClient = (peer: Peer) => {
             Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
           )
       }, { info: { name: "example", version: "1.0.0" } })
-      const { place } = yield* OwnServer.listen(host, { unattended: "50 millis" })
+      const { place } = yield* OwnServer.listen(host, { detachedRequestTimeout: "50 millis" })
       yield* Effect.gen(function*() {
         const { close } = yield* OfficialClient
         yield* Effect.forkChild(call("wait", {}))

@@ -8,7 +8,7 @@ import type { Way } from "../Subject.ts"
 import { type Unexpected, unexpected } from "../Unexpected.ts"
 
 /** An idle server looks after bodies that might arrive for a quarter of this, which is to be over soon when no session is left. */
-export const limits = { bodyWithin: "10 seconds" } as const
+export const limits = { bodyTimeout: "10 seconds" } as const
 
 /** The port that a server listens on. */
 export const portOf = (context: Context.Context<HttpServer.HttpServer>): Effect.Effect<number, Unexpected> => {

@@ -18,7 +18,7 @@ const start = (port = 0) => (): Effect.Effect<Server, unknown, Scope.Scope> =>
         limits: Hosted.limits,
         port,
         ...Http.limits,
-        unattended: "500 millis"
+        detachedRequestTimeout: "500 millis"
       }).pipe(Layer.provide(Authentication.anonymous))
     ))
     const bound = yield* Http.portOf(context)

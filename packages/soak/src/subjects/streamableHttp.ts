@@ -27,7 +27,12 @@ const stores: Effect.Effect<HostedHttp.Stores, never, Scope.Scope> = Effect.gen(
 const halves: HostedHttp.Halves = {
   // A request that its client has left behind is not served for much longer.
   server: (port) =>
-    StreamableHttpServer.layerNode({ port, ...Http.limits, unattended: "500 millis", retry: "20 millis" }),
+    StreamableHttpServer.layerNode({
+      port,
+      ...Http.limits,
+      detachedRequestTimeout: "500 millis",
+      retryInterval: "20 millis"
+    }),
   client: (port, ending) =>
     StreamableHttpClient.layerNode({
       url: `http://127.0.0.1:${port}/mcp`,

@@ -45,7 +45,7 @@ export const text = (words: string): Tool.CallToolResult => ({ content: [Content
 
 export interface Settings {
   readonly session?: Partial<SessionHost.Options>
-  readonly http?: StreamableHttpServer.Options & { readonly host?: string }
+  readonly http?: StreamableHttpServer.Options & { readonly hostname?: string }
   readonly store?: EventStore.EventStore["Service"] | undefined
   readonly sessionStore?: SessionStore.SessionStore["Service"] | undefined
   readonly authentication?: Authentication["Service"] | undefined

@@ -102,8 +102,8 @@ describe.concurrent("initialize", () => {
   it.live("may be as long as the server says", () =>
     Effect.gen(function*() {
       const length = JSON.stringify(initialize).length
-      for (const [initializeLimitBytes, isTaken] of [[length, true], [length - 1, false]] as const) {
-        const server = yield* serve(greeting, { socket: { initializeLimitBytes } })
+      for (const [maxInitializeBytes, isTaken] of [[length, true], [length - 1, false]] as const) {
+        const server = yield* serve(greeting, { socket: { maxInitializeBytes } })
         const client = yield* connect({ path: server.path })
         client.say(initialize, ping(1))
         yield* until(() => client.messages.length === 2)

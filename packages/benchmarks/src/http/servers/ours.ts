@@ -27,9 +27,9 @@ const host = SessionHost.layer({
   host: { sessions: Number.POSITIVE_INFINITY }
 })
 
-const answer = mode === "json" || mode === "stream" ? mode : "adaptive"
+const responseMode = mode === "json" || mode === "stream" ? mode : "adaptive"
 
-const application = StreamableHttpServer.layer("/mcp", { answer }).pipe(
+const application = StreamableHttpServer.layer("/mcp", { responseMode }).pipe(
   Layer.provide(host),
   Layer.provide(Authentication.anonymous)
 )

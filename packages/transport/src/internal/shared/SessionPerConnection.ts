@@ -4,13 +4,13 @@ import type { Connection, Inbound, Transport } from "@effect-mcp/session/Transpo
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import * as Initialize from "../http/server/Initialize.ts"
+import * as InitializeRequest from "./InitializeRequest.ts"
 
 /** The same, unless it is an `initialize` that is longer than this. */
-const bounded = (inbound: Inbound, initializeLimitBytes: number): Inbound => {
+const bounded = (inbound: Inbound, maxInitializeBytes: number): Inbound => {
   const { bytes = 0, frame } = inbound
-  return bytes > initializeLimitBytes && Result.isSuccess(frame) && Initialize.is(frame.success)
-    ? { ...inbound, frame: Result.fail({ _tag: "TooLarge", limitBytes: initializeLimitBytes }) }
+  return bytes > maxInitializeBytes && Result.isSuccess(frame) && InitializeRequest.is(frame.success)
+    ? { ...inbound, frame: Result.fail({ _tag: "TooLarge", limitBytes: maxInitializeBytes }) }
     : inbound
 }
 
@@ -20,13 +20,13 @@ const bounded = (inbound: Inbound, initializeLimitBytes: number): Inbound => {
  */
 export class SessionPerConnection {
   readonly #host: Shape
-  readonly #initializeLimitBytes: number
+  readonly #maxInitializeBytes: number
   readonly #sessions = new Set<Hosted>()
   #leaving = false
 
-  constructor(host: Shape, initializeLimitBytes: number) {
+  constructor(host: Shape, maxInitializeBytes: number) {
     this.#host = host
-    this.#initializeLimitBytes = initializeLimitBytes
+    this.#maxInitializeBytes = maxInitializeBytes
   }
 
   /** The server is about to go. */
@@ -51,7 +51,7 @@ export class SessionPerConnection {
         run: (deliver, hooks) =>
           connection.run((inbound) => {
             hosted?.touch()
-            deliver(bounded(inbound, this.#initializeLimitBytes))
+            deliver(bounded(inbound, this.#maxInitializeBytes))
           }, hooks)
       }))
       let used = false

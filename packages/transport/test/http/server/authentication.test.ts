@@ -74,7 +74,7 @@ describe.concurrent("an Authentication", () => {
   for (const [name, identify, status] of failing) {
     it.live(`[HTTP-14] that ${name} accepts no request, and each is answered with ${status}`, () =>
       Effect.gen(function*() {
-        const http = { identifyWithin: "20 millis" } as const
+        const http = { identifyTimeout: "20 millis" } as const
         const authentication = { identify }
         const streamable = yield* serve(handlers, { http, authentication })
         for (

@@ -46,7 +46,7 @@ describe.concurrent("the answer to a POST", () => {
     Effect.gen(function*() {
       const go = yield* Deferred.make<void>()
       const server = yield* serve(tools({ wait: Effect.as(Deferred.await(go), text("done")) }), {
-        http: { streamAfter: "20 millis" }
+        http: { adaptiveTimeout: "20 millis" }
       })
       const client = yield* connect(server)
       const call = yield* client.call(1, "wait")
@@ -62,7 +62,7 @@ describe.concurrent("the answer to a POST", () => {
 
   it.live("stream: every reply is on a stream", () =>
     Effect.gen(function*() {
-      const server = yield* serve(tools({ quiet: Effect.succeed(text("quiet")) }), { http: { answer: "stream" } })
+      const server = yield* serve(tools({ quiet: Effect.succeed(text("quiet")) }), { http: { responseMode: "stream" } })
       const client = yield* connect(server)
       for (const answer of [yield* client.ping(1), yield* client.call(2, "quiet"), yield* client.call(3, "unknown")]) {
         yield* answer.done
@@ -74,8 +74,8 @@ describe.concurrent("the answer to a POST", () => {
 
   it.live("[SHS-08] [SHS-14] [SHS-16] what belongs to a request goes on its stream only, questions included", () =>
     Effect.gen(function*() {
-      for (const answer of ["adaptive", "stream"] as const) {
-        const server = yield* serve(tools({ asked: Effect.andThen(progress(1), asked) }), { http: { answer } })
+      for (const responseMode of ["adaptive", "stream"] as const) {
+        const server = yield* serve(tools({ asked: Effect.andThen(progress(1), asked) }), { http: { responseMode } })
         const client = yield* connect(server, { capabilities: elicitation })
         const standalone = yield* client.get()
         const calls = [yield* client.call("a", "asked"), yield* client.call("b", "asked")]
@@ -105,7 +105,7 @@ describe.concurrent("the answer to a POST", () => {
               (released) => text(String(released))
             )
           }),
-          { http: { answer: "json", streamAfter: 1 }, store: eventStore }
+          { http: { responseMode: "json", adaptiveTimeout: 1 }, store: eventStore }
         )
         const client = yield* connect(server, { capabilities: elicitation })
         const standalone = yield* client.get()
@@ -149,7 +149,7 @@ describe.concurrent("the answer to a POST", () => {
     Effect.gen(function*() {
       const go = yield* Deferred.make<void>()
       const server = yield* serve(tools({ wait: Effect.as(Deferred.await(go), text("done")) }), {
-        http: { answer: "stream", keepAlive: "20 millis" }
+        http: { responseMode: "stream", keepAliveInterval: "20 millis" }
       })
       const client = yield* connect(server)
       const standalone = yield* client.get()

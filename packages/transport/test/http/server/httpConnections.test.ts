@@ -62,7 +62,7 @@ describe.concurrent("responses in JSON that a client does not read", () => {
   it.live("cost the client its connection once it has read nothing for as long as a stream's reader may", () =>
     Effect.gen(function*() {
       const { handlers } = yield* counting
-      const server = yield* serveSeen(handlers, { answer: "json", stalledAfter: "100 millis" })
+      const server = yield* serveSeen(handlers, { responseMode: "json", readerStallTimeout: "100 millis" })
       const client = yield* connect(server)
       const connection = yield* connectRaw(server)
       connection.stall()
@@ -78,7 +78,7 @@ describe.concurrent("responses in JSON that a client does not read", () => {
     Effect.gen(function*() {
       const { handlers } = yield* counting
       const clock = yield* TestClock.make()
-      const serving = serveSeen(handlers, { answer: "json", stalledAfter: "20 seconds" })
+      const serving = serveSeen(handlers, { responseMode: "json", readerStallTimeout: "20 seconds" })
       const server = yield* Effect.provideService(serving, Clock.Clock, clock)
       const client = yield* connect(server)
       const connection = yield* connectRaw(server)
@@ -99,10 +99,10 @@ describe.concurrent("responses in JSON that a client does not read", () => {
       assert.deepStrictEqual(connection.statuses, [200])
     }))
 
-  it.live("cost it its connection at once if those that wait on it have more than `unreadLimitBytes`", () =>
+  it.live("cost it its connection at once if those that wait on it have more than `maxUnreadBytes`", () =>
     Effect.gen(function*() {
       const { counts, handlers } = yield* counting
-      const server = yield* serveSeen(handlers, { answer: "json", unreadLimitBytes: 20 * mebibyte })
+      const server = yield* serveSeen(handlers, { responseMode: "json", maxUnreadBytes: 20 * mebibyte })
       const client = yield* connect(server)
       const connection = yield* connectRaw(server)
       connection.stall()
@@ -116,10 +116,10 @@ describe.concurrent("responses in JSON that a client does not read", () => {
       assert.isAtMost(counts.called, 3)
     }))
 
-  it.live("cost the connection that has read nothing for longest if all have more than `unreadTotalBytes`", () =>
+  it.live("cost the connection that has read nothing for longest if all have more than `maxTotalUnreadBytes`", () =>
     Effect.gen(function*() {
       const { handlers } = yield* counting
-      const server = yield* serveSeen(handlers, { answer: "json", unreadTotalBytes: 20 * mebibyte })
+      const server = yield* serveSeen(handlers, { responseMode: "json", maxTotalUnreadBytes: 20 * mebibyte })
       const client = yield* connect(server)
       const stalled = yield* Effect.forEach([1, 2, 3], (id) =>
         Effect.gen(function*() {
@@ -142,10 +142,10 @@ describe.concurrent("responses in JSON that a client does not read", () => {
 })
 
 describe.concurrent("requests that a client pipelines", () => {
-  it.live("are served up to `pipelineLimit`, and answered in order; one more is answered with 429", () =>
+  it.live("are served up to `maxPipelinedRequests`, and answered in order; one more is answered with 429", () =>
     Effect.gen(function*() {
       const { counts, gate, handlers } = yield* counting
-      const server = yield* serve(handlers, { http: { answer: "json", pipelineLimit: 3 } })
+      const server = yield* serve(handlers, { http: { responseMode: "json", maxPipelinedRequests: 3 } })
       const client = yield* connect(server)
       const connection = yield* connectRaw(server)
       connection.write(calls(client, "wait", 3) + calls(client, "small", 2))
@@ -161,7 +161,9 @@ describe.concurrent("requests that a client pipelines", () => {
   it.live("cost it its connection if there are more than twice as many", () =>
     Effect.gen(function*() {
       const { counts, handlers } = yield* counting
-      const server = yield* serve(handlers, { http: { answer: "json", pipelineLimit: 3, unattended: "20 millis" } })
+      const server = yield* serve(handlers, {
+        http: { responseMode: "json", maxPipelinedRequests: 3, detachedRequestTimeout: "20 millis" }
+      })
       const client = yield* connect(server)
       const connection = yield* connectRaw(server)
       connection.write(calls(client, "wait", 7))
@@ -177,7 +179,7 @@ describe.concurrent("requests that a client pipelines", () => {
   it.live("are all left when the client leaves, those behind a response that never began included", () =>
     Effect.gen(function*() {
       const { counts, handlers } = yield* counting
-      const server = yield* serve(handlers, { http: { unattended: "20 millis" } })
+      const server = yield* serve(handlers, { http: { detachedRequestTimeout: "20 millis" } })
       const client = yield* connect(server)
       const connection = yield* connectRaw(server)
       connection.write(calls(client, "wait", 3))
@@ -197,9 +199,9 @@ describe.concurrent("bodies that arrive slowly", () => {
   }
 
   for (const [name, form] of Object.entries(forms)) {
-    it.live(`are answered with 408 after \`bodyWithin\`, and their connection is closed (${name})`, () =>
+    it.live(`are answered with 408 after \`bodyTimeout\`, and their connection is closed (${name})`, () =>
       Effect.gen(function*() {
-        const server = yield* serve(tools({}), { http: { bodyWithin: "500 millis" } })
+        const server = yield* serve(tools({}), { http: { bodyTimeout: "500 millis" } })
         const client = yield* connect(server)
         const connection = yield* connectRaw(server)
         connection.write(form(client))
@@ -212,7 +214,7 @@ describe.concurrent("bodies that arrive slowly", () => {
 
   it.live("are answered with 408 over HTTP+SSE, too", () =>
     Effect.gen(function*() {
-      const server = yield* serveWith(HttpSseServer.layerNode({ port: 0, bodyWithin: "500 millis" }), tools({}))
+      const server = yield* serveWith(HttpSseServer.layerNode({ port: 0, bodyTimeout: "500 millis" }), tools({}))
       const client = yield* connectSse(server)
       const connection = yield* connectRaw(server)
       connection.write(postText("{", { "content-length": "100" }, client.endpoint))
@@ -223,7 +225,7 @@ describe.concurrent("bodies that arrive slowly", () => {
 
   it.live("do no harm to the server when their connection is destroyed, wherever their last byte was", () =>
     Effect.gen(function*() {
-      const server = yield* serveSeen(tools({}), { pipelineLimit: 1 })
+      const server = yield* serveSeen(tools({}), { maxPipelinedRequests: 1 })
       const client = yield* connect(server)
       const ping = (id: string) =>
         postText(JSON.stringify({ jsonrpc: "2.0", id, method: "ping" }), { "mcp-session-id": client.id })
@@ -240,9 +242,9 @@ describe.concurrent("bodies that arrive slowly", () => {
       assert.deepStrictEqual(server.logs, [])
     }))
 
-  it.live("make room, the slowest first, when all have more than `bodiesLimitBytes`", () =>
+  it.live("make room, the slowest first, when all have more than `maxTotalBodyBytes`", () =>
     Effect.gen(function*() {
-      const server = yield* serveSeen(tools({}), { bodiesLimitBytes: 280_000 })
+      const server = yield* serveSeen(tools({}), { maxTotalBodyBytes: 280_000 })
       const client = yield* connect(server)
       const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })
       const half = Effect.gen(function*() {
@@ -323,7 +325,7 @@ describe.concurrent("the budget of the process", () => {
     Effect.gen(function*() {
       const { handlers } = yield* counting
       const budget = MemoryBudget.make({ limitBytes: 40 * mebibyte })
-      const server = yield* charging(budget, { answer: "json" }, handlers)
+      const server = yield* charging(budget, { responseMode: "json" }, handlers)
       const client = yield* connect(server)
       const readers = yield* Effect.forEach([1, 2], (id) =>
         Effect.gen(function*() {
@@ -348,7 +350,7 @@ describe.concurrent("the budget of the process", () => {
     Effect.gen(function*() {
       const { handlers } = yield* counting
       const budget = MemoryBudget.make()
-      const server = yield* charging(budget, { answer: "json" }, handlers)
+      const server = yield* charging(budget, { responseMode: "json" }, handlers)
       const client = yield* connect(server)
       const readers = yield* Effect.replicateEffect(connectRaw(server), 2)
       for (const [id, reader] of readers.entries()) {

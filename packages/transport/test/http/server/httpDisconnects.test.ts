@@ -25,7 +25,7 @@ describe.concurrent("clients that go whenever they like", () => {
         Effect.gen(function*() {
           const census = Census.make()
           const server = yield* census.count(serve(handlers, {
-            http: { answer: mode, streamAfter: "2 millis" },
+            http: { responseMode: mode, adaptiveTimeout: "2 millis" },
             store: new MapEventStore(() => delay).service
           }))
           const client = yield* connect(server)
@@ -65,7 +65,7 @@ describe.concurrent("clients that go whenever they like", () => {
       const { service } = new MapEventStore()
       const server = yield* serve(handlers, {
         store: { ...service, replay: () => Effect.never },
-        http: { answer: "stream" }
+        http: { responseMode: "stream" }
       })
       const client = yield* connect(server)
       const call = yield* client.call(1, "now")
@@ -80,7 +80,7 @@ describe.concurrent("clients that go whenever they like", () => {
   for (const mode of ["adaptive", "json", "stream"] as const) {
     it.live(`leave no session when they reset the connection before initialize is answered (${mode})`, () =>
       Effect.gen(function*() {
-        const server = yield* serve(handlers, { http: { answer: mode } })
+        const server = yield* serve(handlers, { http: { responseMode: mode } })
         const posted = (text: string) =>
           "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
           + `accept: application/json, text/event-stream\r\ncontent-length: ${text.length}\r\n\r\n${text}`

@@ -109,7 +109,7 @@ describe.concurrent("no response is left open", () => {
             const store = new MapEventStore(() => stored === "stored slowly" ? 4 : undefined)
             const clock = yield* TestClock.make()
             const serving = serve(waiting(go), {
-              http: { answer: mode },
+              http: { responseMode: mode },
               store: stored === undefined ? undefined : store.service,
               session: { host: { age: "1 minute" } }
             })
@@ -151,7 +151,7 @@ describe.concurrent("no response is left open", () => {
           const go = yield* Deferred.make<Ending>()
           const store = new MapEventStore(() => stored === "stored slowly" ? 4 : undefined)
           const server = yield* serve(waiting(go), {
-            http: { answer: mode },
+            http: { responseMode: mode },
             store: stored === undefined ? undefined : store.service
           })
           const client = yield* connect(server)
@@ -199,7 +199,7 @@ describe.concurrent("no response is left open", () => {
         const remembered = yield* SessionStore.makeMemory()
         const clock = yield* TestClock.make()
         const serving = serve(waiting(go), {
-          http: { answer: mode, unattended: "1 minute" },
+          http: { responseMode: mode, detachedRequestTimeout: "1 minute" },
           store: store.service,
           sessionStore: remembered,
           session: { host: { idle: "1 minute" } }
@@ -322,7 +322,7 @@ describe.concurrent("when a server goes", () => {
             }
           })
         }),
-        { http: { streamBuffer: 10_000 } }
+        { http: { maxStreamCharacters: 10_000 } }
       )
       const client = yield* connect(server)
       const call = yield* client.call(1, "flood")

@@ -30,7 +30,7 @@ const prepared = Effect.fnUntraced(function*(http: Settings["http"] = {}) {
   const { handlers, steps } = yield* stepping
   const server = yield* serve(handlers, {
     store: store.service,
-    http: { storeWithin: "30 millis", answer: "stream", ...http },
+    http: { eventStoreTimeout: "30 millis", responseMode: "stream", ...http },
     session: { capabilities: { logging: {} } }
   })
   const client = yield* connect(server)
@@ -107,9 +107,9 @@ describe.concurrent("a store of events", () => {
       }))
   }
 
-  it.live("that hangs holds up one call in `storeWithin`, and not each stream", () =>
+  it.live("that hangs holds up one call in `eventStoreTimeout`, and not each stream", () =>
     Effect.gen(function*() {
-      const { client, store } = yield* prepared({ storeWithin: "1 second" })
+      const { client, store } = yield* prepared({ eventStoreTimeout: "1 second" })
       store.broken.append = "hangs"
       const first = yield* client.call(0, "now")
       yield* first.done

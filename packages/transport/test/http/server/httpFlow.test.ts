@@ -44,7 +44,7 @@ describe("a reader that takes nothing", () => {
         const { handlers, state } = flooding(3000)
         const server = yield* serve(handlers, {
           store: store(),
-          http: { streamBuffer: 50_000 },
+          http: { maxStreamCharacters: 50_000 },
           session: { limits: { outgoing: 16 } }
         })
         const client = yield* connect(server)
@@ -82,7 +82,7 @@ describe("a reader that takes nothing", () => {
     Effect.gen(function*() {
       const { handlers } = flooding(0)
       const server = yield* serve(handlers, {
-        http: { streamBuffer: 50_000 },
+        http: { maxStreamCharacters: 50_000 },
         session: { capabilities: { logging: {} }, limits: { outgoing: 16 } }
       })
       const client = yield* connect(server)
@@ -107,7 +107,7 @@ describe("a reader that takes nothing", () => {
     Effect.gen(function*() {
       const { handlers, state } = flooding(Number.POSITIVE_INFINITY)
       const server = yield* serve(handlers, {
-        http: { streamBuffer: 50_000, stalledAfter: "100 millis", unattended: "100 millis" }
+        http: { maxStreamCharacters: 50_000, readerStallTimeout: "100 millis", detachedRequestTimeout: "100 millis" }
       })
       const client = yield* connect(server)
       const bystander = yield* client.get()
@@ -134,7 +134,7 @@ describe("a reader that takes nothing", () => {
         const { handlers, state } = flooding(Number.POSITIVE_INFINITY)
         const server = yield* serve(handlers, {
           store: store(),
-          http: { streamBuffer: 50_000, stalledAfter: "1 hour", unattended: "100 millis" },
+          http: { maxStreamCharacters: 50_000, readerStallTimeout: "1 hour", detachedRequestTimeout: "100 millis" },
           session: { capabilities: { logging: {} }, limits: { write: "200 millis" } }
         })
         const client = yield* connect(server)
@@ -172,7 +172,7 @@ describe("a reader that takes nothing", () => {
       const { handlers, state } = flooding(3000)
       const server = yield* serve(handlers, {
         store: new MapEventStore().service,
-        http: { streamBuffer: 50_000, stalledAfter: "300 millis" }
+        http: { maxStreamCharacters: 50_000, readerStallTimeout: "300 millis" }
       })
       const client = yield* connect(server)
       const call = yield* client.call("f", "flood")
@@ -210,8 +210,8 @@ describe.concurrent("a client that has lost its response", () => {
 
   const ways: ReadonlyArray<readonly [string, Settings["http"] & object, object]> = [
     ["before it began", {}, {}],
-    ["in JSON", { answer: "json" }, {}],
-    ["of a stream that had begun", { answer: "stream" }, {}],
+    ["in JSON", { responseMode: "json" }, {}],
+    ["of a stream that had begun", { responseMode: "stream" }, {}],
     ["in the middle of a stream", {}, { aloud: true }]
   ]
 
@@ -225,7 +225,7 @@ describe.concurrent("a client that has lost its response", () => {
           const client = yield* connect(server)
           const call = yield* client.call(1, "wait", args)
           yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 1 })
-          if (call.status === 0 && (http.answer === "stream" || "aloud" in args)) yield* call.begun
+          if (call.status === 0 && (http.responseMode === "stream" || "aloud" in args)) yield* call.begun
           call.cut()
           yield* client.ping()
           yield* Deferred.succeed(go, undefined)
@@ -239,11 +239,14 @@ describe.concurrent("a client that has lost its response", () => {
         Effect.gen(function*() {
           const go = yield* Deferred.make<void>()
           const { handlers, state } = waiting(go)
-          const server = yield* serve(handlers, { store: store(), http: { ...http, unattended: "50 millis" } })
+          const server = yield* serve(handlers, {
+            store: store(),
+            http: { ...http, detachedRequestTimeout: "50 millis" }
+          })
           const client = yield* connect(server)
           const call = yield* client.call(1, "wait", args)
           yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 1 })
-          if (http.answer === "stream" || "aloud" in args) yield* call.begun
+          if (http.responseMode === "stream" || "aloud" in args) yield* call.begun
           // As long as somebody waits it goes on.
           yield* Effect.sleep("200 millis")
           assert.isFalse(state.interrupted)
@@ -268,7 +271,7 @@ describe.concurrent("a client that has lost its response", () => {
       const go = yield* Deferred.make<void>()
       const { handlers, state } = waiting(go)
       const clock = yield* TestClock.make()
-      const settings = { store: new MapEventStore().service, http: { unattended: "1 minute" } } as const
+      const settings = { store: new MapEventStore().service, http: { detachedRequestTimeout: "1 minute" } } as const
       const server = yield* Effect.provideService(serve(handlers, settings), Clock.Clock, clock)
       const client = yield* connect(server)
       const call = yield* client.call(1, "wait", { aloud: true })
@@ -294,7 +297,7 @@ describe.concurrent("a client that has lost its response", () => {
           }))
         })
         const opened = yield* openings
-        const server = yield* serve(asking, { store: new MapEventStore().service, http: { answer: "stream" } })
+        const server = yield* serve(asking, { store: new MapEventStore().service, http: { responseMode: "stream" } })
         const client = yield* connect(server, { revision, capabilities: { elicitation: {} } })
         const call = yield* client.call(1, "ask")
         const resumable = revision === "2025-11-25"

@@ -66,7 +66,7 @@ describe.concurrent("a session that another host goes on with", () => {
 
   it.live("has what it missed of a stream, whether that had ended or was broken off with its host", () =>
     Effect.gen(function*() {
-      const settings = { ...(yield* shared), http: { answer: "stream" as const } }
+      const settings = { ...(yield* shared), http: { responseMode: "stream" as const } }
       const first = yield* serve(handlers, settings)
       const client = yield* connect(first)
       const ended = yield* client.call("ended", "aloud")

@@ -134,7 +134,7 @@ describe.concurrent("resumption", () => {
     it.live(`[SHS-04] [SHS-05] a handler may let go of its stream, and the client fetches the rest (store ${name})`, () =>
       Effect.gen(function*() {
         const { handlers, steps } = yield* stepping
-        const server = yield* serve(handlers, { store: yield* make, http: { retry: "50 millis" } })
+        const server = yield* serve(handlers, { store: yield* make, http: { retryInterval: "50 millis" } })
         const client = yield* connect(server)
         // Nothing has been said yet when it lets go.
         const call = yield* client.call("w", "walk")
@@ -177,7 +177,7 @@ describe.concurrent("resumption", () => {
         })
         const server = yield* serve(flood, {
           store: yield* make,
-          http: { answer: "stream", streamBuffer: 30_000 },
+          http: { responseMode: "stream", maxStreamCharacters: 30_000 },
           session: withLogging
         })
         const outcome = yield* Arbitrary.checkEffect(
@@ -233,7 +233,7 @@ describe.concurrent("resumption", () => {
     Effect.gen(function*() {
       const server = yield* serve((yield* stepping).handlers, {
         store: new MapEventStore().service,
-        http: { answer: "stream" }
+        http: { responseMode: "stream" }
       })
       const client = yield* connect(server)
       const other = yield* connect(server)
@@ -256,7 +256,7 @@ describe.concurrent("resumption", () => {
       for (const store of [new MapEventStore().service, new MapEventStore(() => 2).service]) {
         const server = yield* serve((yield* stepping).handlers, {
           store,
-          http: { answer: "stream", retry: "3 seconds" }
+          http: { responseMode: "stream", retryInterval: "3 seconds" }
         })
         for (
           const [revision, primed] of [["2025-11-25", true], ["2025-06-18", false], ["2025-03-26", false]] as const
@@ -290,7 +290,7 @@ describe.concurrent("resumption", () => {
   it.live("without a store there are no ids, nothing is let go, and a GET begins anew", () =>
     Effect.gen(function*() {
       const { handlers, steps } = yield* stepping
-      const server = yield* serve(handlers, { http: { answer: "stream" } })
+      const server = yield* serve(handlers, { http: { responseMode: "stream" } })
       const client = yield* connect(server)
       const call = yield* client.call(1, "walk")
       yield* Queue.offerAll(steps, [1, "release"])
@@ -321,7 +321,7 @@ describe.concurrent("resumption", () => {
             return text("arrived")
           })
         }),
-        { store, http: { streamBuffer: 2000 } }
+        { store, http: { maxStreamCharacters: 2000 } }
       )
       const client = yield* connect(server)
       const call = yield* client.call("f", "flood")

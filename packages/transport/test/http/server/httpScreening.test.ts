@@ -22,7 +22,7 @@ const statusOf = (http: Settings["http"], headers: Ask["headers"], method = "POS
   }))
 
 describe.concurrent("who may come near a server", () => {
-  const everywhere = { host: "0.0.0.0" }
+  const everywhere = { hostname: "0.0.0.0" }
   const rows: ReadonlyArray<readonly [string, Settings["http"], Ask["headers"], number]> = [
     ["by the address of this machine", {}, { host: "127.0.0.1:PORT" }, 200],
     ["by the name of this machine", {}, { host: "LOCALHOST:PORT" }, 200],

@@ -149,12 +149,12 @@ describe.concurrent("Streamable HTTP without sessions", () => {
     Effect.gen(function*() {
       const handlers = tools({ now: Effect.succeed(text("now")), report: reporting })
       const seen: Array<unknown> = []
-      for (const answer of ["adaptive", "json", "stream"] as const) {
-        const server = yield* serveSessionless(handlers, { http: { answer } })
+      for (const responseMode of ["adaptive", "json", "stream"] as const) {
+        const server = yield* serveSessionless(handlers, { http: { responseMode } })
         for (const tool of ["now", "report"]) {
           const answered = yield* ask(server, { body: call(1, tool), headers: newest })
           assert.isTrue(answered.ended)
-          seen.push([answer, tool, answered.isStream, answered.messages.map(({ id, method }) => method ?? id)])
+          seen.push([responseMode, tool, answered.isStream, answered.messages.map(({ id, method }) => method ?? id)])
           // There is nothing to come back to.
           assert.isUndefined(answered.lastId)
         }
@@ -175,7 +175,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
       const gate = yield* Deferred.make<void>()
       const server = yield* serveSessionless(
         tools({ wait: Effect.as(Deferred.await(gate), text("done")) }),
-        { http: { streamAfter: 10 } }
+        { http: { adaptiveTimeout: 10 } }
       )
       const answer = yield* listen(server, { body: call(1, "wait"), headers: newest })
       yield* answer.begun
@@ -211,7 +211,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
         finish: work(Deferred.await(gate), "finish"),
         hang: work(Effect.andThen(RequestContext.log({ level: "info", data: 1 }), Effect.never), "hang")
       })
-      const server = yield* serveSessionless(handlers, { http: { unattended: 300 } })
+      const server = yield* serveSessionless(handlers, { http: { detachedRequestTimeout: 300 } })
       const patient = yield* serveSessionless(handlers)
       const lost = yield* listen(patient, { body: call(1, "finish") })
       const hanging = yield* listen(server, { body: call(1, "hang") })
@@ -288,7 +288,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
           who: Effect.map(RequestContext.RequestContext, ({ principal }) => text(principal?.id ?? "nobody"))
         }),
         {
-          http: { bodyLimitBytes: 1000 },
+          http: { maxBodyBytes: 1000 },
           authentication: {
             identify: ({ headers }) =>
               headers["authorization"] === undefined

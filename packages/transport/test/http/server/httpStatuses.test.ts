@@ -99,8 +99,8 @@ describe.concurrent("statuses of Streamable HTTP", () => {
 
   it.live("what accepts no answer gets 406, in any mode", () =>
     Effect.gen(function*() {
-      for (const answer of ["adaptive", "json", "stream"] as const) {
-        const server = yield* serve(handlers, { http: { answer } })
+      for (const responseMode of ["adaptive", "json", "stream"] as const) {
+        const server = yield* serve(handlers, { http: { responseMode } })
         const client = yield* connect(server)
         const withAccept = (accept: string | undefined) => client.ask({ body: ping(), headers: { accept } })
         for (
@@ -284,7 +284,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
 
   it.live("a body that is too large gets 413, whether it says so or not, and its connection does not hang", () =>
     Effect.gen(function*() {
-      const server = yield* serve(handlers, { http: { bodyLimitBytes: 10_000 } })
+      const server = yield* serve(handlers, { http: { maxBodyBytes: 10_000 } })
       const client = yield* connect(server)
       const fits = JSON.stringify({ ...ping(), params: { _meta: { x: "" } } })
       const body = (bytes: number) => fits.replace("\"x\":\"\"", `"x":"${"x".repeat(bytes - fits.length)}"`)
@@ -347,7 +347,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
 
   it.live("law 12: what a client says of itself has a limit of its own, since it is kept", () =>
     Effect.gen(function*() {
-      const server = yield* serve(tools({}), { http: { initializeLimitBytes: 1000 } })
+      const server = yield* serve(tools({}), { http: { maxInitializeBytes: 1000 } })
       const { params, ...request } = initialize("2025-11-25")
       const long = { ...request, params: { ...params, clientInfo: { name: "x".repeat(1000), version: "1" } } }
       refused(yield* ask(server, { body: long }), 413, request.id)
@@ -413,10 +413,10 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       assert.strictEqual((yield* ask(server, { body: initialize("2025-11-25") })).status, 200)
     }))
 
-  for (const answer of ["adaptive", "json", "stream"] as const) {
-    it.live(`an initialize that is refused leaves no session (${answer})`, () =>
+  for (const responseMode of ["adaptive", "json", "stream"] as const) {
+    it.live(`an initialize that is refused leaves no session (${responseMode})`, () =>
       Effect.gen(function*() {
-        const server = yield* serve(handlers, { http: { answer } })
+        const server = yield* serve(handlers, { http: { responseMode } })
         const body = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: 7 } }
         const refusal = yield* ask(server, { body })
         assert.isNumber(refusal.messages[0]?.error?.code)
@@ -425,10 +425,10 @@ describe.concurrent("statuses of Streamable HTTP", () => {
         assert.deepStrictEqual(server.logs, [])
       }))
 
-    it.live(`an initialize whose client has left leaves no session (${answer})`, () =>
+    it.live(`an initialize whose client has left leaves no session (${responseMode})`, () =>
       Effect.gen(function*() {
         const server = yield* serve(handlers, {
-          http: { answer },
+          http: { responseMode },
           sessionStore: {
             save: () => Effect.never,
             load: () => Effect.undefined,
@@ -446,8 +446,8 @@ describe.concurrent("statuses of Streamable HTTP", () => {
 
   it.live("[SHS-01] batches are answered together at 2025-03-26", () =>
     Effect.gen(function*() {
-      for (const answer of ["adaptive", "json", "stream"] as const) {
-        const server = yield* serve(handlers, { http: { answer }, session: { limits: { batch: 3 } } })
+      for (const responseMode of ["adaptive", "json", "stream"] as const) {
+        const server = yield* serve(handlers, { http: { responseMode }, session: { limits: { batch: 3 } } })
         const client = yield* connect(server, { revision: "2025-03-26" })
         const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "now" } }
         const both = yield* client.ask({ body: [ping(1), call] })

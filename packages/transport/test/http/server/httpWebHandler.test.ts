@@ -131,7 +131,10 @@ describe("the server as a function of web standards", () => {
   it.live("whoever aborts has left, and has cancelled nothing at once", () =>
     Effect.gen(function*() {
       for (const aloud of [false, true]) {
-        const { events, logs, send } = yield* make({ unattended: "100 millis", answer: aloud ? "adaptive" : "json" })
+        const { events, logs, send } = yield* make({
+          detachedRequestTimeout: "100 millis",
+          responseMode: aloud ? "adaptive" : "json"
+        })
         const { begun, interrupted: before } = said
         const controller = new AbortController()
         const pending = send({ body: call(1, "forever", { aloud }), signal: controller.signal })
@@ -165,7 +168,7 @@ describe("the server as a function of web standards", () => {
           )
           const host = Context.get(context, SessionHost.SessionHost)
           const handle = yield* Effect.provideContext(
-            StreamableHttpServer.make({ unattended: "40 millis", stalledAfter: "40 millis" }),
+            StreamableHttpServer.make({ detachedRequestTimeout: "40 millis", readerStallTimeout: "40 millis" }),
             context
           )
           const handler = HttpEffect.toWebHandler(
@@ -222,7 +225,7 @@ describe("the server as a function of web standards", () => {
 
   it.live("a stream can be taken up again", () =>
     Effect.gen(function*() {
-      const { send } = yield* make({ answer: "stream" })
+      const { send } = yield* make({ responseMode: "stream" })
       const first = yield* Effect.promise(() => send({ body: call(1, "aloud") }))
       const all = yield* Effect.promise(() => first.text())
       const id = /^id: (.*)$/m.exec(all)?.[1] ?? ""

@@ -129,7 +129,7 @@ describe.concurrent("a reader of HTTP+SSE that takes nothing", () => {
     Effect.gen(function*() {
       const { handlers, state } = busy()
       const server = yield* serveSse(handlers, {
-        sse: { streamBuffer: 50_000 },
+        sse: { maxStreamCharacters: 50_000 },
         session: { limits: { outgoing: 16 } }
       })
       const client = yield* connectSse(server, {}, "2025-11-25")
@@ -149,7 +149,9 @@ describe.concurrent("a reader of HTTP+SSE that takes nothing", () => {
   it.live("is broken off in the end, and its session ends with a reason that says so", () =>
     Effect.gen(function*() {
       const { handlers, state } = busy()
-      const server = yield* serveSse(handlers, { sse: { streamBuffer: 50_000, stalledAfter: "100 millis" } })
+      const server = yield* serveSse(handlers, {
+        sse: { maxStreamCharacters: 50_000, readerStallTimeout: "100 millis" }
+      })
       const client = yield* connectSse(server, {}, "2025-11-25")
       const bystander = yield* connectSse(server, {}, "2025-11-25")
       client.stream.stall()
@@ -169,7 +171,7 @@ describe.concurrent("a reader of HTTP+SSE that takes nothing", () => {
   it.live("does not keep the server from going", () =>
     Effect.gen(function*() {
       const { handlers, state } = busy()
-      const server = yield* serveSse(handlers, { sse: { streamBuffer: 10_000 } })
+      const server = yield* serveSse(handlers, { sse: { maxStreamCharacters: 10_000 } })
       const client = yield* connectSse(server, {}, "2025-11-25")
       client.stream.stall()
       yield* client.call(1, "flood")

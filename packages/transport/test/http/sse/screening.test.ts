@@ -81,9 +81,9 @@ describe.concurrent("who comes near a server of HTTP+SSE", () => {
     Effect.gen(function*() {
       const server = yield* serveSse(handlers)
       assert.strictEqual((yield* openSse(server, { headers: { host: "mcp.example" } })).stream.status, 403)
-      const everywhere = yield* serveSse(handlers, { sse: { host: "0.0.0.0" } })
+      const everywhere = yield* serveSse(handlers, { sse: { hostname: "0.0.0.0" } })
       assert.strictEqual((yield* openSse(everywhere, { headers: { host: "mcp.example" } })).stream.status, 200)
-      const named = yield* serveSse(handlers, { sse: { host: "0.0.0.0", allowedHosts: ["mcp.example"] } })
+      const named = yield* serveSse(handlers, { sse: { hostname: "0.0.0.0", allowedHosts: ["mcp.example"] } })
       assert.strictEqual((yield* openSse(named, { headers: { host: "mcp.example:80" } })).stream.status, 200)
       assert.strictEqual((yield* openSse(named)).stream.status, 403)
     }))

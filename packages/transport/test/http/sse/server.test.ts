@@ -127,7 +127,7 @@ describe.concurrent("a server of HTTP+SSE", () => {
 
   it.live("nobody on the way shall hold the stream back, and it is never silent for long", () =>
     Effect.gen(function*() {
-      const server = yield* serveSse(handlers, { sse: { keepAlive: "20 millis" } })
+      const server = yield* serveSse(handlers, { sse: { keepAliveInterval: "20 millis" } })
       const client = yield* openSse(server)
       assert.strictEqual(client.stream.headers["x-accel-buffering"], "no")
       yield* until(() => client.stream.comments.length >= 2)
@@ -154,7 +154,7 @@ describe.concurrent("a server of HTTP+SSE", () => {
 
   it.live("says one thing at a time, where no characters may wait", () =>
     Effect.gen(function*() {
-      const server = yield* serveSse(tools({ now: Effect.succeed(text("now")) }), { sse: { streamBuffer: 0 } })
+      const server = yield* serveSse(tools({ now: Effect.succeed(text("now")) }), { sse: { maxStreamCharacters: 0 } })
       const client = yield* connectSse(server)
       for (const id of [1, 2, 3]) yield* client.ask("ping", {}, id)
       assert.deepStrictEqual(client.messages.map((message) => message.id), ["init", 1, 2, 3])

@@ -21,7 +21,7 @@ describe.concurrent("statuses of HTTP+SSE", () => {
   it.live("a POST that is none gets none of its session's attention", () =>
     Effect.gen(function*() {
       const server = yield* serveSse(handlers, {
-        sse: { bodyLimitBytes: 2000, initializeLimitBytes: 1000 }
+        sse: { maxBodyBytes: 2000, maxInitializeBytes: 1000 }
       })
       const client = yield* openSse(server)
       const typed = (type: string | undefined) => client.post(ping, { headers: { "content-type": type } })

@@ -8,16 +8,16 @@ import * as Predicate from "effect/Predicate"
 import { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import * as HttpResponses from "./HttpResponses.ts"
-import type { Appointment, StreamWatchdog } from "./StreamWatchdog.ts"
+import type { StreamWatchdog, Timeout } from "./StreamWatchdog.ts"
 
 /** The bounds on what clients leave unread. */
 export interface Limits {
   /** The number of requests of one connection that are served at a time. */
-  readonly pipelined: number
+  readonly maxPipelinedRequests: number
   /** The most bytes of responses that wait on one connection, unless it is a single response. */
-  readonly unreadBytes: number
+  readonly maxUnreadBytes: number
   /** The most bytes of responses that wait on all connections together, unless they are those of a single one. */
-  readonly totalUnreadBytes: number
+  readonly maxTotalUnreadBytes: number
   /** The memory of the process for everything that peers make it keep. */
   readonly budget: MemoryBudget.MemoryBudget
   /** The longest time in which a connection may take nothing while responses wait on it, in milliseconds. */
@@ -55,7 +55,7 @@ class HttpConnection {
   #largeBytes = 0
   #flushed = -1
   #waits = 0
-  #nextLook: Appointment | undefined
+  #nextLook: Timeout | undefined
 
   constructor(server: Server, socket: Socket) {
     this.#server = server
@@ -89,7 +89,7 @@ class HttpConnection {
 
   #holdLarge(response: ServerResponse, bytes: number): void {
     const { limits } = this.#server
-    if (this.#largeBytes > 0 && this.#largeBytes + bytes > limits.unreadBytes) return this.cut()
+    if (this.#largeBytes > 0 && this.#largeBytes + bytes > limits.maxUnreadBytes) return this.cut()
     const charged = this.#server.hold(this, bytes)
     this.#large.set(response, { bytes, charged })
     this.#largeBytes += bytes
@@ -113,8 +113,8 @@ class HttpConnection {
     if (this.#nextLook !== undefined) return
     // It was cut off just now.
     if (this.#socket.destroyed) return
-    const { attendant, limits } = this.#server
-    this.#nextLook = attendant.appoint(limits.stallMillis / looks, () => this.#look())
+    const { watchdog, limits } = this.#server
+    this.#nextLook = watchdog.schedule(limits.stallMillis / looks, () => this.#look())
   }
 
   #look(): void {
@@ -136,7 +136,7 @@ class HttpConnection {
 
   #close(): void {
     // Otherwise the socket would be kept until then, with an infinite patience for ever.
-    if (this.#nextLook !== undefined) this.#server.attendant.cancel(this.#nextLook)
+    if (this.#nextLook !== undefined) this.#server.watchdog.cancel(this.#nextLook)
     this.#nextLook = undefined
     for (const response of this.#responses) {
       this.#release(response)
@@ -150,7 +150,7 @@ class HttpConnection {
 /** The server that connections belong to. */
 interface Server {
   readonly limits: Limits
-  readonly attendant: StreamWatchdog
+  readonly watchdog: StreamWatchdog
   /** Makes room for a large response. Returns how many of its bytes are charged to the budget. */
   readonly hold: (connection: HttpConnection, bytes: number) => number
   readonly release: (response: Large) => void
@@ -161,22 +161,22 @@ interface Server {
 }
 
 /** The bytes that wait on all connections of a server. */
-const totals = (attendant: StreamWatchdog, limits: Limits): Server => {
+const totals = (watchdog: StreamWatchdog, limits: Limits): Server => {
   /** Those with large responses, the one that has taken nothing for longest first. */
   const waiting = new Set<HttpConnection>()
   let totalBytes = 0
   return {
     limits,
-    attendant,
+    watchdog,
     hold: (connection, bytes) => {
-      const { budget, totalUnreadBytes } = limits
+      const { budget, maxTotalUnreadBytes } = limits
       // The other half stays for what is served.
       const budgetBytes = budget.limitBytes / 2
-      const lacks = () => totalBytes + bytes > totalUnreadBytes || budget.usedBytes() + bytes > budgetBytes
+      const lacks = () => totalBytes + bytes > maxTotalUnreadBytes || budget.usedBytes() + bytes > budgetBytes
       // What sessions hold of the budget does not become less by this.
       const helps = budget.usedBytes() - totalBytes + bytes <= budgetBytes
       for (const longest of waiting) {
-        if (!lacks() || (!helps && totalBytes + bytes <= totalUnreadBytes)) break
+        if (!lacks() || (!helps && totalBytes + bytes <= maxTotalUnreadBytes)) break
         if (longest !== connection) longest.cut()
       }
       totalBytes += bytes
@@ -211,13 +211,17 @@ export interface HttpConnections {
 const isUpgrade = (message: IncomingMessage): boolean =>
   Predicate.hasProperty(message, "upgrade") && message.upgrade === true
 
-export const make = (attendant: StreamWatchdog, limits: Limits): HttpConnections => {
+export const make = (watchdog: StreamWatchdog, limits: Limits): HttpConnections => {
   const connections = new WeakMap<Socket, HttpConnection>()
-  const server = totals(attendant, limits)
-  const refused = HttpResponses.refusal(429, `A connection may have ${limits.pipelined} requests without a response`, {
-    code: ErrorCode.Overloaded,
-    headers: { connection: "close", "retry-after": "1" }
-  })
+  const server = totals(watchdog, limits)
+  const refused = HttpResponses.refusal(
+    429,
+    `A connection may have ${limits.maxPipelinedRequests} requests without a response`,
+    {
+      code: ErrorCode.Overloaded,
+      headers: { connection: "close", "retry-after": "1" }
+    }
+  )
 
   const connectionOf = (socket: Socket): HttpConnection => {
     const known = connections.get(socket)
@@ -236,9 +240,9 @@ export const make = (attendant: StreamWatchdog, limits: Limits): HttpConnections
       if (!(response instanceof ServerResponse)) return served()
       const connection = connectionOf(message.socket)
       connection.begin(response)
-      if (connection.serving > limits.pipelined) {
+      if (connection.serving > limits.maxPipelinedRequests) {
         // Its client has been answered so, and sends more.
-        if (connection.serving > 2 * limits.pipelined) connection.cut()
+        if (connection.serving > 2 * limits.maxPipelinedRequests) connection.cut()
         return Effect.succeed(refused)
       }
       return Effect.map(served(), (answer) => {

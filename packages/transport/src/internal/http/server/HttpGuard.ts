@@ -2,7 +2,6 @@ import { ErrorCode, Excerpt, Revision } from "@effect-mcp/protocol"
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import type { Principal } from "@effect-mcp/session/Principal"
 import * as Clock from "effect/Clock"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -16,6 +15,7 @@ import * as utf8 from "../../shared/utf8.ts"
 import * as Authenticating from "./Authenticating.ts"
 import * as HttpConnections from "./HttpConnections.ts"
 import * as HttpResponses from "./HttpResponses.ts"
+import type { HttpServerSettings } from "./HttpServerSettings.ts"
 import * as IncomingBodies from "./IncomingBodies.ts"
 import * as MediaTypes from "./MediaTypes.ts"
 import * as OriginPolicy from "./OriginPolicy.ts"
@@ -31,21 +31,6 @@ export type Serve = (
 
 /** How a method is refused that is not served, for this reason and with these headers. */
 export type Unserved = (problem: string, headers: HttpResponses.Headers) => Response
-
-/** Who and what is let in; `StreamableHttpServer.Options` says what is where nothing is said. */
-export interface Options {
-  readonly allowedHosts?: ReadonlyArray<string> | undefined
-  readonly allowedOrigins?: ReadonlyArray<string> | undefined
-  readonly bodyLimitBytes?: number | undefined
-  readonly bodyWithin?: Duration.Input | undefined
-  readonly bodiesLimitBytes?: number | undefined
-  readonly pipelineLimit?: number | undefined
-  readonly unreadLimitBytes?: number | undefined
-  readonly unreadTotalBytes?: number | undefined
-  readonly stalledAfter?: Duration.Input | undefined
-  readonly bodyLimitNodes?: number | undefined
-  readonly identifyWithin?: Duration.Input | undefined
-}
 
 /** What a POST has brought. */
 export interface Brought {
@@ -116,37 +101,26 @@ const listening: Admission["listening"] = (request) =>
     ? revision(request)
     : Effect.fail(HttpResponses.refusal(406, "Accept must list text/event-stream"))
 
-/** The longest time in which a connection may take nothing that waits for it, in milliseconds. */
-export const stallMillis = ({ stalledAfter = "20 seconds" }: Options): number => Duration.toMillis(stalledAfter)
-
-/** The longest time in which the body of a request may arrive, in milliseconds. */
-export const bodyMillis = ({ bodyWithin = "1 minute" }: Options): number => Duration.toMillis(bodyWithin)
-
 /** The address of an `HttpServer` in the context decides which names of hosts are accepted. */
 export const make = Effect.fnUntraced(function*(
-  attendant: StreamWatchdog,
-  options: Options
+  watchdog: StreamWatchdog,
+  settings: HttpServerSettings
 ): Effect.fn.Return<Admission, never, Authentication> {
   const identified = Authenticating.make(
     yield* Authentication,
-    Duration.toMillis(options.identifyWithin ?? "10 seconds"),
+    settings.identifyMillis,
     yield* Clock.Clock
   )
   const server = Option.getOrUndefined(yield* Effect.serviceOption(HttpServer))
   const budget = yield* MemoryBudget
-  const { allowedHosts, allowedOrigins = [], bodyLimitNodes = FrameText.defaultLimitNodes } = options
-  const connections = HttpConnections.make(attendant, {
-    pipelined: options.pipelineLimit ?? 8,
-    unreadBytes: options.unreadLimitBytes ?? 4 * 1024 * 1024,
-    totalUnreadBytes: options.unreadTotalBytes ?? 128 * 1024 * 1024,
-    budget,
-    stallMillis: stallMillis(options)
+  const { allowedHosts, allowedOrigins, maxBodyNodes } = settings
+  const connections = HttpConnections.make(watchdog, {
+    ...settings,
+    budget
   })
-  const bodies = IncomingBodies.make(attendant, {
-    bodyBytes: options.bodyLimitBytes ?? 4 * 1024 * 1024,
-    totalBytes: options.bodiesLimitBytes ?? 64 * 1024 * 1024,
-    budget,
-    withinMillis: bodyMillis(options)
+  const bodies = IncomingBodies.make(watchdog, {
+    ...settings,
+    budget
   })
   const screening = OriginPolicy.make({
     allowedHosts,
@@ -155,13 +129,13 @@ export const make = Effect.fnUntraced(function*(
   })
 
   const read = (bytes: Uint8Array): Effect.Effect<Brought, Response> => {
-    const frame = FrameText.parseBytes(utf8.withoutByteOrderMark(bytes), bodyLimitNodes)
+    const frame = FrameText.parseBytes(utf8.withoutByteOrderMark(bytes), maxBodyNodes)
     if (Result.isSuccess(frame)) return Effect.succeed({ frame: frame.success, bytes: bytes.byteLength })
     return Effect.fail(
       frame.failure._tag === "TooComplex"
         ? HttpResponses.refusal(
           413,
-          `The body has ${frame.failure.nodes} arrays, objects and members; the limit is ${bodyLimitNodes}`
+          `The body has ${frame.failure.nodes} arrays, objects and members; the limit is ${maxBodyNodes}`
         )
         : unreadable
     )

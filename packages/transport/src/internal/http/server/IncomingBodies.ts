@@ -20,13 +20,13 @@ type Response = HttpServerResponse
 /** The bounds on bodies of requests while they arrive. */
 export interface Limits {
   /** The most bytes of one body. */
-  readonly bodyBytes: number
+  readonly maxBodyBytes: number
   /** The most bytes of all bodies that are being received. */
-  readonly totalBytes: number
+  readonly maxTotalBodyBytes: number
   /** The memory of the process for everything that peers make it keep. */
   readonly budget: MemoryBudget
   /** The longest time in which a body may arrive, in milliseconds. */
-  readonly withinMillis: number
+  readonly bodyMillis: number
 }
 
 /** Receives the bodies of a server's requests. */
@@ -77,31 +77,31 @@ const askForBody = (request: HttpServerRequest): void => {
   if (response instanceof ServerResponse || response instanceof Http2ServerResponse) response.writeContinue()
 }
 
-export const make = (attendant: StreamWatchdog, limits: Limits): IncomingBodies => {
-  const { bodyBytes, budget, totalBytes, withinMillis } = limits
-  const maxBodySize = ByteSize.bytes(bodyBytes)
-  const tooLarge = HttpResponses.refusal(413, `A body may have ${bodyBytes} bytes`)
+export const make = (watchdog: StreamWatchdog, limits: Limits): IncomingBodies => {
+  const { bodyMillis, budget, maxBodyBytes, maxTotalBodyBytes } = limits
+  const maxBodySize = ByteSize.bytes(maxBodyBytes)
+  const tooLarge = HttpResponses.refusal(413, `A body may have ${maxBodyBytes} bytes`)
   const tooManyChunks = HttpResponses.refusal(413, `A body may arrive in ${mostChunks} chunks`, { headers: closing })
-  const late = HttpResponses.refusal(408, `The body did not arrive within ${withinMillis} ms`, { headers: closing })
+  const late = HttpResponses.refusal(408, `The body did not arrive within ${bodyMillis} ms`, { headers: closing })
   const broken = HttpResponses.refusal(400, "The body could not be read", { code: ErrorCode.ParseError })
   const crowded = HttpResponses.refusal(
     503,
-    `The bodies of all requests may have ${totalBytes} bytes while they arrive`,
+    `The bodies of all requests may have ${maxTotalBodyBytes} bytes while they arrive`,
     {
       code: ErrorCode.Overloaded,
       headers: { ...closing, "retry-after": "1" }
     }
   )
 
-  const arrivals = new Arrivals<Arriving>(budget, totalBytes)
+  const arrivals = new Arrivals<Arriving>(budget, maxTotalBodyBytes)
   let isWatched = false
 
   const watch = () => {
     if (isWatched) return
     isWatched = true
-    attendant.appoint(withinMillis / looks, () => {
+    watchdog.schedule(bodyMillis / looks, () => {
       isWatched = false
-      const then = attendant.now() - withinMillis
+      const then = watchdog.now() - bodyMillis
       for (const body of arrivals) {
         if (body.since > then) break
         body.refuse(late)
@@ -117,7 +117,7 @@ export const make = (attendant: StreamWatchdog, limits: Limits): IncomingBodies 
 
   const fromReadable = (request: HttpServerRequest, readable: Readable): Effect.Effect<Uint8Array, Response> =>
     Effect.callback<Uint8Array, Response>((resume) => {
-      const collected = CollectedBody.make(bodyBytes)
+      const collected = CollectedBody.make(maxBodyBytes)
       let chunks = 0
       const leave = () => {
         // Node may have decided to report an error already, which it does a little later: without a listener that ends
@@ -127,7 +127,7 @@ export const make = (attendant: StreamWatchdog, limits: Limits): IncomingBodies 
         arrivals.end(body)
       }
       const body: Arriving = {
-        since: attendant.now(),
+        since: watchdog.now(),
         bytes: 0,
         refuse: (why) => {
           leave()
@@ -162,7 +162,7 @@ export const make = (attendant: StreamWatchdog, limits: Limits): IncomingBodies 
   const fromPlatform = (request: HttpServerRequest, declaredBytes: number): Effect.Effect<Uint8Array, Response> =>
     Effect.callback<Uint8Array, Response>((resume) => {
       const body: Arriving = {
-        since: attendant.now(),
+        since: watchdog.now(),
         bytes: 0,
         refuse: (why) => {
           arrivals.end(body)
@@ -184,7 +184,7 @@ export const make = (attendant: StreamWatchdog, limits: Limits): IncomingBodies 
     receive: (request) =>
       Effect.suspend(() => {
         const declaredBytes = declaredLength(request)
-        if (declaredBytes > bodyBytes) return Effect.fail(tooLarge)
+        if (declaredBytes > maxBodyBytes) return Effect.fail(tooLarge)
         const readable = readableOf(request)
         return readable === undefined ? fromPlatform(request, declaredBytes) : fromReadable(request, readable)
       })

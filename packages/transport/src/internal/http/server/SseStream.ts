@@ -10,7 +10,7 @@ import type { StreamWatchdog } from "./StreamWatchdog.ts"
 /** What all streams of a server have in common. */
 export interface Settings {
   readonly store: EventStore["Service"] | undefined
-  readonly attendant: StreamWatchdog
+  readonly watchdog: StreamWatchdog
   /** How many characters may wait for one reader. */
   readonly capacity: number
   /** How long a client waits before it comes back, in milliseconds. */
@@ -63,7 +63,7 @@ export class SseStream {
 
   /** Begins a reader: of what is said from now on, or behind an event that it names. */
   read(after: string | undefined, onLeave: () => void): SseResponseBody {
-    const { attendant, capacity, store } = this.#settings
+    const { watchdog, capacity, store } = this.#settings
     const past: Past | undefined = after === undefined || store === undefined
       ? undefined
       : {
@@ -74,18 +74,18 @@ export class SseStream {
     // Whoever comes back knows that the earlier response is lost, which this side may not yet.
     this.#reader?.breakOff()
     const reader = new SseResponseBody({
-      budget: attendant.budget,
+      budget: watchdog.budget,
       capacity,
-      now: attendant.now,
+      now: watchdog.now,
       past,
       onLeave: () => {
-        attendant.leave(reader)
+        watchdog.unwatch(reader)
         if (this.#reader === reader) this.#reader = undefined
         onLeave()
       }
     })
     this.#reader = reader
-    attendant.attend(reader)
+    watchdog.watch(reader)
     if (this.#ended) reader.finish()
     return reader
   }
@@ -95,10 +95,10 @@ export class SseStream {
    * to.
    */
   prime(): void {
-    const { attendant, retryMillis, store } = this.#settings
+    const { watchdog, retryMillis, store } = this.#settings
     if (store === undefined) return
     this.#reader?.put(EventStreamFraming.retry(retryMillis))
-    attendant.run(Effect.ignore(this.write("")))
+    watchdog.run(Effect.ignore(this.write("")))
   }
 
   /** Says nothing, aloud: the head of a response is sent with the first of its body only. */
@@ -212,7 +212,7 @@ export class SseStream {
 
   /** Says a last thing, whether there is room for it or not. */
   endWith(data: string): void {
-    const { attendant, store } = this.#settings
+    const { watchdog, store } = this.#settings
     const put = (id: string | undefined) => {
       if (id !== undefined) this.#stored(id)
       const text = EventStreamFraming.event(id, data)
@@ -222,10 +222,10 @@ export class SseStream {
     }
     if (store === undefined || this.#isBroken || !this.isOpen) {
       put(undefined)
-      return attendant.run(this.#told)
+      return watchdog.run(this.#told)
     }
     const appended = this.#next(() => Effect.map(store.append(this.key, data), put))
-    attendant.run(Effect.onError(
+    watchdog.run(Effect.onError(
       Effect.andThen(appended, Effect.suspend(() => this.#told)),
       // A client that reads it has it in any case, and its end.
       () =>
@@ -240,7 +240,7 @@ export class SseStream {
   end(): void {
     if (this.#ended) return
     this.#finish()
-    this.#settings.attendant.run(this.#told)
+    this.#settings.watchdog.run(this.#told)
   }
 
   #finish(): void {

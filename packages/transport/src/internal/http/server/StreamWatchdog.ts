@@ -1,3 +1,4 @@
+/** The watchdog of a server's streams: one fiber that keeps streams alive, breaks off stalled ones, and runs timeouts. */
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -8,135 +9,138 @@ import * as EventStreamFraming from "../../../EventStreamFraming.ts"
 import { monotonicMillis } from "../../shared/monotonicMillis.ts"
 import type { SseResponseBody } from "./SseResponseBody.ts"
 
-/** Something that will be done at its time, unless it is no longer to be. */
-export interface Appointment {
+/** An action that runs at its time, unless it is cancelled. */
+export interface Timeout {
   readonly at: number
-  readonly keep: () => void
+  readonly run: () => void
 }
 
 /**
- * Who looks after all that waits in a server: one fiber for everything, and none while nothing waits. It says something to readers
- * that have heard nothing for long, so that nobody on the way takes the connection for dead; it breaks off those that take nothing;
- * and it keeps appointments.
+ * The watchdog of one server. It has one fiber for all streams and timeouts, and none while there are none. It sends
+ * comments to silent streams, so that no proxy takes their connections for dead; and it breaks off responses whose
+ * clients read nothing.
  */
 export interface StreamWatchdog {
-  /** The budget of the process, which what waits for readers is charged to. */
+  /** The budget of the process, which unread events are charged to. */
   readonly budget: MemoryBudget
   /** Milliseconds on a clock that never jumps. */
   readonly now: () => number
-  readonly attend: (reader: SseResponseBody) => void
-  readonly leave: (reader: SseResponseBody) => void
-  /** Makes an appointment. It is not kept if it has been cancelled. */
-  readonly appoint: (afterMillis: number, keep: () => void) => Appointment
-  readonly cancel: (appointment: Appointment) => void
-  /** Runs something in the background, which ends by itself. A failure is logged. */
+  readonly watch: (body: SseResponseBody) => void
+  readonly unwatch: (body: SseResponseBody) => void
+  /** Runs this action after a time, unless it is cancelled before. */
+  readonly schedule: (afterMillis: number, run: () => void) => Timeout
+  readonly cancel: (timeout: Timeout) => void
+  /** Runs an effect in the background, which ends by itself. A failure is logged. */
   readonly run: (effect: Effect.Effect<void, unknown>) => void
-  /** Waits for what runs in the background when this is called, for 5 seconds at most. */
+  /** Waits for the background effects that run at the time of the call, for 5 seconds at most. */
   readonly settled: () => Effect.Effect<void>
 }
 
-/** What it knows of a reader. */
-interface Care {
-  /** When something was said to it last. */
-  spokenAt: number
-  /** How often in a row it had taken nothing since the look before, though there was something. */
-  waits: number
+/** The record of one stream that is watched. */
+interface Tracked {
+  /** The time of the last bytes that were sent. */
+  sentAt: number
+  /** The number of rounds in a row in which the client read nothing of what waited for it. */
+  stalledRounds: number
 }
 
-/** How often it looks in the shortest time that it has to keep. */
-const looks = 4
+/** The number of rounds within the shortest timeout. */
+const rounds = 4
 
-/** How long it goes without looking, at least and at most. */
+/** The bounds on the time between two rounds. */
 const shortestMillis = 10
 const longestMillis = 60_000
 
-/** The longest wait for what runs in the background. */
-const patienceMillis = 5000
+/** The longest wait for background effects. */
+const settleMillis = 5000
 
+/** Makes the watchdog of a server, which ends with the scope. */
 export const make = Effect.fnUntraced(function*(options: {
   readonly keepAliveMillis: number
   readonly stallMillis: number
-  readonly unattendedMillis: number
-  /** The longest time in which the body of a request may arrive, where bodies are received. */
+  readonly detachedMillis: number
+  /** The time in which the body of a request must arrive. Default: there are no bodies. */
   readonly bodyMillis?: number
 }): Effect.fn.Return<StreamWatchdog, never, Scope.Scope> {
-  const { bodyMillis = Number.POSITIVE_INFINITY, keepAliveMillis, stallMillis, unattendedMillis } = options
+  const { bodyMillis = Number.POSITIVE_INFINITY, detachedMillis, keepAliveMillis, stallMillis } = options
   const clock = yield* Clock.Clock
   const scope = yield* Effect.scope
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
-  const readers = new Map<SseResponseBody, Care>()
-  const appointments = new Set<Appointment>()
-  const shortest = Math.min(keepAliveMillis, stallMillis, unattendedMillis, bodyMillis)
-  const turn = Math.min(Math.max(shortest / looks, shortestMillis), longestMillis)
-  const running = new Set<Fiber.Fiber<void>>()
+  const streams = new Map<SseResponseBody, Tracked>()
+  const timeouts = new Set<Timeout>()
+  const shortest = Math.min(keepAliveMillis, stallMillis, detachedMillis, bodyMillis)
+  const roundMillis = Math.min(Math.max(shortest / rounds, shortestMillis), longestMillis)
+  const background = new Set<Fiber.Fiber<void>>()
   const now = () => monotonicMillis(clock)
-  let watching = false
+  let isRunning = false
 
-  let lookedAt = now()
+  let lastRoundAt = now()
 
-  const look = () => {
+  const round = () => {
     const time = now()
-    for (const [reader, care] of readers) {
-      // A time in which nothing could be done at all is no time in which nothing was taken.
-      care.waits = reader.isStalledSince(lookedAt) ? care.waits + 1 : 0
-      if (care.waits >= looks && reader.isStalledSince(time - stallMillis)) reader.breakOff()
-      else if (reader.takenAt > care.spokenAt) care.spokenAt = reader.takenAt
-      else if (care.spokenAt <= time - keepAliveMillis && !reader.isFull) {
-        care.spokenAt = time
-        reader.put(EventStreamFraming.comment("still here"))
+    for (const [body, tracked] of streams) {
+      // Counts rounds, not only time: after a pause of the whole process no client had a chance to read.
+      tracked.stalledRounds = body.isStalledSince(lastRoundAt) ? tracked.stalledRounds + 1 : 0
+      if (tracked.stalledRounds >= rounds && body.isStalledSince(time - stallMillis)) body.breakOff()
+      else if (body.takenAt > tracked.sentAt) tracked.sentAt = body.takenAt
+      else if (tracked.sentAt <= time - keepAliveMillis && !body.isFull) {
+        tracked.sentAt = time
+        body.put(EventStreamFraming.comment("still here"))
       }
     }
-    lookedAt = time
-    // One that is made now waits for the next look, also if it is due at once.
-    const due = Array.from(appointments).filter(({ at }) => at <= time)
-    for (const appointment of due) if (appointments.delete(appointment)) appointment.keep()
-    watching = readers.size > 0 || appointments.size > 0
+    lastRoundAt = time
+    // A copy: a timeout that is scheduled by one of these waits for the next round, also if it is due at once.
+    const due = Array.from(timeouts).filter(({ at }) => at <= time)
+    for (const timeout of due) if (timeouts.delete(timeout)) timeout.run()
+    isRunning = streams.size > 0 || timeouts.size > 0
   }
 
-  // The fiber looks after all clients of a server: a defect that concerns one of them must not end it.
-  const looked = Effect.catchCause(
-    Effect.sync(look),
-    (cause) => Effect.logWarning("a client of a server could not be looked after", cause)
+  // The fiber serves all clients: a defect that concerns one of them must not end it.
+  const safeRound = Effect.catchCause(
+    Effect.sync(round),
+    (cause) => Effect.logWarning("the watchdog of a server's streams failed for one of them", cause)
   )
 
-  const watch = () => {
-    if (watching) return
-    watching = true
-    const turns = Effect.whileLoop({
-      while: () => watching,
-      body: () => Effect.andThen(Effect.sleep(turn), looked),
+  const start = () => {
+    if (isRunning) return
+    isRunning = true
+    const loop = Effect.whileLoop({
+      while: () => isRunning,
+      body: () => Effect.andThen(Effect.sleep(roundMillis), safeRound),
       step: () => {}
     })
-    Fiber.runIn(runFork(turns), scope)
+    Fiber.runIn(runFork(loop), scope)
   }
 
   return {
     budget: yield* MemoryBudget,
     now,
-    attend: (reader) => {
-      readers.set(reader, { spokenAt: now(), waits: 0 })
-      watch()
+    watch: (body) => {
+      streams.set(body, { sentAt: now(), stalledRounds: 0 })
+      start()
     },
-    leave: (reader) => void readers.delete(reader),
-    appoint: (afterMillis, keep) => {
-      const appointment = { at: now() + afterMillis, keep }
-      appointments.add(appointment)
-      watch()
-      return appointment
+    unwatch: (body) => void streams.delete(body),
+    schedule: (afterMillis, run) => {
+      const timeout = { at: now() + afterMillis, run }
+      timeouts.add(timeout)
+      start()
+      return timeout
     },
-    cancel: (appointment) => void appointments.delete(appointment),
+    cancel: (timeout) => void timeouts.delete(timeout),
     run: (effect) => {
       if (Exit.isExit(effect) && Exit.isSuccess(effect)) return
       const fiber = runFork(
-        Effect.catchCause(effect, (cause) => Effect.logWarning("work in the background of a server failed", cause))
+        Effect.catchCause(effect, (cause) => Effect.logWarning("background work of an HTTP server failed", cause))
       )
       if (fiber.pollUnsafe() !== undefined) return
-      running.add(fiber)
-      fiber.addObserver(() => running.delete(fiber))
+      background.add(fiber)
+      fiber.addObserver(() => background.delete(fiber))
     },
     settled: () =>
-      running.size === 0
+      background.size === 0
         ? Effect.void
-        : Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Fiber.awaitAll(Array.from(running))), patienceMillis))
+        : Effect.asVoid(
+          Effect.timeoutOption(Effect.interruptible(Fiber.awaitAll(Array.from(background))), settleMillis)
+        )
   }
 })

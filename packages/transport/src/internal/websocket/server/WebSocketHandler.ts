@@ -23,7 +23,7 @@ import * as WebSocketUpgrade from "./WebSocketUpgrade.ts"
 /** What is the same for all connections of a server. */
 export interface Options {
   readonly limits: WebSocketFraming.Limits
-  readonly initializeLimitBytes: number
+  readonly maxInitializeBytes: number
   readonly incoming: IncomingMessages
   readonly pingMillis: number
   readonly closeMillis: number
@@ -38,11 +38,11 @@ const ping = Uint8Array.of(0x89, 0)
  * does not end with the request, but at the latest with the scope.
  */
 export const make = Effect.fnUntraced(function*(
-  { closeMillis, incoming, initializeLimitBytes, limits, pingMillis, subprotocol }: Options
+  { closeMillis, incoming, maxInitializeBytes, limits, pingMillis, subprotocol }: Options
 ): Effect.fn.Return<ReadonlyMap<string, Serve>, never, SessionHost.SessionHost | Scope.Scope> {
   const host = yield* SessionHost.SessionHost
   const heartbeat = yield* Heartbeat.make(pingMillis)
-  const sessions = new SessionPerConnection(host, initializeLimitBytes)
+  const sessions = new SessionPerConnection(host, maxInitializeBytes)
   yield* Effect.addFinalizer(() => sessions.close)
 
   const side: WebSocketConnection.Options["side"] = Effect.map(

@@ -11,31 +11,31 @@ import { until } from "../../../fixtures/process.ts"
 import { connectRaw, postText } from "../../../support/rawConnection.ts"
 
 describe("a connection that has closed", () => {
-  it.live("leaves no appointment, however long a client may read nothing", () =>
+  it.live("leaves no timeout, however long a client may read nothing", () =>
     Effect.gen(function*() {
-      const attendant = yield* StreamWatchdog.make({
+      const watchdog = yield* StreamWatchdog.make({
         keepAliveMillis: Number.POSITIVE_INFINITY,
         stallMillis: Number.POSITIVE_INFINITY,
-        unattendedMillis: Number.POSITIVE_INFINITY
+        detachedMillis: Number.POSITIVE_INFINITY
       })
-      const appointments = new Set<StreamWatchdog.Appointment>()
+      const timeouts = new Set<StreamWatchdog.Timeout>()
       let made = 0
       const connections = HttpConnections.make({
-        ...attendant,
-        appoint: (afterMillis, keep) => {
-          const appointment = attendant.appoint(afterMillis, keep)
-          appointments.add(appointment)
+        ...watchdog,
+        schedule: (afterMillis, keep) => {
+          const timeout = watchdog.schedule(afterMillis, keep)
+          timeouts.add(timeout)
           made++
-          return appointment
+          return timeout
         },
-        cancel: (appointment) => {
-          appointments.delete(appointment)
-          attendant.cancel(appointment)
+        cancel: (timeout) => {
+          timeouts.delete(timeout)
+          watchdog.cancel(timeout)
         }
       }, {
-        pipelined: 8,
-        unreadBytes: 1000,
-        totalUnreadBytes: 1000,
+        maxPipelinedRequests: 8,
+        maxUnreadBytes: 1000,
+        maxTotalUnreadBytes: 1000,
         budget: MemoryBudget.make(),
         stallMillis: Number.POSITIVE_INFINITY
       })
@@ -48,8 +48,8 @@ describe("a connection that has closed", () => {
       connection.write(postText("{}"))
       connection.write(postText("{}"))
       yield* until(() => connection.statuses.length === 2)
-      assert.deepStrictEqual([made, appointments.size], [1, 1])
+      assert.deepStrictEqual([made, timeouts.size], [1, 1])
       connection.socket.destroy()
-      yield* until(() => appointments.size === 0)
+      yield* until(() => timeouts.size === 0)
     }))
 })

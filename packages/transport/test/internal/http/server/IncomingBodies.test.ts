@@ -15,17 +15,17 @@ import { connectRaw, postText } from "../../../support/rawConnection.ts"
 describe("a body that is being received", () => {
   it.live("may break off while the server stops to receive it: the late error does not end the process", () =>
     Effect.gen(function*() {
-      const attendant = yield* StreamWatchdog.make({
+      const watchdog = yield* StreamWatchdog.make({
         keepAliveMillis: Number.POSITIVE_INFINITY,
         stallMillis: Number.POSITIVE_INFINITY,
-        unattendedMillis: Number.POSITIVE_INFINITY
+        detachedMillis: Number.POSITIVE_INFINITY
       })
       const budget = MemoryBudget.make()
-      const bodies = IncomingBodies.make(attendant, {
-        bodyBytes: 1000,
-        totalBytes: 1000,
+      const bodies = IncomingBodies.make(watchdog, {
+        maxBodyBytes: 1000,
+        maxTotalBodyBytes: 1000,
         budget,
-        withinMillis: Number.POSITIVE_INFINITY
+        bodyMillis: Number.POSITIVE_INFINITY
       })
       const reported = Deferred.makeUnsafe<ReadonlyArray<string>>()
       const server = yield* NodeHttpServer.make(() => createServer(), { port: 0, host: "127.0.0.1" })

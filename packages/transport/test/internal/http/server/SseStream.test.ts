@@ -50,12 +50,12 @@ const ways: ReadonlyArray<readonly [number, number]> = Array.from(
 ).flat()
 
 const settings = Effect.fnUntraced(function*(store: EventStore.EventStore["Service"] | undefined) {
-  const attendant = yield* StreamWatchdog.make({
+  const watchdog = yield* StreamWatchdog.make({
     keepAliveMillis: 60_000,
     stallMillis: 60_000,
-    unattendedMillis: 60_000
+    detachedMillis: 60_000
   })
-  return { store, attendant, capacity: 1_000_000, retryMillis: 1 }
+  return { store, watchdog, capacity: 1_000_000, retryMillis: 1 }
 })
 
 describe("what waits for a reader", () => {

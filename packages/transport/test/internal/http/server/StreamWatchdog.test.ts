@@ -23,38 +23,38 @@ const settable = Effect.gen(function*() {
     monotonicTimeNanos: clock.monotonicTimeNanos,
     sleep: (duration) => clock.sleep(duration)
   }
-  const attendant = yield* Effect.provideService(
-    StreamWatchdog.make({ keepAliveMillis: 15_000, stallMillis: 20_000, unattendedMillis: 300_000 }),
+  const watchdog = yield* Effect.provideService(
+    StreamWatchdog.make({ keepAliveMillis: 15_000, stallMillis: 20_000, detachedMillis: 300_000 }),
     Clock.Clock,
     wall
   )
   return {
-    attendant,
+    watchdog,
     setBy: (millis: number) => {
       set += millis
     }
   }
 })
 
-const readerOf = (attendant: StreamWatchdog.StreamWatchdog) => {
+const readerOf = (watchdog: StreamWatchdog.StreamWatchdog) => {
   const reader: SseResponseBody = new SseResponseBody({
     capacity: 1000,
-    now: attendant.now,
-    budget: attendant.budget,
+    now: watchdog.now,
+    budget: watchdog.budget,
     past: undefined,
-    onLeave: () => attendant.leave(reader)
+    onLeave: () => watchdog.unwatch(reader)
   })
-  attendant.attend(reader)
+  watchdog.watch(reader)
   return reader
 }
 
-describe("an attendant, when the wall clock is set", () => {
+describe("a watchdog, when the wall clock is set", () => {
   for (const [name, change] of [["back", -hour], ["forward", hour]] as const) {
     it.effect(`${name}, sends a comment to a silent reader when it is due`, () =>
       Effect.gen(function*() {
-        const { attendant, setBy } = yield* settable
+        const { watchdog, setBy } = yield* settable
         let comments = 0
-        const reader = readerOf(attendant)
+        const reader = readerOf(watchdog)
         yield* Effect.forkChild(
           Stream.runForEach(reader.body, () =>
             Effect.sync(() => {
@@ -73,8 +73,8 @@ describe("an attendant, when the wall clock is set", () => {
 
     it.effect(`${name}, breaks off a reader that takes nothing when it is due`, () =>
       Effect.gen(function*() {
-        const { attendant, setBy } = yield* settable
-        const reader = readerOf(attendant)
+        const { watchdog, setBy } = yield* settable
+        const reader = readerOf(watchdog)
         reader.put("waiting")
         yield* TestClock.adjust("5 seconds")
         setBy(change)
@@ -84,11 +84,11 @@ describe("an attendant, when the wall clock is set", () => {
         assert.isTrue(reader.isBrokenOff)
       }))
 
-    it.effect(`${name}, keeps an appointment when it is due`, () =>
+    it.effect(`${name}, keeps a timeout when it is due`, () =>
       Effect.gen(function*() {
-        const { attendant, setBy } = yield* settable
+        const { watchdog, setBy } = yield* settable
         let kept = 0
-        attendant.appoint(300_000, () => kept++)
+        watchdog.schedule(300_000, () => kept++)
         yield* TestClock.adjust("1 minute")
         setBy(change)
         yield* TestClock.adjust("3 minutes")
@@ -99,39 +99,39 @@ describe("an attendant, when the wall clock is set", () => {
   }
 })
 
-describe("an attendant", () => {
-  it.effect("keeps an appointment that is due at once when it looks next, also one made by another", () =>
+describe("a watchdog", () => {
+  it.effect("keeps a timeout that is due at once when it looks next, also one made by another", () =>
     Effect.gen(function*() {
-      const attendant = yield* StreamWatchdog.make({
+      const watchdog = yield* StreamWatchdog.make({
         keepAliveMillis: 15_000,
         stallMillis: 0,
-        unattendedMillis: 300_000
+        detachedMillis: 300_000
       })
       let kept = 0
       const again = () => {
         kept++
-        attendant.appoint(0, again)
+        watchdog.schedule(0, again)
       }
-      attendant.appoint(0, again)
+      watchdog.schedule(0, again)
       yield* TestClock.adjust("10 millis")
       assert.strictEqual(kept, 1)
       yield* TestClock.adjust("10 millis")
       assert.strictEqual(kept, 2)
     }))
 
-  it.effect("goes on when an appointment dies, and logs that it did", () =>
+  it.effect("goes on when a timeout dies, and logs that it did", () =>
     Effect.gen(function*() {
       const logs: Array<unknown> = []
       const logger = Logger.make(({ message }) => void logs.push(message))
-      const attendant = yield* Effect.provide(
-        StreamWatchdog.make({ keepAliveMillis: 15_000, stallMillis: 20_000, unattendedMillis: 300_000 }),
+      const watchdog = yield* Effect.provide(
+        StreamWatchdog.make({ keepAliveMillis: 15_000, stallMillis: 20_000, detachedMillis: 300_000 }),
         Logger.layer([logger])
       )
       let kept = 0
-      attendant.appoint(1000, () => {
+      watchdog.schedule(1000, () => {
         throw new Error("broken")
       })
-      attendant.appoint(1000, () => kept++)
+      watchdog.schedule(1000, () => kept++)
       yield* TestClock.adjust("20 seconds")
       assert.strictEqual(kept, 1)
       assert.strictEqual(logs.length, 1)

@@ -3,10 +3,10 @@ import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as InitializeRequest from "../../../shared/InitializeRequest.ts"
 import * as ClientAddress from "../ClientAddress.ts"
 import type { Admission, Serve } from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
-import * as Initialize from "../Initialize.ts"
 import * as MediaTypes from "../MediaTypes.ts"
 import { HttpSseServerConnection, type Options as ConnectionOptions } from "./HttpSseServerConnection.ts"
 
@@ -53,11 +53,11 @@ export const make = Effect.fnUntraced(function*(
   options: ConnectionOptions & {
     /** What is said of where to POST to, without the session. */
     readonly endpoint: (request: HttpServerRequest) => string
-    readonly initializeLimitBytes: number
+    readonly maxInitializeBytes: number
   }
 ): Effect.fn.Return<Endpoints, never, SessionHost.SessionHost> {
   const host = yield* SessionHost.SessionHost
-  const { endpoint, initializeLimitBytes } = options
+  const { endpoint, maxInitializeBytes } = options
 
   const open = (request: HttpServerRequest, principal: Principal.Principal | undefined): Effect.Effect<Response> =>
     Effect.suspend(() => {
@@ -102,8 +102,8 @@ export const make = Effect.fnUntraced(function*(
     // Nothing is read for a session that is not there.
     if (sessionOf(id, principal) === undefined) return yield* missing
     const { bytes, frame } = yield* admission.brought(request)
-    if (bytes > initializeLimitBytes && Initialize.is(frame)) {
-      return yield* Effect.fail(HttpResponses.longInitialize(frame.id, initializeLimitBytes))
+    if (bytes > maxInitializeBytes && InitializeRequest.is(frame)) {
+      return yield* Effect.fail(HttpResponses.longInitialize(frame.id, maxInitializeBytes))
     }
     // It may have ended meanwhile.
     const found = sessionOf(id, principal)

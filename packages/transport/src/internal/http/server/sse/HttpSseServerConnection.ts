@@ -11,7 +11,7 @@ import type { StreamWatchdog } from "../StreamWatchdog.ts"
 
 /** What all connections of a server have in common. */
 export interface Options {
-  readonly attendant: StreamWatchdog
+  readonly watchdog: StreamWatchdog
   /** How many characters may wait for one reader. */
   readonly capacity: number
 }
@@ -32,7 +32,7 @@ const peerEnded = Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undef
  * recognized again in what a host keeps.
  */
 export class HttpSseServerConnection {
-  readonly #attendant: StreamWatchdog
+  readonly #watchdog: StreamWatchdog
   readonly #reader: SseResponseBody
   #release: (() => void) | undefined
   #deliver: ((inbound: Inbound) => void) | undefined
@@ -43,12 +43,12 @@ export class HttpSseServerConnection {
   #closed = false
 
   /** `endpoint` says where to POST to. Nothing is said before it (SSE-02). */
-  constructor(endpoint: string, { attendant, capacity }: Options) {
-    this.#attendant = attendant
+  constructor(endpoint: string, { watchdog, capacity }: Options) {
+    this.#watchdog = watchdog
     this.#reader = new SseResponseBody({
-      budget: attendant.budget,
+      budget: watchdog.budget,
       capacity,
-      now: attendant.now,
+      now: watchdog.now,
       past: undefined,
       onLeave: () => this.#leave()
     })
@@ -106,7 +106,7 @@ export class HttpSseServerConnection {
   /** Begins to read the stream, which is done once. `release` is called when nobody reads it any more. */
   listen(release: () => void): SseResponseBody {
     this.#release = release
-    this.#attendant.attend(this.#reader)
+    this.#watchdog.watch(this.#reader)
     return this.#reader
   }
 
@@ -118,7 +118,7 @@ export class HttpSseServerConnection {
   }
 
   #leave(): void {
-    this.#attendant.leave(this.#reader)
+    this.#watchdog.unwatch(this.#reader)
     this.#outcome = this.#reader.isBrokenOff ? stalled : left
     this.#resume?.(this.#outcome)
     this.#release?.()

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as OutgoingFrame from "../../../shared/OutgoingFrame.ts"
 import type { SseResponseBody } from "../SseResponseBody.ts"
 import type { SseStream } from "../SseStream.ts"
-import type { Appointment, StreamWatchdog } from "../StreamWatchdog.ts"
+import type { StreamWatchdog, Timeout } from "../StreamWatchdog.ts"
 
 /**
  * What a POST is answered with. `Reply`: one body of JSON. `Events`: a stream. `Nothing`: it wanted no reply, or gets none.
@@ -58,8 +58,8 @@ const ended: JsonRpc.ErrorObject = { code: ErrorCode.InternalError, message: "Th
 export interface Host {
   readonly mode: Mode
   /** How long a request goes on that nobody listens to, in milliseconds. */
-  readonly unattendedMillis: number
-  readonly attendant: StreamWatchdog
+  readonly detachedMillis: number
+  readonly watchdog: StreamWatchdog
   /** Whether the streams of this client begin with an event to come back behind. */
   readonly primes: boolean
   readonly openStream: (exchange: PostExchange) => SseStream
@@ -83,7 +83,7 @@ export class PostExchange {
   #over = false
   #left = false
   #refused = false
-  #appointment: Appointment | undefined
+  #timeout: Timeout | undefined
 
   constructor(host: Host, frame: unknown) {
     this.#host = host
@@ -229,15 +229,15 @@ export class PostExchange {
   /** Somebody listens again. */
   #return(): void {
     this.#left = false
-    if (this.#appointment !== undefined) this.#host.attendant.cancel(this.#appointment)
-    this.#appointment = undefined
+    if (this.#timeout !== undefined) this.#host.watchdog.cancel(this.#timeout)
+    this.#timeout = undefined
   }
 
   /** Nobody listens. That cancels nothing (SHS-10), but it has a bound. */
   #leave(): void {
     if (this.#over || this.#left) return
-    const { attendant, unattendedMillis } = this.#host
+    const { watchdog, detachedMillis } = this.#host
     this.#left = true
-    this.#appointment = attendant.appoint(unattendedMillis, () => this.#host.abandon(this))
+    this.#timeout = watchdog.schedule(detachedMillis, () => this.#host.abandon(this))
   }
 }

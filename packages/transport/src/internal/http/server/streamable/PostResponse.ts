@@ -49,14 +49,14 @@ const answered = (
     () => known(exchange, headers) ?? accepted
   )
 
-export const make = (options: { readonly mode: Mode; readonly streamAfterMillis: number }): PostResponse => {
-  const { mode, streamAfterMillis } = options
+export const make = (options: { readonly mode: Mode; readonly adaptiveMillis: number }): PostResponse => {
+  const { mode, adaptiveMillis } = options
   return {
     known,
     replied: (exchange, headers) => answered(exchange, headers, exchange.answered),
     awaited: (exchange, restore) => {
       if (mode === "stream") exchange.begin()
-      const later = Effect.andThen(Effect.sleep(streamAfterMillis), Effect.sync(() => exchange.begin()))
+      const later = Effect.andThen(Effect.sleep(adaptiveMillis), Effect.sync(() => exchange.begin()))
       return answered(
         exchange,
         {},

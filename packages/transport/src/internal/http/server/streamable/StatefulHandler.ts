@@ -5,10 +5,10 @@ import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as InitializeRequest from "../../../shared/InitializeRequest.ts"
 import * as ClientAddress from "../ClientAddress.ts"
 import type { Admission, Posted, Serve } from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
-import * as Initialize from "../Initialize.ts"
 import { onUndelivered } from "../Undelivered.ts"
 import type { PostResponse } from "./PostResponse.ts"
 import { type Options as ConnectionOptions, StreamableHttpServerConnection } from "./StreamableHttpServerConnection.ts"
@@ -53,11 +53,11 @@ const withId = (refusal: Response, frame: unknown): Response => {
 export const make = Effect.fnUntraced(function*(
   admission: Admission,
   responses: PostResponse,
-  options: ConnectionOptions & { readonly initializeLimitBytes: number }
+  options: ConnectionOptions & { readonly maxInitializeBytes: number }
 ): Effect.fn.Return<ReadonlyMap<string, Serve>, never, SessionHost.SessionHost> {
   const host = yield* SessionHost.SessionHost
   const fork = Effect.runForkWith(yield* Effect.context<never>())
-  const { initializeLimitBytes, store } = options
+  const { maxInitializeBytes, store } = options
 
   /** The session that a request names, if it is there and belongs to whoever asks; or the answer that says why not. */
   const sessionOf = (
@@ -140,10 +140,10 @@ export const make = Effect.fnUntraced(function*(
     principal: Principal.Principal | undefined,
     { bytes, frame, said }: Posted
   ): Effect.Effect<Response, Response> => {
-    if (request.headers["mcp-session-id"] === undefined && Initialize.is(frame)) {
-      return bytes <= initializeLimitBytes
+    if (request.headers["mcp-session-id"] === undefined && InitializeRequest.is(frame)) {
+      return bytes <= maxInitializeBytes
         ? open(request, frame, bytes, principal)
-        : Effect.fail(HttpResponses.longInitialize(frame.id, initializeLimitBytes))
+        : Effect.fail(HttpResponses.longInitialize(frame.id, maxInitializeBytes))
     }
     return Effect.flatMapEager(
       Effect.mapErrorEager(sessionOf(request, principal), (refusal) => withId(refusal, frame)),

@@ -16,8 +16,8 @@ import type { PostResponse } from "./PostResponse.ts"
 /** What all exchanges of a server have in common. */
 export interface Options {
   readonly mode: Mode
-  readonly attendant: StreamWatchdog
-  readonly unattendedMillis: number
+  readonly watchdog: StreamWatchdog
+  readonly detachedMillis: number
   /** How many characters may wait for one reader. */
   readonly capacity: number
 }
@@ -59,8 +59,8 @@ const isUnserializable = ({ reason }: TransportError): boolean => reason._tag ==
 /** The exchanges of clients that have no sessions. Each runs in a fiber of the server's own: a lost connection cancels nothing. */
 class Exchanges implements Host {
   readonly mode: Mode
-  readonly unattendedMillis: number
-  readonly attendant: StreamWatchdog
+  readonly detachedMillis: number
+  readonly watchdog: StreamWatchdog
   /** Nobody can come back to anything. */
   readonly primes = false
   readonly #server: SessionlessServer.SessionlessServer
@@ -76,8 +76,8 @@ class Exchanges implements Host {
     this.#server = server
     this.#fork = fork
     this.mode = options.mode
-    this.attendant = options.attendant
-    this.unattendedMillis = options.unattendedMillis
+    this.watchdog = options.watchdog
+    this.detachedMillis = options.detachedMillis
     this.#capacity = options.capacity
   }
 
@@ -107,7 +107,7 @@ class Exchanges implements Host {
   openStream(): SseStream {
     return new SseStream(nameless, {
       store: undefined,
-      attendant: this.attendant,
+      watchdog: this.watchdog,
       capacity: this.#capacity,
       retryMillis: 0
     })

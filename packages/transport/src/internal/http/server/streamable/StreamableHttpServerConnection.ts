@@ -14,9 +14,9 @@ import { type Host, type Mode, PostExchange } from "./PostExchange.ts"
 /** What all connections of a server have in common. */
 export interface Options extends Settings {
   readonly mode: Mode
-  readonly unattendedMillis: number
+  readonly detachedMillis: number
   readonly store: EventStore["Service"] | undefined
-  readonly attendant: StreamWatchdog
+  readonly watchdog: StreamWatchdog
 }
 
 const ended: End = { exit: undefined, writable: false }
@@ -108,7 +108,7 @@ export class StreamableHttpServerConnection implements Host {
   }
 
   /**
-   * A stream has taken nothing for too long. Its attendant may be late, on a busy machine; the session must not suffer
+   * A stream has taken nothing for too long. Its watchdog may be late, on a busy machine; the session must not suffer
    * for that.
    */
   stalled(origin: StreamOrigin | undefined): void {
@@ -202,16 +202,16 @@ export class StreamableHttpServerConnection implements Host {
     for (const exchange of this.#exchanges ?? []) exchange.breakOff()
     this.#standalone?.end()
     this.#open?.clear()
-    const { attendant, store } = this.#options
+    const { watchdog, store } = this.#options
     // Where the session goes on elsewhere its client may come back for what it has missed; where it has ended nobody may.
     if (store !== undefined && this.#left && this.#streams > 0) {
-      attendant.run(Effect.andThen(attendant.settled(), Effect.suspend(() => store.drop(this.#session))))
+      watchdog.run(Effect.andThen(watchdog.settled(), Effect.suspend(() => store.drop(this.#session))))
     }
   }
 
   /** Waits until the store has been told what it has to know. */
   settled(): Effect.Effect<void> {
-    return this.#options.attendant.settled()
+    return this.#options.watchdog.settled()
   }
 
   // ===================================================================================================================
@@ -222,12 +222,12 @@ export class StreamableHttpServerConnection implements Host {
     return this.#options.mode
   }
 
-  get unattendedMillis(): number {
-    return this.#options.unattendedMillis
+  get detachedMillis(): number {
+    return this.#options.detachedMillis
   }
 
-  get attendant(): StreamWatchdog {
-    return this.#options.attendant
+  get watchdog(): StreamWatchdog {
+    return this.#options.watchdog
   }
 
   get primes(): boolean {

@@ -11,8 +11,8 @@ import { HttpSseServerConnection } from "../../../../../src/internal/http/server
 import * as StreamWatchdog from "../../../../../src/internal/http/server/StreamWatchdog.ts"
 
 const open = Effect.fnUntraced(function*(capacity = 100) {
-  const attendant = yield* StreamWatchdog.make({ keepAliveMillis: 10_000, stallMillis: 1000, unattendedMillis: 10_000 })
-  const connection = new HttpSseServerConnection("/messages", { attendant, capacity })
+  const watchdog = yield* StreamWatchdog.make({ keepAliveMillis: 10_000, stallMillis: 1000, detachedMillis: 10_000 })
+  const connection = new HttpSseServerConnection("/messages", { watchdog, capacity })
   const inbound: Array<Transport.Inbound> = []
   const running = yield* Effect.forkChild(connection.run((one) => inbound.push(one)))
   return { connection, inbound, running }

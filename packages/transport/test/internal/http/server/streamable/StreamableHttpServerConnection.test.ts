@@ -12,15 +12,15 @@ import { StreamableHttpServerConnection } from "../../../../../src/internal/http
 import * as StreamWatchdog from "../../../../../src/internal/http/server/StreamWatchdog.ts"
 
 const open = Effect.fnUntraced(function*(store?: EventStore.EventStore["Service"]) {
-  const options = { keepAliveMillis: 1000, stallMillis: 1000, unattendedMillis: 1000 }
-  const attendant = yield* StreamWatchdog.make(options)
+  const options = { keepAliveMillis: 1000, stallMillis: 1000, detachedMillis: 1000 }
+  const watchdog = yield* StreamWatchdog.make(options)
   return new StreamableHttpServerConnection("session", {
-    attendant,
+    watchdog,
     mode: "adaptive",
     store,
     capacity: 1000,
     retryMillis: 1000,
-    unattendedMillis: 1000
+    detachedMillis: 1000
   })
 })
 

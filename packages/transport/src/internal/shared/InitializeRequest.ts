@@ -1,0 +1,11 @@
+/** The request that begins a handshake, and the bound on its size. */
+import { JsonRpc } from "@effect-mcp/protocol"
+
+/** The default of `maxInitializeBytes`: a session keeps what its client says about itself. */
+export const defaultMaxBytes = 64 * 1024
+
+/** Returns whether this frame is an `initialize` request. */
+export const is = (frame: unknown): frame is JsonRpc.Request => {
+  const classified = JsonRpc.classify(frame)
+  return classified._tag === "Request" && classified.message.method === "initialize"
+}
