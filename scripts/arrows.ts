@@ -1,7 +1,8 @@
 /**
- * Arrows between packages, and between modules, run only downwards.
+ * Checks that imports between packages, and between modules, lead only downwards.
  *
- * `node scripts/arrows.ts` prints what breaks the tables below, as `file:line message`, and fails if anything does.
+ * `node scripts/arrows.ts` prints each import that breaks the tables below as `file:line message`, and fails if there
+ * is any.
  */
 import * as fs from "node:fs"
 import { isBuiltin } from "node:module"
@@ -9,7 +10,7 @@ import * as path from "node:path"
 import { type Import, parse } from "./syntax.ts"
 import { type Package, packages, read, root } from "./workspace.ts"
 
-/** Which of our packages a package may know. */
+/** The packages of this workspace that a package may import. */
 const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   protocol: [],
   session: ["protocol"],
@@ -21,12 +22,12 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   soak: ["protocol", "session", "transport", "testing"]
 }
 
-/** Packages that know nothing but Effect's stable modules, and so run on any platform and change when they choose to. */
+/** Packages that import only stable modules of Effect, so that they run on any platform and need few updates. */
 const stableOnly: ReadonlySet<string> = new Set(["protocol", "session"])
 
 /**
- * Which files of the other public packages may touch an unstable module of Effect: one each where it can be, so that
- * one file changes when the module does. `/*` stands for all that lies below, in a module's name and in a file's.
+ * The files of the other public packages that may import an unstable module of Effect: one file for a module if
+ * possible, so that only this file changes with the module. `/*` matches everything below, for modules and files.
  */
 const adapters: Readonly<Record<string, string>> = {
   "effect/Stdio": "packages/transport/src/StdioServer.ts",
@@ -40,14 +41,14 @@ const adapters: Readonly<Record<string, string>> = {
 }
 
 /**
- * Which file of those packages may touch what is neither Effect nor ours. Each is an optional peer, which only those install who
- * import the file: the entry `index.ts` leads to none of them.
+ * The file of those packages that may import a foreign package. A foreign package is an optional peer: only programs
+ * that import the file install it, and `index.ts` does not lead to the file.
  */
 const foreign: Readonly<Record<string, string>> = {
   ajv: "packages/session/src/internal/schema/CountedAjv.ts"
 }
 
-/** The files of `scripts` that private packages may import: what all programs of this repository have in common. */
+/** The files of `scripts` that private packages may import: code that all programs of this repository share. */
 const ofPrograms: ReadonlySet<string> = new Set(["scripts/commandLine.ts"])
 
 interface Violation {
@@ -56,7 +57,7 @@ interface Violation {
   readonly message: string
 }
 
-/** One import, and the module in which it stands. */
+/** An import, with its module and package. */
 interface Arrow extends Import {
   readonly from: Package
   readonly file: string
@@ -65,7 +66,7 @@ interface Arrow extends Import {
 const covers = (pattern: string, name: string): boolean =>
   pattern.endsWith("/*") ? `${name}/`.startsWith(pattern.slice(0, -1)) : pattern === name
 
-/** The package that a bare specifier names: `@scope/name` of `@scope/name/module`. */
+/** Returns the package of a bare specifier: `@scope/name` for `@scope/name/module`. */
 const packageOf = (specifier: string): string =>
   specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/")
 
@@ -77,7 +78,7 @@ const isKnownTo = (from: Package, to: Package): boolean => arrows[from.folder]?.
 
 const isOptional = (one: Package, name: string): boolean => one.manifest.peerDependenciesMeta?.[name]?.optional === true
 
-/** The `@stability` that the header of a module of Effect declares: its first doc comment. */
+/** Returns the `@stability` that the first doc comment of a module of Effect declares. */
 const stabilityOf = (specifier: string): string | undefined => {
   const source = path.join(root, "node_modules", "effect", "src", specifier.slice("effect/".length))
   const file = [`${source}.ts`, path.join(source, "index.ts")].find((candidate) => fs.existsSync(candidate))
@@ -85,7 +86,7 @@ const stabilityOf = (specifier: string): string | undefined => {
   return /@stability (\w+)/.exec(header ?? "")?.[1]
 }
 
-/** What is wrong with an import inside its own package. */
+/** Returns the fault of a relative import. */
 const relativeFault = ({ file, from, specifier }: Arrow): string | undefined => {
   const imported = path.posix.join(path.posix.dirname(file), specifier)
   const isOfPrograms = from.manifest.private === true && ofPrograms.has(imported)
@@ -95,7 +96,7 @@ const relativeFault = ({ file, from, specifier }: Arrow): string | undefined => 
   return specifier.endsWith(".ts") ? undefined : `"${specifier}" lacks the extension .ts`
 }
 
-/** What is wrong with an import of one of our packages. */
+/** Returns the fault of an import of a package of this workspace. */
 const workspaceFault = ({ from, specifier }: Arrow, to: Package): string | undefined => {
   if (from === to) {
     return `"${specifier}" is the package itself: import its module by a relative path`
@@ -106,7 +107,7 @@ const workspaceFault = ({ from, specifier }: Arrow, to: Package): string | undef
   return isKnownTo(from, to) ? undefined : `${from.folder} may not import ${to.folder}`
 }
 
-/** What is wrong with an import of Effect. Private packages are free to use all of it. */
+/** Returns the fault of an import of Effect. Private packages may use all of Effect. */
 const effectFault = ({ file, from, specifier }: Arrow): string | undefined => {
   if (from.manifest.private === true) {
     return undefined
@@ -119,7 +120,7 @@ const effectFault = ({ file, from, specifier }: Arrow): string | undefined => {
     return undefined
   }
   if (stability === undefined) {
-    return `"${specifier}" declares no stability: does it exist?`
+    return `"${specifier}" does not exist in Effect, or declares no stability`
   }
   if (stableOnly.has(from.folder)) {
     return `"${specifier}" is ${stability}: ${from.folder} uses only stable modules of Effect`
@@ -127,14 +128,14 @@ const effectFault = ({ file, from, specifier }: Arrow): string | undefined => {
   const row = Object.keys(adapters).find((pattern) => covers(pattern, specifier))
   const places = row === undefined ? [] : [adapters[row] ?? []].flat()
   if (places.length === 0) {
-    return `"${specifier}" is ${stability} and no file has been allowed to touch it`
+    return `"${specifier}" is ${stability}, and the table of adapters allows it in no file`
   }
   return places.some((place) => covers(place, file))
     ? undefined
-    : `"${specifier}" is ${stability}: only ${places.join(" and ")} may touch it`
+    : `"${specifier}" is ${stability}: only ${places.join(" and ")} may import it`
 }
 
-/** What is wrong with an import of a module of Node, or of a package that is neither Effect nor ours. */
+/** Returns the fault of an import of a module of Node, or of a foreign package. */
 const foreignFault = ({ file, from, specifier }: Arrow): string | undefined => {
   if (!stableOnly.has(from.folder)) {
     return undefined
@@ -142,12 +143,12 @@ const foreignFault = ({ file, from, specifier }: Arrow): string | undefined => {
   const name = packageOf(specifier)
   const place = foreign[name]
   if (place === undefined) {
-    return `"${specifier}" is foreign: ${from.folder} knows only effect`
+    return `"${specifier}" is foreign: ${from.folder} may import only effect`
   }
   if (place !== file) {
-    return `"${specifier}" is foreign: only ${place} may touch it`
+    return `"${specifier}" is foreign: only ${place} may import it`
   }
-  return isOptional(from, name) ? undefined : `"${specifier}" is foreign, and no optional peer of ${from.folder}`
+  return isOptional(from, name) ? undefined : `"${specifier}" is foreign, and not an optional peer of ${from.folder}`
 }
 
 const faultOf = (arrow: Arrow): string | undefined => {
@@ -168,7 +169,7 @@ const importFaults = (all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> =>
     return message === undefined ? [] : [{ file: arrow.file, line: arrow.line, message }]
   })
 
-/** What a package declares and what it imports are the same. Tests draw on the root's dependencies. */
+/** Compares the declared dependencies of a package with its imports. Tests use the dependencies of the root. */
 const manifestFaults = (one: Package, all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> => {
   const { dependencies, devDependencies, peerDependencies } = one.manifest
   const imported = new Map(
@@ -202,13 +203,13 @@ const manifestFaults = (one: Package, all: ReadonlyArray<Arrow>): ReadonlyArray<
   return [...undeclared, ...unused, ...upward]
 }
 
-/** Where a relative import leads. */
+/** Returns the file that a relative import names. */
 const targetOf = ({ file, specifier }: Arrow): string => path.posix.join(path.posix.dirname(file), specifier)
 
-/** Whoever imports a package by its name has not installed its optional peers. */
+/** Returns the imports of optional peers that `index.ts` leads to: its users may not have installed them. */
 const optionalFaults = (one: Package, all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> => {
   const reached = new Set([`packages/${one.folder}/src/index.ts`])
-  // What is added to a set while it is walked is walked, too.
+  // Iteration over a set includes the elements that are added meanwhile.
   for (const file of reached) {
     for (const arrow of all) {
       if (arrow.file === file && isRelative(arrow.specifier)) {
@@ -225,7 +226,7 @@ const optionalFaults = (one: Package, all: ReadonlyArray<Arrow>): ReadonlyArray<
   }))
 }
 
-/** A depth-first walk: an import that leads back into the path being walked closes a cycle. Types count as well. */
+/** Finds cycles depth-first: an import of a file on the current path closes a cycle. Type imports count as well. */
 const cycles = (all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> => {
   const relative = all.filter(({ specifier }) => isRelative(specifier))
   const found: Array<Violation> = []
@@ -274,5 +275,5 @@ if (violations.length > 0) {
   process.exitCode = 1
 } else {
   const modules = packages.flatMap(({ sources }) => sources).length
-  console.log(`${all.length} imports in ${modules} modules of ${packages.length} packages run downwards`)
+  console.log(`${all.length} imports in ${modules} modules of ${packages.length} packages lead downwards`)
 }

@@ -1,8 +1,8 @@
 /**
  * Checks that the tests and files that pages name exist.
  *
- * `node scripts/cited.ts` looks for each `….test.ts` that a page names, and for the file and the heading of each relative
- * link. It prints those that do not exist as `file:line message`, and fails if there are any.
+ * `node scripts/cited.ts` looks for each `….test.ts` that a page names, and for the file and the heading of each
+ * relative link. It prints those that do not exist as `file:line message`, and fails if there are any.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"

@@ -1,16 +1,16 @@
 /**
- * The command lines of the programs in this repository. A mistake in one is reported in one line on standard error,
- * without a stack trace, and the program exits with status 2.
+ * Parsing of command lines for the programs in this repository. A program prints a usage error as one line on standard
+ * error, without a stack trace, and exits with status 2.
  */
 
-/** A command line that makes no sense. The message names the option, what it takes, and what was given. */
+/** An invalid command line. The message names the option, its valid values and the given value. */
 export class UsageError extends Error {}
 
-/** Is this `parseArgs`'s error for a command line that it cannot read? */
+/** Tells whether an error is that of `parseArgs` for an invalid command line. */
 const isParseArgsError = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS_")
 
-/** Returns what `parse` makes of the command line; prints a mistake and exits with status 2. */
+/** Returns the result of `parse`. On a usage error, prints the error and exits with status 2. */
 export const orExit = <A>(parse: () => A): A => {
   try {
     return parse()
@@ -21,15 +21,15 @@ export const orExit = <A>(parse: () => A): A => {
   }
 }
 
-/** Returns the number that an option was given; fails if it is no whole number, or less than `least` (1 by default). */
+/** Returns the number that an option has; fails if it is not an integer of at least `least` (1 by default). */
 export const wholeNumber = (option: string, text: string, least = 1): number => {
   const value = Number(text)
-  // An empty text is 0 to `Number`.
+  // `Number` converts an empty text to 0.
   if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value
-  throw new UsageError(`--${option} takes a whole number from ${least} on, not "${text}"`)
+  throw new UsageError(`--${option} takes an integer of at least ${least}, not "${text}"`)
 }
 
-/** Returns what an option was given; fails if it is none of the choices. */
+/** Returns the value of an option; fails if it is none of the choices. */
 export const choice = <const Choice extends string>(
   option: string,
   text: string,
@@ -37,5 +37,5 @@ export const choice = <const Choice extends string>(
 ): Choice => {
   const found = choices.find((one) => one === text)
   if (found !== undefined) return found
-  throw new UsageError(`--${option} takes ${choices.join(", ")}, not "${text}"`)
+  throw new UsageError(`--${option} takes one of ${choices.join(", ")}, not "${text}"`)
 }

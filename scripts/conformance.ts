@@ -1,10 +1,10 @@
 /**
- * Runs the official conformance suite against our server and our client, in the releases and at the revisions that it has scenarios
- * for, and prints what it found out.
+ * Runs the official conformance suite against this project's server and client, in every release and at every revision
+ * that the suite has scenarios for, and prints the results.
  *
- * `node scripts/conformance.ts` runs all of it. `--revision 2025-06-18`, `--release 0.1.16`, `--side client` and `--scenario ping` run a
- * part, `--output folder` keeps what the suite writes. Fails on every failure and warning that the baseline does not expect, and on
- * every entry of the baseline that does not come true.
+ * `node scripts/conformance.ts` runs all scenarios. `--revision 2025-06-18`, `--release 0.1.16`, `--side client` and
+ * `--scenario ping` select some; `--output folder` keeps the files that the suite writes. The script fails on a failure
+ * or warning that the baseline does not expect, and on an entry of the baseline that does not occur.
  */
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
@@ -45,14 +45,16 @@ const { chosen, values } = orExit(() => {
     isWanted(values.revision, revision) && isWanted(values.release, release.version) && isWanted(values.side, side) &&
     isWanted(values.scenario, name)
   )
-  if (chosen.length === 0) throw new UsageError("the suite has no scenario for all of these options together")
+  if (chosen.length === 0) {
+    throw new UsageError("no scenario of the suite matches --revision, --release, --side and --scenario together")
+  }
   return { chosen, values }
 })
 
 const output = values.output === undefined
   ? fs.mkdtempSync(path.join(os.tmpdir(), "conformance-"))
   : path.resolve(values.output)
-// What an earlier run has left is not what this one found out.
+// Results of an earlier run would be read as results of this one.
 fs.rmSync(output, { recursive: true, force: true })
 
 try {
@@ -63,7 +65,7 @@ try {
     console.log(`\n${line}`)
   }
   for (const one of misplaced) {
-    console.log(`\nSTALE: ${entry(one)} is about no scenario of the suite; remove it from the baseline`)
+    console.log(`\nSTALE: ${entry(one)} names no scenario of the suite; remove it from the baseline`)
   }
   const good = verdicts.filter(({ stale, unexpected }) => stale.length + unexpected.length === 0).length
   console.log(`\n${good} of ${verdicts.length} scenarios as expected`)

@@ -1,10 +1,10 @@
 /**
- * Every TypeScript example in the documentation compiles as it stands, and what it says comes out does.
+ * Checks that every TypeScript example in the documentation compiles and has its expected values.
  *
- * `node scripts/doc-examples.ts` takes each block fenced as `ts` out of the doc comments of the public packages and out
- * of the Markdown pages, checks all of them in one run of the compiler, meanwhile runs those that expect a value, and
- * reports errors where the example is written. An example is a whole module, imports included. There is no way to exempt
- * one.
+ * `node scripts/doc-examples.ts` reads each block fenced as `ts` from the doc comments of the public packages and from
+ * the Markdown pages. It checks all of them in one run of the compiler, runs those with expected values at the same
+ * time, and reports each error at the line of the example. An example is a complete module, imports included. No
+ * example can be exempt.
  */
 import { execFile } from "node:child_process"
 import * as fs from "node:fs"
@@ -27,7 +27,7 @@ const modules = publicPackages.flatMap(({ sources }) => sources)
 const linesOf = (file: string): ReadonlyArray<Line> =>
   read(file).split("\n").map((text, index) => ({ number: index + 1, text }))
 
-/** The lines of doc comments. The asterisks give way to spaces, so that columns stay what they are. */
+/** Returns the lines of doc comments. Spaces replace the asterisks, so that columns stay the same. */
 const docComments = (lines: ReadonlyArray<Line>): ReadonlyArray<Line> => {
   let inside = false
   return lines.flatMap(({ number, text }) => {
@@ -40,7 +40,7 @@ const docComments = (lines: ReadonlyArray<Line>): ReadonlyArray<Line> => {
   })
 }
 
-/** The blocks fenced as `ts`, whatever follows on the line of the fence. */
+/** Returns the blocks fenced as `ts`. Further words on the line of the fence are ignored. */
 const examplesIn = (file: string, lines: ReadonlyArray<Line>): ReadonlyArray<Example> => {
   const found: Array<Example> = []
   let open: { readonly fence: string; readonly language: string; readonly lines: Array<Line> } | undefined
@@ -63,7 +63,7 @@ const examplesIn = (file: string, lines: ReadonlyArray<Line>): ReadonlyArray<Exa
   return found
 }
 
-/** The example on the very lines on which it is written: what the compiler says of one place holds for the other. */
+/** Returns a module with the example at its original line numbers, so that the compiler's positions apply to both. */
 const moduleText = ({ lines }: Example): string =>
   "\n".repeat((lines[0]?.number ?? 1) - 1) + lines.map(({ text }) => text).join("\n") + "\n"
 
@@ -72,8 +72,8 @@ const examples = [
   ...modules.flatMap((file) => examplesIn(file, docComments(linesOf(file))))
 ]
 
-// Git and the other tools pass this folder over. It lies where the packages resolve as they do for users, and outside of
-// `node_modules`, in which Node runs no TypeScript.
+// Git and the other tools ignore this folder. In it the packages resolve as they do for users. It is not in
+// `node_modules`, because Node runs no TypeScript there.
 const folder = path.basename(fs.mkdtempSync(path.join(root, ".examples-")))
 const write = (name: string, text: string): string => {
   const file = path.join(root, folder, name)
@@ -82,7 +82,7 @@ const write = (name: string, text: string): string => {
   return file
 }
 
-/** Checks all examples, and returns what the compiler says, line by line. */
+/** Type-checks all examples, and returns the lines that the compiler prints. */
 const compile = (): Promise<ReadonlyArray<string>> =>
   new Promise((resolve) => {
     const compiler = path.join("node_modules", "typescript", "bin", "tsc")

@@ -1,8 +1,10 @@
 /**
- * Every declaration that users can import carries a doc comment, and in it an example, unless there is nothing to show.
+ * Checks that every declaration that users can import has a doc comment, with an example if it can be called or
+ * composed.
  *
- * `node scripts/documented.ts` prints each one that does not, and fails if there is any. Types, schemas, constants and metrics
- * need no example. Their `@category` tells these values from others, such as Layers; functions and classes always need one.
+ * `node scripts/documented.ts` prints each declaration without one, and fails if there is any. Types, schemas,
+ * constants and metrics need no example. Their `@category` distinguishes these values from others, such as Layers.
+ * Functions and classes always need an example.
  */
 import { type Export, parse } from "./syntax.ts"
 import { publicModules, publicPackages, read } from "./workspace.ts"

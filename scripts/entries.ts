@@ -6,8 +6,8 @@
  * `src/` is exported by one of these entries, or lies in `src/internal/`. `publishConfig` lists the same entries in
  * `dist/`.
  *
- * `node scripts/entries.ts` prints each difference as `file message`, and fails if there is any. `--update` first writes
- * the `exports` of `package.json`; further entries stay.
+ * `node scripts/entries.ts` prints each difference as `file message`, and fails if there is any. `--update` first
+ * writes the `exports` of `package.json`; further entries stay.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"

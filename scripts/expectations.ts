@@ -1,9 +1,9 @@
 /**
- * What examples say comes out, held against what does.
+ * Expected values in examples, compared with the actual ones.
  *
- * A comment `// => value` stands behind the declaration of an exported constant, or on the lines below it. Where it is a
- * value written out in full, the example is run and the constant has to be that value. A constant that is an Effect is run as
- * well, and its result counts. Other words are for the reader alone.
+ * A comment `// => value` follows the declaration of an exported constant, on its line or on the lines below. If the
+ * comment is a complete literal, the example runs, and the constant must equal the literal. If the constant is an
+ * Effect, its result must equal the literal. Any other text is not checked.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -16,17 +16,17 @@ export interface Line {
   readonly text: string
 }
 
-/** The line that says what comes out, the value as it stands there, and the constant that is declared above it. */
+/** An expected value: its line, its literal, and the name of the constant that is declared above it. */
 export interface Expectation {
   readonly line: number
   readonly literal: string
   readonly name: string | undefined
 }
 
-/** Numbers, strings, booleans, and arrays and objects of them; a bare word can only be the key of a member. */
+/** Matches numbers, strings, booleans, and arrays and objects of these; a bare word can only be a key. */
 const literal = /^(?:[\s[\]{},:]|-?\d[\d_.]*\b|"(?:[^"\\]|\\.)*"|(?:true|false|null|undefined)\b|\w+(?=:))+$/
 
-/** What an example expects. */
+/** Returns the expected values of an example. */
 export const expectationsIn = (lines: ReadonlyArray<Line>): ReadonlyArray<Expectation> => {
   let name: string | undefined
   return lines.flatMap(({ number, text }, index) => {
@@ -35,29 +35,31 @@ export const expectationsIn = (lines: ReadonlyArray<Line>): ReadonlyArray<Expect
     if (begun === undefined) {
       return []
     }
-    // What is too long for one line goes on below, indented.
+    // A value that is too long for one line continues on indented lines below.
     const below = [...lines.slice(index + 1).map((line) => /^\s*\/\/ {2,}(.*)$/.exec(line.text)?.[1]), undefined]
     const words = [begun, ...below.slice(0, below.indexOf(undefined))].join(" ")
     return literal.test(words) ? [{ line: number, literal: words, name }] : []
   })
 }
 
-/** What comes out of an exported value. An example provides what its Effects need, so there is nothing to provide here. */
+/** Returns an exported value, or its result if it is an Effect. Examples provide all services of their Effects. */
 const outcomeOf = (value: unknown): Promise<unknown> =>
   Effect.isEffect(value)
     ? Effect.runPromiseWith(Context.makeUnsafe<unknown>(new Map()))(value)
     : Promise.resolve(value)
 
-/** Runs the example at this address, and says how what comes out is not what was expected. */
+/** Runs an example, and returns how the actual value differs from the expected one. */
 export const problemOf = async (example: URL, { literal, name }: Expectation): Promise<string | undefined> => {
   if (name === undefined) {
-    return "a value comes out, but of no exported constant above it"
+    return "an expected value follows no exported constant"
   }
   try {
     const exported: Readonly<Record<string, unknown>> = await import(example.href)
     const outcome = await outcomeOf(exported[name])
     const expected: unknown = vm.runInThisContext(`(${literal})`)
-    return isDeepStrictEqual(outcome, expected) ? undefined : `${name} is ${inspect(outcome)}, not ${inspect(expected)}`
+    return isDeepStrictEqual(outcome, expected)
+      ? undefined
+      : `${name} is ${inspect(outcome)}, expected ${inspect(expected)}`
   } catch (error) {
     return `${name} fails: ${String(error)}`
   }

@@ -1,6 +1,6 @@
 /**
- * Everything that reads the code without running it. Every check runs, also after one has failed, so that one run shows all
- * there is to mend.
+ * Runs every check that reads the code without running it. A failed check does not stop the others, so that one run
+ * shows all problems.
  */
 import { spawnSync } from "node:child_process"
 

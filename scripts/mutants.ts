@@ -1,11 +1,10 @@
 /**
- * Shows that the laws of conversations find bugs: each mutant, a session or a framing that is broken on purpose, has to be found out.
+ * Checks that the laws of conversations find bugs: each mutant, a session or framing with one bug, must be found.
  *
- * `node scripts/mutants.ts` searches for a conversation that shows each of them to be broken, prints what it found, and
- * writes the conversations to `scripts/mutants/replays.json` and the table to `docs/mutants.md`. With
- * `--replay` it holds the conversations that are written there, writes nothing, and fails if one of them shows nothing
- * any more, or shows something of the session as it is. Either way it fails if a mutant lives. `--only NAME`, as often
- * as one likes, searches for these alone, and keeps the conversations of the others.
+ * `node scripts/mutants.ts` searches for a conversation that finds each mutant, and prints it. It writes the
+ * conversations to `scripts/mutants/replays.json` and the table to `docs/mutants.md`. With `--replay` it runs the
+ * recorded conversations and writes nothing. It fails if a conversation no longer finds its mutant, or if it breaks a
+ * law without the mutant. `--only NAME`, repeatable, searches for these mutants and keeps the other conversations.
  */
 import { Search } from "@effect-mcp/testing"
 import { execFile } from "node:child_process"
@@ -19,20 +18,20 @@ import { page, withTable } from "./mutants/report.ts"
 import { type Mutant, mutants } from "./mutants/table.ts"
 import { read, root } from "./workspace.ts"
 
-/** What may be taken to find a mutant out, in milliseconds, and how long the conversation may be that does. */
-const patience = 60_000
+/** The time limit of the search for one mutant, in milliseconds, and the greatest length of its conversation. */
+const huntTimeout = 60_000
 const longest = 10
 
 const hunter = path.join(root, "scripts/mutants/hunt.ts")
 const run = promisify(execFile)
 
-/** What a hunt has to say; the last line is its report, whatever a broken session printed before. */
+/** Returns the report of a hunt: its last line, because a mutant may print others before. */
 const hunt = async (...args: ReadonlyArray<string>) => {
-  const { stdout } = await run(process.execPath, [hunter, ...args], { timeout: patience, maxBuffer: 2 ** 26 })
+  const { stdout } = await run(process.execPath, [hunter, ...args], { timeout: huntTimeout, maxBuffer: 2 ** 26 })
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "")
 }
 
-/** Does something with each of them, as many at a time as there are cores. */
+/** Runs an action for each item, with as many at a time as there are cores. */
 const forEach = async <A>(items: ReadonlyArray<A>, action: (item: A) => Promise<void>): Promise<void> => {
   const waiting = items.values()
   const worker = async () => {
@@ -59,9 +58,9 @@ const search = async (): Promise<void> => {
   await forEach(chosen, async ({ name }) => {
     try {
       const { conversation, law, millis, problem, runs } = await hunt(name)
-      if (conversation === undefined) return void problems.push(`${name}: lives after ${runs} conversations`)
+      if (conversation === undefined) return void problems.push(`${name}: not found in ${runs} conversations`)
       const { length } = conversation.commands
-      if (length > longest) problems.push(`${name}: needs ${length} commands`)
+      if (length > longest) problems.push(`${name}: needs ${length} commands, more than ${longest}`)
       found.set(name, { law, runs, conversation })
       console.log(`${String(millis).padStart(6)} ms  ${String(length).padStart(2)} commands  ${name}: ${problem}`)
     } catch (error) {
@@ -80,12 +79,16 @@ const replay = async (): Promise<void> => {
   const replays = readReplays()
   await forEach(chosen, async ({ name }: Mutant) => {
     const saved = replays.get(name)
-    if (saved === undefined) return void problems.push(`${name}: has no saved conversation`)
+    if (saved === undefined) {
+      return void problems.push(`${name}: has no recorded conversation; run pnpm mutants --only "${name}"`)
+    }
     for (const { law, problem } of Search.judge(saved.conversation).violations) {
-      problems.push(`${name}: the session as it is breaks ${law}: ${problem}`)
+      problems.push(`${name}: its recorded conversation breaks ${law} without the mutant: ${problem}`)
     }
     const { laws } = await hunt(name, JSON.stringify(saved.conversation))
-    if (!laws.includes(saved.law)) problems.push(`${name}: lives through its saved conversation`)
+    if (!laws.includes(saved.law)) {
+      problems.push(`${name}: its recorded conversation does not find it; run pnpm mutants --only "${name}"`)
+    }
   })
 }
 

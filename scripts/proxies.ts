@@ -1,6 +1,5 @@
 /**
- * Runs every reverse proxy that is installed with the configuration that `docs/proxies.md` has for it, and speaks MCP
- * through it.
+ * Runs every installed reverse proxy with its configuration from `docs/proxies.md`, and sends MCP messages through it.
  *
  * `node scripts/proxies.ts` checks, for each proxy: a handshake and a call; that steps of progress arrive one by one
  * and not together with the result; that the session ends with DELETE; and a call over WebSocket. It fails if a check
@@ -31,7 +30,7 @@ import { read } from "./workspace.ts"
 
 const page = "docs/proxies.md"
 
-/** One step takes this long, so that a proxy which waits for the result is told from one that does not. */
+/** The time between two steps of progress, long enough to detect a proxy that buffers them until the result. */
 const stepMillis = 100
 const steps = 5
 
@@ -65,7 +64,7 @@ class ProxyFault extends Data.TaggedError("ProxyFault")<{ readonly proxy: string
 
 const isInstalled = ({ command }: Proxy): boolean => spawnSync("which", [command]).status === 0
 
-/** The block of the page in this language. */
+/** Returns the configuration of a proxy: the block of the page in its language. */
 const configurationOf = ({ language }: Proxy): string => {
   const [, block] = new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(read(page)) ?? []
   if (block === undefined) throw new Error(`${page} has no block in ${language}`)
@@ -94,7 +93,7 @@ const stop = (child: ChildProcess): Effect.Effect<void> =>
     process.kill(-child.pid, "SIGKILL")
   })
 
-/** Runs the proxy while the scope is open, with the ports of the page replaced. Returns where it listens. */
+/** Runs a proxy while the scope is open, with free ports instead of those of the page. Returns its port. */
 const start = Effect.fnUntraced(function*(proxy: Proxy, ports: { readonly http: number; readonly ws: number }) {
   const port = yield* freePort
   const folder = yield* Effect.acquireRelease(
@@ -111,7 +110,7 @@ const start = Effect.fnUntraced(function*(proxy: Proxy, ports: { readonly http: 
   yield* Effect.acquireRelease(
     Effect.sync(() => {
       const child = spawn(proxy.command, proxy.args(configuration, folder), {
-        // A group of its own: some proxies have worker processes, which outlive a first process that is killed.
+        // A process group of its own, because worker processes of some proxies outlive the process that is killed.
         detached: true,
         stdio: ["ignore", "ignore", "pipe"],
         env: { ...process.env, MODULES: "/usr/lib/apache2/modules", HOME: folder }
@@ -130,7 +129,7 @@ const start = Effect.fnUntraced(function*(proxy: Proxy, ports: { readonly http: 
   return port
 })
 
-/** Counts through a session, and returns at which millisecond each step of progress and the result arrived. */
+/** Calls the tool `count`, and returns the arrival time of each step of progress and of the result, in milliseconds. */
 const count = Effect.gen(function*() {
   const session = yield* ClientSession.ClientSession
   const began = performance.now()
@@ -145,7 +144,7 @@ const client = ClientSession.layer({ info: { name: "proxies", version: "1.0.0" }
 
 const portOf = ({ address }: HttpServer["Service"]): number => "port" in address ? address.port : 0
 
-/** The server that the page speaks of, on free ports. */
+/** Starts the server that the page describes, on free ports. */
 const serve = Effect.gen(function*() {
   const host = Context.get(
     yield* Layer.build(SessionHost.layer(Tools.handlers, Tools.options)),
@@ -175,7 +174,7 @@ const check = Effect.fnUntraced(function*(proxy: Proxy) {
     const first = arrivals[0] ?? Number.POSITIVE_INFINITY
     if (arrivals.length < steps) return yield* fault(`${name}: ${arrivals.length} of ${steps} steps arrived`)
     if (first > total - stepMillis) return yield* fault(`${name}: the steps were held back until the result`)
-    // Over WebSocket the server sees the end of the connection a moment after the client has closed it.
+    // Over WebSocket the server detects the end of the connection shortly after the client has closed it.
     const left = Effect.map(host.sessions, (sessions) => sessions.length)
     yield* Effect.repeat(left, { until: (open) => open === 0, schedule: Schedule.spaced("10 millis") }).pipe(
       Effect.timeoutOrElse({ duration: "5 seconds", orElse: () => fault(`${name}: the session did not end`) })

@@ -1,28 +1,29 @@
 /**
- * The rules of the protocol's specification in our own words, as `requirements.tsv` lists them: one a line, in columns that
- * are separated by tabs.
+ * The rules of the protocol's specification, as `requirements.tsv` lists them in the project's own words: one rule a
+ * line, with columns separated by tabs.
  */
 import { read } from "./workspace.ts"
 
-/** Where the list is. */
+/** The file with the list. */
 export const list = "scripts/requirements.tsv"
 
 /** One rule. */
 export interface Requirement {
   readonly id: string
-  /** Where it stands in the list. */
+  /** The line of the rule in the list. */
   readonly line: number
   /** The revisions that have it: one, or the first and the last of them. */
   readonly revisions: string
-  /** How firmly the specification words it. */
+  /** The keyword of the specification, such as MUST; `prose` if the specification uses none. */
   readonly level: string
-  readonly who: string
-  /** Why no test carries its id; empty where one does. */
+  /** The side that the rule binds. */
+  readonly side: string
+  /** The reason why no test carries the id; empty if a test does. */
   readonly untested: string
   readonly rule: string
 }
 
-/** What a rule is part of. */
+/** The parts of the specification that `REQUIREMENTS.md` counts separately. */
 export const scopes = {
   sessions: "Sessions: messages, lifecycle, stdio, utilities and features",
   http: "Sessions over HTTP",
@@ -40,7 +41,7 @@ interface Chapter {
 
 const stateless = "2026-07-28"
 
-/** The chapters by what their ids begin with, in the order of the list. */
+/** The chapters by the prefix of their ids, in the order of the list. */
 export const chapters: ReadonlyMap<string, Chapter> = new Map([
   ["MSG", { title: "Messages", scope: "sessions" }],
   ["INIT", { title: "Initialization", scope: "sessions" }],
@@ -74,12 +75,12 @@ export const chapters: ReadonlyMap<string, Chapter> = new Map([
 const revisions = new Set(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", stateless])
 const levels = new Set(["MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "prose"])
 const sides = new Set(["client", "server", "both", "transport"])
-const columns = ["id", "revisions", "level", "who", "untested", "rule"]
+const columns = ["id", "revisions", "level", "side", "untested", "rule"]
 
-/** The chapter of an id: what stands before its number. */
+/** Returns the chapter of an id: the part before its number. */
 export const chapterOf = (id: string): string => id.slice(0, id.indexOf("-"))
 
-/** What a rule is part of: what only the newest revision has belongs together, whatever its chapter. */
+/** Returns the part that counts a rule. Rules of the newest revision alone are one part, regardless of chapter. */
 export const scopeOf = (requirement: Requirement): Scope =>
   requirement.revisions === stateless ? "stateless" : chapters.get(chapterOf(requirement.id))?.scope ?? "sessions"
 
@@ -92,27 +93,27 @@ const areRevisions = (text: string): boolean => {
     (first < last || text === first)
 }
 
-/** What is wrong with one line of the list. */
-const faultsOf = ({ id, level, revisions, rule, untested, who }: Requirement): ReadonlyArray<string> => [
-  ...(/^[A-Z]+-\d\d$/.test(id) && chapters.has(chapterOf(id)) ? [] : [`"${id}" is no id of any chapter`]),
-  ...(areRevisions(revisions) ? [] : [`"${revisions}" names no revisions`]),
-  ...(levels.has(level) ? [] : [`"${level}" is no level`]),
-  ...(sides.has(who) ? [] : [`"${who}" is nobody`]),
+/** Returns the faults of one line of the list. */
+const faultsOf = ({ id, level, revisions, rule, side, untested }: Requirement): ReadonlyArray<string> => [
+  ...(/^[A-Z]+-\d\d$/.test(id) && chapters.has(chapterOf(id)) ? [] : [`"${id}" is not an id of any chapter`]),
+  ...(areRevisions(revisions) ? [] : [`"${revisions}" is not a revision or a range of revisions`]),
+  ...(levels.has(level) ? [] : [`"${level}" is not a level: use ${Array.from(levels).join(", ")}`]),
+  ...(sides.has(side) ? [] : [`"${side}" is not a side: use ${Array.from(sides).join(", ")}`]),
   ...(untested === "" || /^(?:not yet|for the application): \S/.test(untested)
     ? []
-    : [`"${untested}" is no reason: it says "not yet: …" or "for the application: …"`]),
-  ...(/\S.*\.$/.test(rule) ? [] : ["the rule is no sentence"])
+    : [`"${untested}" is not a reason: begin with "not yet: " or "for the application: "`]),
+  ...(/\S.*\.$/.test(rule) ? [] : ["the rule does not end with a full stop"])
 ]
 
 const order = Array.from(chapters.keys())
 
-/** Does this id come after the other, by chapter and number? */
+/** Tells whether an id comes after another, by chapter and number. */
 const follows = (id: string, other: string): boolean => {
   const [chapter, before] = [order.indexOf(chapterOf(id)), order.indexOf(chapterOf(other))]
   return chapter > before || (chapter === before && id > other)
 }
 
-/** Every rule of the list, and what is wrong with the list itself. */
+/** Returns all rules of the list, and the faults of the list. */
 export const readList = (): {
   readonly requirements: ReadonlyArray<Requirement>
   readonly faults: ReadonlyArray<string>
@@ -121,12 +122,12 @@ export const readList = (): {
   const faults = head === columns.join("\t") ? [] : [`${list}:1 the columns are ${columns.join(", ")}`]
   const requirements = lines.map((text, index): Requirement => {
     const cells = text.split("\t")
-    const [id = "", revisions = "", level = "", who = "", untested = "", rule = ""] = cells
+    const [id = "", revisions = "", level = "", side = "", untested = "", rule = ""] = cells
     const line = index + 2
     if (cells.length !== columns.length) {
       faults.push(`${list}:${line} has ${cells.length} columns instead of ${columns.length}`)
     }
-    return { id, line, revisions, level, who, untested, rule }
+    return { id, line, revisions, level, side, untested, rule }
   })
   requirements.forEach((requirement, index) => {
     const before = requirements[index - 1]

@@ -1,14 +1,14 @@
 /**
- * Which rules of the protocol's specification are tested, and why the others are not.
+ * Reports which rules of the protocol's specification are tested, and why the others are not.
  *
  * `node scripts/requirements.ts` prints every rule of `requirements.tsv` with the tests that carry its id in their
- * names, and writes `REQUIREMENTS.md` anew. With `--check` it writes nothing and prints only what is wrong. It fails on
- * an id of no rule, on a rule without a test that has no reason, on a reason for a rule with one, and on a mutant whose
- * line or test has gone.
+ * names, and writes `REQUIREMENTS.md`. With `--check` it writes nothing and prints only faults. A fault is an id
+ * without a rule, a rule with neither test nor reason, a reason for a tested rule, or a mutant whose line or test is
+ * missing.
  *
  * With `--mutants` it runs the mutants of `requirements/mutants` instead: each breaks one rule in a copy of the
- * library, and the test of its row has to fail because of it. `--only CAN-04` and `--chapter CAN` select some and can
- * be repeated; `--sample 12 --seed 1` selects so many of them, the same ones for the same seed.
+ * library, and the test of its row must fail. `--only CAN-04` and `--chapter CAN` select mutants and can be repeated.
+ * `--sample 12 --seed 1` selects that many at random; the same seed selects the same mutants.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -46,12 +46,12 @@ const { faults: faultsOfList, requirements } = readList()
 const tests = await testNames()
 
 // =====================================================================================================================
-// Which test names what
+// Tests by rule
 // =====================================================================================================================
 
 const known = new Set(requirements.map(({ id }) => id))
 
-/** What looks like an id. Those of rules stand in brackets, so that the name of an encoding is none. */
+/** Matches ids. Ids of rules are in brackets, which distinguishes them from names such as `UTF-8`. */
 const inBrackets = /\[([A-Z]+-\d+)\]/g
 const bare = new RegExp(String.raw`(?<!\[)\b(?:${Array.from(chapters.keys()).join("|")})-\d+\b`)
 
@@ -62,12 +62,12 @@ for (const test of tests) {
   for (const id of new Set(Array.from(test.name.matchAll(inBrackets), ([, id = ""]) => id))) {
     testsById.set(id, [...testsById.get(id) ?? [], test])
     if (!known.has(id)) {
-      faultsOfTests.push(`${test.file} "${test.name}": there is no rule ${id} in ${list}`)
+      faultsOfTests.push(`${test.file} "${test.name}": ${list} has no rule ${id}`)
     }
   }
   const [loose] = bare.exec(test.name) ?? []
   if (loose !== undefined) {
-    faultsOfTests.push(`${test.file} "${test.name}": ${loose} belongs in brackets`)
+    faultsOfTests.push(`${test.file} "${test.name}": write ${loose} in brackets`)
   }
 }
 
@@ -80,18 +80,18 @@ const faultsOfReasons = requirements.flatMap((requirement) => {
     return []
   }
   return untested === ""
-    ? [`${list}:${line} ${id}: no test carries this id, and no reason is given`]
-    : [`${list}:${line} ${id}: is tested by ${testsOf(requirement)[0]?.file}, so the reason goes: "${untested}"`]
+    ? [`${list}:${line} ${id}: no test carries this id; add a test or a reason`]
+    : [`${list}:${line} ${id}: ${testsOf(requirement)[0]?.file} tests this rule; remove the reason "${untested}"`]
 })
 
 // =====================================================================================================================
-// Which rule has a mutant
+// Mutants by rule
 // =====================================================================================================================
 
 const mutants = await readMutants()
 const mutated = new Set(mutants.map(({ id }) => id))
 
-/** A rule is tested when its test is known to fail once the rule is broken. */
+/** Tells whether a rule is tested: a test carries its id, and fails for a recorded mutant of the rule. */
 const isTested = (requirement: Requirement): boolean => isNamed(requirement) && mutated.has(requirement.id)
 
 const stateOf = (requirement: Requirement): string =>
@@ -100,7 +100,7 @@ const stateOf = (requirement: Requirement): string =>
 const faultsOfMutants = [
   ...mutants.flatMap((mutant) => faultsOf(mutant, tests)),
   ...requirements.filter((requirement) => isNamed(requirement) && !isTested(requirement)).map(({ id, line }) =>
-    `${list}:${line} ${id}: a test carries this id, but no mutant shows that it would fail`
+    `${list}:${line} ${id}: a test carries this id; add a mutant that this test finds`
   )
 ]
 
@@ -111,7 +111,7 @@ const faultsOfMutants = [
 const inChapter = (chapter: string): ReadonlyArray<Requirement> =>
   requirements.filter(({ id }) => chapterOf(id) === chapter)
 
-/** How many there are, and how each of them stands. */
+/** Counts rules by their state. */
 const count = (some: ReadonlyArray<Requirement>) => {
   const untested = some.filter((requirement) => !isNamed(requirement))
   return {
@@ -136,15 +136,18 @@ const table = (head: ReadonlyArray<string>, body: ReadonlyArray<ReadonlyArray<st
 
 const text = `# Requirements
 
-The rules of the Model Context Protocol's specification in our own words, and how each stands here. This page is made by
-\`pnpm requirements\` from [\`${list}\`](${list}); the same command prints which tests
-carry the id of which rule in their names, and \`pnpm test -t CAN-04\` runs those of one rule.
+The rules of the Model Context Protocol's specification in the project's own words, and the state of each rule in this
+library. \`pnpm requirements\` generates this page from [\`${list}\`](${list}), and prints
+the tests that carry the id of each rule in their names. \`pnpm test -t CAN-04\` runs the tests of one rule.
 
-A rule says what is so where it is kept, the level how firmly the specification words it (_prose_: without one of its
-capitals). _Tested_: a recorded change of the library that breaks the rule makes a test fail that carries its id; the changes
-are in [\`scripts/requirements/mutants\`](scripts/requirements/mutants), and \`pnpm requirements --mutants --only CAN-04\` runs
-those of one rule. _Not yet_: there is no such thing here so far. _For the application_: only the program that has the session
-can do it.
+A rule describes the behaviour that complies with it. The level is the keyword of the specification (_prose_: the
+specification uses none). The states are:
+
+- _tested_: a recorded mutant of the library breaks the rule, and a test that carries the id of the rule fails for it.
+  The mutants are in [\`scripts/requirements/mutants\`](scripts/requirements/mutants).
+  \`pnpm requirements --mutants --only CAN-04\` runs those of one rule.
+- _not yet_: the library does not support this part of the specification.
+- _for the application_: only the program that uses the session can comply.
 
 ${
   table(
@@ -157,10 +160,10 @@ ${
   Array.from(chapters).map(([chapter, { title }]) =>
     `## ${title}\n\n${
       table(
-        ["Id", "Revisions", "Level", "Who", "Rule", "State"],
+        ["Id", "Revisions", "Level", "Side", "Rule", "State"],
         inChapter(chapter).map((requirement) => {
-          const { id, level, revisions, rule, who } = requirement
-          return [id, revisions, level, who, rule, stateOf(requirement)]
+          const { id, level, revisions, rule, side } = requirement
+          return [id, revisions, level, side, rule, stateOf(requirement)]
         })
       )
     }`
@@ -177,15 +180,15 @@ if (!isChecking && !isCurrent) {
 // The report
 // =====================================================================================================================
 
-/** `session/matching` of `packages/session/test/matching.test.ts`. */
+/** Returns `session/matching` for `packages/session/test/matching.test.ts`. */
 const shortName = (file: string): string =>
   file.replace(/^packages\/(\w+)\/test\/(.+)\.test\.ts$/, (_, folder: string, name: string) => `${folder}/${name}`)
 
 const report = (requirement: Requirement): string => {
-  const { id, level, rule, untested, who } = requirement
+  const { id, level, rule, side, untested } = requirement
   const found = testsOf(requirement)
   const where = Array.from(new Set(found.map(({ file }) => shortName(file)))).toSorted().join(", ")
-  return `  ${id.padEnd(8)}${String(found.length).padStart(5)}  ${rule} (${level}, ${who})\n${" ".repeat(17)}${
+  return `  ${id.padEnd(8)}${String(found.length).padStart(5)}  ${rule} (${level}, ${side})\n${" ".repeat(17)}${
     found.length > 0 ? where : untested
   }`
 }

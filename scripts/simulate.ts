@@ -1,8 +1,8 @@
 /**
- * Holds simulated conversations and looks for one in which a law does not hold.
+ * Runs simulated conversations, and searches for one that breaks a law.
  *
- * `node scripts/simulate.ts --sessions 100000 --seed 1` holds so many; `--conversation '{…}'` holds one, as a report gives it, and shows
- * what happens in it. Fails if a law does not hold.
+ * `node scripts/simulate.ts --sessions 100000 --seed 1` runs that many. `--conversation '{…}'` runs one, in the form of
+ * a report, and prints its history. The script fails if a conversation breaks a law.
  */
 import { Conversation, FailureReport, Search } from "@effect-mcp/testing"
 import * as Effect from "effect/Effect"
@@ -10,13 +10,13 @@ import * as Schema from "effect/Schema"
 import { parseArgs } from "node:util"
 import { orExit, UsageError, wholeNumber } from "./commandLine.ts"
 
-/** The conversation of a report. */
+/** Parses a conversation in the form of a report. */
 const conversationIn = (text: string): Conversation.Conversation => {
   try {
     return Schema.decodeUnknownSync(Conversation.Conversation)(JSON.parse(text))
   } catch (error) {
     throw new UsageError(
-      `--conversation takes one as a report gives it: ${error instanceof Error ? error.message : error}`
+      `--conversation takes a conversation as a report prints it: ${error instanceof Error ? error.message : error}`
     )
   }
 }
@@ -36,7 +36,7 @@ const { conversation, seed, total } = orExit(() => {
   }
 })
 
-// Where an error arose is of no interest here, and to find out takes time.
+// No stack trace is printed, and capturing them takes time.
 Error.stackTraceLimit = 0
 
 const show = (found: Search.Found): void => {

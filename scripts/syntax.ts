@@ -5,7 +5,7 @@
  */
 import { parseAst } from "vitest/node"
 
-/** A name of another module, wherever it stands: `import`, `export ... from`, `import("...")`, as value or as type. */
+/** The name of another module in any import: `import`, `export ... from`, `import("...")`, of a value or a type. */
 export interface Import {
   readonly specifier: string
   readonly line: number
@@ -58,18 +58,18 @@ const isMetaResolve = (callee: unknown): boolean =>
   isNode(callee["object"]) && callee["object"].type === "MetaProperty" &&
   isNode(callee["property"]) && callee["property"]["name"] === "resolve"
 
-/** `source` is the field of every form of import; a program started by its resolved path is an import as well. */
+/** Every form of import has the field `source`. A program that is started by its resolved path counts as an import. */
 const specifierOf = (node: Node): string | undefined =>
   node.type === "CallExpression" && isMetaResolve(node["callee"])
     ? stringValue(children(node["arguments"])[0])
     : stringValue(node["source"])
 
-/** The doc comment that the text ends in, if it says something. Directives of the linter may follow it. */
+/** Returns the doc comment at the end of a text, unless it is empty. Directives of the linter may follow it. */
 const docCommentAtEnd = (text: string): string | undefined => {
   const above = text.replace(/(?:\n[ \t]*\/\/[^\n]*)+\n[ \t]*$/, "\n")
   const comment = above.trimEnd()
   const opening = comment.lastIndexOf("/**")
-  // A blank line cuts a comment off from what follows: the header of a module documents no declaration.
+  // A blank line separates a comment from the code below: the header of a module documents no declaration.
   const adjacent = above.slice(comment.length).split("\n").length <= 2
   return adjacent && opening >= 0 && comment.indexOf("*/", opening + 3) === comment.length - 2 &&
       /\w/.test(comment.slice(opening))
@@ -87,7 +87,7 @@ const types = new Set(["TSInterfaceDeclaration", "TSTypeAliasDeclaration"])
 const functions = new Set(["FunctionDeclaration", "TSDeclareFunction"])
 const callables = new Set([...functions, "ClassDeclaration", "ArrowFunctionExpression", "FunctionExpression"])
 
-/** A constant is what it is set to, or what it is said to be. */
+/** Returns the kind of a declaration. A constant is callable if its value or its declared type is a function. */
 const kindOf = ({ declaration, exportKind }: Node): Export["kind"] => {
   if (!isNode(declaration)) {
     return exportKind === "type" ? "type" : "value"
@@ -102,12 +102,12 @@ const kindOf = ({ declaration, exportKind }: Node): Export["kind"] => {
   return isCallable ? "callable" : "value"
 }
 
-/** The declarations that one top-level statement exports. */
+/** Returns the declarations that a top-level statement exports. */
 const exportedBy = (statement: Node): ReadonlyArray<{ readonly name: string; readonly node: Node }> => {
   if (isNode(statement["declaration"])) {
     return [{ name: nameOf(statement["declaration"]), node: statement }]
   }
-  // What comes out of `internal/`, or is exported apart from its declaration, has only this place to be documented.
+  // A name from `internal/`, or one exported apart from its declaration, can be documented only here.
   const from = stringValue(statement["source"])
   return from === undefined || from.includes("/internal/")
     ? children(statement["specifiers"]).flatMap((node) => {
@@ -117,7 +117,7 @@ const exportedBy = (statement: Node): ReadonlyArray<{ readonly name: string; rea
     : []
 }
 
-/** Reads a module. Throws what the parser says when the text is not TypeScript. */
+/** Parses a module. Throws the parser's error if the text is not TypeScript. */
 export const parse = (file: string, text: string): Module => {
   const program = parseAst(text, { lang: "ts" }, file)
   const lineAt = (offset: number) => text.slice(0, offset).split("\n").length
@@ -130,7 +130,7 @@ export const parse = (file: string, text: string): Module => {
   const exports = new Map<string, Export>()
   for (const statement of children(program.body).filter(({ type }) => type.startsWith("Export"))) {
     for (const { name, node } of exportedBy(statement)) {
-      // Overloads of a function are one declaration, documented at the first.
+      // Overloads of a function are one declaration; the first carries the doc comment.
       const key = isFunction(node) ? name : `${name}@${node.start}`
       if (!exports.has(key)) {
         const comment = docCommentAtEnd(text.slice(0, node.start))

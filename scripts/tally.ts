@@ -1,10 +1,10 @@
 import type { Reporter, TestModule } from "vitest/node"
 
 /**
- * Closes a run with one plain line, `N passed, N failed`, and fails a run in which no test ran.
+ * Prints `N passed, N failed` at the end of a run, and fails a run in which no test ran.
  *
- * A module that failed to load, a hook that failed around a suite and an error outside any test count as failures:
- * none of them has a test to carry it.
+ * A module that fails to load, a hook of a suite that fails and an error outside any test each count as a failure,
+ * because no test reports them.
  */
 export default class Tally implements Reporter {
   onTestRunEnd: NonNullable<Reporter["onTestRunEnd"]> = (modules, unhandledErrors) => {

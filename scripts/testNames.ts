@@ -1,5 +1,5 @@
 /**
- * The names of the tests that Vitest would run, as it knows them: with the suites they stand in, and one for each case.
+ * Names of the tests that Vitest would run: with the names of their suites, and one name for each case.
  */
 import * as path from "node:path"
 import { createVitest, type TestModule } from "vitest/node"
@@ -14,11 +14,11 @@ export interface NamedTest {
 const fileOf = ({ moduleId }: TestModule): string => path.relative(root, moduleId).replaceAll(path.sep, "/")
 
 /**
- * Loads every file of tests without running any of them. Reading the names out of the sources would miss those that are made
- * when a file is loaded, and those of the suites that other modules bring.
+ * Loads every test file without running a test. Reading the names from the sources would miss names that are computed
+ * at load time, and those of suites from other modules.
  */
 export const testNames = async (): Promise<ReadonlyArray<NamedTest>> => {
-  // Nothing runs, so nothing has to be kept apart: one process for all files is five times faster.
+  // Because no test runs, files need no isolation: one process for all of them is five times faster.
   const vitest = await createVitest({
     root,
     config: path.join(root, "vitest.workspace.ts"),
@@ -33,7 +33,7 @@ export const testNames = async (): Promise<ReadonlyArray<NamedTest>> => {
       ...unhandledErrors.map(String)
     ]
     if (errors.length > 0) {
-      throw new Error(`not every file of tests could be loaded\n${errors.join("\n")}`)
+      throw new Error(`some test files failed to load:\n${errors.join("\n")}`)
     }
     return testModules.flatMap((module) =>
       Array.from(module.children.allTests())

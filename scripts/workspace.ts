@@ -4,7 +4,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 
-/** The part of a `package.json` that the checks read. */
+/** The fields of a `package.json` that the checks read. */
 export interface Manifest {
   readonly name: string
   readonly private?: boolean
@@ -30,11 +30,11 @@ export const root = path.dirname(import.meta.dirname)
 /** The text of a file of this workspace. */
 export const read = (file: string): string => fs.readFileSync(path.join(root, file), "utf8")
 
-/** Files that match a glob, sorted: reports keep their order from run to run. */
+/** Returns the files that match a glob. They are sorted, so that reports have the same order in each run. */
 export const files = (pattern: string): ReadonlyArray<string> =>
   fs.globSync(pattern, { cwd: root }).map((file) => file.replaceAll(path.sep, "/")).toSorted()
 
-/** Every package, published or not. */
+/** All packages, public and private. */
 export const packages: ReadonlyArray<Package> = files("packages/*/package.json").map((manifestFile) => {
   const folder = path.posix.basename(path.posix.dirname(manifestFile))
   // The annotation is trusted: pnpm rejects a malformed manifest.

@@ -1,8 +1,9 @@
 /**
  * The table of exceptions, `exceptions.tsv`: places that may break a rule, each with a reason.
  *
- * A row has four columns. `rule` is the name of a rule; `file` is a path, or `*` for every file; `text` is the part
- * of the line that the rule would reject, in any case, or for the rule `name` the name; `reason` says why.
+ * A row has four columns. `rule` is the name of a rule; `file` is a path, in which a final `*` stands for
+ * the rest. `text` is the part of the line that the rule would reject, in upper or lower case, or any part of a long
+ * line. For the rule `name` it is the name. `reason` says why the place may break the rule.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -36,7 +37,8 @@ export const exceptions = (): ReadonlyArray<Exception> =>
 
 /** Tells whether a row excepts this finding. */
 export const covers = ({ file, rule, text }: Exception, { at, ...finding }: Finding): boolean => {
-  if (rule !== finding.rule || (file !== "*" && file !== finding.file)) return false
+  const isInFile = file === finding.file || (file.endsWith("*") && finding.file.startsWith(file.slice(0, -1)))
+  if (rule !== finding.rule || !isInFile) return false
   if (finding.rule === "name") return text === finding.subject
   const from = at === undefined ? 0 : Math.max(0, at - text.length + 1)
   const offset = finding.subject.toLowerCase().indexOf(text.toLowerCase(), from)

@@ -1,5 +1,5 @@
 /**
- * Breaks a module while it is loaded.
+ * Applies a mutant to a module while Node loads it.
  */
 import * as fs from "node:fs"
 import { registerHooks } from "node:module"
@@ -8,17 +8,17 @@ import { pathToFileURL } from "node:url"
 import { root } from "../workspace.ts"
 import type { Mutant } from "./table.ts"
 
-/** The source of the broken module. Fails if what is to be broken does not stand there exactly once. */
+/** Returns the mutated source. Throws unless the original text occurs exactly once. */
 export const brokenSource = ({ broken, file, name, original }: Mutant): string => {
   const source = fs.readFileSync(path.join(root, file), "utf8")
   const parts = source.split(original)
   if (parts.length !== 2) {
-    throw new Error(`${file} has ${parts.length - 1} places where "${name}" could be: ${original}`)
+    throw new Error(`mutant "${name}": its original text occurs ${parts.length - 1} times in ${file}: ${original}`)
   }
   return parts.join(broken)
 }
 
-/** From now on whoever loads this module gets the broken one. */
+/** Applies a mutant: every later import of its module loads the mutated source. */
 export const apply = (mutant: Mutant): void => {
   const source = brokenSource(mutant)
   const url = pathToFileURL(path.join(root, mutant.file)).href

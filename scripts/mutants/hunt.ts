@@ -1,8 +1,8 @@
 /**
- * Searches for a conversation that shows that a mutant is broken.
+ * Searches for a conversation that finds a mutant.
  *
- * `node scripts/mutants/hunt.ts NAME` searches, and `node scripts/mutants/hunt.ts NAME CONVERSATION` holds one conversation. Prints what was
- * found, as one line of JSON.
+ * `node scripts/mutants/hunt.ts NAME` searches; `node scripts/mutants/hunt.ts NAME CONVERSATION` runs one conversation.
+ * Prints the result as one line of JSON.
  */
 import * as Effect from "effect/Effect"
 import { apply } from "./apply.ts"
@@ -10,15 +10,15 @@ import { mutants } from "./table.ts"
 
 const [name, replay] = process.argv.slice(2)
 const mutant = mutants.find((one) => one.name === name)
-if (mutant === undefined) throw new Error(`no mutant is called ${name}`)
+if (mutant === undefined) throw new Error(`no mutant is named "${name}"`)
 apply(mutant)
 Error.stackTraceLimit = 0
 
-// Only now, so that what is loaded is broken.
+// Imported after `apply`, so that the mutated source is loaded.
 const { Conversation, Search } = await import("@effect-mcp/testing")
 const Schema = await import("effect/Schema")
 
-/** Conversations grow with the number of those that went before, so it begins anew from time to time. */
+/** The number of conversations of one search. Conversations grow during a search, so several short ones run. */
 const portion = 500
 const portions = 200
 
@@ -47,5 +47,5 @@ if (replay === undefined) {
   const laws = Search.judge(conversation).violations.map(({ law }) => law)
   console.log(JSON.stringify({ laws }))
 }
-// A broken session may have left something running.
+// A mutant may have left a fiber running.
 process.exit()

@@ -1,24 +1,24 @@
 /**
- * The conversations that show the mutants to be broken, as they were found last.
+ * The recorded conversations that find the mutants.
  */
 import { Conversation } from "@effect-mcp/testing"
 import * as Schema from "effect/Schema"
 import { read } from "../workspace.ts"
 
 const Replay = Schema.Struct({
-  /** The law that does not hold in it. */
+  /** The law that the mutant breaks in the conversation. */
   law: Schema.String,
-  /** How many conversations were held until it was found. */
+  /** The number of conversations up to the one that found the mutant. */
   runs: Schema.Int,
   conversation: Conversation.Conversation
 })
 
-/** One of them. */
+/** A recorded conversation. */
 export type Replay = typeof Replay.Type
 
 export const replaysFile = "scripts/mutants/replays.json"
 
-/** All of them, by the names of the mutants. */
+/** Returns the recorded conversations by the names of their mutants. */
 export const readReplays = (): ReadonlyMap<string, Replay> =>
   new Map(Object.entries(
     Schema.decodeUnknownSync(Schema.Record(Schema.String, Replay))(JSON.parse(read(replaysFile)))

@@ -1,5 +1,5 @@
 /**
- * The table of the mutants, as the page `docs/mutants.md` shows it.
+ * The table of mutants on the page `docs/mutants.md`.
  */
 import * as path from "node:path"
 import type { Replay } from "./replays.ts"
@@ -20,16 +20,18 @@ const tableOf = (replays: ReadonlyMap<string, Replay>): string => {
       ]
   })
   return [
-    "| A session that … | Broken in | Found out by | Commands | After conversations |",
+    "| A session that … | Mutated file | Found by | Commands | Conversations |",
     "| --- | --- | --- | ---: | ---: |",
     ...rows
   ].join("\n")
 }
 
-/** Returns the page with its table brought up to date. */
+/** Returns the page with its table replaced. */
 export const withTable = (text: string, replays: ReadonlyMap<string, Replay>): string => {
   const [before, rest] = text.split("<!-- generated: mutants -->\n")
   const [, after] = rest?.split("<!-- /generated -->") ?? []
-  if (before === undefined || after === undefined) throw new Error(`${page} has no place for the table`)
+  if (before === undefined || after === undefined) {
+    throw new Error(`${page} has no block "mutants": add <!-- generated: mutants --> and <!-- /generated -->`)
+  }
   return `${before}<!-- generated: mutants -->\n\n${tableOf(replays)}\n\n<!-- /generated -->${after}`
 }

@@ -1,13 +1,13 @@
 /**
- * Sessions and framings that are broken on purpose, each one line away from the real thing.
+ * The mutants: sessions and framings with one bug each, one line away from the library.
  */
 
-/** One mutant: in which file, what stands there, and what stands there instead. */
+/** A mutant: a file, a text in it, and the text that replaces it. */
 export interface Mutant {
-  /** What is wrong with it. */
+  /** The bug, which completes the sentence "A session that …". */
   readonly name: string
   readonly file: string
-  /** It occurs exactly once in the file. */
+  /** A text that occurs exactly once in the file. */
   readonly original: string
   readonly broken: string
 }
@@ -28,7 +28,7 @@ const handshake = "packages/protocol/src/Handshake.ts"
 
 export const mutants: ReadonlyArray<Mutant> = [
   {
-    name: "forgets to remove an exchange",
+    name: "does not remove a completed request",
     file: exchanges,
     original: "HashMap.remove(state.exchanges, exchange.id)",
     broken: "state.exchanges"
@@ -40,68 +40,68 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "HashMap.get(this.#current, Number(id))"
   },
   {
-    name: "sweeps nothing when it closes",
+    name: "fails no pending request when it closes",
     file: exchanges,
     original: ": [state.exchanges, { _tag: \"Closed\", reason }]",
     broken: ": [HashMap.empty(), { _tag: \"Closed\", reason }]"
   },
   {
-    name: "gives out an id twice",
+    name: "uses a request id twice",
     file: exchanges,
     original: "id: this.mint(),",
     broken: "id: this.mint() % 3,"
   },
   {
-    name: "never tells the sink of progress that all has come",
+    name: "never ends the mailbox of progress",
     file: exchanges,
     original: "  exchange.progress?.end()\n",
     broken: "\n"
   },
   {
-    name: "lets deadlines pass",
+    name: "does not time out requests",
     file: exchanges,
     original: "else fail(exchange, { _tag: \"Timeout\", afterMillis: waited(exchange) })",
     broken: ""
   },
   {
-    name: "leaks handlers when it closes",
+    name: "leaves handlers running when it closes",
     file: inflight,
     original: "all.forEach(interrupt)",
     broken: ""
   },
   {
-    name: "serves one more than the limit",
+    name: "handles one request more than the limit",
     file: capacity,
     original: "this.#requests >= incoming",
     broken: "this.#requests > incoming"
   },
   {
-    name: "frees an id before its reply is on its way",
+    name: "frees a request id before the reply is sent",
     file: inflight,
     original: "served.answered = true",
     broken: "this.claim(served)"
   },
   {
-    name: "serves a second request with the id of one in flight",
+    name: "handles a second request with the id of one in flight",
     file: reader,
     original:
       "if (this.#core.inflight.isTaken(message.id)) return this.#refuse(message, RequestRejections.duplicate, origin)\n    const prepared",
     broken: "\n    const prepared"
   },
   {
-    name: "replies to what was cancelled",
+    name: "replies to a cancelled request",
     file: reader,
     original: "if (!claimed) return this.#core.inflight.release(served)",
     broken: "if (!claimed) this.#core.inflight.release(served)"
   },
   {
-    name: "replies twice to what it refuses",
+    name: "replies twice to a rejected request",
     file: reader,
     original: "    this.#core.replies.reply(JsonRpc.failure(request.id, error), origin)",
     broken: "    for (const _ of \"12\") this.#core.replies.reply(JsonRpc.failure(request.id, error), origin)"
   },
   {
-    name: "interrupts no handler that is cancelled",
+    name: "does not interrupt the handler of a cancelled request",
     file: reader,
     original: "IncomingRequests.interrupt(served)\n    this.#core.replies.settle(served.origin)\n  }\n\n  #progress",
     broken: "this.#core.replies.settle(served.origin)\n  }\n\n  #progress"
@@ -113,7 +113,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "const taken = \"Taken\""
   },
   {
-    name: "takes the id 0 for none",
+    name: "treats the id 0 as missing",
     file: reader,
     original: "if (message.id === undefined || message.id === null) return unmatched(\"NoId\")",
     broken: "if (!message.id) return unmatched(\"NoId\")"
@@ -125,86 +125,86 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "    if (this.#core.inflight.size > 0) return\n    if (Result.isFailure(frame)) this.#badFrame"
   },
   {
-    name: "answers every failure as an internal error",
+    name: "replies to every failure with an internal error",
     file: handling,
     original: "JsonRpc.failure(id, answerTo(ending.cause) ?? McpError.internalError)",
     broken: "JsonRpc.failure(id, McpError.internalError)"
   },
   {
-    name: "lets a handler that throws break the reader",
+    name: "stops reading after a handler throws",
     file: "packages/session/src/Dispatch.ts",
     original: "      Effect.suspend(() =>\n        middleware",
     broken: "      ((make) => make())(() =>\n        middleware"
   },
   {
-    name: "reports progress of what it has answered",
+    name: "sends progress after the response",
     file: `${session}/engine/HandlerContext.ts`,
     original: "if (served.ended) return dropped(\"ExchangeEnded\")",
     broken: ""
   },
   {
-    name: "keeps silent about a reply that no JSON can say",
+    name: "sends no error for a reply that is not JSON",
     file: replies,
     original: "error.reason._tag !== \"Unserializable\" ||",
     broken: "true ||"
   },
   {
-    name: "sends what waits last first",
+    name: "sends queued messages in reverse order",
     file: outbox,
     original: "for (const entry of lane.waiting) {\n      this.#take(lane, entry)\n      return",
     broken: "for (const entry of Array.from(lane.waiting).reverse()) {\n      this.#take(lane, entry)\n      return"
   },
   {
-    name: "does not go on sending after it had to wait",
+    name: "stops sending after back-pressure",
     file: outbox,
     original: "    this.#drop(lane, entry)\n    this.#pump()",
     broken: "    this.#drop(lane, entry)"
   },
   {
-    name: "swallows a cancel right behind its request",
+    name: "cancels only requests that it has not sent",
     file: sender,
     original: "!outbox.withdraw(entry)",
     broken: "outbox.withdraw(entry)"
   },
   {
-    name: "cancels the handshake",
+    name: "cancels initialize",
     file: sender,
     original: "&& exchange.method !== \"initialize\"",
     broken: ""
   },
   {
-    name: "forgets what it was told to give up",
+    name: "does not abandon a request whose caller is interrupted",
     file: sender,
     original: "if (Exit.isFailure(exit)) this.#abandon(entry, opened)",
     broken: ""
   },
   {
-    name: "shares its exchanges with the other sessions",
+    name: "shares its pending requests with other sessions",
     file: core,
     original: "this.exchanges = new PendingRequests(side.firstId)",
     broken:
       "const all = globalThis.all ??= new WeakMap(); this.exchanges = all.get(this.clock) ?? new PendingRequests(0); all.set(this.clock, this.exchanges)"
   },
   {
-    name: "lets calls wait when it ends",
+    name: "leaves calls waiting when it ends",
     file: core,
     original: "exchanges.close(event.reason)",
     broken: ""
   },
   {
-    name: "keeps its connection when it closes",
+    name: "does not close its connection",
     file: core,
     original: "yield* Scope.close(this.#connectionScope, Exit.void)",
     broken: ""
   },
   {
-    name: "is watched by one deadline only",
+    name: "watches only one timeout",
     file: `${session}/engine/Timer.ts`,
     original: "if (this.#stopped || at >= this.#wakeAt) return",
     broken: "if (this.#stopped || this.#sleeper !== undefined) return"
   },
   {
-    name: "takes the end of what its peer says for the end of all",
+    name: "treats the end of input as the end of the connection",
     file: core,
     original: "writable ? \"Finish\" : \"Listen\"",
     broken: "\"Listen\""
@@ -216,49 +216,49 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: ""
   },
   {
-    name: "cancels nothing at its client",
+    name: "as a server, cancels no requests at its client",
     file: sender,
     original: "&& exchange.method !== \"initialize\"",
     broken: "&& exchange.method !== \"initialize\" && core.role === \"client\""
   },
   {
-    name: "cancels what it has never sent",
+    name: "cancels an id that it never sent",
     file: sender,
     original: "{ requestId: exchange.id, reason }",
     broken: "{ requestId: exchange.id + 1000, reason }"
   },
   {
-    name: "delivers progress only with the response",
+    name: "delivers progress only after the response",
     file: sender,
     original: "Effect.andThen(exchange.progress.drain(onProgress), response),",
     broken: "Effect.tap(response, () => exchange.progress.drain(onProgress)),"
   },
   {
-    name: "lets no progress put a deadline off",
+    name: "does not restart a timeout on progress",
     file: reader,
     original: "exchange.extendsTo !== undefined && taken",
     broken: "false && taken"
   },
   {
-    name: "lets progress put a deadline off for ever",
+    name: "ignores the maximum total timeout on progress",
     file: reader,
     original: "Math.min(this.#core.timer.now() + exchange.allowedMillis, exchange.extendsTo)",
     broken: "this.#core.timer.now() + exchange.allowedMillis"
   },
   {
-    name: "answers its server's stray lines",
+    name: "as a client, replies to malformed lines of its server",
     file: reader,
     original: "if (this.#core.role === \"client\") return this.#core.replies.settle(origin)",
     broken: ""
   },
   {
-    name: "complains as often as it has reason to",
+    name: "does not limit its error replies",
     file: reader,
     original: "if (!this.#complaints.take(this.#core.timer.now())) return this.#core.replies.reject(origin)",
     broken: ""
   },
   {
-    name: "tells its peer what a handler died of",
+    name: "sends the defect of a handler to its peer",
     file: handling,
     original: "answerTo(ending.cause) ?? McpError.internalError)",
     broken: "answerTo(ending.cause) ?? McpError.invalidRequest(String(Cause.squash(ending.cause))))"
@@ -276,67 +276,67 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "ReceiveInitialize: stay(\"Operating\", \"Answer\")"
   },
   {
-    name: "asks the client before it is ready",
+    name: "sends requests before notifications/initialized",
     file: handshake,
     original: "SendRequest: stay(\"Opening\", \"Hold\")",
     broken: "SendRequest: stay(\"Opening\", \"Send\")"
   },
   {
-    name: "drops log messages that come before the answer to initialize",
+    name: "drops log messages that arrive before the initialize result",
     file: handshake,
     original: "ReceiveLog: stay(\"Initializing\", \"Keep\")",
     broken: "ReceiveLog: stay(\"Initializing\", \"Ignore\")"
   },
   {
-    name: "handles log messages from before the handshake last",
+    name: "handles early log messages after later ones",
     file: "packages/session/src/ClientSession.ts",
     original: "reader.deliverKept()",
     broken: "setImmediate(() => reader.deliverKept())"
   },
   {
-    name: "reports no progress by itself",
+    name: "as a server, drops progress that is sent through the session",
     file: served,
     original: "this.sender.progress(token, step, replyTo)",
     broken: "Effect.void"
   },
   {
-    name: "takes no heed of the request that a message belongs to",
+    name: "ignores the request that a message relates to",
     file: served,
     original: "if (id === undefined) return use(undefined)",
     broken: "return use(undefined)"
   },
   {
-    name: "never says that it is initialized",
+    name: "never sends notifications/initialized",
     file: "packages/session/src/ClientSession.ts",
     original: "core.fork(Effect.ignore(sender.notify(MethodTable.notifications[\"notifications/initialized\"], {})))",
     broken: ""
   },
   {
-    name: "takes a byte of the line behind a bad one",
+    name: "skips a byte of the line after a malformed one",
     file: framing,
     original: "start = at + 1",
     broken: "start = at + (line[0] === 0x6e ? 2 : 1)"
   },
   {
-    name: "loses the part of a line that comes later",
+    name: "drops the part of a line in the next chunk",
     file: framing,
     original: "if (start < chunk.length) keep(chunk.subarray(start))",
     broken: ""
   },
   {
-    name: "loses the last line before the end",
+    name: "drops a last line without a newline",
     file: framing,
     original: "if (partial.length() > 0) end()",
     broken: ""
   },
   {
-    name: "keeps the last line for the next",
+    name: "prepends the previous line to the next one",
     file: framing,
     original: "    partial.clear()\n    skipping = false\n    atStart",
     broken: "    skipping = false\n    atStart"
   },
   {
-    name: "reads each chunk as a line",
+    name: "reads each chunk as one line",
     file: framing,
     original: "let start = 0",
     broken: "if (chunk.at(-1) !== newline) return; let start = 0"

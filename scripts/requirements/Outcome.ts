@@ -1,20 +1,20 @@
 import * as fs from "node:fs"
 import type { Reporter, TestModule } from "vitest/node"
 
-/** What became of one test. */
+/** The outcome of one test. */
 export interface TestOutcome {
   readonly file: string
   readonly name: string
   readonly passed: boolean
-  /** The first line of what was wrong. */
+  /** The first line of the error. */
   readonly message: string
 }
 
-/** What became of a run. */
+/** The outcome of a run. */
 export interface Outcome {
   /** The tests that ran. */
   readonly tests: ReadonlyArray<TestOutcome>
-  /** Why files of tests could not be loaded, and errors that belong to no test. */
+  /** The errors of test files that could not be loaded, and errors outside any test. */
   readonly errors: ReadonlyArray<string>
 }
 
@@ -24,7 +24,7 @@ export const outcomeVariable = "REQUIREMENTS_OUTCOME"
 /** The environment variable that holds the time limit of a test, in milliseconds. */
 export const timeoutVariable = "REQUIREMENTS_TIMEOUT"
 
-/** An error that is no `Error`, as a failed Effect may bring, has no message, whatever its type says. */
+/** Returns the first line of an error. A failed Effect can have an error without a message, despite the type. */
 const firstLine = (errors: ReadonlyArray<{ readonly message?: string }> | undefined): string => {
   const [error] = errors ?? []
   if (error === undefined) return ""
@@ -32,7 +32,7 @@ const firstLine = (errors: ReadonlyArray<{ readonly message?: string }> | undefi
 }
 
 /**
- * Writes what became of each test to a file, as JSON. A hook that fails around a suite fails all of the suite's tests.
+ * Writes the outcome of each test to a file, as JSON. If a hook of a suite fails, all tests of the suite fail.
  */
 export default class OutcomeReporter implements Reporter {
   onTestRunEnd: NonNullable<Reporter["onTestRunEnd"]> = (modules, unhandledErrors) => {

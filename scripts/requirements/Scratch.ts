@@ -1,6 +1,6 @@
 /**
- * Copies of the workspace in which the library may be broken: tests in one of them run its sources, and so do the child
- * processes that they start.
+ * Copies of the workspace in which mutants run: the tests of a copy, and the child processes that they start, load the
+ * sources of the copy.
  */
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
@@ -10,14 +10,14 @@ import { setTimeout } from "node:timers/promises"
 import { root } from "../workspace.ts"
 import { type Outcome, outcomeVariable, timeoutVariable } from "./Outcome.ts"
 
-const left = new Set(["node_modules", ".git", "dist", "coverage", "results"])
+const excluded = new Set(["node_modules", ".git", "dist", "coverage", "results"])
 
 /**
- * Copies the sources. What the workspace depends on is linked, and the links among its packages lead into the copy,
- * because they are relative.
+ * Copies the sources. Dependencies of the workspace are linked. The links between its packages are relative, so they
+ * lead into the copy.
  */
 const copy = (to: string): void => {
-  fs.cpSync(root, to, { recursive: true, filter: (file) => !left.has(path.basename(file)) })
+  fs.cpSync(root, to, { recursive: true, filter: (file) => !excluded.has(path.basename(file)) })
   const links = fs.globSync("packages/*/node_modules", { cwd: root })
   for (const folder of links) {
     fs.cpSync(path.join(root, folder), path.join(to, folder), { recursive: true, verbatimSymlinks: true })
@@ -32,23 +32,24 @@ const copy = (to: string): void => {
 }
 
 /**
- * Kills the processes that tests have left: a broken library may end none of those that it starts. Works on Linux only.
+ * Kills the processes that tests have left running, because a mutant may stop none of its processes. Works on Linux
+ * only.
  */
 const sweep = (folder: string): void => {
   for (const file of fs.globSync("/proc/[0-9]*/environ")) {
     try {
       if (fs.readFileSync(file, "utf8").includes(folder)) process.kill(Number(file.split("/")[2]), "SIGKILL")
     } catch {
-      // It has ended meanwhile, or belongs to another user.
+      // The process has exited, or belongs to another user.
     }
   }
 }
 
 /** Settings of a run. */
 export interface RunOptions {
-  /** The files of tests that are loaded. */
+  /** The test files to load. */
   readonly files: ReadonlyArray<string>
-  /** The names of the tests that run, as a regular expression. */
+  /** A regular expression that matches the names of the tests to run. */
   readonly pattern: string
   /** The time limit of one test, in milliseconds. */
   readonly testTimeout: number
@@ -61,12 +62,12 @@ export interface Scratch {
   readonly write: (file: string, text: string) => void
   /** Restores a file from the workspace. */
   readonly restore: (file: string) => void
-  /** Runs tests in the copy; `undefined` if they did not end in time. */
+  /** Runs tests in the copy. Returns `undefined` if they exceed the time limit. */
   readonly run: (options: RunOptions) => Promise<Outcome | undefined>
   readonly remove: () => void
 }
 
-/** Makes a copy. */
+/** Creates a copy. */
 export const makeScratch = (): Scratch => {
   const folder = fs.mkdtempSync(path.join(fs.realpathSync(tmpdir()), "requirements-"))
   const outcomeFile = path.join(folder, "outcome.json")
@@ -104,7 +105,7 @@ export const makeScratch = (): Scratch => {
       })
     )
     const lapsed = new AbortController()
-    // A broken library may leave something running that keeps the process alive after its last test.
+    // A mutant may leave a fiber running that keeps the process alive after its last test.
     const written = async () => {
       for await (const { filename } of fs.promises.watch(folder, { signal: lapsed.signal })) {
         if (filename === "outcome.json") return
@@ -116,7 +117,7 @@ export const makeScratch = (): Scratch => {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL")
     } catch {
-      // The whole group has ended.
+      // The whole process group has exited.
     }
     await exited
     sweep(folder)

@@ -1,5 +1,5 @@
 /**
- * Runs the tests of mutants: each has to pass without its mutant, and to fail with it.
+ * Runs the tests of mutants: each test must pass without its mutant, and fail with it.
  */
 import { createHash } from "node:crypto"
 import { availableParallelism } from "node:os"
@@ -9,30 +9,30 @@ import { change, type Mutant, readMutants } from "./Mutant.ts"
 import type { Outcome } from "./Outcome.ts"
 import { makeScratch, type Scratch } from "./Scratch.ts"
 
-/** Which mutants run. */
+/** The selection of the mutants that run. */
 export interface Selection {
-  /** Those of these rules. */
+  /** Ids of rules; all rules if empty. */
   readonly only: ReadonlyArray<string>
-  /** Those of these chapters. */
+  /** Chapters; all chapters if empty. */
   readonly chapters: ReadonlyArray<string>
-  /** So many of them, chosen by the seed. */
+  /** The size of a sample, which the seed selects. */
   readonly sample: number | undefined
   readonly seed: string
 }
 
-/** What became of a mutant. */
+/** The verdict on a mutant. */
 interface Verdict {
   readonly word: "found" | "FAULT"
   readonly detail: string
 }
 
 /**
- * The time limit of one test, in milliseconds: as in every run, and where the mutant is known to make it wait for ever.
+ * The time limit of one test, in milliseconds: in general, and for a mutant that is known to make its test hang.
  */
 const testTimeout = 20_000
 const testTimeoutOfHanging = 3000
 
-/** The time limit of a run, in milliseconds: of one mutant's tests, and of all tests without mutants. */
+/** The time limit of a run, in milliseconds: with one mutant, and without mutants. */
 const runTimeout = 60_000
 const allTimeout = 600_000
 
@@ -40,7 +40,7 @@ const isTimeout = (message: string): boolean => /^(?:Error: )?Test timed out in 
 
 const patternOf = ({ name }: Mutant): string => name.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
 
-/** The tests of a mutant among those that ran. */
+/** Returns the tests of a mutant among those that ran. */
 const testsOf = ({ name, test }: Mutant, outcome: Outcome) =>
   outcome.tests.filter((one) => one.file.endsWith(`/${test}`) && one.name.includes(name))
 
@@ -54,7 +54,7 @@ const select = (mutants: ReadonlyArray<Mutant>, { chapters, only, sample, seed }
     : chosen.toSorted((one, other) => rank(one) < rank(other) ? -1 : 1).slice(0, sample)
 }
 
-/** Why the tests do not pass without mutants, by mutant. */
+/** Runs the tests without mutants, and returns the reasons for failures by mutant. */
 const faultsWithout = async (
   mutants: ReadonlyArray<Mutant>,
   scratch: Scratch
@@ -69,7 +69,7 @@ const faultsWithout = async (
     if (outcome === undefined) return "the tests do not end without mutants"
     const tests = testsOf(mutant, outcome)
     if (tests.length === 0) {
-      return `no test ran without the mutant: ${outcome.errors.join("; ") || "none has this name"}`
+      return `no test ran without the mutant: ${outcome.errors.join("; ") || "no test has this name"}`
     }
     const failed = tests.find(({ passed }) => !passed)
     return failed === undefined ? undefined : `its test fails without the mutant: ${failed.message}`
@@ -85,13 +85,15 @@ const faultsWithout = async (
 const judge = (mutant: Mutant, outcome: Outcome | undefined): Verdict => {
   const fault = (detail: string): Verdict => ({ word: "FAULT", detail })
   const hung = (detail: string): Verdict =>
-    mutant.hangs === true ? { word: "found", detail } : fault(`${detail}, and the row does not say that it hangs`)
+    mutant.hangs === true
+      ? { word: "found", detail }
+      : fault(`${detail}; set hangs: true in its row, or change the mutant`)
   if (outcome === undefined) return hung("the run did not end")
   const tests = testsOf(mutant, outcome)
   if (tests.length === 0) return fault(`no test ran: ${outcome.errors.join("; ")}`)
   const failed = tests.filter(({ passed }) => !passed)
   const invalid = failed.find(({ message }) => / is not defined$|^Cannot find module/.test(message))
-  if (invalid !== undefined) return fault(`the mutant is no valid program: ${invalid.message}`)
+  if (invalid !== undefined) return fault(`the mutant is not a valid program: ${invalid.message}`)
   const honest = failed.find(({ message }) => !isTimeout(message))
   if (honest !== undefined) return { word: "found", detail: honest.message }
   return failed.length > 0 ? hung("the test timed out") : fault("the test passes with the mutant")
@@ -131,7 +133,7 @@ export const runMutants = async (selection: Selection): Promise<number> => {
   const all = await readMutants()
   const mutants = select(all, selection)
   if (mutants.length === 0) {
-    console.log("no mutant is selected")
+    console.log("no mutant matches --only and --chapter")
     return 1
   }
   const sampled = selection.sample === undefined ? "" : `, a sample by --seed ${selection.seed}`

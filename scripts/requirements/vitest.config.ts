@@ -1,6 +1,6 @@
 /**
- * The configuration of all tests with a time limit for tests, and half of it for their hooks: Vitest's command line has
- * no such option for the hooks of projects, and a test that hangs is awaited by a hook.
+ * The configuration of all tests, with a time limit for tests and half of it for hooks. Vitest's command line has no
+ * option for the hooks of projects, and a hook waits for a test that hangs.
  */
 import { mergeConfig } from "vitest/config"
 import all from "../../vitest.workspace.ts"

@@ -1,4 +1,4 @@
-/** The programs of this repository, with command lines that make no sense. */
+/** Usage errors of the programs of this repository. */
 import { assert, describe, it } from "@effect/vitest"
 import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
@@ -31,28 +31,28 @@ const programs = {
   requirements: "scripts/requirements.ts"
 }
 
-const mistakes: ReadonlyArray<readonly [keyof typeof programs, ReadonlyArray<string>, RegExp]> = [
-  ["bench", ["--rounds", "many"], /^--rounds takes a whole number from 1 on, not "many"$/],
-  ["bench", ["--calls", ""], /^--calls takes a whole number from 1 on, not ""$/],
-  ["bench", ["--only", "speed"], /^--only takes startup, stdio, .*, not "speed"$/],
+const usageErrors: ReadonlyArray<readonly [keyof typeof programs, ReadonlyArray<string>, RegExp]> = [
+  ["bench", ["--rounds", "many"], /^--rounds takes an integer of at least 1, not "many"$/],
+  ["bench", ["--calls", ""], /^--calls takes an integer of at least 1, not ""$/],
+  ["bench", ["--only", "speed"], /^--only takes one of startup, stdio, .*, not "speed"$/],
   ["bench", ["--quick"], /^Unknown option '--quick'/],
   ["soak", ["--sessions", "-1"], /^Option '--sessions' argument is ambiguous/],
-  ["soak", ["--sessions=-1"], /^--sessions takes a whole number from 1 on, not "-1"$/],
-  ["soak", ["--ending", "toString"], /^--ending takes .*, not "toString"$/],
+  ["soak", ["--sessions=-1"], /^--sessions takes an integer of at least 1, not "-1"$/],
+  ["soak", ["--ending", "toString"], /^--ending takes one of .*, not "toString"$/],
   ["soak", ["more"], /^Unexpected argument 'more'/],
-  ["hostile", ["--seconds", "NaN"], /^--seconds takes a whole number from 1 on, not "NaN"$/],
-  ["hostile", ["--side", "both"], /^--side takes server, client, not "both"$/],
-  ["simulate", ["--sessions", "1.5"], /^--sessions takes a whole number from 1 on, not "1\.5"$/],
-  ["simulate", ["--conversation", "{"], /^--conversation takes one as a report gives it: /],
+  ["hostile", ["--seconds", "NaN"], /^--seconds takes an integer of at least 1, not "NaN"$/],
+  ["hostile", ["--side", "both"], /^--side takes one of server, client, not "both"$/],
+  ["simulate", ["--sessions", "1.5"], /^--sessions takes an integer of at least 1, not "1\.5"$/],
+  ["simulate", ["--conversation", "{"], /^--conversation takes a conversation as a report prints it: /],
   ["mutants", ["--only", "nothing"], /^--only takes the name of a mutant in table\.ts, not "nothing"$/],
-  ["conformance", ["--revision", "1999-01-01"], /^--revision takes .*2025-11-25.*, not "1999-01-01"$/],
+  ["conformance", ["--revision", "1999-01-01"], /^--revision takes one of .*2025-11-25.*, not "1999-01-01"$/],
   ["conformance", ["--side"], /^Option '--side <value>' argument missing/],
-  ["requirements", ["--mutants", "--sample", "0"], /^--sample takes a whole number from 1 on, not "0"$/]
+  ["requirements", ["--mutants", "--sample", "0"], /^--sample takes an integer of at least 1, not "0"$/]
 ]
 
 describe("a program", () => {
-  it.each(mistakes)(
-    "%s exits with status 2 and one message for %j",
+  it.each(usageErrors)(
+    "%s prints one line and exits with status 2 for %j",
     { timeout: 60_000 },
     async (name, args, message) => {
       const { status, stderr, stdout } = await run(programs[name], args)
@@ -64,16 +64,16 @@ describe("a program", () => {
 })
 
 describe("an option", () => {
-  it("takes whole numbers only, from the least on", () => {
+  it("takes only integers of at least the given minimum", () => {
     assert.strictEqual(wholeNumber("n", "0", 0), 0)
     assert.strictEqual(wholeNumber("n", "12"), 12)
     for (const text of ["", " ", "0", "-1", "1.5", "1e3", "0x10", "Infinity", "NaN", "9007199254740993"]) {
-      assert.throws(() => wholeNumber("n", text), UsageError, `--n takes a whole number from 1 on, not "${text}"`)
+      assert.throws(() => wholeNumber("n", text), UsageError, `--n takes an integer of at least 1, not "${text}"`)
     }
   })
 
-  it("takes one of its choices", () => {
+  it("takes only one of its choices", () => {
     assert.strictEqual(choice("side", "client", ["client", "server"]), "client")
-    assert.throws(() => choice("side", "Client", ["client"]), UsageError, "--side takes client, not \"Client\"")
+    assert.throws(() => choice("side", "Client", ["client"]), UsageError, "--side takes one of client, not \"Client\"")
   })
 })
