@@ -5,8 +5,8 @@ import { parse } from "../syntax.ts"
 import { type Package, publicModules, read } from "../workspace.ts"
 import type { Finding } from "./findings.ts"
 
-/** Every module may name its options `Options`. Functions, such as `make` and `layer`, stand in many modules. */
-const isChecked = (name: string): boolean => /^[A-Z]/.test(name) && name !== "Options"
+/** Every module may name its options `Options`, those of `layerNode` `NodeOptions`. Functions repeat, too: `make`, `layer`. */
+const isChecked = (name: string): boolean => /^[A-Z]/.test(name) && name !== "Options" && name !== "NodeOptions"
 
 /** Returns each place after the first that exports a name; the module of that name comes first. */
 export const repeatedNames = (one: Package): ReadonlyArray<Finding> => {

@@ -22,7 +22,7 @@ const replies = `${session}/engine/Replies.ts`
 const outbox = `${session}/engine/Outbox.ts`
 const sender = `${session}/engine/Sender.ts`
 const core = `${session}/engine/SessionRuntime.ts`
-const framing = "packages/transport/src/LineFraming.ts"
+const framing = "packages/transport/src/JsonLines.ts"
 const served = `${session}/server/ServedSession.ts`
 const handshake = "packages/protocol/src/Handshake.ts"
 

@@ -40,7 +40,7 @@ const places = said()
 
 if (Object.keys(places).length === 0) {
   ServerSession.serve(Tools.handlers, Tools.options).pipe(
-    Effect.provide(StdioServer.layerNode),
+    Effect.provide(StdioServer.layerNode()),
     StdioServer.runMain
   )
 } else {

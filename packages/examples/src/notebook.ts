@@ -14,4 +14,4 @@ import * as StdioServer from "@effect-mcp/transport/StdioServer"
 import * as Effect from "effect/Effect"
 import * as Notebook from "./notebook/server.ts"
 
-StdioServer.runMain(Effect.provide(Notebook.serve(), StdioServer.layerNode))
+StdioServer.runMain(Effect.provide(Notebook.serve(), StdioServer.layerNode()))

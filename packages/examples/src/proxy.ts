@@ -48,7 +48,7 @@ const connection = <E>(transport: Layer.Layer<Transport.Transport, E>) =>
 const proxy = (server: Layer.Layer<Transport.Transport>) =>
   Effect.gen(function*() {
     const back = yield* connection(server)
-    const front = yield* connection(StdioServer.layerNode)
+    const front = yield* connection(StdioServer.layerNode())
     yield* JoinedTransports.join(front, back, (problem) => console.error(problem))
   }).pipe(Effect.scoped)
 

@@ -6,7 +6,7 @@
  * message counts as sent, and what each way to end means.
  */
 import { Transport, TransportError } from "@effect-mcp/session"
-import { LineFraming } from "@effect-mcp/transport"
+import { JsonLines } from "@effect-mcp/transport"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
@@ -35,7 +35,7 @@ const close = (socket: Net.Socket): Effect.Effect<void> =>
 const run = (socket: Net.Socket): Transport.Connection["run"] => (deliver) =>
   Effect.callback<Transport.End, TransportError.TransportError>((resume) => {
     // A chunk may end anywhere, also within a character: the decoder keeps what is not a line yet.
-    const decoder = LineFraming.decoder((frame, bytes) => deliver({ frame, bytes }))
+    const decoder = JsonLines.decoder((frame, bytes) => deliver({ frame, bytes }))
     const onData = (chunk: Uint8Array) => decoder.push(chunk)
     const onEnd = () => {
       decoder.finish()
@@ -57,7 +57,7 @@ const run = (socket: Net.Socket): Transport.Connection["run"] => (deliver) =>
 /** A message has been sent once the socket has passed it on, so that a peer which does not read makes the session wait. */
 const send = (socket: Net.Socket): Transport.Connection["send"] => ({ message }) =>
   Effect.callback<void, TransportError.TransportError>((resume) => {
-    const line = LineFraming.encode(message)
+    const line = JsonLines.encode(message)
     if (Result.isFailure(line)) return resume(Effect.fail(line.failure))
     socket.write(
       line.success,

@@ -1,6 +1,6 @@
 /** The backend with an MCP server beside its own routes. */
 import { ClientSession, SessionHost } from "@effect-mcp/session"
-import { HttpSseClient, StreamableHttpClient, WebSocketClient } from "@effect-mcp/transport"
+import { type HttpClientOptions, HttpSseClient, StreamableHttpClient, WebSocketClient } from "@effect-mcp/transport"
 import { assert, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -19,11 +19,11 @@ const sessions = Effect.flatMap(get("/sessions"), (response) => Effect.promise((
 
 /** The ways in, by the name that the host has for each. */
 const ways = {
-  "streamable-http": (base: string, headers: StreamableHttpClient.HeaderValues) =>
+  "streamable-http": (base: string, headers: HttpClientOptions.HeaderValues) =>
     StreamableHttpClient.layerNode({ url: `${base}/mcp`, headers }),
-  "http-sse": (base: string, headers: StreamableHttpClient.HeaderValues) =>
+  "http-sse": (base: string, headers: HttpClientOptions.HeaderValues) =>
     HttpSseClient.layerNode({ url: `${base}/sse`, headers }),
-  websocket: (base: string, headers: StreamableHttpClient.HeaderValues) =>
+  websocket: (base: string, headers: HttpClientOptions.HeaderValues) =>
     WebSocketClient.layerNode({ url: `${base.replace("http:", "ws:")}/mcp/socket`, headers })
 }
 

@@ -191,7 +191,7 @@ const againstServer = (peer: Peer, revision: Revision.Revision) => {
 
   it.live("[STD-07] closing ends its input; it exits by itself, and nothing is left of it", () =>
     Effect.gen(function*() {
-      const server = Child.serverWith({ exitWithin: "1 minute" }, Child.file(peer.file))
+      const server = Child.serverWith({ exitTimeout: "1 minute" }, Child.file(peer.file))
       const session = yield* Effect.provide(ClientSession.ClientSession, startSession(server))
       assert.deepStrictEqual(yield* session.closed, { _tag: "Requested" })
       assert.deepStrictEqual(server.stderr, ["exited with 0"])

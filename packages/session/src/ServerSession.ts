@@ -277,7 +277,7 @@ export type State = Handshake.ServerState | Handshake.SessionlessServerState
  *   const client = yield* session.profile
  *   yield* Effect.logInfo(`serving ${client.info?.name}`)
  *   return yield* session.closed
- * }).pipe(Effect.scoped, Effect.provide(StdioServer.layerNode))
+ * }).pipe(Effect.scoped, Effect.provide(StdioServer.layerNode()))
  * ```
  *
  * @category constructors
@@ -306,7 +306,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
  *     name === "greet"
  *       ? Effect.succeed({ content: [Content.text("hello")] })
  *       : Effect.fail(McpError.invalidParams(`Unknown tool: ${name}`))
- * }, { info: { name: "greeter", version: "1.0.0" } }).pipe(Effect.provide(StdioServer.layer))
+ * }, { info: { name: "greeter", version: "1.0.0" } }).pipe(Effect.provide(StdioServer.layer()))
  * ```
  *
  * @category constructors
@@ -409,7 +409,7 @@ export const layerInProcess = <const H extends Handlers.Handlers<"client", unkno
  *   const client = yield* session.profile
  *   yield* session.log({ level: "info", data: `welcome, ${client.info?.name}` })
  *   return yield* session.closed
- * }).pipe(Effect.provide(Layer.provide(server, StdioServer.layerNode)))
+ * }).pipe(Effect.provide(Layer.provide(server, StdioServer.layerNode())))
  * ```
  *
  * @category layers

@@ -3,7 +3,7 @@
  * only when it leaves.
  */
 import { type Transport, TransportError } from "@effect-mcp/session"
-import * as LineFraming from "@effect-mcp/transport/LineFraming"
+import * as JsonLines from "@effect-mcp/transport/JsonLines"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { spawn } from "node:child_process"
@@ -43,7 +43,7 @@ export const make = (
     const connection: Transport.Connection = {
       run: (deliver) =>
         Effect.promise(() => {
-          const decoder = LineFraming.decoder((frame, bytes) => deliver({ frame, bytes }))
+          const decoder = JsonLines.decoder((frame, bytes) => deliver({ frame, bytes }))
           child.stdout.on("data", decoder.push)
           return closed
         }),

@@ -24,5 +24,5 @@ StdioServer.runMain(
     observe: (event) => {
       if (event._tag === "Closed") process.stderr.write(`closed ${event.reason._tag}\n`)
     }
-  }).pipe(Effect.provide(StdioServer.layerNode))
+  }).pipe(Effect.provide(StdioServer.layerNode()))
 )

@@ -203,7 +203,7 @@ const lines = memoised((from: MethodDefinition.Role) =>
  * @example
  * ```ts
  * import { HostileText } from "@effect-mcp/testing"
- * import { LineFraming } from "@effect-mcp/transport"
+ * import { JsonLines } from "@effect-mcp/transport"
  * import * as Arbitrary from "effect/Arbitrary"
  * import * as Effect from "effect/Effect"
  * import * as Result from "effect/Result"
@@ -212,7 +212,7 @@ const lines = memoised((from: MethodDefinition.Role) =>
  * export const outcome = Effect.map(
  *   Arbitrary.checkEffect(HostileText.line("client", "2025-11-25"), (line) => {
  *     const frames: Array<unknown> = []
- *     const decoder = LineFraming.decoder((frame) => frames.push(Result.merge(frame)))
+ *     const decoder = JsonLines.decoder((frame) => frames.push(Result.merge(frame)))
  *     decoder.push(new TextEncoder().encode(`${line}\n"next"\n`))
  *     return frames.at(-1) === "next"
  *   }),

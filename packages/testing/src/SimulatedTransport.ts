@@ -8,7 +8,7 @@
  */
 import type { CloseReason, JsonRpc } from "@effect-mcp/protocol"
 import { type Transport, TransportError } from "@effect-mcp/session"
-import * as LineFraming from "@effect-mcp/transport/LineFraming"
+import * as JsonLines from "@effect-mcp/transport/JsonLines"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -102,10 +102,8 @@ const makeLane = (options: Options, name: string, clock: Clock.Clock): Lane => {
   let ended = false
   let isCut = false
 
-  const open = (origin?: Transport.StreamOrigin): LineFraming.Decoder =>
-    LineFraming.decoder((frame, bytes) =>
-      receive?.({ frame, bytes, ...(origin === undefined ? undefined : { origin }) })
-    )
+  const open = (origin?: Transport.StreamOrigin): JsonLines.Decoder =>
+    JsonLines.decoder((frame, bytes) => receive?.({ frame, bytes, ...(origin === undefined ? undefined : { origin }) }))
   const plain = open(options.form === "StreamPerRequest" ? {} : undefined)
 
   const end = (writable: boolean, exit?: CloseReason.ProcessExit) => {
@@ -124,7 +122,7 @@ const makeLane = (options: Options, name: string, clock: Clock.Clock): Lane => {
     }
     const found = channel()
     if (Result.isFailure(found)) return Effect.fail(found.failure)
-    const line = LineFraming.encode(message)
+    const line = JsonLines.encode(message)
     if (Result.isFailure(line)) return Effect.fail(line.failure)
     wire.write(found.success, bytesOf(line.success))
     return Effect.void

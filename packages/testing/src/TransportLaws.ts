@@ -67,7 +67,7 @@ const underFaults = <Served extends ClientEnd>(
   ...faults.failWrite === undefined ? [] : failingWrites(bench, faults.failWrite),
   ...faults.injectToClient === undefined
     ? []
-    : clientFraming(bench, faults.injectToClient, faults.messageLimitBytes),
+    : clientFraming(bench, faults.injectToClient, faults.maxMessageBytes),
   ...faults.injectToServer === undefined ? [] : serverFraming(bench, faults.injectToServer)
 ]
 

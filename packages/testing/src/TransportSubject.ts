@@ -46,7 +46,7 @@ export interface Faults<Served> {
   /** Bytes for the server, likewise, where what they ask for is answered without a stream of its own. */
   readonly injectToServer?: Inject<Served>
   /** The longest line in bytes that the ends read which bytes are injected for. */
-  readonly messageLimitBytes?: number
+  readonly maxMessageBytes?: number
 }
 
 /**

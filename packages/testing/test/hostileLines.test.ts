@@ -1,7 +1,7 @@
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import { ServerSession, Transport } from "@effect-mcp/session"
 import { HostileBytes, HostileText, RequestIds } from "@effect-mcp/testing"
-import { LineFraming } from "@effect-mcp/transport"
+import { JsonLines } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
@@ -28,14 +28,14 @@ const isTooComplex = (value: unknown): boolean => {
     nodes += 1 + (Array.isArray(next) ? 0 : inner.length)
     for (const one of inner) waiting.push(one)
   }
-  return nodes > LineFraming.defaultLimitNodes
+  return nodes > JsonLines.defaultMaxMessageNodes
 }
 
 /** What a line comes to, by nothing but the decoder and the parser of the platform. */
 const read = (line: Uint8Array, isFirst: boolean): ReadonlyArray<unknown> => {
   const unmarked = isFirst && line[0] === 0xEF && line[1] === 0xBB && line[2] === 0xBF ? line.subarray(3) : line
   if (unmarked.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0D)) return []
-  if (line.length > LineFraming.defaultLimitBytes) return [unreadable]
+  if (line.length > JsonLines.defaultMaxMessageBytes) return [unreadable]
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(unmarked))
     return [isTooComplex(value) ? unreadable : value]
@@ -64,7 +64,7 @@ const pieces = (lines: ReadonlyArray<Uint8Array>, size: number): ReadonlyArray<U
 /** How the decoder finds what it was pushed. */
 const decoded = (chunks: ReadonlyArray<Uint8Array>): ReadonlyArray<unknown> => {
   const frames: Array<unknown> = []
-  const decoder = LineFraming.decoder((frame) => {
+  const decoder = JsonLines.decoder((frame) => {
     frames.push(Result.isSuccess(frame) ? frame.success : unreadable)
   })
   for (const chunk of chunks) decoder.push(chunk)

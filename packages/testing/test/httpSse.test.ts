@@ -78,6 +78,6 @@ TransportLaws.suite("Streamable HTTP, with a client that would fall back", {
   sessionFirst: true,
   serve: serving(
     StreamableHttpServer.layerNode({ port: 0 }),
-    (url) => HttpFallbackClient.layerNode({ url: `${url}/mcp`, reconnect: { initial: "10 millis" } })
+    (url) => HttpFallbackClient.layerNode({ url: `${url}/mcp`, reconnect: { initialInterval: "10 millis" } })
   )
 })

@@ -1,7 +1,7 @@
 import { ServerSession, Transport } from "@effect-mcp/session"
 import { Faults, LawServer, SimulatedTransport } from "@effect-mcp/testing"
 import { TransportLaws } from "@effect-mcp/testing/vitest"
-import * as LineFraming from "@effect-mcp/transport/LineFraming"
+import * as JsonLines from "@effect-mcp/transport/JsonLines"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 
@@ -37,7 +37,7 @@ const subject = (form: Form, faults: Faults.Faults): TransportLaws.Subject<Serve
       halfClose: ({ pair }) => Effect.sync(pair.toServer.end),
       failWrite: ({ pair }) => Effect.sync(pair.toServer.failNext),
       injectToClient: ({ pair }, bytes) => Effect.sync(() => pair.toClient.inject(bytes)),
-      messageLimitBytes: LineFraming.defaultLimitBytes,
+      maxMessageBytes: JsonLines.defaultMaxMessageBytes,
       // Where each request has a stream of its own, what is injected has none, and gets no answer.
       ...(form === "OneStream" && {
         injectToServer: ({ pair }: Served, bytes: Uint8Array) => Effect.sync(() => pair.toServer.inject(bytes))

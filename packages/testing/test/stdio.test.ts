@@ -1,7 +1,7 @@
 import { Transport } from "@effect-mcp/session"
 import { TransportLaws } from "@effect-mcp/testing/vitest"
 import { StdioClient } from "@effect-mcp/transport"
-import * as LineFraming from "@effect-mcp/transport/LineFraming"
+import * as JsonLines from "@effect-mcp/transport/JsonLines"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -53,8 +53,8 @@ TransportLaws.suite<Served>("stdio, with a child process", {
       env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] },
       stderr: () => {},
       // A child that has been stopped does not exit when its input ends.
-      exitWithin: "500 millis",
-      terminateWithin: "500 millis"
+      exitTimeout: "500 millis",
+      terminateTimeout: "500 millis"
     }))
     const { connect } = Context.get(context, Transport.Transport)
     // What is done to the child is done when it is there.
@@ -76,6 +76,6 @@ TransportLaws.suite<Served>("stdio, with a child process", {
         Effect.callback<void, Error>((resume) => {
           control.write(bytes, (error) => resume(error ? Effect.fail(error) : Effect.void))
         })),
-    messageLimitBytes: LineFraming.defaultLimitBytes
+    maxMessageBytes: JsonLines.defaultMaxMessageBytes
   }
 })

@@ -35,7 +35,10 @@ const subject = (
     const { address } = Context.get(server, HttpServer)
     const proxy = yield* TcpProxy.make("port" in address ? address.port : 0)
     const client = yield* Layer.build(
-      StreamableHttpClient.layerNode({ url: `http://127.0.0.1:${proxy.port}/mcp`, reconnect: { initial: "10 millis" } })
+      StreamableHttpClient.layerNode({
+        url: `http://127.0.0.1:${proxy.port}/mcp`,
+        reconnect: { initialInterval: "10 millis" }
+      })
     )
     return { ...Context.get(client, Transport.Transport), host: Context.get(server, SessionHost.SessionHost), proxy }
   }),

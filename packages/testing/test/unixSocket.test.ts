@@ -1,8 +1,8 @@
 /** Unix sockets, both halves, with what can happen to them on the way. */
-import { SessionHost, type Transport } from "@effect-mcp/session"
+import { SessionHost, Transport } from "@effect-mcp/session"
 import { LawServer } from "@effect-mcp/testing"
 import { TransportLaws } from "@effect-mcp/testing/vitest"
-import { LineFraming, UnixSocketClient, UnixSocketServer } from "@effect-mcp/transport"
+import { JsonLines, UnixSocketClient, UnixSocketServer } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -41,9 +41,10 @@ TransportLaws.suite<Served>("Unix sockets", {
       )
     )
     const proxy = yield* TcpProxy.make(server, between)
+    const client = UnixSocketClient.layerNode({ path: between, flushTimeout: "500 millis" })
     let sent = 0
     return {
-      ...counting(UnixSocketClient.make({ path: between, flushWithin: "500 millis" }), () => sent++),
+      ...counting(yield* Effect.provide(Transport.Transport, client), () => sent++),
       host: Context.get(context, SessionHost.SessionHost),
       proxy,
       sent: () => sent
@@ -63,6 +64,6 @@ TransportLaws.suite<Served>("Unix sockets", {
       ),
     injectToClient: ({ proxy }, bytes) => Effect.sync(() => proxy.writeToClient(bytes)),
     injectToServer: ({ proxy }, bytes) => Effect.sync(() => proxy.writeToServer(bytes)),
-    messageLimitBytes: LineFraming.defaultLimitBytes
+    maxMessageBytes: JsonLines.defaultMaxMessageBytes
   }
 })

@@ -1,6 +1,6 @@
 /**
- * A client for servers of either age that are reached by one URL: it speaks Streamable HTTP, and HTTP+SSE, the transport of revision
- * 2024-11-05, with a server that knows nothing newer (SSE-07).
+ * A client for servers of which only the URL is known. It uses Streamable HTTP, and falls back to HTTP+SSE, the
+ * transport of revision 2024-11-05, if the server supports nothing newer (SSE-07).
  *
  * @since 0.1.0
  */
@@ -9,34 +9,39 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
+import type * as HttpClientOptions from "./HttpClientOptions.ts"
 import * as HttpSseClient from "./HttpSseClient.ts"
 import { headersOf } from "./internal/http/client/headersOf.ts"
 import * as HttpClients from "./internal/http/client/HttpClients.ts"
 import * as StreamableHttpClient from "./StreamableHttpClient.ts"
 
 /**
- * What may be said about Streamable HTTP, and how long an older server may take. Over HTTP+SSE, `standalone`, `reconnect` and
- * `closeWithin` have no meaning.
+ * Options of a client that falls back to HTTP+SSE. Over HTTP+SSE, `standalone`, `reconnect` and `closeTimeout` have no
+ * effect.
  *
  * @category options
  * @since 0.1.0
  */
 export interface Options extends StreamableHttpClient.Options {
-  /** How long an older server may take to open the stream and say where to POST to. The default is 10 seconds. */
-  readonly openWithin?: Duration.Input | undefined
+  /**
+   * The time that a server of HTTP+SSE has to open the stream and to name the endpoint for messages. The default is 10
+   * seconds.
+   */
+  readonly connectTimeout?: Duration.Input | undefined
 }
 
 /**
- * The transport as a value. Each `connect` is a session of its own, so it carries any number of sessions.
+ * Creates the transport as a value. Each `connect` is a session of its own, so one transport carries any number of
+ * sessions.
  *
- * The first message, which is `initialize`, is POSTed to the URL. Where it is refused with a status from 400 to 499, or
- * 501, that may mean that nothing is POSTed there, the same URL is asked for the stream of HTTP+SSE, and if there is
- * one, the message and all that follow go that way. If there is none, the first refusal is what is reported, unless the
- * stream is there for others: then it is `Unauthenticated`. A refusal that is a JSON-RPC error is the answer of a
- * server that knows Streamable HTTP, and so is one that is about who asks (401, 403, 407) or how often (429).
+ * The first message, `initialize`, is sent as a POST to the URL. A status from 400 to 499, or 501, may mean that the
+ * server supports no POST there. Then the client requests the SSE stream of HTTP+SSE from the same URL. If the server
+ * opens it, this message and all later ones use HTTP+SSE. If not, the request fails with the first error, or with
+ * `Unauthenticated` if the stream was answered with 401. The client does not fall back after a JSON-RPC error, nor after
+ * a status about authorization (401, 403, 407) or frequency (429): a server of Streamable HTTP sends these.
  *
- * What was found out holds for all later sessions, as long as the transport does: one that is to notice that its server was replaced by
- * an older or a newer one has to be made again. Sessions that are opened while it is found out wait for it.
+ * The result holds for all later sessions of this transport. To detect that the server was replaced by an older or newer
+ * one, create the transport again. Sessions that connect during the detection wait for it.
  *
  * @example
  * ```ts
@@ -46,7 +51,7 @@ export interface Options extends StreamableHttpClient.Options {
  *
  * const info = { name: "example", version: "1.0.0" }
  *
- * // The second session knows what the server speaks.
+ * // The second session knows which transport the server supports.
  * export const two = Effect.gen(function*() {
  *   const transport = yield* HttpFallbackClient.make({ url: "https://example.com/sse" })
  *   const session = Effect.provideService(ClientSession.make({ info }), Transport.Transport, transport)
@@ -58,30 +63,30 @@ export interface Options extends StreamableHttpClient.Options {
  * @since 0.1.0
  */
 export const make = Effect.fnUntraced(function*(
-  { authorize, openWithin, ...options }: Options
+  { authorize, connectTimeout, ...options }: Options
 ): Effect.fn.Return<Transport.Transport["Service"], never, HttpClient> {
-  // What has proved who asks over the one proves it over the other.
-  let proof: StreamableHttpClient.HeaderValues = {}
-  const prove = (challenge: string | undefined) =>
+  // Headers that authorized the client over one transport authorize it over the other.
+  let authorization: HttpClientOptions.HeaderValues = {}
+  const authorizeBoth = (challenge: string | undefined) =>
     Effect.tap(authorize?.(challenge) ?? Effect.undefined, (values) =>
       Effect.sync(() => {
-        proof = values ?? proof
+        authorization = values ?? authorization
       }))
-  const newer = yield* StreamableHttpClient.make({ ...options, authorize: prove })
-  const older = yield* HttpSseClient.make({
+  const streamable = yield* StreamableHttpClient.make({ ...options, authorize: authorizeBoth })
+  const httpSse = yield* HttpSseClient.make({
     ...options,
-    headers: Effect.map(headersOf(options.headers), (headers) => ({ ...headers, ...proof })),
-    authorize: prove,
-    openWithin: openWithin ?? "10 seconds"
+    headers: Effect.map(headersOf(options.headers), (headers) => ({ ...headers, ...authorization })),
+    authorize: authorizeBoth,
+    connectTimeout: connectTimeout ?? "10 seconds"
   })
-  // Loaded when it is used, as they are.
+  // Loaded on first use, as both transports are.
   const fallback = yield* Effect.promise(() => import("./internal/http/client/fallback/HttpFallbackConnection.ts"))
-  return fallback.make(newer, older)
+  return fallback.make(streamable, httpSse)
 })
 
 /**
- * The transport as a Layer over any HTTP client of Effect. On Node, {@link layerNode} is all in one. What `StreamableHttpClient.layer`
- * says of redirects holds here, too.
+ * Provides the transport over any HTTP client of Effect. On Node, {@link layerNode} includes one. The HTTP client must
+ * not follow redirects on its own; see `StreamableHttpClient.layer`.
  *
  * @example
  * ```ts
@@ -89,7 +94,7 @@ export const make = Effect.fnUntraced(function*(
  * import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
  * import * as Layer from "effect/Layer"
  *
- * export const behindSocket = Layer.provide(
+ * export const overSocket = Layer.provide(
  *   HttpFallbackClient.layer({ url: "http://localhost/mcp" }),
  *   NodeHttpClient.layerUndiciOptions({ connect: { socketPath: "/run/example.sock" } })
  * )
@@ -102,7 +107,7 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
   Layer.effect(Transport.Transport, make(options))
 
 /**
- * The transport as a Layer that needs nothing, on Node.
+ * Provides the transport on Node, over undici.
  *
  * @example
  * ```ts
@@ -111,7 +116,7 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  *
- * // Whatever this server is, and whenever it was made.
+ * // A server of either transport.
  * const server = HttpFallbackClient.layerNode({ url: "https://example.com/sse" })
  * const session = ClientSession.layer({ info: { name: "example", version: "1.0.0" } })
  *
@@ -130,7 +135,7 @@ export const layerNode = (options: Options): Layer.Layer<Transport.Transport> =>
   Layer.provide(layer(options), HttpClients.undici)
 
 /**
- * The transport as a Layer over the `fetch` that there is, for browsers and everywhere else.
+ * Provides the transport over the global `fetch`, for browsers and all other platforms.
  *
  * @example
  * ```ts

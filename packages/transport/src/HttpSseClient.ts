@@ -1,10 +1,10 @@
 /**
- * The client half of HTTP+SSE, the transport of revision 2024-11-05, for servers that know nothing newer: a GET opens one stream of
- * events, on which all comes that the server says (SSE-04), its first event says where to POST to (SSE-02), and all messages go there
- * (SSE-03), one behind the other.
+ * The client of HTTP+SSE, the transport of revision 2024-11-05, for servers that support nothing newer. A GET opens the
+ * SSE stream on which all messages of the server arrive (SSE-04). Its first event names the endpoint for messages
+ * (SSE-02). All messages of the client go there as POSTs (SSE-03), one after another.
  *
- * The session is as long as its stream: nobody can come back to one. Which of the two transports of HTTP a server speaks,
- * `HttpFallbackClient` finds out.
+ * The session ends with its stream, which cannot be resumed. `HttpFallbackClient` finds out which of the two HTTP
+ * transports a server supports.
  *
  * @since 0.1.0
  */
@@ -14,42 +14,40 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
-import * as EventStreamFraming from "./EventStreamFraming.ts"
+import type * as HttpClientOptions from "./HttpClientOptions.ts"
 import { headersOf } from "./internal/http/client/headersOf.ts"
 import * as HttpClients from "./internal/http/client/HttpClients.ts"
 import * as FrameText from "./internal/shared/FrameText.ts"
-import type * as StreamableHttpClient from "./StreamableHttpClient.ts"
+import * as Sse from "./Sse.ts"
 
 /**
- * Where the server is, what it wants to know, and how long to wait for it. What `StreamableHttpClient.Options` says of these holds
- * here, too; the URL is that of the stream.
+ * Options of an HTTP+SSE client. The URL is that of the stream.
  *
  * @category options
  * @since 0.1.0
  */
-export interface Options
-  extends
-    Pick<StreamableHttpClient.Options, "authorize" | "headers" | "messageLimitBytes" | "messageLimitNodes" | "url">
-{
-  /** How long the server may take to open the stream and say where to POST to. The default is 30 seconds. */
-  readonly openWithin?: Duration.Input | undefined
+export interface Options extends HttpClientOptions.Options {
+  /** The time that the server has to open the stream and to name the endpoint for messages. The default is 30 seconds. */
+  readonly connectTimeout?: Duration.Input | undefined
 }
 
 const rules: NumericOption.Rules<Options> = {
-  messageLimitBytes: NumericOption.count,
-  messageLimitNodes: NumericOption.count,
-  openWithin: NumericOption.duration
+  maxMessageBytes: NumericOption.count,
+  maxMessageNodes: NumericOption.count,
+  connectTimeout: NumericOption.duration
 }
 
 /**
- * The transport as a value. Each `connect` is a session of its own, so it carries any number of sessions. It fails with
+ * Creates the transport as a value. Each `connect` is a session of its own, so one transport carries any number of
+ * sessions. `connect` fails with
  *
- * - `ConnectFailed` when the server cannot be reached, or does not say where to POST to, or names another origin, where nothing is sent;
- * - `Rejected` when the server refuses the stream with a status, and `Unauthenticated` when it does not know who asks.
+ * - `ConnectFailed` if the server cannot be reached, or names no endpoint for messages, or names one of another origin,
+ *   to which nothing is sent;
+ * - `Rejected` if the server answers with an error status, and `Unauthenticated` if that is 401.
  *
- * A message fails as over Streamable HTTP: with `ConnectFailed`, `Rejected`, `Unauthenticated`, or `ExchangeEnded` when it may have been
- * carried out. `run` ends when the stream ends, and fails with `ReadFailed` when it breaks off. Leaving the scope gives up the stream and
- * whatever is in flight.
+ * A message fails as over Streamable HTTP: with `ConnectFailed`, `Rejected` or `Unauthenticated`, or with
+ * `ExchangeEnded` if it may have been carried out. `run` ends with the stream, and fails with `ReadFailed` if the stream
+ * breaks. Closing the scope closes the stream and cancels the messages in flight.
  *
  * @example
  * ```ts
@@ -73,7 +71,7 @@ const rules: NumericOption.Rules<Options> = {
 export const make = (
   options: Options
 ): Effect.Effect<Transport.Transport["Service"], never, HttpClient> =>
-  // Loaded when it is used: a program that speaks over stdio must not pay 100 ms for HTTP.
+  // Loaded on first use: a program that uses only stdio must not pay 100 ms for HTTP.
   Effect.flatMap(
     Effect.promise(() => import("./internal/http/client/sse/HttpSseClientConnection.ts")),
     (connection) => {
@@ -82,16 +80,16 @@ export const make = (
         url: options.url,
         headers: headersOf(options.headers),
         authorize: options.authorize,
-        limitBytes: options.messageLimitBytes ?? EventStreamFraming.defaultLimitBytes,
-        limitNodes: options.messageLimitNodes ?? FrameText.defaultLimitNodes,
-        openWithin: options.openWithin ?? "30 seconds"
+        limitBytes: options.maxMessageBytes ?? Sse.defaultMaxEventBytes,
+        limitNodes: options.maxMessageNodes ?? FrameText.defaultMaxNodes,
+        connectTimeout: options.connectTimeout ?? "30 seconds"
       })
     }
   )
 
 /**
- * The transport as a Layer over any HTTP client of Effect. On Node, {@link layerNode} is all in one. What `StreamableHttpClient.layer`
- * says of redirects holds here, too.
+ * Provides the transport over any HTTP client of Effect. On Node, {@link layerNode} includes one. The HTTP client must
+ * not follow redirects on its own; see `StreamableHttpClient.layer`.
  *
  * @example
  * ```ts
@@ -99,7 +97,7 @@ export const make = (
  * import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
  * import * as Layer from "effect/Layer"
  *
- * export const behindSocket = Layer.provide(
+ * export const overSocket = Layer.provide(
  *   HttpSseClient.layer({ url: "http://localhost/sse" }),
  *   NodeHttpClient.layerUndiciOptions({ connect: { socketPath: "/run/example.sock" } })
  * )
@@ -112,8 +110,8 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
   Layer.effect(Transport.Transport, make(options))
 
 /**
- * The transport as a Layer that needs nothing, on Node. It stands on undici, which lets go of a connection that is given up, and leaves
- * none when the Layer closes.
+ * Provides the transport on Node, over undici. It closes the connection of a cancelled request, and all connections with
+ * the Layer.
  *
  * @example
  * ```ts
@@ -140,8 +138,8 @@ export const layerNode = (options: Options): Layer.Layer<Transport.Transport> =>
   Layer.provide(layer(options), HttpClients.undici)
 
 /**
- * The transport as a Layer over the `fetch` that there is, for browsers and everywhere else. On Node, `fetch` breaks off a stream on
- * which nothing has come for 5 minutes, which ends the session; {@link layerNode} does not.
+ * Provides the transport over the global `fetch`, for browsers and all other platforms. On Node, `fetch` aborts a stream
+ * after 5 minutes of silence, which ends the session; {@link layerNode} does not.
  *
  * @example
  * ```ts

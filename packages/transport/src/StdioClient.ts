@@ -1,7 +1,7 @@
 /**
- * The client half of stdio: starts an MCP server as a child process and speaks to it over its standard input and output
- * (STD-01). The child lives in the scope it was connected in: when the scope closes, its input is ended, then it and every
- * process of its group is asked to terminate, then killed (STD-07), and none of them is left.
+ * The client of stdio. It starts an MCP server as a child process and exchanges messages over the child's standard input
+ * and output (STD-01). The child lives in the scope of its connection. When the scope closes, the transport ends the
+ * child's input, then sends `SIGTERM` to its process group, then `SIGKILL` (STD-07). No process of the group is left.
  *
  * @since 0.1.0
  */
@@ -27,11 +27,11 @@ import * as Turns from "./internal/shared/Turns.ts"
 import { unwrapCause } from "./internal/shared/unwrapCause.ts"
 import * as ProcessGroup from "./internal/stdio/ProcessGroup.ts"
 import * as StderrTail from "./internal/stdio/StderrTail.ts"
-import * as LineFraming from "./LineFraming.ts"
+import * as JsonLines from "./JsonLines.ts"
 
 /**
- * The variables a child inherits unless told otherwise: what programs need to find themselves and their user, and nothing
- * that might be a secret. They differ between Windows and everything else.
+ * The environment variables that a child inherits by default: those that programs need to find their files and their
+ * user, and none that may be secret. They differ between Windows and other systems.
  *
  * @category constants
  * @since 0.1.0
@@ -53,73 +53,73 @@ export const inheritedVariables: ReadonlyArray<string> = process.platform === "w
   : ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"]
 
 /**
- * How to start the server, what to give it, and how long to wait for its end.
+ * Options of a stdio client.
  *
  * @category options
  * @since 0.1.0
  */
 export interface Options {
-  /** The program: a path, or a name that is looked up in `PATH`. It is started without a shell. */
+  /** The program: a path, or a name to look up in `PATH`. It starts without a shell. */
   readonly command: string
-  /** Its arguments. A `Redacted` one stands as `<redacted>` in errors. */
+  /** The arguments. Errors show a `Redacted` argument as `<redacted>`. */
   readonly args?: ReadonlyArray<string | Redacted<string>> | undefined
-  /** Its working directory. The default is that of this process. */
+  /** The working directory. The default is that of this process. */
   readonly cwd?: string | undefined
-  /** Variables to set, over those it inherits. `undefined` takes an inherited one away. */
+  /** Environment variables to set. They replace inherited ones; `undefined` removes an inherited one. */
   readonly env?: Readonly<Record<string, string | Redacted<string> | undefined>> | undefined
   /**
-   * Which variables of this process it inherits: exactly the listed ones, all (`true`) or none (`false`). The default is
-   * {@link inheritedVariables}. Values that begin with `()` are shell functions and are never passed on.
+   * The environment variables that the child inherits: the listed ones, all (`true`) or none (`false`). The default is
+   * {@link inheritedVariables}. Values that begin with `()` are shell functions and are never inherited.
    */
   readonly inheritEnv?: boolean | ReadonlyArray<string> | undefined
-  /** The longest message to read, in bytes. The default is 4 MiB. */
-  readonly messageLimitBytes?: number | undefined
+  /** The largest message to read, in bytes. The default is 4 MiB. */
+  readonly maxMessageBytes?: number | undefined
   /**
    * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
-   * parsed, which an event says: parsing takes time and memory for each of them, and cannot be interrupted.
+   * parsed and is reported as an event: parsing takes time and memory for each of them, and cannot be interrupted.
    */
-  readonly messageLimitNodes?: number | undefined
+  readonly maxMessageNodes?: number | undefined
   /**
-   * What happens to its standard error, which is read in any case, so that the child never waits for a reader. A function
-   * sees each line, cut at 65,536 characters; if it throws, that is logged, and it sees no more. `"inherit"` lets the
-   * child write to the standard error of this process, and leaves the exit report without lines. By default only the last
-   * lines are kept. Nothing on standard error is taken for a failure (STD-05, STD-06).
+   * The receiver of the child's standard error. The transport always reads it, so the child never waits for a reader. A
+   * function receives each line, cut at 65,536 characters. If it throws, the transport logs that and calls it no more.
+   * With `"inherit"` the child writes to the standard error of this process, and the exit report has no lines. By default
+   * the transport keeps only the last lines. Output on standard error is never a failure (STD-05, STD-06).
    */
   readonly stderr?: "inherit" | ((line: string) => void) | undefined
-  /** How many of the last lines of standard error the exit report carries, each cut at 1,000 characters. Default 20. */
-  readonly keptStderrLines?: number | undefined
-  /** How long it may take to exit after its input was ended, before it gets `SIGTERM`. The default is 2 seconds. */
-  readonly exitWithin?: Duration.Input | undefined
-  /** How long its group may take to end after `SIGTERM`, before it gets `SIGKILL`. The default is 2 seconds. */
-  readonly terminateWithin?: Duration.Input | undefined
+  /** The most lines of standard error in the exit report, each cut at 1,000 characters. The default is 20. */
+  readonly maxStderrLines?: number | undefined
+  /** The time that the child has to exit after the end of its input, before `SIGTERM`. The default is 2 seconds. */
+  readonly exitTimeout?: Duration.Input | undefined
+  /** The time that the process group has to end after `SIGTERM`, before `SIGKILL`. The default is 2 seconds. */
+  readonly terminateTimeout?: Duration.Input | undefined
 }
 
 const rules: NumericOption.Rules<Options> = {
-  messageLimitBytes: NumericOption.count,
-  messageLimitNodes: NumericOption.count,
-  keptStderrLines: NumericOption.countFromZero,
-  exitWithin: NumericOption.duration,
-  terminateWithin: NumericOption.duration
+  maxMessageBytes: NumericOption.count,
+  maxMessageNodes: NumericOption.count,
+  maxStderrLines: NumericOption.countFromZero,
+  exitTimeout: NumericOption.duration,
+  terminateTimeout: NumericOption.duration
 }
 
 /** Where a line of the exit report is cut, in characters. */
 const keptLineLength = 1_000
 
-/** How long the end of a connection waits for the rest of the report: the exit status and the last lines. */
-const reportWithin = "500 millis"
+/** The time that the end of a connection waits for the exit status and the last lines of the report. */
+const reportTimeout = "500 millis"
 
 /**
- * A process of the child's group may outlive it and hold its output open. Output counts as ended when the child has
- * exited and nothing has come for this many turns in a row. Several short turns, and not one long one, because a timer
- * that fires late fires before the pipe is looked at again.
+ * The number of silent turns in a row after which the output of an exited child counts as ended. Another process of its
+ * group may hold the output open. One long turn would not do: a timer that fires late fires before the pipe is read
+ * again.
  */
 const silentTurns = 4
 const silentTurn = "30 millis"
 
-/** How long the end of a connection waits for pipes to be read to their ends, likewise: half a second at least. */
+/** Waits, at the end of a connection, for its pipes to be read to their ends: at least half a second. */
 const lastTurns = Effect.repeat(delay(silentTurn), { times: 17 })
 
-/** A process of the group that keeps talking after the child has exited is listened to no longer than this. */
+/** The most turns in which the output of an exited child is read, although its process group keeps writing. */
 const talkativeTurns = 34
 
 interface ExitStatus {
@@ -139,7 +139,7 @@ const environment = (options: Options): Record<string, string | Redacted<string>
 
 const commandLine = (options: Options): string => CommandLine.display([options.command, ...(options.args ?? [])])
 
-/** A handle tells the signal only in the words of its error. */
+/** Returns how the child exited. The handle names a signal only in the text of its error. */
 const exitStatus = (handle: ChildProcessHandle): Effect.Effect<ExitStatus> =>
   Effect.match(handle.exitCode, {
     onSuccess: (exitCode) => ({ exitCode, signal: undefined }),
@@ -147,14 +147,14 @@ const exitStatus = (handle: ChildProcessHandle): Effect.Effect<ExitStatus> =>
   })
 
 /**
- * The transport as a value. Each `connect` starts a process of its own, so it carries any number of sessions and never
- * fails with `InUse`. It fails with `ConnectFailed` when the process cannot be started, with the command line as the
- * target. `send` fails with `PeerEnded` and the exit report when the process is gone, with `WriteFailed` when only its
- * input is closed, and suspends while 1 MiB waits to be read by the child.
+ * Creates the transport as a value. Each `connect` starts a process of its own, so one transport carries any number of
+ * sessions and never fails with `InUse`. `connect` fails with `ConnectFailed`, with the command line as the target, if
+ * the process cannot be started. `send` fails with `PeerEnded` and the exit report if the process has exited, and with
+ * `WriteFailed` if only its input is closed. `send` suspends while 1 MiB waits for the child to read.
  *
- * `run` ends when the child's output does, or when the child has exited and its output falls silent, though some process
- * it left behind may hold it open. It reports the exit code or signal and the last lines of standard error. Lines that
- * are no JSON are delivered as frames that failed.
+ * `run` ends with the child's output. It also ends if the child has exited and its output falls silent, although another
+ * process may hold the output open. The result has the exit code or signal and the last lines of standard error. A line
+ * that is not JSON is delivered as a failed frame.
  *
  * @example
  * ```ts
@@ -187,10 +187,9 @@ export const make = Effect.fnUntraced(function*(
 })
 
 /**
- * Starts the child, and stops its whole group when the scope closes. The spawner waits until the system has forgotten
- * every process of the group, for 3 seconds where nothing collects the exit status of those that the child has left.
- * The scope closes as soon as all of them have ended; the spawner may still be waiting then, in a fiber that holds
- * nothing.
+ * Starts the child, and stops its whole process group when the scope closes. The scope closes as soon as all processes
+ * of the group have ended. The spawner's own finalizer may still wait then, in a detached fiber that holds nothing: it
+ * waits until the system has forgotten the processes, which takes it 3 seconds if nothing collects their exit statuses.
  */
 const spawn = Effect.fnUntraced(function*(options: Options) {
   const group = yield* Scope.make()
@@ -213,19 +212,19 @@ const started = (options: Options) =>
     env: environment(options),
     stderr: options.stderr === "inherit" ? "inherit" : "pipe",
     killSignal: "SIGTERM",
-    // Without it, the scope would wait without end for a child that ignores the signal.
-    forceKillAfter: options.terminateWithin ?? "2 seconds"
+    // Without it, the scope would wait forever for a child that ignores the signal.
+    forceKillAfter: options.terminateTimeout ?? "2 seconds"
   }).pipe(
     Effect.mapError((error) =>
       TransportError.make({ _tag: "ConnectFailed", target: commandLine(options), cause: unwrapCause(error) })
     )
   )
 
-/** Standard error, read to its end whether anyone wants it or not. */
+/** Reads standard error to its end, even if no function receives it. */
 const readErrors = Effect.fnUntraced(function*(handle: ChildProcessHandle, options: Options, readers: Scope.Scope) {
-  const lastLines = StderrTail.make({ keep: options.keptStderrLines ?? 20, cutAt: keptLineLength })
+  const tail = StderrTail.make({ keep: options.maxStderrLines ?? 20, cutAt: keptLineLength })
   let onLine = typeof options.stderr === "function" ? options.stderr : undefined
-  const tell = (lines: ReadonlyArray<string>) =>
+  const notify = (lines: ReadonlyArray<string>) =>
     Effect.sync(() => lines.forEach((line) => onLine?.(line))).pipe(
       Effect.catchCause((cause) => {
         onLine = undefined
@@ -233,23 +232,23 @@ const readErrors = Effect.fnUntraced(function*(handle: ChildProcessHandle, optio
       })
     )
   const reader = yield* handle.stderr.pipe(
-    Stream.runForEachArray((chunks) => tell(chunks.flatMap(lastLines.push))),
-    // Whatever ends it, standard error is no reason to fail.
+    Stream.runForEachArray((chunks) => notify(chunks.flatMap(tail.push))),
+    // A failure to read standard error does not fail the session.
     Effect.ignore,
-    Effect.andThen(Effect.suspend(() => tell(lastLines.finish()))),
+    Effect.andThen(Effect.suspend(() => notify(tail.finish()))),
     Effect.forkIn(readers)
   )
-  return { ended: Effect.asVoid(Fiber.await(reader)), lastLines: lastLines.snapshot }
+  return { ended: Effect.asVoid(Fiber.await(reader)), lastLines: tail.snapshot }
 })
 
-/** Standard output, which waits for its first listener, and is read to its end from then on though nobody listens. */
+/** Reads standard output from its first subscriber on, and to its end even after the subscriber has left. */
 const readOutput = Effect.fnUntraced(function*(handle: ChildProcessHandle, options: Options, readers: Scope.Scope) {
   const discard = () => {}
   let deliver: (inbound: Transport.Inbound) => void = discard
   let chunksRead = 0
-  const decoder = LineFraming.decoder((frame, bytes) => deliver({ frame, bytes }), {
-    limitBytes: options.messageLimitBytes,
-    limitNodes: options.messageLimitNodes
+  const decoder = JsonLines.decoder((frame, bytes) => deliver({ frame, bytes }), {
+    maxMessageBytes: options.maxMessageBytes,
+    maxMessageNodes: options.maxMessageNodes
   })
   const begun = Latch.makeUnsafe(false)
   const reader = yield* handle.stdout.pipe(
@@ -263,10 +262,10 @@ const readOutput = Effect.fnUntraced(function*(handle: ChildProcessHandle, optio
     Effect.forkIn(readers)
   )
   return {
-    listen: (deliverTo: (inbound: Transport.Inbound) => void): void => {
+    subscribe: (deliverTo: (inbound: Transport.Inbound) => void): void => {
       deliver = deliverTo
     },
-    ignore: (): void => {
+    unsubscribe: (): void => {
       deliver = discard
     },
     begin: begun.open,
@@ -284,12 +283,12 @@ const open = Effect.fnUntraced(function*(
   TransportError.TransportError,
   ChildProcessSpawner | Scope.Scope
 > {
-  // Finalizers run backwards. The readers' scope is the first, so that it closes last: a child that talks while it is
-  // being stopped must not block on a full pipe.
+  // Finalizers run in reverse. The readers' scope is acquired first, so it closes last: a child that writes while it is
+  // being stopped would otherwise block on a full pipe.
   const readers = yield* Effect.acquireRelease(Scope.make(), Scope.close)
   let outputRead: Effect.Effect<void> = Effect.void
   let errorsRead: Effect.Effect<void> = Effect.void
-  // What it has said last is still in the pipes when it has gone, and a pipe that is not read to its end is never closed.
+  // The last output is still in the pipes after the exit, and a pipe that is not read to its end is never closed.
   yield* Effect.addFinalizer(() => Effect.raceFirst(Effect.andThen(errorsRead, outputRead), lastTurns))
   const handle = yield* spawn(options)
   const errors = yield* readErrors(handle, options, readers)
@@ -302,9 +301,9 @@ const open = Effect.fnUntraced(function*(
     status = known
   })
   const reportSoFar = Effect.sync((): CloseReason.ProcessExit => ({ ...status, stderr: errors.lastLines() }))
-  const report = Effect.andThen(atMost(Effect.andThen(exited, errors.ended), reportWithin), reportSoFar)
+  const report = Effect.andThen(atMost(Effect.andThen(exited, errors.ended), reportTimeout), reportSoFar)
 
-  /** The child has exited, and whoever it left behind has nothing more to say. */
+  /** Waits until the child has exited and its output is silent. */
   const silence = Effect.gen(function*() {
     yield* exited
     let silent = 0
@@ -320,15 +319,15 @@ const open = Effect.fnUntraced(function*(
     function*(
       deliver: (inbound: Transport.Inbound) => void
     ): Effect.fn.Return<Transport.End, TransportError.TransportError> {
-      output.listen(deliver)
+      output.subscribe(deliver)
       yield* output.begin
       const exit = yield* Effect.raceFirst(
         Effect.andThen(output.ended, report),
         Effect.andThen(silence, reportSoFar)
       ).pipe(
         Effect.mapError((error) => TransportError.make({ _tag: "ReadFailed", cause: unwrapCause(error) })),
-        // What was taken and cannot be written is nobody's send any more, so that reading has to tell. A child that has
-        // exited is no news here: what it still said is read, and its exit reported.
+        // A message that was accepted and cannot be written has no sender any more, so `run` fails. If the child has
+        // exited, `run` instead reads the rest of its output and reports the exit.
         Effect.raceFirst(
           Effect.catch(writer.failed, (error) => error.reason._tag === "PeerEnded" ? Effect.never : Effect.fail(error))
         )
@@ -336,12 +335,12 @@ const open = Effect.fnUntraced(function*(
       output.finish()
       return { exit, writable: false }
     },
-    Effect.ensuring(Effect.sync(output.ignore))
+    Effect.ensuring(Effect.sync(output.unsubscribe))
   )
 
   const writer = yield* LineWriter.make({
     sink: handle.stdin,
-    // A pipe mostly breaks because the child has gone; then, how it went is what a person needs to know.
+    // A pipe mostly breaks because the child has exited. Then the exit report is the more useful error.
     explain: Effect.fnUntraced(function*(cause) {
       const exit = yield* report
       return exit.exitCode === undefined && exit.signal === undefined
@@ -350,15 +349,15 @@ const open = Effect.fnUntraced(function*(
     })
   })
 
-  // The first step of the ladder: write what was sent, end the input, wait. The spawner's own finalizer climbs the rest.
+  // The first step of the shutdown: write what was sent, end the input, wait. The spawner's finalizer does the rest.
   const ended = Effect.raceFirst(exited, Effect.andThen(writer.close, Effect.never))
-  yield* Effect.addFinalizer(() => Effect.andThen(output.begin, atMost(ended, options.exitWithin ?? "2 seconds")))
+  yield* Effect.addFinalizer(() => Effect.andThen(output.begin, atMost(ended, options.exitTimeout ?? "2 seconds")))
 
   return { run, send: writer.send }
 })
 
 /**
- * The transport as a Layer over any platform that can start processes. On Node, {@link layerNode} is all in one.
+ * Provides the transport over any platform that can start processes. On Node, {@link layerNode} includes one.
  *
  * @example
  * ```ts
@@ -379,7 +378,7 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
   Layer.effect(Transport.Transport, make(options))
 
 /**
- * The transport as a Layer that needs nothing, on Node.
+ * Provides the transport on Node.
  *
  * @example
  * ```ts
@@ -405,7 +404,7 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
 export const layerNode = (options: Options): Layer.Layer<Transport.Transport> =>
   Layer.provide(layer(options), spawnerNode)
 
-/** Loaded when it is used: a server that imports this package must not pay 50 ms for what only clients need. */
+/** The spawner of Node, loaded on first use: a server that imports this package must not pay 50 ms for it. */
 const spawnerNode: Layer.Layer<ChildProcessSpawner> = Layer.unwrap(
   Effect.promise(async () => {
     const [Spawner, FileSystem, Path] = await Promise.all([

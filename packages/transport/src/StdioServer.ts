@@ -1,6 +1,6 @@
 /**
- * The server half of stdio: speaks MCP over the standard input and output of this process, as a program that clients start
- * as their child (STD-01). Nothing but protocol goes to standard output (STD-03).
+ * The server of stdio. It exchanges messages over the standard input and output of this process, which clients start as
+ * their child (STD-01). Only messages go to standard output (STD-03).
  *
  * @since 0.1.0
  */
@@ -12,7 +12,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeStdio from "@effect/platform-node/NodeStdio"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -27,25 +27,25 @@ import { atMost, delay } from "./internal/shared/nodeTimers.ts"
 import * as Turns from "./internal/shared/Turns.ts"
 import { unwrapCause } from "./internal/shared/unwrapCause.ts"
 import * as consoleToStderr from "./internal/stdio/consoleToStderr.ts"
-import * as LineFraming from "./LineFraming.ts"
+import * as JsonLines from "./JsonLines.ts"
 
 /**
- * Options of {@link make} and {@link layerWith}.
+ * Options of a stdio server; all are optional.
  *
  * @category options
  * @since 0.1.0
  */
 export interface Options {
-  /** The longest message to read, in bytes. The default is 4 MiB. */
-  readonly messageLimitBytes?: number | undefined
+  /** The largest message to read, in bytes. The default is 4 MiB. */
+  readonly maxMessageBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is answered
-   * with −32700, without an id, since it was not parsed: parsing takes time and memory for each of them, and cannot be
+   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
+   * parsed and is rejected with −32700 without an id: parsing takes time and memory for each of them, and cannot be
    * interrupted.
    */
-  readonly messageLimitNodes?: number | undefined
-  /** How long the end of the scope waits for a client that does not read what was sent. The default is 3 seconds. */
-  readonly flushWithin?: Duration.Input | undefined
+  readonly maxMessageNodes?: number | undefined
+  /** The time that the client has to read the last messages when the scope closes. The default is 3 seconds. */
+  readonly flushTimeout?: Duration.Input | undefined
 }
 
 /**
@@ -56,26 +56,26 @@ export interface Options {
  */
 export interface RunOptions {
   /**
-   * How long handlers may continue after the first signal, if the limit `gracefulClose` of their session is not
+   * The time that handlers may continue after the first signal, if the limit `gracefulClose` of their session is not
    * shorter. The default is 1.5 seconds, because clients commonly kill a server 2 seconds after `SIGTERM`. A second
    * signal interrupts the handlers at once.
    */
-  readonly handlersWithin?: Duration.Input | undefined
-  /** How long the program may take to end after the first signal. The default is 10 seconds. */
-  readonly endWithin?: Duration.Input | undefined
+  readonly handlersTimeout?: Duration.Input | undefined
+  /** The time that the program has to end after the first signal. The default is 10 seconds. */
+  readonly shutdownTimeout?: Duration.Input | undefined
 }
 
 const rules: NumericOption.Rules<Options> = {
-  messageLimitBytes: NumericOption.count,
-  messageLimitNodes: NumericOption.count,
-  flushWithin: NumericOption.duration
+  maxMessageBytes: NumericOption.count,
+  maxMessageNodes: NumericOption.count,
+  flushTimeout: NumericOption.duration
 }
 
-/** The longest time that a program may take to end after a second signal. */
-const hurriedEndWithin = "2 seconds"
+/** The time that the program has to end after a second signal. */
+const hurriedShutdownTimeout = "2 seconds"
 
-/** How long the end of the process waits for what others wrote to the standard streams. */
-const lastFlushWithin = "1 second"
+/** The time that the end of the process waits until the standard streams are flushed. */
+const lastFlushTimeout = "1 second"
 
 const open = Effect.fnUntraced(function*(
   stdio: Stdio.Stdio,
@@ -86,19 +86,19 @@ const open = Effect.fnUntraced(function*(
     sink: stdio.stdout(),
     explain: (cause) => Effect.succeed(TransportError.make({ _tag: "WriteFailed", cause: unwrapCause(cause) }))
   })
-  yield* Effect.addFinalizer(() => atMost(writer.close, options?.flushWithin ?? "3 seconds"))
+  yield* Effect.addFinalizer(() => atMost(writer.close, options?.flushTimeout ?? "3 seconds"))
 
   const run = Effect.fnUntraced(function*(
     deliver: (inbound: Transport.Inbound) => void
   ): Effect.fn.Return<Transport.End, TransportError.TransportError> {
-    const decoder = LineFraming.decoder((frame, bytes) => deliver({ frame, bytes }), {
-      limitBytes: options?.messageLimitBytes,
-      limitNodes: options?.messageLimitNodes
+    const decoder = JsonLines.decoder((frame, bytes) => deliver({ frame, bytes }), {
+      maxMessageBytes: options?.maxMessageBytes,
+      maxMessageNodes: options?.maxMessageNodes
     })
     yield* stdio.stdin.pipe(
       Stream.runForEachArray((chunks) => Turns.bytes(chunks, decoder.push)),
       Effect.mapError((error) => TransportError.make({ _tag: "ReadFailed", cause: unwrapCause(error) })),
-      // What was taken and cannot be written is nobody's send any more, so that reading has to tell.
+      // A message that was accepted and cannot be written has no sender any more, so `run` fails.
       Effect.raceFirst(writer.failed)
     )
     decoder.finish()
@@ -109,11 +109,11 @@ const open = Effect.fnUntraced(function*(
 })
 
 /**
- * The transport as a value. It carries one session: the second `connect` fails with `InUse`.
+ * Creates the transport as a value. It carries one session: the second `connect` fails with `InUse`.
  *
- * `run` ends when standard input does; that is a half-close, after which `send` still works. `send` suspends while 1 MiB
- * waits for a client that does not read, and fails with `WriteFailed` when it has closed its end. While it is connected,
- * what is written to `console`, and so by Effect's loggers, goes to standard error. The end of the scope writes what was
+ * `run` ends with standard input. That is a half-close, after which `send` still works. `send` suspends while 1 MiB waits
+ * for a client that does not read, and fails with `WriteFailed` if the client has closed its end. While the transport is
+ * connected, output of `console`, and so of Effect's loggers, goes to standard error. Closing the scope writes what was
  * sent.
  *
  * @example
@@ -122,7 +122,7 @@ const open = Effect.fnUntraced(function*(
  * import * as Effect from "effect/Effect"
  * import * as Stdio from "effect/Stdio"
  *
- * // Standard input and output carry one conversation.
+ * // Standard input and output carry one session.
  * export const second = Effect.gen(function*() {
  *   const transport = yield* StdioServer.make()
  *   yield* transport.connect
@@ -149,27 +149,7 @@ export const make = Effect.fnUntraced(function*(
 })
 
 /**
- * The transport as a Layer over the standard streams of any platform.
- *
- * @example
- * ```ts
- * import { StdioServer } from "@effect-mcp/transport"
- * import * as Layer from "effect/Layer"
- *
- * export const small = Layer.provide(
- *   StdioServer.layerWith({ messageLimitBytes: 64 * 1024, flushWithin: "1 second" }),
- *   StdioServer.layerStdio
- * )
- * ```
- *
- * @category layers
- * @since 0.1.0
- */
-export const layerWith = (options: Options): Layer.Layer<Transport.Transport, never, Stdio.Stdio> =>
-  Layer.effect(Transport.Transport, make(options))
-
-/**
- * {@link layerWith} with every default.
+ * Provides the transport over the standard streams of any platform. On Node, {@link layerNode} includes them.
  *
  * @example
  * ```ts
@@ -178,28 +158,29 @@ export const layerWith = (options: Options): Layer.Layer<Transport.Transport, ne
  * import * as Stdio from "effect/Stdio"
  * import type * as Stream from "effect/Stream"
  *
- * // The bytes of a recorded client, in place of standard input.
+ * // The bytes of a recorded client instead of standard input.
  * export const replayed = (input: Stream.Stream<Uint8Array>) =>
- *   Layer.provide(StdioServer.layer, Stdio.layerTest({ stdin: input }))
+ *   Layer.provide(StdioServer.layer(), Stdio.layerTest({ stdin: input }))
  * ```
  *
  * @category layers
  * @since 0.1.0
  */
-export const layer: Layer.Layer<Transport.Transport, never, Stdio.Stdio> = Layer.effect(Transport.Transport, make())
+export const layer = (options?: Options): Layer.Layer<Transport.Transport, never, Stdio.Stdio> =>
+  Layer.effect(Transport.Transport, make(options))
 
-/** Waits until all that was written has been handed to the operating system, or cannot be. */
+/** Waits until the operating system has all output, or cannot take it. */
 const flushed = (output: Writable): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     if (output.writableLength === 0 || output.destroyed) return resume(Effect.void)
-    // Writes are carried out in order: when the empty one is done, all are.
+    // Writes are carried out in order: after the empty one, all are done.
     output.write("", () => resume(Effect.void))
   })
 
 /**
- * The standard streams of this process, as a server wants them. They differ from `NodeStdio.layer` in two ways: when
- * reading has ended or was interrupted, standard input is destroyed, so that it does not keep the process alive; and
- * writing has ended only when all of it has been handed to the operating system.
+ * Provides the standard streams of this process. They differ from `NodeStdio.layer` in two ways. After reading has ended
+ * or was interrupted, standard input is destroyed, so it does not keep the process alive. Writing ends only after the
+ * operating system has all output.
  *
  * @example
  * ```ts
@@ -209,7 +190,7 @@ const flushed = (output: Writable): Effect.Effect<void> =>
  * import * as Stdio from "effect/Stdio"
  * import * as Stream from "effect/Stream"
  *
- * // Every byte that a client sends is counted on its way.
+ * // Counts every byte that a client sends.
  * let bytes = 0
  * const counting = Layer.effect(
  *   Stdio.Stdio,
@@ -218,7 +199,7 @@ const flushed = (output: Writable): Effect.Effect<void> =>
  *     stdin: Stream.tap(stdio.stdin, (chunk) => Effect.sync(() => bytes += chunk.length))
  *   }))
  * )
- * export const transport = StdioServer.layer.pipe(Layer.provide(counting), Layer.provide(StdioServer.layerStdio))
+ * export const transport = StdioServer.layer().pipe(Layer.provide(counting), Layer.provide(StdioServer.layerStdio))
  * ```
  *
  * @category layers
@@ -234,7 +215,7 @@ export const layerStdio: Layer.Layer<Stdio.Stdio> = Layer.effect(
 ).pipe(Layer.provide(NodeStdio.layer))
 
 /**
- * The transport as a Layer that needs nothing, on Node.
+ * Provides the transport on Node.
  *
  * @example
  * ```ts
@@ -245,45 +226,48 @@ export const layerStdio: Layer.Layer<Stdio.Stdio> = Layer.effect(
  *
  * export const main = ServerSession.serve({
  *   "tools/call": () => Effect.succeed({ content: [Content.text("hello")] })
- * }, { info: { name: "greeter", version: "1.0.0" } }).pipe(Effect.provide(StdioServer.layerNode))
+ * }, { info: { name: "greeter", version: "1.0.0" } }).pipe(Effect.provide(StdioServer.layerNode()))
  * ```
  *
  * @category layers
  * @since 0.1.0
  */
-export const layerNode: Layer.Layer<Transport.Transport> = Layer.provide(layer, layerStdio)
+export const layerNode = (options?: Options): Layer.Layer<Transport.Transport> =>
+  Layer.provide(layer(options), layerStdio)
 
 const flushAndExit = (code: number): void => {
   const flush = Effect.all([flushed(process.stdout), flushed(process.stderr)], { concurrency: "unbounded" })
-  Effect.runFork(atMost(flush, lastFlushWithin)).addObserver(() => process.exit(code))
+  Effect.runFork(atMost(flush, lastFlushTimeout)).addObserver(() => process.exit(code))
 }
 
-/** A program that was asked to end and ended is a program that succeeded, however it was asked. */
+/** Returns the exit code of the process. A program that ends because of a signal has succeeded. */
 const exitCode = <A, E>(exit: Exit.Exit<A, E>): number =>
   Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : Runtime.getErrorExitCode(Cause.squash(exit.cause))
 
 const exitAfter = (duration: Duration.Input): void => {
-  const giveUp = Effect.sync(() => {
-    process.stderr.write("still running long after the signal to end: exiting\n")
+  const exit = Effect.sync(() => {
+    const seconds = Duration.toSeconds(duration)
+    process.stderr.write(`the program has not ended ${seconds} s after the signal: exiting with code 1\n`)
     process.exit(1)
   })
-  Effect.runFork(Effect.andThen(delay(duration), giveUp))
+  Effect.runFork(Effect.andThen(delay(duration), exit))
 }
 
 /**
- * Bounds the end of the process from the first signal on. Returns the effect that completes when handlers are cut off.
+ * Bounds the shutdown of the process from the first signal on. Returns the effect that completes when handlers are
+ * interrupted.
  */
-const boundEnd = ({ endWithin, handlersWithin }: RunOptions): Effect.Effect<void> => {
+const boundShutdown = ({ shutdownTimeout, handlersTimeout }: RunOptions): Effect.Effect<void> => {
   const cutoff = Deferred.makeUnsafe<void>()
   const cutOff = Effect.asVoid(Deferred.succeed(cutoff, undefined))
   let signals = 0
   const onSignal = () => {
     signals++
     if (signals === 1) {
-      exitAfter(endWithin ?? "10 seconds")
-      Effect.runFork(Effect.andThen(delay(handlersWithin ?? "1500 millis"), cutOff))
+      exitAfter(shutdownTimeout ?? "10 seconds")
+      Effect.runFork(Effect.andThen(delay(handlersTimeout ?? "1500 millis"), cutOff))
     } else if (signals === 2) {
-      exitAfter(hurriedEndWithin)
+      exitAfter(hurriedShutdownTimeout)
       Effect.runFork(cutOff)
     }
   }
@@ -297,12 +281,12 @@ const boundEnd = ({ endWithin, handlersWithin }: RunOptions): Effect.Effect<void
  *
  * - `SIGTERM` and `SIGINT` interrupt it. Success and interruption exit with 0; a failure is logged, and exits with 1 or
  *   with the error's own `Runtime.errorExitCode`.
- * - When it has ended the process exits, though standard input may still be open or something else keep it alive.
- * - After the first signal, handlers have 1.5 seconds to finish (`handlersWithin`); then they are interrupted. A second
+ * - When the program ends, the process exits, even if standard input is still open or something else keeps it alive.
+ * - After the first signal, handlers have 1.5 seconds to finish (`handlersTimeout`); then they are interrupted. A second
  *   signal interrupts them at once.
- * - 10 seconds after the first signal the process exits with 1, although a finalizer may hang. `endWithin` is that
- *   bound. After a second signal the bound is 2 seconds.
- * - From its start on, what is written to `console`, and so by Effect's loggers, goes to standard error.
+ * - 10 seconds after the first signal the process exits with 1, even if a finalizer hangs (`shutdownTimeout`). After a
+ *   second signal it does so after 2 seconds.
+ * - Output of `console`, and so of Effect's loggers, goes to standard error from the start.
  *
  * @example
  * ```ts
@@ -313,7 +297,7 @@ const boundEnd = ({ endWithin, handlersWithin }: RunOptions): Effect.Effect<void
  * const program = ServerSession.serve({
  *   "tools/list": () => Effect.succeed({ tools: [{ name: "greet", inputSchema: { type: "object" } }] }),
  *   "tools/call": () => Effect.succeed({ content: [{ type: "text", text: "Hello" }] })
- * }, { info: { name: "greeter", version: "1.0.0" } }).pipe(Effect.provide(StdioServer.layerNode))
+ * }, { info: { name: "greeter", version: "1.0.0" } }).pipe(Effect.provide(StdioServer.layerNode()))
  *
  * // `StdioServer.runMain(program)` is the last line of the program.
  * export const main = () => StdioServer.runMain(program)
@@ -323,8 +307,8 @@ const boundEnd = ({ endWithin, handlersWithin }: RunOptions): Effect.Effect<void
  * @since 0.1.0
  */
 export const runMain = <A, E>(program: Effect.Effect<A, E>, options?: RunOptions): void => {
-  NumericOption.check(options, { handlersWithin: NumericOption.duration, endWithin: NumericOption.duration })
+  NumericOption.check(options, { handlersTimeout: NumericOption.duration, shutdownTimeout: NumericOption.duration })
   consoleToStderr.forGood()
-  const bounded = Effect.provideService(program, HandlerCutoff, boundEnd(options ?? {}))
+  const bounded = Effect.provideService(program, HandlerCutoff, boundShutdown(options ?? {}))
   NodeRuntime.runMain(bounded, { teardown: (exit) => flushAndExit(exitCode(exit)) })
 }

@@ -1,10 +1,10 @@
 /**
- * The client half of Streamable HTTP: each message is a POST of its own (HTTP-02), which is answered with JSON or with a stream
- * of events (HTTP-10), and what the server says on its own account comes on a standalone stream. What belongs together is known
- * by a session id that the server gives (SHS-24).
+ * The client of Streamable HTTP. Each message is a POST of its own (HTTP-02), answered with JSON or with an SSE stream
+ * (HTTP-10). Messages that belong to no request arrive on the standalone SSE stream. The server assigns the session id
+ * (SHS-24).
  *
- * Streams that break off are taken up again behind the last event, where the server numbers them. A session that the server knows
- * nothing of any more is opened anew, once. Whatever may have been carried out is not asked for twice.
+ * A broken stream is resumed after its last event if the server numbers its events. If the server has lost the session,
+ * the client opens a new one. A request that may have been carried out is not repeated.
  *
  * @since 0.1.0
  */
@@ -14,144 +14,116 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
-import type { Redacted } from "effect/Redacted"
-import * as EventStreamFraming from "./EventStreamFraming.ts"
+import type * as HttpClientOptions from "./HttpClientOptions.ts"
 import { headersOf } from "./internal/http/client/headersOf.ts"
 import * as HttpClients from "./internal/http/client/HttpClients.ts"
 import * as ReconnectDelay from "./internal/http/client/streamable/ReconnectDelay.ts"
 import type { Settings } from "./internal/http/client/streamable/StreamableHttpClientConnection.ts"
 import * as FrameText from "./internal/shared/FrameText.ts"
+import * as Sse from "./Sse.ts"
 
 /**
- * Headers by name. A `Redacted` value does not appear where headers are shown.
- *
- * @category options
- * @since 0.1.0
- */
-export type HeaderValues = Readonly<Record<string, string | Redacted<string>>>
-
-/**
- * How a stream that broke off is taken up again. After each try that brings nothing the next waits longer. A server may ask for
- * another delay, which is then the least that is waited for (SHS-06).
+ * Options for reconnecting broken streams. Each attempt in vain lengthens the next delay. The client never waits less
+ * than the server asks for (SHS-06).
  *
  * @category options
  * @since 0.1.0
  */
 export interface Reconnect {
-  /** How long to wait before the first try. The default is 1 second. */
-  readonly initial?: Duration.Input | undefined
-  /** How many times longer to wait before the next. The default is 1.5. */
+  /** The delay before the first attempt. The default is 1 second. */
+  readonly initialInterval?: Duration.Input | undefined
+  /** The growth of the delay from one attempt to the next. The default is 1.5. */
   readonly factor?: number | undefined
   /**
-   * The longest that is waited for, unless the server asks for more. The default is 30 seconds. A server can ask for
-   * 100 ms at least, or {@link Reconnect.initial} if that is less, and for an hour at most.
+   * The longest delay of the client's own. The default is 30 seconds. A server can ask for an hour at most, and for
+   * 100 ms at least, or {@link Reconnect.initialInterval} if that is less.
    */
-  readonly max?: Duration.Input | undefined
+  readonly maxInterval?: Duration.Input | undefined
   /**
-   * How often the stream of a request is tried for in a row without an event, before the request fails with `ExchangeEnded`. The
-   * default is 5. The standalone stream is tried for as long as the session lasts.
+   * The number of attempts in a row without an event, after which the request of a stream fails with `ExchangeEnded`.
+   * The default is 5. The standalone stream is reconnected as long as the session lasts.
    */
-  readonly attempts?: number | undefined
+  readonly maxAttempts?: number | undefined
   /**
-   * The number of sessions in a row that may be opened in place of a lost one and are lost again before a request is
-   * answered in them, or before {@link Reconnect.max} has passed. Then the connection fails with `SessionLost`. Each
-   * waits longer than the one before. The default is 8.
+   * The number of new sessions in a row that may be lost without being of use. Then the connection fails with
+   * `SessionLost`. A session was of use if a request was answered in it, or if it lasted {@link Reconnect.maxInterval}.
+   * Each new session waits longer than the one before. The default is 8.
    */
-  readonly renewals?: number | undefined
+  readonly maxRenewals?: number | undefined
 }
 
 /**
- * Where the server is, what it wants to know, and how long to wait for it.
+ * Options of a Streamable HTTP client.
  *
  * @category options
  * @since 0.1.0
  */
-export interface Options {
-  /** The server's one path for the protocol. Credentials belong into `headers`; a URL with some in it is not called. */
-  readonly url: string | URL
-  /** Headers of every request; an effect is run for each. Those that the protocol defines are set over them. */
-  readonly headers?: HeaderValues | Effect.Effect<HeaderValues> | undefined
-  /**
-   * Is asked when the server answers 401, with what it says about how to prove who asks (`WWW-Authenticate`). The headers it gives
-   * are sent from then on, beginning with the refused message, which is tried once more. Without them, and without this option,
-   * the message fails with `Unauthenticated`. It is asked one at a time, and what it gives serves every message that was refused
-   * in the meantime.
-   */
-  readonly authorize?:
-    | ((challenge: string | undefined) => Effect.Effect<HeaderValues | undefined>)
-    | undefined
-  /** Open a stream for what the server says on its own account, if it offers one. The default is `true`. */
+export interface Options extends HttpClientOptions.Options {
+  /** Whether to open the standalone SSE stream, if the server offers one. The default is `true`. */
   readonly standalone?: boolean | undefined
-  /** The longest message to read, in bytes. The default is 4 MiB. */
-  readonly messageLimitBytes?: number | undefined
-  /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
-   * parsed, which an event says: parsing takes time and memory for each of them, and cannot be interrupted.
-   */
-  readonly messageLimitNodes?: number | undefined
-  /** How streams that broke off are taken up again. */
+  /** Options for reconnecting broken streams. */
   readonly reconnect?: Reconnect | undefined
   /**
-   * How long the server may take to answer that it has ended the session (SHS-28), and, where the client leaves in the handshake, to
-   * say which session that is. The default is 2 seconds.
+   * The time that the server has to confirm the end of the session (SHS-28). If the client leaves during the handshake,
+   * also the time to send the session id. The default is 2 seconds.
    */
-  readonly closeWithin?: Duration.Input | undefined
+  readonly closeTimeout?: Duration.Input | undefined
 }
 
 const rules: NumericOption.Rules<Options> = {
-  messageLimitBytes: NumericOption.count,
-  messageLimitNodes: NumericOption.count,
-  closeWithin: NumericOption.duration
+  maxMessageBytes: NumericOption.count,
+  maxMessageNodes: NumericOption.count,
+  closeTimeout: NumericOption.duration
 }
 
 const reconnectRules: NumericOption.Rules<Reconnect> = {
-  initial: NumericOption.duration,
+  initialInterval: NumericOption.duration,
   factor: NumericOption.growth,
-  max: NumericOption.duration,
-  attempts: NumericOption.countFromZero,
-  renewals: NumericOption.countFromZero
+  maxInterval: NumericOption.duration,
+  maxAttempts: NumericOption.countFromZero,
+  maxRenewals: NumericOption.countFromZero
 }
 
 const settings = (
-  { authorize, closeWithin, headers, messageLimitBytes, messageLimitNodes, reconnect, standalone, url }: Options
+  { authorize, closeTimeout, headers, maxMessageBytes, maxMessageNodes, reconnect, standalone, url }: Options
 ): Settings => ({
   url,
   headers: headersOf(headers),
   authorize,
   standalone: standalone ?? true,
-  limitBytes: messageLimitBytes ?? EventStreamFraming.defaultLimitBytes,
-  limitNodes: messageLimitNodes ?? FrameText.defaultLimitNodes,
+  limitBytes: maxMessageBytes ?? Sse.defaultMaxEventBytes,
+  limitNodes: maxMessageNodes ?? FrameText.defaultMaxNodes,
   reconnect: ReconnectDelay.make({
-    initialMillis: Duration.toMillis(reconnect?.initial ?? "1 second"),
+    initialMillis: Duration.toMillis(reconnect?.initialInterval ?? "1 second"),
     factor: reconnect?.factor ?? 1.5,
-    maxMillis: Duration.toMillis(reconnect?.max ?? "30 seconds"),
-    attempts: reconnect?.attempts ?? 5,
-    renewals: reconnect?.renewals ?? 8
+    maxMillis: Duration.toMillis(reconnect?.maxInterval ?? "30 seconds"),
+    maxAttempts: reconnect?.maxAttempts ?? 5,
+    maxRenewals: reconnect?.maxRenewals ?? 8
   }),
-  closeWithin: closeWithin ?? "2 seconds"
+  closeTimeout: closeTimeout ?? "2 seconds"
 })
 
 /**
- * The transport as a value. Each `connect` is a session of its own, so it carries any number of sessions; it fails with
- * `ConnectFailed` only if the URL is none.
+ * Creates the transport as a value. Each `connect` is a session of its own, so one transport carries any number of
+ * sessions. `connect` fails with `ConnectFailed` only if the URL is invalid or contains credentials.
  *
  * A request fails with
  *
- * - `ConnectFailed` when nothing of it can have been sent;
- * - `Rejected` when the server refuses it with a status, or redirects it to another origin, which is never followed:
- *   the session id and the program's own headers would go along. A refusal that is a JSON-RPC error is that request's
- *   response;
- * - `Unauthenticated` when the server does not know who asks;
- * - `ExchangeEnded` when it may have been carried out, and its response will not come: its stream broke off for good, or the answer
- *   is neither JSON nor a stream of events, or too large.
+ * - `ConnectFailed` if nothing of it can have been sent;
+ * - `Rejected` if the server answers with an error status, or redirects to another origin. Such a redirect is never
+ *   followed, because the session id and the program's headers would go along. An error response with a JSON-RPC error
+ *   is the response of the request instead;
+ * - `Unauthenticated` if the server answers 401;
+ * - `ExchangeEnded` if the request may have been carried out and its response will not arrive. Its stream broke for
+ *   good, or the HTTP response is too large, or is neither JSON nor an SSE stream.
  *
  * Redirects within the origin of the URL are followed, at most five in a row: 307 and 308, and for a GET 301 to 303.
- * Later requests go where they led: those of this connection, and after a permanent redirect (301, 308) those of all
- * later ones, too.
+ * Later requests of the connection go to the new URL. After a permanent redirect (301, 308) those of later connections
+ * do, too.
  *
- * `run` never ends by itself. It fails with `SessionLost` when the server knows nothing of the session any more and there is no
- * going on with a new one. Leaving the scope gives up whatever is in flight and tells the server with a DELETE (SHS-28). A
- * handshake in flight is heard out first, within `closeWithin`, since only its answer says which session there is to end.
+ * `run` never ends by itself. It fails with `SessionLost` if the server has lost the session and the client cannot open
+ * a new one. Closing the scope cancels the requests in flight and sends a DELETE for the session (SHS-28). A handshake
+ * in flight first completes, within `closeTimeout`: only its response contains the session id to delete.
  *
  * @example
  * ```ts
@@ -173,7 +145,7 @@ const settings = (
  * @since 0.1.0
  */
 export const make = (options: Options): Effect.Effect<Transport.Transport["Service"], never, HttpClient> =>
-  // Loaded when it is used: a program that speaks over stdio must not pay 100 ms for HTTP.
+  // Loaded on first use: a program that uses only stdio must not pay 100 ms for HTTP.
   Effect.flatMap(
     Effect.promise(() => import("./internal/http/client/streamable/StreamableHttpClientConnection.ts")),
     (connection) => {
@@ -184,11 +156,10 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Servi
   )
 
 /**
- * The transport as a Layer over any HTTP client of Effect. On Node, {@link layerNode} is all in one.
+ * Provides the transport over any HTTP client of Effect. On Node, {@link layerNode} includes one.
  *
- * The client must not follow redirects by itself, because it would follow them to any origin. One that stands on `fetch`
- * is told not to, for which `FetchHttpClient.RequestInit`, where a program sets it, has to be provided to this Layer,
- * too.
+ * The HTTP client must not follow redirects on its own, because it would follow them to any origin. A client over
+ * `fetch` is told so with `FetchHttpClient.RequestInit`. A program that sets that service provides it to this Layer, too.
  *
  * @example
  * ```ts
@@ -196,7 +167,7 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Servi
  * import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
  * import * as Layer from "effect/Layer"
  *
- * export const behindSocket = Layer.provide(
+ * export const overSocket = Layer.provide(
  *   StreamableHttpClient.layer({ url: "http://localhost/mcp" }),
  *   NodeHttpClient.layerUndiciOptions({ connect: { socketPath: "/run/example.sock" } })
  * )
@@ -209,8 +180,8 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
   Layer.effect(Transport.Transport, make(options))
 
 /**
- * The transport as a Layer that needs nothing, on Node. It stands on undici, which keeps connections for the next message, lets go
- * of one that is given up, and leaves none when the Layer closes.
+ * Provides the transport on Node, over undici. It keeps connections alive for later messages, closes the connection of a
+ * cancelled request, and closes all connections with the Layer.
  *
  * @example
  * ```ts
@@ -241,7 +212,7 @@ export const layerNode = (options: Options): Layer.Layer<Transport.Transport> =>
   Layer.provide(layer(options), HttpClients.undici)
 
 /**
- * The transport as a Layer over the `fetch` that there is, for browsers and everywhere else.
+ * Provides the transport over the global `fetch`, for browsers and all other platforms.
  *
  * @example
  * ```ts

@@ -1,112 +1,119 @@
 /**
- * The client half of Unix domain sockets: MCP with a server that listens at a path of this machine, one message a line, as stdio has
- * it (TRN-04). No process is started; the server is there before its clients, and serves many.
+ * The client of Unix domain sockets. It connects to a server that listens at a path of this machine. Each line is one
+ * message, as over stdio (TRN-04). The server runs before its clients, and serves many.
+ *
+ * {@link layer} works over any socket of Effect, such as one of TCP or TLS.
  *
  * @since 0.1.0
  */
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as Transport from "@effect-mcp/session/Transport"
-import * as TransportError from "@effect-mcp/session/TransportError"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type * as Scope from "effect/Scope"
-import * as Net from "node:net"
-import { unwrapCause } from "./internal/shared/unwrapCause.ts"
-import { socketOfNode } from "./internal/unix/socketOfNode.ts"
-import * as UnixSocketConnection from "./internal/unix/UnixSocketConnection.ts"
+import { Socket } from "effect/socket/Socket"
+import * as UnixSocketClientConnection from "./internal/unix/UnixSocketClientConnection.ts"
 
 /**
- * Where the server listens, and how much to take from it.
+ * Options for the connections of a client; all are optional.
  *
  * @category options
  * @since 0.1.0
  */
 export interface Options {
-  /** The path of the server's socket. */
-  readonly path: string
-  /** The longest message to read, in bytes. The default is 4 MiB. */
-  readonly messageLimitBytes?: number | undefined
+  /** The largest message to read, in bytes. The default is 4 MiB. */
+  readonly maxMessageBytes?: number | undefined
   /**
    * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
-   * parsed, which an event says: parsing takes time and memory for each of them, and cannot be interrupted.
+   * parsed and is reported as an event: parsing takes time and memory for each of them, and cannot be interrupted.
    */
-  readonly messageLimitNodes?: number | undefined
-  /** How many bytes may wait for a server that does not read before `send` does. The default is 1 MiB. */
-  readonly sendBufferBytes?: number | undefined
-  /** How long the end of the scope waits for a server that does not read what was sent. The default is 3 seconds. */
-  readonly flushWithin?: Duration.Input | undefined
+  readonly maxMessageNodes?: number | undefined
+  /** The most bytes that wait for a server that does not read, before `send` suspends. The default is 1 MiB. */
+  readonly maxSendBufferBytes?: number | undefined
+  /** The time that the server has to read the last messages when the scope closes. The default is 3 seconds. */
+  readonly flushTimeout?: Duration.Input | undefined
 }
 
-/** Whoever reads or writes tells of an error. One that nobody listened to would end the process. */
-const unheard = () => {}
+/**
+ * Options of a client on Node.
+ *
+ * @category options
+ * @since 0.1.0
+ */
+export interface NodeOptions extends Options {
+  /** The path of the server's socket. */
+  readonly path: string
+}
 
-/** Waits until the socket is open, or fails as it does. */
-const opened = (socket: Net.Socket): Effect.Effect<void, unknown> =>
-  Effect.callback<void, unknown>((resume) => {
-    // A fiber may yield on its way here, and what happens meanwhile tells nobody.
-    if (socket.destroyed) return resume(Effect.fail(socket.errored))
-    if (!socket.connecting) return resume(Effect.void)
-    const onConnect = () => resume(Effect.void)
-    const onError = (cause: Error) => resume(Effect.fail(cause))
-    socket.once("connect", onConnect).once("error", onError)
-    return Effect.sync(() => socket.off("connect", onConnect).off("error", onError))
-  })
-
-const open = Effect.fnUntraced(function*(
-  options: Options
-): Effect.fn.Return<Transport.Connection, TransportError.TransportError, Scope.Scope> {
-  const failed = (cause: unknown) =>
-    TransportError.make({ _tag: "ConnectFailed", target: options.path, cause: unwrapCause(cause) })
-  // Node would connect by TCP.
-  if (options.path === "") return yield* failed(new Error("the path is empty"))
-  const node = yield* Effect.acquireRelease(
-    Effect.sync(() => Net.connect({ path: options.path }).on("error", unheard)),
-    (socket) => Effect.sync(() => socket.destroy())
-  )
-  yield* Effect.mapError(opened(node), failed)
-  const socket = yield* socketOfNode(node)
-  return yield* Effect.mapError(UnixSocketConnection.open(socket, node, options), failed)
-})
+const rules: NumericOption.Rules<Options> = {
+  maxMessageBytes: NumericOption.count,
+  maxMessageNodes: NumericOption.count,
+  maxSendBufferBytes: NumericOption.countFromZero,
+  flushTimeout: NumericOption.duration
+}
 
 /**
- * The transport as a value. Each `connect` opens a socket of its own, so it carries any number of sessions and never fails with
- * `InUse`. It fails with `ConnectFailed`, with the path as the target, when nothing is there (`ENOENT`), nobody listens there
- * (`ECONNREFUSED`) or others may not (`EACCES`).
+ * Creates the transport as a value, over the `Socket` in the context. It carries one session at a time, because a
+ * `Socket` has one writer: a second `connect` fails with `InUse` until the first session has ended. `connect` fails with
+ * `ConnectFailed` if the socket does not open.
  *
- * `run` ends when the server's side does, and fails with `ReadFailed` or `WriteFailed` when the connection breaks. Lines that are no
- * JSON are delivered as frames that failed. `send` suspends while `sendBufferBytes` wait for the server. Leaving the scope writes what
- * was sent, and closes the socket.
+ * `run` ends with the server's side of the socket, and fails with `ReadFailed` or `WriteFailed` if the connection breaks.
+ * A line that is not JSON is delivered as a failed frame. `send` suspends while `maxSendBufferBytes` wait for the server.
+ * Closing the scope writes what was sent and closes the socket.
  *
  * @example
  * ```ts
  * import { ClientSession, Transport } from "@effect-mcp/session"
  * import { UnixSocketClient } from "@effect-mcp/transport"
+ * import * as NodeSocket from "@effect/platform-node/NodeSocket"
  * import * as Effect from "effect/Effect"
  *
- * const info = { name: "example", version: "1.0.0" }
- *
- * // Two sessions with one server, each over a socket of its own.
- * const transport = UnixSocketClient.make({ path: "/run/example/mcp.sock" })
- * const session = Effect.provideService(ClientSession.make({ info }), Transport.Transport, transport)
- * export const two = Effect.all([session, session])
+ * // A session over TCP.
+ * export const session = Effect.gen(function*() {
+ *   const transport = yield* UnixSocketClient.make()
+ *   const session = ClientSession.make({ info: { name: "example", version: "1.0.0" } })
+ *   return yield* Effect.provideService(session, Transport.Transport, transport)
+ * }).pipe(
+ *   Effect.provide(NodeSocket.layerNet({ host: "127.0.0.1", port: 7000 }))
+ * )
  * ```
  *
  * @category constructors
  * @since 0.1.0
  */
-export const make = (options: Options): Transport.Transport["Service"] => {
-  NumericOption.check(options, {
-    messageLimitBytes: NumericOption.count,
-    messageLimitNodes: NumericOption.count,
-    sendBufferBytes: NumericOption.countFromZero,
-    flushWithin: NumericOption.duration
+export const make = (options: Options = {}): Effect.Effect<Transport.Transport["Service"], never, Socket> =>
+  Effect.map(Socket, (socket) => {
+    NumericOption.check(options, rules)
+    return { connect: UnixSocketClientConnection.openSocket(socket, options) }
   })
-  return { connect: open(options) }
-}
 
 /**
- * The transport as a Layer that needs nothing, on Node.
+ * Provides the transport over any socket of Effect.
+ *
+ * @example
+ * ```ts
+ * import { UnixSocketClient } from "@effect-mcp/transport"
+ * import * as NodeSocket from "@effect/platform-node/NodeSocket"
+ * import * as Layer from "effect/Layer"
+ *
+ * export const overTls = (identity: { readonly key: string; readonly cert: string; readonly ca: string }) =>
+ *   Layer.provide(
+ *     UnixSocketClient.layer({ maxMessageBytes: 64 * 1024 }),
+ *     NodeSocket.layerTls({ ...identity, host: "mcp.example.com", port: 7000 })
+ *   )
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layer = (options?: Options): Layer.Layer<Transport.Transport, never, Socket> =>
+  Layer.effect(Transport.Transport, make(options))
+
+/**
+ * Provides the transport on Node, for the server that listens at a path. Each `connect` opens a socket of its own, so one
+ * transport carries any number of sessions and never fails with `InUse`.
+ * `connect` fails with `ConnectFailed`, with the path as the target. Its cause is `ENOENT` if there is no file,
+ * `ECONNREFUSED` if no server listens, and `EACCES` if the mode of the file does not permit it.
  *
  * @example
  * ```ts
@@ -129,5 +136,7 @@ export const make = (options: Options): Transport.Transport["Service"] => {
  * @category layers
  * @since 0.1.0
  */
-export const layerNode = (options: Options): Layer.Layer<Transport.Transport> =>
-  Layer.succeed(Transport.Transport, make(options))
+export const layerNode = (options: NodeOptions): Layer.Layer<Transport.Transport> => {
+  NumericOption.check(options, rules)
+  return Layer.succeed(Transport.Transport, { connect: UnixSocketClientConnection.openPath(options.path, options) })
+}

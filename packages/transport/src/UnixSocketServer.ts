@@ -1,9 +1,9 @@
 /**
- * The server half of Unix domain sockets: listens at a path of this machine, and has a {@link SessionHost} keep a session for each
- * client that connects, one message a line, as stdio has it (TRN-04).
+ * The server of Unix domain sockets. It listens at a path of this machine, and a {@link SessionHost} keeps a session for
+ * each client that connects. Each line is one message, as over stdio (TRN-04).
  *
- * Who may connect is said by the mode of the socket's file. A client that has stopped sending still gets its replies; one that is not
- * let in is told why. It is not for Windows, whose pipes are no files.
+ * The mode of the socket file decides who may connect. A client that has ended its side still receives its replies. A
+ * client without a session receives an error with the reason. Windows is not supported, because its pipes are not files.
  *
  * @since 0.1.0
  */
@@ -16,6 +16,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
 import { SocketServer } from "effect/socket/SocketServer"
 import * as IncomingMessages from "./internal/shared/IncomingMessages.ts"
 import * as InitializeRequest from "./internal/shared/InitializeRequest.ts"
@@ -24,69 +25,70 @@ import * as UnixListener from "./internal/unix/UnixListener.ts"
 import * as UnixSocketHandler from "./internal/unix/UnixSocketHandler.ts"
 
 /**
- * What may be said about the connections of a server; everything has a default.
+ * Options for the connections of a server; all are optional.
  *
  * @category options
  * @since 0.1.0
  */
 export interface Options {
   /**
-   * The longest message to read, in bytes. The default is 4 MiB. A longer one is answered with −32700, without an id, since it was not
-   * read: whoever has sent a request as long as that waits for it until its deadline.
+   * The largest message to read, in bytes. The default is 4 MiB. A larger one is not read and is rejected with −32700
+   * without an id, so the client of a request that large waits until its deadline.
    */
-  readonly messageLimitBytes?: number | undefined
+  readonly maxMessageBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is answered
-   * with −32700, without an id, since it was not parsed: parsing takes time and memory for each of them, and cannot be
+   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
+   * parsed and is rejected with −32700 without an id: parsing takes time and memory for each of them, and cannot be
    * interrupted.
    */
-  readonly messageLimitNodes?: number | undefined
+  readonly maxMessageNodes?: number | undefined
   /**
-   * How long `initialize` may be, in bytes; a longer one is taken for a message that is too long. What a client says of itself is kept
-   * as long as its session is. The default is 64 KiB.
+   * The largest `initialize` request, in bytes. A larger one is rejected like a message that is too large: the session
+   * keeps what the client says about itself. The default is 64 KiB.
    */
   readonly maxInitializeBytes?: number | undefined
   /**
    * The most bytes of unfinished messages on all connections together; up to 64 KiB of each connection do not count.
-   * Beyond it, the connection whose message began first is closed. The default is 64 MiB. The bytes are charged to the
-   * `MemoryBudget`, too.
+   * Beyond it, the connection whose message began first is closed. The default is 64 MiB. The `MemoryBudget` is charged
+   * for the bytes, too.
    */
-  readonly unfinishedLimitBytes?: number | undefined
-  /** How many bytes may wait for a client that does not read before `send` does. The default is 1 MiB. */
-  readonly sendBufferBytes?: number | undefined
-  /** How long the end of a session waits for a client that does not read what was sent. The default is 3 seconds. */
-  readonly flushWithin?: Duration.Input | undefined
+  readonly maxTotalUnfinishedBytes?: number | undefined
+  /** The most bytes that wait for a client that does not read, before `send` suspends. The default is 1 MiB. */
+  readonly maxSendBufferBytes?: number | undefined
+  /** The time that a client has to read its last messages when its session ends. The default is 3 seconds. */
+  readonly flushTimeout?: Duration.Input | undefined
 }
 
 /**
- * What may be said about a server that listens by itself.
+ * Options of a server that listens on its own.
  *
  * @category options
  * @since 0.1.0
  */
 export interface NodeOptions extends Options {
   /**
-   * Where to listen. The directory has to be there, and may have 97 bytes on Linux, 93 elsewhere; the whole path may have 107, and 103.
+   * The path to listen at. Its directory must exist. On Linux the path of the directory has at most 97 bytes and the
+   * whole path 107; elsewhere 93 and 103.
    */
   readonly path: string
-  /** The mode of the socket's file: who may write to it may connect. The default is `0o600`, the user of this process. */
+  /** The mode of the socket file. Users who may write to it may connect. The default is `0o600`: only this user. */
   readonly mode?: number | undefined
 }
 
 const rules: NumericOption.Rules<Options> = {
-  messageLimitBytes: NumericOption.count,
-  messageLimitNodes: NumericOption.count,
+  maxMessageBytes: NumericOption.count,
+  maxMessageNodes: NumericOption.count,
   maxInitializeBytes: NumericOption.count,
-  unfinishedLimitBytes: NumericOption.count,
-  sendBufferBytes: NumericOption.countFromZero,
-  flushWithin: NumericOption.duration
+  maxTotalUnfinishedBytes: NumericOption.count,
+  maxSendBufferBytes: NumericOption.countFromZero,
+  flushTimeout: NumericOption.duration
 }
 
-const causeInWords = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
+const messageOf = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
 
 /**
- * Nobody can connect at this path: a server listens there already, or there is something that is no socket, or the system does not
- * allow it. `cause` says which.
+ * The error of a server that cannot listen at its path. A server listens there already, or the file is not a socket, or
+ * the system does not allow it; `cause` has the reason.
  *
  * @example
  * ```ts
@@ -106,22 +108,69 @@ export class ListenFailed extends Data.TaggedError("ListenFailed")<{
   readonly cause: unknown
 }> {
   override get message(): string {
-    return `could not listen at ${this.path}: ${causeInWords(this.cause)}`
+    return `could not listen at ${this.path}: ${messageOf(this.cause)}`
   }
 }
 
 /**
- * Serves whoever connects to the `SocketServer` in the context, whatever it listens to. Tell it `allowHalfOpen`: without it, a client
- * that stops sending gets no reply any more. It needs a host, which keeps the sessions. When the Layer goes, it ends those that it has
- * opened; build `SessionHost.layerDrain` behind it to have clients told meanwhile why they are not let in.
+ * Serves the connections of the `SocketServer` in the context for as long as the scope is open, and then ends the
+ * sessions that it has opened. See {@link layer}.
  *
- * A connection that is open holds its session: `host.idle` is not for clients that are there, `host.age` is. One for which the host
- * has no room is answered with −32010 under the id of its first message, and closed.
+ * @example
+ * ```ts
+ * import { SessionHost } from "@effect-mcp/session"
+ * import { UnixSocketServer } from "@effect-mcp/transport"
+ * import * as NodeSocketServer from "@effect/platform-node/NodeSocketServer"
+ * import * as Effect from "effect/Effect"
  *
- * A client over TCP is asked by its keep-alive whether its machine is still there, since its silence would say nothing.
+ * const host = SessionHost.layer({}, { info: { name: "example", version: "1.0.0" } })
  *
- * A port of TCP is open to every program of the machine, and through a POST, whose body has lines like any other, to every page in a
- * browser on it. Nothing here asks who speaks, so let only those in who can prove it.
+ * // Serves for an hour.
+ * export const program = UnixSocketServer.make().pipe(
+ *   Effect.andThen(Effect.sleep("1 hour")),
+ *   Effect.scoped,
+ *   Effect.provide(NodeSocketServer.layer({ path: "/run/example/mcp.sock", allowHalfOpen: true })),
+ *   Effect.provide(host)
+ * )
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = Effect.fnUntraced(function*(
+  options: Options = {}
+): Effect.fn.Return<void, never, Scope.Scope | SessionHost.SessionHost | SocketServer> {
+  NumericOption.check(options, rules)
+  const server = yield* SocketServer
+  const host = yield* SessionHost.SessionHost
+  const kind = server.address._tag === "UnixPathAddress" ? "unix-socket" : "tcp"
+  const sessions = new SessionPerConnection(host, options.maxInitializeBytes ?? InitializeRequest.defaultMaxBytes)
+  const incoming = IncomingMessages.make(yield* MemoryBudget, options.maxTotalUnfinishedBytes)
+  const serve = UnixSocketHandler.make(sessions, kind, { ...options, incoming })
+  const serving = server.run((socket) =>
+    Effect.flatMap(
+      Effect.serviceOption(NodeSocket.NetSocket),
+      (node) => serve(socket, Option.getOrUndefined(node))
+    )
+  )
+  yield* Effect.forkScoped(Effect.orDie(serving), { startImmediately: true })
+  yield* Effect.addFinalizer(() => sessions.close)
+})
+
+/**
+ * Serves the connections of the `SocketServer` in the context, of any kind. The `SocketServer` needs `allowHalfOpen`:
+ * without it, a client that has ended its side receives no more replies. The {@link SessionHost} keeps the sessions. On
+ * shutdown the Layer ends the sessions that it has opened. Add `SessionHost.layerDrain`, as the example does, so that
+ * clients that connect meanwhile receive an error with the reason.
+ *
+ * An open connection holds its session, so the session does not end for being idle; its maximum age still ends it. A
+ * connection for which the host has no room is answered with −32010 under the id of its first message, and closed.
+ *
+ * TCP clients are probed with keep-alive, because a client whose machine is gone is merely silent.
+ *
+ * A TCP port is open to every program of the machine. It is also open to every web page in a browser on it, because the
+ * lines of a POST body are read like any others. The server itself authenticates no client, so accept only connections
+ * that are authenticated, such as TLS with client certificates.
  *
  * @example
  * ```ts
@@ -136,7 +185,7 @@ export class ListenFailed extends Data.TaggedError("ListenFailed")<{
  *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
  * }, { info: { name: "example", version: "1.0.0" } })
  *
- * // For clients whose certificates this authority has signed. What they connect with is a transport of their own.
+ * // For clients whose certificates this authority has signed.
  * export const overTls = (identity: { readonly key: string; readonly cert: string; readonly ca: string }) =>
  *   SessionHost.layerDrain.pipe(
  *     Layer.provideMerge(UnixSocketServer.layer()),
@@ -148,32 +197,16 @@ export class ListenFailed extends Data.TaggedError("ListenFailed")<{
  * @category layers
  * @since 0.1.0
  */
-export const layer = (options: Options = {}): Layer.Layer<never, never, SocketServer | SessionHost.SessionHost> =>
-  Layer.effectDiscard(Effect.gen(function*() {
-    NumericOption.check(options, rules)
-    const server = yield* SocketServer
-    const host = yield* SessionHost.SessionHost
-    const kind = server.address._tag === "UnixPathAddress" ? "unix-socket" : "tcp"
-    const sessions = new SessionPerConnection(host, options.maxInitializeBytes ?? InitializeRequest.defaultMaxBytes)
-    const incoming = IncomingMessages.make(yield* MemoryBudget, options.unfinishedLimitBytes)
-    const serve = UnixSocketHandler.make(sessions, kind, { ...options, incoming })
-    const serving = server.run((socket) =>
-      Effect.flatMap(
-        Effect.serviceOption(NodeSocket.NetSocket),
-        (node) => serve(socket, Option.getOrUndefined(node))
-      )
-    )
-    yield* Effect.forkScoped(Effect.orDie(serving), { startImmediately: true })
-    yield* Effect.addFinalizer(() => sessions.close)
-  }))
+export const layer = (options?: Options): Layer.Layer<never, never, SocketServer | SessionHost.SessionHost> =>
+  Layer.effectDiscard(make(options))
 
 /**
- * A server at a path, on Node: it listens while the Layer is there. When it goes, its host lets nobody in any more and ends all
- * sessions, then it stops to listen, and the file goes with it.
+ * Listens at a path and serves the connections, on Node. On shutdown the host accepts no new sessions and drains the
+ * existing ones. Then the listener closes and removes the file.
  *
- * The file is there only once it is listened to and has its mode, so that at no moment anybody else may connect. It takes the place
- * of a socket that nobody listens to any more, as a process leaves it that was killed. It does not take the place of anything else:
- * `ListenFailed` says what is there.
+ * The file appears only when the server listens and the file has its mode, so no other user can ever connect. It replaces
+ * a socket on which no server listens, such as a killed process leaves. It replaces no other file: the cause of
+ * `ListenFailed` names what is there.
  *
  * @example
  * ```ts
@@ -204,7 +237,7 @@ export const layerNode = (options: NodeOptions): Layer.Layer<never, ListenFailed
       ({ cause }) => new ListenFailed({ path: options.path, cause })
     )
   )
-  // What is built last goes first: the sessions have ended before the listener goes.
+  // Layers close in reverse order: the sessions end before the listener closes.
   return SessionHost.layerDrain.pipe(
     Layer.provideMerge(layer(options)),
     Layer.provide(listening)

@@ -1,9 +1,9 @@
 /**
- * The client half of MCP over WebSocket: one connection, under the subprotocol `mcp`, with one JSON-RPC message in each text message.
- * {@link layer} stands on any WebSocket, and so works in browsers; {@link layerNode} has headers of its own, finds out whether the
- * server is still there, and says why a server refuses.
+ * The client of MCP over WebSocket: one connection with the subprotocol `mcp`, and one JSON-RPC message in each text
+ * message. {@link layer} works over any WebSocket, also in browsers. {@link layerNode} sends headers, detects a dead
+ * server, and reports why a server rejected the connection.
  *
- * What close frames say is the same from both sides; see `WebSocketServer`.
+ * Both sides send the same close codes; see `WebSocketServer`.
  *
  * @since 0.1.0
  */
@@ -13,71 +13,61 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { WebSocketConstructor } from "effect/socket/Socket"
+import type * as HttpClientOptions from "./HttpClientOptions.ts"
 import { headersOf } from "./internal/http/client/headersOf.ts"
 import type { NodeSettings, Settings } from "./internal/websocket/client/WebSocketClientConnection.ts"
 import * as WebSocketLimits from "./internal/websocket/webSocketLimits.ts"
-import type { HeaderValues } from "./StreamableHttpClient.ts"
 
 /**
- * Where the server is, and how long to wait for it.
+ * Options of a WebSocket client.
  *
  * @category options
  * @since 0.1.0
  */
 export interface Options {
-  /** The server's path for WebSockets, such as `wss://example.com/mcp`; `https:` says the same as `wss:`. */
+  /** The endpoint of the server, such as `wss://example.com/mcp`; `https:` means the same as `wss:`. */
   readonly url: string | URL
   /**
-   * The longest message to read, in bytes. The default is 4 MiB. A longer one is not read, which an event says: a request that it would
-   * have answered waits until its deadline.
+   * The largest message to read, in bytes. The default is 4 MiB. A larger one is not read and is reported as an event. If
+   * it was a response, its request waits until its deadline.
    */
-  readonly messageLimitBytes?: number | undefined
+  readonly maxMessageBytes?: number | undefined
   /**
    * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
-   * parsed, which an event says: parsing takes time and memory for each of them, and cannot be interrupted.
+   * parsed and is reported as an event: parsing takes time and memory for each of them, and cannot be interrupted.
    */
-  readonly messageLimitNodes?: number | undefined
-  /** How long the server may take until the connection is open. The default is 10 seconds. */
-  readonly connectWithin?: Duration.Input | undefined
-  /** How long the server may take to answer a close frame; then the connection is cut off. The default is 2 seconds. */
-  readonly closeWithin?: Duration.Input | undefined
+  readonly maxMessageNodes?: number | undefined
+  /** The time that the connection has to open. The default is 10 seconds. */
+  readonly connectTimeout?: Duration.Input | undefined
+  /** The time that the server has to answer a close frame, before the socket is destroyed. The default is 2 seconds. */
+  readonly closeTimeout?: Duration.Input | undefined
 }
 
 /**
- * What may be said besides on Node.
+ * Options of a WebSocket client on Node.
  *
  * @category options
  * @since 0.1.0
  */
-export interface NodeOptions extends Options {
-  /** Headers of the request for the WebSocket; an effect is run for each connection. */
-  readonly headers?: HeaderValues | Effect.Effect<HeaderValues> | undefined
+export interface NodeOptions extends Options, HttpClientOptions.HeaderOptions {
   /**
-   * Is asked when the server answers 401, with what it says about how to prove who asks (`WWW-Authenticate`). The headers it gives
-   * are sent from then on, beginning with another try. Without them, and without this option, connecting fails with
-   * `Unauthenticated`.
+   * The largest message to receive, in bytes; a larger one closes the connection with 1009. It is at most the length of a
+   * string on Node (512 MiB). The default is four times `maxMessageBytes`.
    */
-  readonly authorize?:
-    | ((challenge: string | undefined) => Effect.Effect<HeaderValues | undefined>)
-    | undefined
+  readonly maxPayloadBytes?: number | undefined
   /**
-   * The longest message that is received at all, in bytes; a longer one closes the connection with 1009. It is never more than a
-   * string of Node can have (512 MiB). The default is four times `messageLimitBytes`.
+   * The interval of liveness checks. A server that was silent since the previous check is pinged. If it is still silent
+   * at the next check, the connection fails; that takes two to three intervals. `"Infinity"` disables the checks, and the
+   * shortest interval is 1 second. The default is 15 seconds.
    */
-  readonly payloadLimitBytes?: number | undefined
-  /**
-   * How often it is looked whether the server is still there. One that has said nothing since the look before is pinged; one that has
-   * not even answered that by the next is given up, which is so after two to three times as long. `"Infinity"` never looks; less than a
-   * second is taken for one. The default is 15 seconds.
-   */
-  readonly ping?: Duration.Input | undefined
+  readonly pingInterval?: Duration.Input | undefined
 }
 
 const rules: NumericOption.Rules<Options> = {
-  messageLimitBytes: NumericOption.count,
-  messageLimitNodes: NumericOption.count,
-  connectWithin: NumericOption.duration,
-  closeWithin: NumericOption.duration
+  maxMessageBytes: NumericOption.count,
+  maxMessageNodes: NumericOption.count,
+  connectTimeout: NumericOption.duration,
+  closeTimeout: NumericOption.duration
 }
 
 const settings = (options: Options): Settings => {
@@ -85,33 +75,34 @@ const settings = (options: Options): Settings => {
   return {
     url: options.url,
     limits: WebSocketLimits.ofMessages(options),
-    connectMillis: Duration.toMillis(options.connectWithin ?? "10 seconds"),
-    closeMillis: Duration.toMillis(options.closeWithin ?? "2 seconds")
+    connectMillis: Duration.toMillis(options.connectTimeout ?? "10 seconds"),
+    closeMillis: Duration.toMillis(options.closeTimeout ?? "2 seconds")
   }
 }
 
 const nodeSettings = (options: NodeOptions): NodeSettings => {
-  NumericOption.check(options, { ...rules, payloadLimitBytes: NumericOption.count, ping: NumericOption.duration })
-  const { authorize, headers, ping } = options
+  NumericOption.check(options, { ...rules, maxPayloadBytes: NumericOption.count, pingInterval: NumericOption.duration })
+  const { authorize, headers, pingInterval } = options
   return {
     ...settings(options),
-    payloadLimitBytes: WebSocketLimits.payloadBytes(options),
-    pingMillis: Duration.toMillis(ping ?? "15 seconds"),
+    maxPayloadBytes: WebSocketLimits.payloadBytes(options),
+    pingMillis: Duration.toMillis(pingInterval ?? "15 seconds"),
     headers: headersOf(headers),
     authorize
   }
 }
 
-// Loaded when it is used: a program that speaks over stdio must not pay for it.
+// Loaded on first use: a program that uses only stdio must not pay for it.
 const loaded = Effect.promise(() => import("./internal/websocket/client/WebSocketClientConnection.ts"))
 
 /**
- * The transport as a value, over whatever makes WebSockets. Each `connect` is a session of its own, so it carries any number of
- * sessions; it fails with `ConnectFailed` where there is no server, or none that selects the subprotocol.
+ * Creates the transport as a value, over the `WebSocketConstructor` in the context. Each `connect` is a session of its
+ * own, so one transport carries any number of sessions. `connect` fails with `ConnectFailed` if there is no server, or
+ * if it does not select the subprotocol.
  *
- * `run` ends when the server closes the connection in good order, and fails with `ReadFailed` where it closes with a code that says
- * otherwise, or is cut off. `send` suspends while 1 MiB waits for a server that does not read. Leaving the scope closes with the code
- * that says why the session has ended.
+ * `run` ends when the server closes the connection normally. It fails with `ReadFailed` if the close code is an error, or
+ * if the connection breaks without a close frame. `send` suspends while 1 MiB waits for a server that does not read.
+ * Closing the scope sends the close code for the reason why the session ended.
  *
  * @example
  * ```ts
@@ -143,8 +134,8 @@ export const make = (
   })
 
 /**
- * The transport as a Layer over any WebSocket. It cannot send headers, tell a server that is gone without a word from one that is
- * silent, or say why a server has refused: no browser lets a page do so.
+ * Provides the transport over any WebSocket. It cannot send headers, tell a dead server from a silent one, or report why
+ * a server rejected the connection, because browsers permit none of these. On Node, {@link layerNode} does.
  *
  * @example
  * ```ts
@@ -165,12 +156,12 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
   Layer.effect(Transport.Transport, make(options))
 
 /**
- * The transport as a Layer that needs nothing, on Node. Beside what {@link make} says, connecting fails with
+ * Provides the transport on Node. In addition to the errors of {@link make}, `connect` fails with
  *
- * - `Unauthenticated` when the server does not know who asks;
- * - `Rejected` when it refuses the upgrade with another status, or with a redirect, which is never followed.
+ * - `Unauthenticated` if the server answers 401;
+ * - `Rejected` if it answers with another status, or with a redirect, which is never followed.
  *
- * `run` fails with `ReadFailed` when nothing is heard of the server any more.
+ * `run` also fails with `ReadFailed` if the server is dead.
  *
  * @example
  * ```ts

@@ -1,24 +1,31 @@
 /**
- * The server half of MCP over WebSocket: one path in any Effect HTTP backend on Node, behind which a {@link SessionHost} keeps a
- * session for each connection. WebSocket is no transport of the specification's; it is spoken as the official SDK speaks it, under the
- * subprotocol `mcp` with one JSON-RPC message in each text message.
+ * The server of MCP over WebSocket: one path in any Effect HTTP backend on Node. A {@link SessionHost} keeps a session for
+ * each connection. The specification has no WebSocket transport; this one is compatible with the official SDK. Its
+ * subprotocol is `mcp`, with one JSON-RPC message in each text message.
  *
- * Everything is checked before the upgrade, and answered as plain HTTP: 403 for a `Host` or `Origin` that may not come, 401 for nobody
- * in particular, 405 for another method than GET, 426 for a request that does not ask for a WebSocket of version 13, 400 for one that
- * does not offer `mcp` (unless `subprotocol` is `"optional"`), and 503 where the host is full or about to go.
+ * All checks precede the upgrade and are answered over plain HTTP:
  *
- * A message that is longer than allowed costs only itself, up to what the HTTP server takes at all; what is longer still closes the
- * connection with 1009, as invalid UTF-8 does with 1007. A binary message is read as if it were text. Nothing is compressed.
+ * | status | request |
+ * |---|---|
+ * | 400 | does not offer the subprotocol `mcp`, unless `subprotocol` is `"optional"` |
+ * | 401 | is not authenticated |
+ * | 403 | has a `Host` or `Origin` that is not allowed |
+ * | 405 | has another method than GET |
+ * | 426 | is not an upgrade to a WebSocket of version 13 |
+ * | 503 | finds the host full or shutting down |
  *
- * A session is held for as long as its connection is there, so that it is not idle though nothing is said; a client that is gone without
- * a word is found out by pings. There is nothing to come back to: with the connection the session ends.
+ * A message above `maxMessageBytes` costs only itself. One above the limit of the HTTP server closes the connection with
+ * 1009, and invalid UTF-8 closes it with 1007. A binary message is read as if it were text. Nothing is compressed.
  *
- * The close frame says why the session has ended, from either side:
+ * An open connection holds its session, so the session does not end for being idle. Pings detect dead clients. The
+ * session ends with its connection and cannot be resumed.
+ *
+ * The close frame has the reason why the session ended, from either side:
  *
  * | code | reason |
  * |---|---|
- * | 1000 | this session was closed, or the peer has ended it |
- * | 1001 | the server goes |
+ * | 1000 | the sender closed this session, or the peer ended it |
+ * | 1001 | the server shuts down |
  * | 4000 | `HandshakeFailed` |
  * | 4001 | `HandshakeTimeout` |
  * | 4002 | `Expired` |
@@ -27,8 +34,8 @@
  * | 4005 | `TransportFailed` |
  * | 4006 | `Evicted` |
  *
- * 1000, 1001, and a close frame without a code are an end in good order; every other, and a connection that ends without a close
- * frame, is a failure of the transport.
+ * 1000, 1001 and a close frame without a code are a normal end. Any other code, and a connection that ends without a
+ * close frame, is a failure of the transport.
  *
  * @since 0.1.0
  */
@@ -57,62 +64,65 @@ import * as WebSocketUpgrade from "./internal/websocket/server/WebSocketUpgrade.
 import * as WebSocketLimits from "./internal/websocket/webSocketLimits.ts"
 
 /**
- * What may be said about a server; everything has a default.
+ * Options of a WebSocket server; all are optional.
  *
  * @category options
  * @since 0.1.0
  */
 export interface Options extends HttpServerOptions.AccessOptions {
   /**
-   * The longest message to read, in bytes. Default 4 MiB. A longer one is answered with −32700, without an id, since it was not read:
-   * whoever has sent a request as long as that waits for it until its deadline.
+   * The largest message to read, in bytes. The default is 4 MiB. A larger one is not read and is rejected with −32700
+   * without an id, so the client of a request that large waits until its deadline.
    */
-  readonly messageLimitBytes?: number | undefined
+  readonly maxMessageBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is answered
-   * with −32700, without an id, since it was not parsed: parsing takes time and memory for each of them, and cannot be
+   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
+   * parsed and is rejected with −32700 without an id: parsing takes time and memory for each of them, and cannot be
    * interrupted.
    */
-  readonly messageLimitNodes?: number | undefined
+  readonly maxMessageNodes?: number | undefined
   /**
-   * How long `initialize` may be, in bytes; a longer one is taken for a message that is too long. What a client says of itself is kept
-   * as long as its session is. Default 64 KiB.
+   * The largest `initialize` request, in bytes. A larger one is rejected like a message that is too large: the session
+   * keeps what the client says about itself. The default is 64 KiB.
    */
   readonly maxInitializeBytes?: number | undefined
   /**
    * The most bytes of unfinished messages on all connections together; up to 64 KiB of each connection do not count.
-   * Beyond it, the connection whose message began first is closed. Default 64 MiB. The bytes are charged to the
-   * `MemoryBudget`, too.
+   * Beyond it, the connection whose message began first is closed. The default is 64 MiB. The `MemoryBudget` is charged
+   * for the bytes, too.
    */
-  readonly unfinishedLimitBytes?: number | undefined
+  readonly maxTotalUnfinishedBytes?: number | undefined
   /**
-   * How often it is looked whether a client is still there. One that has said nothing since the look before is pinged; one that has
-   * not even answered that by the next is given up, which is so after two to three times as long. `"Infinity"` never looks; less than a
-   * second is taken for one. Default 15 seconds.
+   * The interval of liveness checks. A client that was silent since the previous check is pinged. If it is still silent
+   * at the next check, the connection fails; that takes two to three intervals. `"Infinity"` disables the checks, and the
+   * shortest interval is 1 second. The default is 15 seconds.
    */
-  readonly ping?: Duration.Input | undefined
-  /** How long a client may take to answer a close frame, or to take a refusal; then its connection is cut off. Default 2 seconds. */
-  readonly closeWithin?: Duration.Input | undefined
+  readonly pingInterval?: Duration.Input | undefined
   /**
-   * Whether a client has to offer the subprotocol `mcp`. With `"optional"`, a client that does not offer it is accepted
-   * without a subprotocol. Default `"required"`, because it keeps out clients of other protocols.
+   * The time that a client has to answer a close frame, or to read an error response, before its socket is destroyed. The
+   * default is 2 seconds.
+   */
+  readonly closeTimeout?: Duration.Input | undefined
+  /**
+   * Whether a client must offer the subprotocol `mcp`. With `"optional"`, a client that does not offer it is accepted
+   * without a subprotocol. The default is `"required"`, because it keeps out clients of other protocols.
    */
   readonly subprotocol?: "required" | "optional" | undefined
 }
 
 const rules: NumericOption.Rules<Options> = {
   ...HttpServerSettings.accessRules,
-  messageLimitBytes: NumericOption.count,
-  messageLimitNodes: NumericOption.count,
+  maxMessageBytes: NumericOption.count,
+  maxMessageNodes: NumericOption.count,
   maxInitializeBytes: NumericOption.count,
-  unfinishedLimitBytes: NumericOption.count,
-  ping: NumericOption.duration,
-  closeWithin: NumericOption.duration
+  maxTotalUnfinishedBytes: NumericOption.count,
+  pingInterval: NumericOption.duration,
+  closeTimeout: NumericOption.duration
 }
 
 /**
- * The server as a handler of requests, whatever path they came to. The `Authentication` decides which requests are
- * accepted. What is open ends with its session, and at the latest with the scope.
+ * Creates the server as a handler of requests to any path. The `Authentication` decides which requests are accepted. A
+ * connection ends with its session, and at the latest with the scope.
  *
  * @example
  * ```ts
@@ -154,12 +164,12 @@ export const make = Effect.fnUntraced(function*(
     detachedMillis: Number.POSITIVE_INFINITY
   })
   const guard = yield* HttpGuard.make(watchdog, settings)
-  const closeMillis = Duration.toMillis(options.closeWithin ?? "2 seconds")
+  const closeMillis = Duration.toMillis(options.closeTimeout ?? "2 seconds")
   const methods = yield* WebSocketHandler.make({
     limits: WebSocketLimits.ofMessages(options),
     maxInitializeBytes: settings.maxInitializeBytes,
-    incoming: IncomingMessages.make(yield* MemoryBudget, options.unfinishedLimitBytes),
-    pingMillis: Duration.toMillis(options.ping ?? "15 seconds"),
+    incoming: IncomingMessages.make(yield* MemoryBudget, options.maxTotalUnfinishedBytes),
+    pingMillis: Duration.toMillis(options.pingInterval ?? "15 seconds"),
     closeMillis,
     subprotocol: options.subprotocol ?? "required"
   })
@@ -170,12 +180,11 @@ export const make = Effect.fnUntraced(function*(
 })
 
 /**
- * Mounts the server in an HTTP backend on Node, beside whatever else it has, such as Streamable HTTP with the same host. How long a
- * message may be that is received at all is for the backend to say (`websocket.maxPayload`, 100 MiB by default), since it receives it
- * whole.
+ * Mounts the server in an HTTP backend on Node, beside other routes, such as Streamable HTTP with the same host. The
+ * backend receives each message whole and bounds its size (`websocket.maxPayload`, 100 MiB by default).
  *
- * Build `SessionHost.layerDrain` behind the backend: it ends the sessions first, and a backend that goes before them waits for their
- * connections in vain, for as long as its `gracefulShutdownTimeout` says.
+ * Provide the backend to `SessionHost.layerDrain`, as the example does, so that the sessions end first. A backend that
+ * shuts down before them waits for their connections until its `gracefulShutdownTimeout`.
  *
  * The `Authentication` is provided to this Layer. One that is merged beside it leaves the requirement open, so that the
  * program does not compile; `Authentication.anonymous` accepts every request.
@@ -222,7 +231,7 @@ export const layer = (
   HttpRouter.use((router) => Effect.flatMap(make(options), (handle) => router.add("*", path, handle)))
 
 /**
- * What may be said about a server that listens by itself.
+ * Options of a server that listens on its own.
  *
  * @category options
  * @since 0.1.0
@@ -231,15 +240,15 @@ export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
   /** The path of the endpoint. Default `/mcp`. */
   readonly path?: HttpRouter.PathInput | undefined
   /**
-   * The longest message that is received at all, in bytes; a longer one closes the connection with 1009. It is never more than a
-   * string of Node can have (512 MiB). Default: four times `messageLimitBytes`.
+   * The largest message to receive, in bytes; a larger one closes the connection with 1009. It is at most the length of a
+   * string on Node (512 MiB). The default is four times `maxMessageBytes`.
    */
-  readonly payloadLimitBytes?: number | undefined
+  readonly maxPayloadBytes?: number | undefined
 }
 
 /**
- * A server of its own, on Node: it listens while the Layer is there. When it goes, its host lets nobody in any more and ends all
- * sessions, each client is told so, and then it stops to listen. `HttpServer` in its context says where it listens.
+ * Listens and serves, on Node. On shutdown the host accepts no new sessions and drains the existing ones, each client
+ * receives a close frame, and then the listener closes. The provided `HttpServer` has the address.
  *
  * @example
  * ```ts
@@ -266,7 +275,7 @@ export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
 export const layerNode = (
   options: NodeOptions
 ): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> => {
-  NumericOption.check(options, { ...rules, payloadLimitBytes: NumericOption.count, ...HttpServerSettings.listenRules })
+  NumericOption.check(options, { ...rules, maxPayloadBytes: NumericOption.count, ...HttpServerSettings.listenRules })
   return NodeListener.listening(
     {
       port: options.port,

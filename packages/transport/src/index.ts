@@ -4,12 +4,13 @@
  * @since 0.1.0
  */
 export * as Authentication from "./Authentication.ts"
-export * as EventStreamFraming from "./EventStreamFraming.ts"
+export * as HttpClientOptions from "./HttpClientOptions.ts"
 export * as HttpFallbackClient from "./HttpFallbackClient.ts"
 export * as HttpServerOptions from "./HttpServerOptions.ts"
 export * as HttpSseClient from "./HttpSseClient.ts"
 export * as HttpSseServer from "./HttpSseServer.ts"
-export * as LineFraming from "./LineFraming.ts"
+export * as JsonLines from "./JsonLines.ts"
+export * as Sse from "./Sse.ts"
 export * as StdioClient from "./StdioClient.ts"
 export * as StdioServer from "./StdioServer.ts"
 export * as StreamableHttpClient from "./StreamableHttpClient.ts"

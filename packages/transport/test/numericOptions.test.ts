@@ -2,11 +2,11 @@
 import { NumericOption, SessionHost } from "@effect-mcp/session"
 import {
   Authentication,
-  EventStreamFraming,
   HttpFallbackClient,
   HttpSseClient,
   HttpSseServer,
-  LineFraming,
+  JsonLines,
+  Sse,
   StdioClient,
   StdioServer,
   StreamableHttpClient,
@@ -56,37 +56,37 @@ const bodies = {
   ...named(durations, "bodyTimeout", "identifyTimeout", "keepAliveInterval", "readerStallTimeout")
 }
 const port = named(numbers, "port")
-const messages = named(numbers, "messageLimitBytes", "messageLimitNodes")
+const messages = named(numbers, "maxMessageBytes", "maxMessageNodes")
 
 const constructors: ReadonlyArray<readonly [name: string, make: Make, options: Values]> = [
   [
     "StdioServer",
     (options) => Effect.scoped(Effect.provide(StdioServer.make(options), StdioServer.layerStdio)),
-    { ...messages, ...named(durations, "flushWithin") }
+    { ...messages, ...named(durations, "flushTimeout") }
   ],
   [
     "StdioServer.runMain",
     (options) => Effect.sync(() => StdioServer.runMain(Effect.void, options)),
-    named(durations, "handlersWithin", "endWithin")
+    named(durations, "handlersTimeout", "shutdownTimeout")
   ],
   [
     "StdioClient",
     (options) => built(() => StdioClient.layerNode({ command: "true", ...options })),
-    { ...messages, ...named(numbers, "keptStderrLines"), ...named(durations, "exitWithin", "terminateWithin") }
+    { ...messages, ...named(numbers, "maxStderrLines"), ...named(durations, "exitTimeout", "terminateTimeout") }
   ],
   [
     "UnixSocketServer",
     (options) => built(() => UnixSocketServer.layerNode({ path: "/nowhere/at.sock", ...options })),
     {
       ...messages,
-      ...named(numbers, "maxInitializeBytes", "sendBufferBytes", "mode"),
-      ...named(durations, "flushWithin")
+      ...named(numbers, "maxInitializeBytes", "maxSendBufferBytes", "mode"),
+      ...named(durations, "flushTimeout")
     }
   ],
   [
     "UnixSocketClient",
-    (options) => Effect.sync(() => UnixSocketClient.make({ path: "/nowhere/at.sock", ...options })),
-    { ...messages, ...named(numbers, "sendBufferBytes"), ...named(durations, "flushWithin") }
+    (options) => built(() => UnixSocketClient.layerNode({ path: "/nowhere/at.sock", ...options })),
+    { ...messages, ...named(numbers, "maxSendBufferBytes"), ...named(durations, "flushTimeout") }
   ],
   [
     "WebSocketServer",
@@ -94,25 +94,29 @@ const constructors: ReadonlyArray<readonly [name: string, make: Make, options: V
     {
       ...messages,
       ...port,
-      ...named(numbers, "maxInitializeBytes", "payloadLimitBytes"),
-      ...named(durations, "identifyTimeout", "ping", "closeWithin")
+      ...named(numbers, "maxInitializeBytes", "maxPayloadBytes"),
+      ...named(durations, "identifyTimeout", "pingInterval", "closeTimeout")
     }
   ],
   [
     "WebSocketClient",
     (options) => built(() => WebSocketClient.layerNode({ url: "ws://127.0.0.1:1", ...options })),
-    { ...messages, ...named(numbers, "payloadLimitBytes"), ...named(durations, "connectWithin", "closeWithin", "ping") }
+    {
+      ...messages,
+      ...named(numbers, "maxPayloadBytes"),
+      ...named(durations, "connectTimeout", "closeTimeout", "pingInterval")
+    }
   ],
   ["HttpSseServer", (options) => built(() => HttpSseServer.layerNode({ port: 0, ...options })), { ...bodies, ...port }],
   [
     "HttpSseClient",
     (options) => built(() => HttpSseClient.layerFetch({ url, ...options })),
-    { ...messages, ...named(durations, "openWithin") }
+    { ...messages, ...named(durations, "connectTimeout") }
   ],
   [
     "HttpFallbackClient",
     (options) => built(() => HttpFallbackClient.layerFetch({ url, ...options })),
-    { ...messages, ...named(durations, "openWithin", "closeWithin") }
+    { ...messages, ...named(durations, "connectTimeout", "closeTimeout") }
   ],
   [
     "StreamableHttpServer",
@@ -131,22 +135,22 @@ const constructors: ReadonlyArray<readonly [name: string, make: Make, options: V
   [
     "StreamableHttpClient",
     (options) => built(() => StreamableHttpClient.layerFetch({ url, ...options })),
-    { ...messages, ...named(durations, "closeWithin") }
+    { ...messages, ...named(durations, "closeTimeout") }
   ],
   [
     "StreamableHttpClient's reconnect",
     (reconnect) => built(() => StreamableHttpClient.layerFetch({ url, reconnect })),
-    { ...named(numbers, "factor", "attempts", "renewals"), ...named(durations, "initial", "max") }
+    { ...named(numbers, "factor", "maxAttempts", "maxRenewals"), ...named(durations, "initialInterval", "maxInterval") }
   ],
   [
-    "LineFraming",
-    (options) => Effect.sync(() => LineFraming.decoder(() => {}, options)),
-    named(numbers, "limitBytes", "limitNodes")
+    "JsonLines",
+    (options) => Effect.sync(() => JsonLines.decoder(() => {}, options)),
+    named(numbers, "maxMessageBytes", "maxMessageNodes")
   ],
   [
-    "EventStreamFraming",
-    (options) => Effect.sync(() => EventStreamFraming.decoder(() => {}, options)),
-    named(numbers, "limitBytes")
+    "Sse",
+    (options) => Effect.sync(() => Sse.decoder(() => {}, options)),
+    named(numbers, "maxEventBytes")
   ]
 ]
 

@@ -14,7 +14,7 @@ const handlers = tools({ x: Effect.succeed(text("x")) })
 
 /** Two of these messages fit, and three do not. */
 const messageBytes = 400_000
-const unfinishedLimitBytes = 1_000_000
+const maxTotalUnfinishedBytes = 1_000_000
 
 /** A client of one transport. */
 interface Sender {
@@ -29,7 +29,7 @@ const [beginning, end] = [JSON.stringify(half).slice(0, -1), JSON.stringify(half
 
 const overUnixSocket = Effect.fnUntraced(function*(budget: MemoryBudget.MemoryBudget) {
   const server = yield* Effect.provideService(
-    Unix.serve(handlers, { socket: { unfinishedLimitBytes } }),
+    Unix.serve(handlers, { socket: { maxTotalUnfinishedBytes } }),
     MemoryBudget.MemoryBudget,
     budget
   )
@@ -45,7 +45,7 @@ const overUnixSocket = Effect.fnUntraced(function*(budget: MemoryBudget.MemoryBu
 
 const overWebSocket = Effect.fnUntraced(function*(budget: MemoryBudget.MemoryBudget) {
   const server = yield* Effect.provideService(
-    WebSocketServing.serve(handlers, { webSocket: { unfinishedLimitBytes } }),
+    WebSocketServing.serve(handlers, { webSocket: { maxTotalUnfinishedBytes } }),
     MemoryBudget.MemoryBudget,
     budget
   )
@@ -71,7 +71,7 @@ describe.concurrent("messages whose end does not come", () => {
         const second = yield* connect
         second.begin()
         yield* until(() => budget.usedBytes() >= 2 * messageBytes)
-        assert.isAtMost(budget.usedBytes(), unfinishedLimitBytes)
+        assert.isAtMost(budget.usedBytes(), maxTotalUnfinishedBytes)
         const third = yield* connect
         third.begin()
         yield* until(() => first.socket.closed || first.socket.readableEnded)
@@ -95,7 +95,7 @@ describe.concurrent("messages whose end does not come", () => {
     Effect.gen(function*() {
       const budget = MemoryBudget.make()
       const server = yield* Effect.provideService(
-        WebSocketServing.serve(handlers, { webSocket: { unfinishedLimitBytes } }),
+        WebSocketServing.serve(handlers, { webSocket: { maxTotalUnfinishedBytes } }),
         MemoryBudget.MemoryBudget,
         budget
       )

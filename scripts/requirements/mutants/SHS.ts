@@ -36,7 +36,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-05",
     file: "packages/transport/src/internal/http/server/SseStream.ts",
-    original: "    this.#reader?.put(EventStreamFraming.retry(retryMillis))\n",
+    original: "    this.#reader?.put(Sse.retry(retryMillis))\n",
     broken: "",
     test: "packages/transport/test/http/server/httpResumption.test.ts",
     name: "a stream begins with an id and when to come back, for a client that knows of that"

@@ -12,8 +12,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SSE-02",
     file: "packages/transport/src/internal/http/server/sse/HttpSseServerConnection.ts",
-    original: "EventStreamFraming.event(undefined, endpoint, \"endpoint\")",
-    broken: "EventStreamFraming.event(undefined, endpoint, \"address\")",
+    original: "Sse.event(undefined, endpoint, \"endpoint\")",
+    broken: "Sse.event(undefined, endpoint, \"address\")",
     test: "packages/transport/test/http/sse/server.test.ts",
     name: "says where to POST to, and answers on its stream (2024-11-05)",
     hangs: true
@@ -29,8 +29,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SSE-04",
     file: "packages/transport/src/internal/http/server/sse/HttpSseServerConnection.ts",
-    original: "EventStreamFraming.event(undefined, data, \"message\")",
-    broken: "EventStreamFraming.event(undefined, data)",
+    original: "Sse.event(undefined, data, \"message\")",
+    broken: "Sse.event(undefined, data)",
     test: "packages/transport/test/http/sse/server.test.ts",
     name: "says where to POST to, and answers on its stream"
   },

@@ -3,10 +3,10 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "STD-02",
-    file: "packages/transport/src/LineFraming.ts",
+    file: "packages/transport/src/JsonLines.ts",
     original: "JSON.stringify(message)\n",
     broken: "JSON.stringify(message, undefined, 1)\n",
-    test: "packages/transport/test/LineFraming.test.ts",
+    test: "packages/transport/test/JsonLines.test.ts",
     name: "a line holds no newline but its last, and reads back as it was"
   },
   {
@@ -20,7 +20,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "STD-04",
-    file: "packages/transport/src/LineFraming.ts",
+    file: "packages/transport/src/JsonLines.ts",
     original: "`${json}\\n`)",
     broken: "`${json}\\n# a remark\\n`)",
     test: "packages/transport/test/stdio/StdioClient.test.ts",

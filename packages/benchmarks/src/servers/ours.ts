@@ -10,4 +10,4 @@ const program = ServerSession.serve({
     Effect.succeed({ content: [Content.text(String(Number(input?.["a"]) + Number(input?.["b"])))] })
 }, { info })
 
-StdioServer.runMain(Effect.provide(program, StdioServer.layerNode))
+StdioServer.runMain(Effect.provide(program, StdioServer.layerNode()))

@@ -1,7 +1,7 @@
 /** A real server behind a real socket, and what can be done to the connection. */
 import { ServerSession, Transport } from "@effect-mcp/session"
 import { LawServer, type TransportLaws } from "@effect-mcp/testing"
-import { LineFraming } from "@effect-mcp/transport"
+import { JsonLines } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -71,6 +71,6 @@ export const subject = (
     halfClose: ({ atClient }) => Effect.sync(() => atClient.end()),
     injectToClient: ({ atServer }, bytes) => write(atServer, bytes),
     injectToServer: ({ atClient }, bytes) => write(atClient, bytes),
-    messageLimitBytes: LineFraming.defaultLimitBytes
+    maxMessageBytes: JsonLines.defaultMaxMessageBytes
   }
 })

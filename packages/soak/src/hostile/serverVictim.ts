@@ -89,7 +89,7 @@ process.on("disconnect", () => process.exit(0))
 
 if (name === "stdio") {
   announce("stdio")
-  StdioServer.runMain(ServerSession.serve(handlers, options).pipe(Effect.provide(StdioServer.layerNode)))
+  StdioServer.runMain(ServerSession.serve(handlers, options).pipe(Effect.provide(StdioServer.layerNode())))
 } else {
   const found = Object.entries(servers).find(([transport]) => transport === name)
   if (found === undefined) throw new Error(`there is no transport "${name}"`)

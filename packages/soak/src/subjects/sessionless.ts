@@ -29,7 +29,7 @@ const start = (port = 0) => (): Effect.Effect<Server, unknown, Scope.Scope> =>
           const transport = yield* transportOf(
             StreamableHttpClient.layerNode({
               url: `http://127.0.0.1:${port}/mcp`,
-              reconnect: { initial: "20 millis", attempts: 3 }
+              reconnect: { initialInterval: "20 millis", maxAttempts: 3 }
             })
           )
           return {

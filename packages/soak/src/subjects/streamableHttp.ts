@@ -39,8 +39,8 @@ const halves: HostedHttp.Halves = {
       // A session whose stream is read is not idle.
       standalone: ending !== "idle",
       // However busy the machine is, no session is left because its end came too late.
-      closeWithin: "20 seconds",
-      reconnect: { initial: "20 millis", attempts: 3 }
+      closeTimeout: "20 seconds",
+      reconnect: { initialInterval: "20 millis", maxAttempts: 3 }
     })
 }
 

@@ -10,7 +10,7 @@ export const webSocket: Subject = {
   concurrency: 6,
   start: HostedHttp.start({
     // Whoever looks after connections looks once more when there are none, and is not to be waited for that long.
-    server: (port) => WebSocketServer.layerNode({ port, ping: "3 seconds" }),
+    server: (port) => WebSocketServer.layerNode({ port, pingInterval: "3 seconds" }),
     client: (port) => WebSocketClient.layerNode({ url: `ws://127.0.0.1:${port}/mcp` })
   }),
   endings: {

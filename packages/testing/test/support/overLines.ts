@@ -1,6 +1,6 @@
 /** A transport over bytes, as lines of them; what stdio does, without a process. */
 import { type Transport } from "@effect-mcp/session"
-import { LineFraming } from "@effect-mcp/transport"
+import { JsonLines } from "@effect-mcp/transport"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 
@@ -20,12 +20,12 @@ export const make: Effect.Effect<Wire> = Effect.gen(function*() {
     transport: {
       connect: Effect.succeed({
         run: (deliver) => {
-          const decoder = LineFraming.decoder((frame, bytes) => deliver({ frame, bytes }))
+          const decoder = JsonLines.decoder((frame, bytes) => deliver({ frame, bytes }))
           return Effect.forever(Effect.map(Queue.take(inbox), (bytes) => decoder.push(bytes)))
         },
         send: ({ message }) =>
           Effect.suspend(() =>
-            Effect.asVoid(Effect.map(Effect.fromResult(LineFraming.encode(message)), (line) => lines.push(line)))
+            Effect.asVoid(Effect.map(Effect.fromResult(JsonLines.encode(message)), (line) => lines.push(line)))
           )
       })
     },

@@ -47,10 +47,10 @@ const start = Effect.fnUntraced(function*(words: ReadonlyArray<string>, options?
 })
 
 /** A ladder whose steps are short. */
-const quick: Options = { exitWithin: "150 millis", terminateWithin: "150 millis" }
+const quick: Options = { exitTimeout: "150 millis", terminateTimeout: "150 millis" }
 
 /** A ladder that no test has the time to climb. */
-const patient: Options = { exitWithin: "1 minute", terminateWithin: "1 minute" }
+const patient: Options = { exitTimeout: "1 minute", terminateTimeout: "1 minute" }
 
 const messages = (frames: ReadonlyArray<Frame>): ReadonlyArray<unknown> =>
   frames.filter(Result.isSuccess).map((frame) => frame.success)
@@ -125,7 +125,7 @@ describe.concurrent("a conversation", () => {
 
   it.live("a message of 5 MB goes there and back", () =>
     Effect.gen(function*() {
-      const { close, connection, frames } = yield* start(["echo"], { messageLimitBytes: 6_000_000 })
+      const { close, connection, frames } = yield* start(["echo"], { maxMessageBytes: 6_000_000 })
       const message = notification("x".repeat(5_000_000))
       yield* connection.send(outbound(message))
       yield* until(() => frames.length === 2)
@@ -135,7 +135,7 @@ describe.concurrent("a conversation", () => {
 
   it.live("a message beyond the limit costs only itself", () =>
     Effect.gen(function*() {
-      const { close, connection, frames } = yield* start(["echo"], { messageLimitBytes: 1_000 })
+      const { close, connection, frames } = yield* start(["echo"], { maxMessageBytes: 1_000 })
       yield* connection.send(outbound(notification("x".repeat(1_000))))
       yield* connection.send(outbound(notification("short")))
       yield* until(() => frames.length === 3)
@@ -148,7 +148,7 @@ describe.concurrent("a conversation", () => {
 
   it.live("law 12: a message of more arrays, objects and members than the limit costs only itself", () =>
     Effect.gen(function*() {
-      const { close, connection, frames } = yield* start(["echo"], { messageLimitNodes: 100 })
+      const { close, connection, frames } = yield* start(["echo"], { maxMessageNodes: 100 })
       yield* connection.send(outbound(notification(Array.from({ length: 100 }, () => []))))
       yield* connection.send(outbound(notification("short")))
       yield* until(() => frames.length === 3)
@@ -379,7 +379,7 @@ describe.concurrent("standard error", () => {
 
   it.live("lines are cut, and as many are kept as was asked for", () =>
     Effect.gen(function*() {
-      const { reading } = yield* start(["flood-stderr=1", "exit=0"], { keptStderrLines: 1 })
+      const { reading } = yield* start(["flood-stderr=1", "exit=0"], { maxStderrLines: 1 })
       assert.deepStrictEqual((yield* exitOf(reading))?.stderr, ["e".repeat(1_000)])
     }))
 })
@@ -416,7 +416,7 @@ describe.concurrent("[STD-07] closing the scope", () => {
       const lines: Array<string> = []
       const { close, frames, pid } = yield* start(["ignore-end", "say-term"], {
         ...quick,
-        terminateWithin: "1 minute",
+        terminateTimeout: "1 minute",
         stderr: (line) => void lines.push(line)
       })
       yield* close

@@ -173,14 +173,14 @@ describe.concurrent("a server process", () => {
       yield* Effect.sleep("100 millis")
       server.child.kill("SIGTERM")
       yield* server.closed
-      assert.include(server.stderr, "still running long after the signal")
+      assert.include(server.stderr, "the program has not ended 0.5 s after the signal: exiting with code 1")
       assert.deepStrictEqual(server.exit, { code: 1, signal: null })
     }))
 })
 
 /** A server whose one tool never ends, in the middle of a call. */
-const startStubborn = Effect.fnUntraced(function*(handlersWithin: number) {
-  const server = yield* startFixture("stubbornServer.ts", String(handlersWithin))
+const startStubborn = Effect.fnUntraced(function*(handlersTimeout: number) {
+  const server = yield* startFixture("stubbornServer.ts", String(handlersTimeout))
   const initialize = JsonRpc.request(0, "initialize", {
     protocolVersion: "2025-11-25",
     capabilities: {},
@@ -194,7 +194,7 @@ const startStubborn = Effect.fnUntraced(function*(handlersWithin: number) {
 })
 
 describe.concurrent("a server process with a call in flight", () => {
-  it.live("the first signal interrupts its handler after `handlersWithin`, although its session allows more", () =>
+  it.live("the first signal interrupts its handler after `handlersTimeout`, although its session allows more", () =>
     Effect.gen(function*() {
       const server = yield* startStubborn(50)
       server.child.kill("SIGTERM")
@@ -218,7 +218,7 @@ describe.concurrent("a server process with a call in flight", () => {
 describe("over any standard streams", () => {
   const connectTo = (stdio: Partial<Stdio.Stdio>) =>
     Effect.flatMap(Transport.Transport, (transport) => transport.connect).pipe(
-      Effect.provide(Layer.provide(StdioServer.layer, Stdio.layerTest(stdio)))
+      Effect.provide(Layer.provide(StdioServer.layer(), Stdio.layerTest(stdio)))
     )
 
   const bytes = (text: string) => new TextEncoder().encode(text)
@@ -252,7 +252,7 @@ describe("over any standard streams", () => {
   it.live("limits what it reads as it is told", () =>
     Effect.gen(function*() {
       const stdin = Stream.make(bytes("\"12345678\"\n[[[]]]\n1\n"))
-      const transport = yield* StdioServer.make({ messageLimitBytes: 8, messageLimitNodes: 2 }).pipe(
+      const transport = yield* StdioServer.make({ maxMessageBytes: 8, maxMessageNodes: 2 }).pipe(
         Effect.provide(Stdio.layerTest({ stdin }))
       )
       const connection = yield* transport.connect

@@ -18,9 +18,9 @@ export type ClientLayer = (
 /** What both ways to a WebSocket have to do. */
 export const clients: Readonly<Record<string, ClientLayer>> = {
   "on Node": WebSocketClient.layerNode,
-  "as in a browser": ({ closeWithin, connectWithin, messageLimitBytes, url }) =>
+  "as in a browser": ({ closeTimeout, connectTimeout, maxMessageBytes, url }) =>
     Layer.provide(
-      WebSocketClient.layer({ url, closeWithin, connectWithin, messageLimitBytes }),
+      WebSocketClient.layer({ url, closeTimeout, connectTimeout, maxMessageBytes }),
       Socket.layerWebSocketConstructorGlobal
     )
 }
@@ -31,7 +31,7 @@ export const open = Effect.fnUntraced(function*(
   options: WebSocketClient.NodeOptions
 ): Effect.fn.Return<Opened, TransportError.TransportError, Scope.Scope> {
   const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
-  const context = yield* Layer.build(layer({ closeWithin: "50 millis", ...options }))
+  const context = yield* Layer.build(layer({ closeTimeout: "50 millis", ...options }))
   const connection = yield* Scope.provide(Context.get(context, Transport.Transport).connect, scope)
   return {
     connection,

@@ -1,6 +1,7 @@
 import { ClientSession, HandshakeError, Transport } from "@effect-mcp/session"
 import { Census } from "@effect-mcp/testing"
 import { UnixSocketClient } from "@effect-mcp/transport"
+import * as NodeSocket from "@effect/platform-node/NodeSocket"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -42,11 +43,17 @@ const listener = Effect.gen(function*() {
   return { accepted, at }
 })
 
+const transportAt = (at: string, options?: UnixSocketClient.Options) =>
+  Effect.provide(Transport.Transport, UnixSocketClient.layerNode({ path: at, ...options }))
+
+const connectAt = (at: string, options?: UnixSocketClient.Options) =>
+  Effect.flatMap(transportAt(at, options), (transport) => transport.connect)
+
 /** A connection and the server's end of it. */
-const connected = Effect.fnUntraced(function*(options?: Omit<UnixSocketClient.Options, "path">) {
+const connected = Effect.fnUntraced(function*(options?: UnixSocketClient.Options) {
   const { accepted, at } = yield* listener
   const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
-  const connection = yield* Scope.provide(UnixSocketClient.make({ path: at, ...options }).connect, scope)
+  const connection = yield* Scope.provide(connectAt(at, options), scope)
   yield* until(() => accepted.length === 1)
   const [server] = accepted
   if (server === undefined) return yield* Effect.die(new Error("nobody has connected"))
@@ -70,7 +77,7 @@ describe("connecting", () => {
       const notes = path.join(directory, "notes")
       fs.writeFileSync(notes, "")
       for (const [at, code] of [[nowhere, "ENOENT"], [notes, "ECONNREFUSED"], [`${notes}/s`, "ENOTDIR"]] as const) {
-        const error = yield* Effect.flip(Effect.scoped(UnixSocketClient.make({ path: at }).connect))
+        const error = yield* Effect.flip(Effect.scoped(connectAt(at)))
         assert.strictEqual(error.message, `could not connect to ${at}: connect ${code} ${at}`)
         assert.ok(error.reason._tag === "ConnectFailed")
         assert.strictEqual(error.reason.target, at)
@@ -79,14 +86,14 @@ describe("connecting", () => {
 
   it.live("does not go anywhere else for want of a path", () =>
     Effect.gen(function*() {
-      const error = yield* Effect.flip(Effect.scoped(UnixSocketClient.make({ path: "" }).connect))
+      const error = yield* Effect.flip(Effect.scoped(connectAt("")))
       assert.strictEqual(error.message, "could not connect to : the path is empty")
     }))
 
   it.live("opens a socket for each session", () =>
     Effect.gen(function*() {
       const server = yield* serve(tools({ greet: Effect.succeed(text("hello")) }))
-      const transport = UnixSocketClient.make({ path: server.path })
+      const transport = yield* transportAt(server.path)
       const session = Effect.provideService(ClientSession.make({ info }), Transport.Transport, transport)
       yield* Effect.scoped(Effect.gen(function*() {
         const two = yield* Effect.all([session, session])
@@ -98,6 +105,33 @@ describe("connecting", () => {
       }))
       while ((yield* server.host.health).sessions > 0) yield* Effect.sleep("5 millis")
       yield* Effect.void
+    }))
+
+  it.live("over any socket of Effect, carries one session after another", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(tools({ greet: Effect.succeed(text("hello")) }))
+      yield* Effect.gen(function*() {
+        const transport = yield* UnixSocketClient.make()
+        const session = Effect.provideService(ClientSession.make({ info }), Transport.Transport, transport)
+        for (let count = 0; count < 2; count++) {
+          yield* Effect.scoped(Effect.gen(function*() {
+            const one = yield* session
+            assert.deepStrictEqual((yield* one.callTool("greet")).content, text("hello").content)
+            assert.strictEqual((yield* Effect.flip(Effect.scoped(transport.connect))).reason._tag, "InUse")
+          }))
+          while ((yield* server.host.health).sessions > 0) yield* Effect.sleep("5 millis")
+        }
+      }).pipe(Effect.provide(NodeSocket.layerNet({ path: server.path })))
+    }))
+
+  it.live("over any socket of Effect, fails with its error", () =>
+    Effect.gen(function*() {
+      const at = path.join(yield* temporaryDirectory, "nowhere")
+      const error = yield* Transport.Transport.pipe(
+        Effect.flatMap(({ connect }) => Effect.flip(Effect.scoped(connect))),
+        Effect.provide(Layer.provide(UnixSocketClient.layer(), NodeSocket.layerNet({ path: at })))
+      )
+      assert.strictEqual(error.message, `could not connect to the server of the socket: connect ENOENT ${at}`)
     }))
 
   it.live("as a Layer, and for whom the host has no room with the host's own words", () =>
@@ -122,7 +156,7 @@ describe("connecting", () => {
       yield* census.count(Effect.gen(function*() {
         for (let steps = 0; steps < 60; steps++) {
           const fiber = yield* Effect.forkChild(
-            Effect.scoped(Effect.andThen(UnixSocketClient.make({ path: at }).connect, Effect.never))
+            Effect.scoped(Effect.andThen(connectAt(at), Effect.never))
           )
           for (let step = 0; step < steps; step++) yield* Effect.yieldNow
           yield* Fiber.interrupt(fiber)
@@ -137,7 +171,7 @@ describe("connecting", () => {
 describe.concurrent("reading", () => {
   it.live("[STD-02] frames come whole and in order, and the end of the server is the end", () =>
     Effect.gen(function*() {
-      const { connection, server } = yield* connected({ messageLimitBytes: 100 })
+      const { connection, server } = yield* connected({ maxMessageBytes: 100 })
       const words = Buffer.from(`{"data":"漢😀"}\r\nnpm warn\n"${"x".repeat(100)}"\n{"last":`)
       for (const byte of words) server.write(Uint8Array.of(byte))
       server.end("true}")
@@ -173,7 +207,7 @@ describe.concurrent("reading", () => {
 describe.concurrent("sending", () => {
   it.live("waits while a server reads nothing, and keeps the order", () =>
     Effect.gen(function*() {
-      const { close, connection, server } = yield* connected({ sendBufferBytes: 64 * 1024 })
+      const { close, connection, server } = yield* connected({ maxSendBufferBytes: 64 * 1024 })
       const count = 100
       const words = "x".repeat(32 * 1024)
       let taken = 0
@@ -198,7 +232,7 @@ describe.concurrent("sending", () => {
 
   it.live("fails with WriteFailed when the server has gone, also for those that wait", () =>
     Effect.gen(function*() {
-      const { connection, server } = yield* connected({ sendBufferBytes: 1, flushWithin: "1 hour" })
+      const { connection, server } = yield* connected({ maxSendBufferBytes: 1, flushTimeout: "1 hour" })
       const flood = yield* Effect.forkChild(Effect.flip(Effect.forever(connection.send(outbound("x".repeat(100_000))))))
       yield* Effect.sleep("50 millis")
       assert.isUndefined(flood.pollUnsafe())
@@ -225,7 +259,7 @@ describe.concurrent("sending", () => {
 describe.concurrent("leaving", () => {
   it.live("writes what was sent before it closes", () =>
     Effect.gen(function*() {
-      const { close, connection, server } = yield* connected({ flushWithin: "1 minute" })
+      const { close, connection, server } = yield* connected({ flushTimeout: "1 minute" })
       const words = "x".repeat(5_000_000)
       yield* connection.send(outbound(words))
       const closing = yield* Effect.forkChild(close)
@@ -239,7 +273,7 @@ describe.concurrent("leaving", () => {
     Effect.gen(function*() {
       const words = "x".repeat(50_000)
       for (let count = 1; count <= 8; count++) {
-        const { close, connection, server } = yield* connected({ flushWithin: "1 minute" })
+        const { close, connection, server } = yield* connected({ flushTimeout: "1 minute" })
         for (let sent = 0; sent < count; sent++) {
           yield* connection.send(outbound(words))
           // Each in a write of its own, which Node takes though the system does not.
@@ -254,7 +288,7 @@ describe.concurrent("leaving", () => {
 
   it.live("waits for a server that does not read no longer than it may take", () =>
     Effect.gen(function*() {
-      const { close, connection, server } = yield* connected({ flushWithin: "50 millis" })
+      const { close, connection, server } = yield* connected({ flushTimeout: "50 millis" })
       yield* connection.send(outbound("x".repeat(5_000_000)))
       yield* close
       assert.isBelow((yield* readAll(server)).length, 5_000_000)
@@ -262,7 +296,7 @@ describe.concurrent("leaving", () => {
 
   it.live("does not wait for a server that has gone", () =>
     Effect.gen(function*() {
-      const { close, connection, server } = yield* connected({ flushWithin: "1 hour" })
+      const { close, connection, server } = yield* connected({ flushTimeout: "1 hour" })
       yield* connection.send(outbound("x".repeat(5_000_000)))
       server.destroy()
       yield* Effect.exit(connection.run(() => {}))
@@ -271,7 +305,7 @@ describe.concurrent("leaving", () => {
 
   it.live("nor for one that has gone before anything was said", () =>
     Effect.gen(function*() {
-      const { close, connection, server } = yield* connected({ flushWithin: "1 hour" })
+      const { close, connection, server } = yield* connected({ flushTimeout: "1 hour" })
       server.destroy()
       yield* connection.run(() => {})
       yield* Effect.sleep("20 millis")

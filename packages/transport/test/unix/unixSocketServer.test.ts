@@ -69,7 +69,7 @@ describe.concurrent("what clients say", () => {
 
   it.live("[STD-02] costs only itself where it is no JSON, no UTF-8, or too large", () =>
     Effect.gen(function*() {
-      const server = yield* serve(greeting, { socket: { messageLimitBytes: 1000 } })
+      const server = yield* serve(greeting, { socket: { maxMessageBytes: 1000 } })
       const client = yield* join({ path: server.path })
       client.socket.write("npm warn\n")
       client.say(call(1, "greet"))
@@ -170,7 +170,7 @@ describe.concurrent("the end of a client", () => {
   it.live("one that breaks off while much waits for it does not hold its session", () =>
     Effect.gen(function*() {
       const server = yield* serve(tools({ tell: Effect.succeed(text(large)) }), {
-        socket: { flushWithin: "1 hour" }
+        socket: { flushTimeout: "1 hour" }
       })
       const client = yield* join({ path: server.path })
       client.socket.pause()
@@ -192,7 +192,7 @@ describe.concurrent("the end of a session", () => {
             Effect.as(Effect.uninterruptible(Effect.sleep("50 millis")), text(large))
           )
         }),
-        { session: { limits: { gracefulClose: "1 minute" } }, socket: { flushWithin: "1 minute" } }
+        { session: { limits: { gracefulClose: "1 minute" } }, socket: { flushTimeout: "1 minute" } }
       )
       const client = yield* join({ path: server.path })
       client.socket.pause()
@@ -211,7 +211,7 @@ describe.concurrent("the end of a session", () => {
   it.live("takes what a client still says meanwhile, so that the client comes to read", () =>
     Effect.gen(function*() {
       const server = yield* serve(tools({ tell: Effect.succeed(text(large)) }), {
-        socket: { flushWithin: "1 minute" }
+        socket: { flushTimeout: "1 minute" }
       })
       const client = yield* join({ path: server.path })
       client.socket.pause()
@@ -245,7 +245,7 @@ describe.concurrent("the end of a session", () => {
   it.live("waits for a client that does not read no longer than it may take", () =>
     Effect.gen(function*() {
       const server = yield* serve(tools({ tell: Effect.succeed(text(large)) }), {
-        socket: { flushWithin: "100 millis" }
+        socket: { flushTimeout: "100 millis" }
       })
       const client = yield* join({ path: server.path })
       client.socket.pause()
@@ -374,7 +374,7 @@ it.live("[law 2] nothing is left of a server and its clients, however they came 
       const { handlers, seen } = waiting()
       const server = yield* serve(handlers, {
         session: { host: { sessions: 8 } },
-        socket: { flushWithin: "50 millis" }
+        socket: { flushTimeout: "50 millis" }
       })
       const clients = yield* Effect.forEach(Array.from({ length: 8 }), () => join({ path: server.path }))
       for (const client of clients) client.say(call(1, "wait"))
@@ -398,7 +398,7 @@ it.live("over the sockets of any server, such as one of TCP", () =>
   Effect.gen(function*() {
     const { go, handlers, seen } = waiting()
     const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
-    const layer = UnixSocketServer.layer({ flushWithin: "50 millis" }).pipe(
+    const layer = UnixSocketServer.layer({ flushTimeout: "50 millis" }).pipe(
       Layer.provideMerge(NodeSocketServer.layer({ port: 0, host: "127.0.0.1", allowHalfOpen: true })),
       Layer.provideMerge(hostOf(handlers, { session: { limits: { gracefulClose: "1 minute" } } }))
     )
@@ -425,7 +425,7 @@ it.live("over the sockets of any server, such as one of TCP", () =>
 
 it("neither half loads HTTP or WebSockets, which take their time", () => {
   for (const half of ["UnixSocketServer", "UnixSocketClient"]) {
-    const module = new URL(`../src/${half}.ts`, import.meta.url).href
+    const module = new URL(`../../src/${half}.ts`, import.meta.url).href
     const loaded: ReadonlyArray<string> = JSON.parse(
       execFileSync(process.execPath, [fixture("loaded.mjs"), module], { encoding: "utf8" })
     )

@@ -146,7 +146,7 @@ describe.concurrent("a client that closes", () => {
 
   it.live("but does not let go of its connection is cut off in good time", () =>
     Effect.gen(function*() {
-      const server = yield* serve(some, { webSocket: { closeWithin: "50 millis" } })
+      const server = yield* serve(some, { webSocket: { closeTimeout: "50 millis" } })
       const peer = yield* connect(server, {})
       // A half that has ended does not end the other one.
       peer.socket.allowHalfOpen = true
@@ -159,7 +159,7 @@ describe.concurrent("a client that closes", () => {
   it.live("amid what is said to it has ended nonetheless in good order", () =>
     Effect.gen(function*() {
       const server = yield* serve(some, {
-        webSocket: { closeWithin: "200 millis" },
+        webSocket: { closeTimeout: "200 millis" },
         session: { limits: { progressInterval: 0 } }
       })
       const peer = yield* connect(server)
@@ -175,7 +175,7 @@ describe.concurrent("a client that closes", () => {
 
   it.live("without an answer to the server's close frame is cut off in good time", () =>
     Effect.gen(function*() {
-      const server = yield* serve(some, { webSocket: { closeWithin: "50 millis" } })
+      const server = yield* serve(some, { webSocket: { closeTimeout: "50 millis" } })
       const peer = yield* connect(server)
       peer.socket.allowHalfOpen = true
       yield* server.stop

@@ -33,7 +33,7 @@ const handlers = tools({
 
 const routes = Layer.mergeAll(
   StreamableHttpServer.layer("/mcp"),
-  WebSocketServer.layer("/socket", { closeWithin: "100 millis" }),
+  WebSocketServer.layer("/socket", { closeTimeout: "100 millis" }),
   HttpRouter.add("GET", "/health", HttpServerResponse.text("well"))
 )
 
@@ -48,7 +48,7 @@ const backend = NodeHttpServer.layerServer(() => http.createServer({ keepAliveTi
 type Serving = (logs: Array<string>) => Layer.Layer<HttpServer | SessionHost.SessionHost, unknown>
 
 const alone: Serving = (logs) =>
-  WebSocketServer.layerNode({ port: 0, path: "/socket", closeWithin: "100 millis" }).pipe(
+  WebSocketServer.layerNode({ port: 0, path: "/socket", closeTimeout: "100 millis" }).pipe(
     Layer.provideMerge(hostOf(handlers, {})),
     Layer.provide(Authentication.anonymous),
     Layer.provideMerge(listening(logs))

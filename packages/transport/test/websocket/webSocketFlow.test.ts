@@ -82,7 +82,7 @@ describe("a server whose client reads nothing", () => {
       const { handlers, said } = flooding()
       const server = yield* serve(handlers, {
         session: { limits: { progressInterval: 0, write: "300 millis" } },
-        webSocket: { closeWithin: "50 millis" }
+        webSocket: { closeTimeout: "50 millis" }
       })
       const peer = yield* connect(server)
       peer.socket.pause()
@@ -100,7 +100,7 @@ describe("a server whose client reads nothing", () => {
       const { handlers, said } = flooding()
       const server = yield* serve(handlers, {
         session: { limits: { progressInterval: 0 } },
-        webSocket: { closeWithin: "50 millis" }
+        webSocket: { closeTimeout: "50 millis" }
       })
       const peer = yield* connect(server)
       peer.socket.pause()
@@ -117,10 +117,10 @@ const notification = (data: number) =>
   JsonRpc.notification("notifications/message", { level: "info", data: String(data).padEnd(stepBytes, ".") })
 
 const layers: Readonly<Record<string, (url: string) => Layer.Layer<Transport.Transport>>> = {
-  "on Node": (url) => WebSocketClient.layerNode({ url, closeWithin: "50 millis" }),
+  "on Node": (url) => WebSocketClient.layerNode({ url, closeTimeout: "50 millis" }),
   "as in a browser": (url) =>
     Layer.provide(
-      WebSocketClient.layer({ url, closeWithin: "50 millis" }),
+      WebSocketClient.layer({ url, closeTimeout: "50 millis" }),
       Socket.layerWebSocketConstructorGlobal
     )
 }

@@ -171,7 +171,7 @@ describe.concurrent("a client that was refused, and stays", () => {
   for (const [path, status] of [["/mcp", 426], ["/elsewhere", 404]] as const) {
     it.live(`[law 2] is let go of (${path})`, () =>
       Effect.gen(function*() {
-        const server = yield* serve(whoami, { webSocket: { closeWithin: "20 millis" } })
+        const server = yield* serve(whoami, { webSocket: { closeTimeout: "20 millis" } })
         const { seen, socket } = yield* stay(server.port, path)
         assert.strictEqual(Number(seen.said.slice("HTTP/1.1 ".length, "HTTP/1.1 426".length)), status)
         // What is written to a connection that is no more comes back as a reset.
@@ -184,7 +184,7 @@ describe.concurrent("a client that was refused, and stays", () => {
 
   it.live("[law 2] does not keep the server from going, wherever it was refused", () =>
     Effect.gen(function*() {
-      const server = yield* serve(whoami, { webSocket: { closeWithin: "Infinity" } })
+      const server = yield* serve(whoami, { webSocket: { closeTimeout: "Infinity" } })
       assert.match((yield* stay(server.port, "/mcp")).seen.said, /^HTTP\/1\.1 426 /)
       assert.match((yield* stay(server.port, "/elsewhere")).seen.said, /^HTTP\/1\.1 404 /)
       yield* server.stop

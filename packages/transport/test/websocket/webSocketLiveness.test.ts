@@ -100,7 +100,7 @@ describe("a server", () => {
   for (const ping of [0, "1 milli"] as const) {
     it.effect(`does not look all the time where it is told ${ping}`, () =>
       Effect.gen(function*() {
-        const server = yield* serve(tools({}), { ...patient, webSocket: { ping } })
+        const server = yield* serve(tools({}), { ...patient, webSocket: { pingInterval: ping } })
         const peer = yield* TestClock.withLive(dial(server))
         yield* TestClock.adjust("1 second")
         yield* until(() => peer.of(pings).length === 1)
@@ -114,7 +114,7 @@ describe("a server", () => {
 
   it.effect("never looks where it is told so", () =>
     Effect.gen(function*() {
-      const server = yield* serve(tools({}), { ...patient, webSocket: { ping: "Infinity" } })
+      const server = yield* serve(tools({}), { ...patient, webSocket: { pingInterval: "Infinity" } })
       const peer = yield* TestClock.withLive(dial(server))
       yield* pass(10)
       assert.deepStrictEqual(peer.frames, [])
@@ -123,7 +123,7 @@ describe("a server", () => {
 })
 
 const connect = Effect.fnUntraced(function*(url: string) {
-  const context = yield* Layer.build(WebSocketClient.layerNode({ url, closeWithin: "50 millis" }))
+  const context = yield* Layer.build(WebSocketClient.layerNode({ url, closeTimeout: "50 millis" }))
   const connection = yield* Context.get(context, Transport.Transport).connect
   const running = yield* beside(connection.run(() => {}))
   return { connection, running }

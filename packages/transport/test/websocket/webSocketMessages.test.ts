@@ -123,7 +123,7 @@ describe.concurrent("messages", () => {
 
   it.live("[law 7] that are too long cost only themselves, whole and in fragments", () =>
     Effect.gen(function*() {
-      const server = yield* serve(echo, { webSocket: { messageLimitBytes: 1000, payloadLimitBytes: 10_000 } })
+      const server = yield* serve(echo, { webSocket: { maxMessageBytes: 1000, maxPayloadBytes: 10_000 } })
       const peer = yield* connect(server)
       const long = call(1, "echo", { text: "x".repeat(5000) })
       peer.say(long)
@@ -265,7 +265,7 @@ describe.concurrent("the connection is closed", () => {
   for (const [name, code, words, act] of broken) {
     it.live(`with ${code} ${name}, and what came before has been read`, () =>
       Effect.gen(function*() {
-        const server = yield* serve(echo, { webSocket: { messageLimitBytes: 1000, payloadLimitBytes: 10_000 } })
+        const server = yield* serve(echo, { webSocket: { maxMessageBytes: 1000, maxPayloadBytes: 10_000 } })
         const peer = yield* connect(server)
         peer.say(call(1, "echo", { text: "before" }))
         yield* answered(peer, 1)
@@ -285,7 +285,7 @@ describe.concurrent("the connection is closed", () => {
 
   it.live("with 1009 by what would not fit into a string, though it be said that anything may come", () =>
     Effect.gen(function*() {
-      const server = yield* serve(echo, { webSocket: { messageLimitBytes: Number.POSITIVE_INFINITY } })
+      const server = yield* serve(echo, { webSocket: { maxMessageBytes: Number.POSITIVE_INFINITY } })
       const peer = yield* dial(server)
       peer.write(Frames.announcement(textFrame, constants.MAX_STRING_LENGTH + 1, true))
       yield* until(() => peer.gone)

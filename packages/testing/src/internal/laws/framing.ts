@@ -45,7 +45,7 @@ const lineOfBytes = (length: number): string => {
 export const clientFraming = <Served extends ClientEnd>(
   { connect, runs, serve }: Bench<Served>,
   inject: NonNullable<Faults<Served>["injectToClient"]>,
-  messageLimitBytes: number | undefined
+  maxMessageBytes: number | undefined
 ): ReadonlyArray<Law> => {
   const listen = Effect.gen(function*() {
     const seen: Array<unknown> = []
@@ -127,7 +127,7 @@ export const clientFraming = <Served extends ClientEnd>(
       })
     ),
 
-    ...messageLimitBytes === undefined ? [] : [oversized(messageLimitBytes)]
+    ...maxMessageBytes === undefined ? [] : [oversized(maxMessageBytes)]
   ])
 }
 

@@ -8,7 +8,7 @@ import * as utf8 from "./utf8.ts"
  * a hundred thousand nodes 40 ms at their worst. Strings and numbers cost less than their bytes are worth, and nesting
  * costs nothing besides: nothing that reads a message recurses.
  */
-export const defaultLimitNodes = 100_000
+export const defaultMaxNodes = 100_000
 
 const quote = 0x22
 const backslash = 0x5C

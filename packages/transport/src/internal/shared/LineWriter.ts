@@ -15,7 +15,7 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type * as Sink from "effect/Sink"
 import * as Stream from "effect/Stream"
-import * as LineFraming from "../../LineFraming.ts"
+import * as JsonLines from "../../JsonLines.ts"
 import { OutgoingCharge } from "./OutgoingCharge.ts"
 
 /** How many bytes may wait, those being written included, before `send` suspends: 1 MiB. */
@@ -135,7 +135,7 @@ export const make = Effect.fnUntraced(function*(
     send: (outbound) =>
       Effect.suspend(() => {
         if (ended !== undefined) return Effect.fail(ended)
-        const encoded = LineFraming.encode(outbound.message)
+        const encoded = JsonLines.encode(outbound.message)
         if (Result.isFailure(encoded)) return Effect.fail(encoded.failure)
         const line = encoded.success
         if (charge.hasRoom(waitingBytes) && waiters.size === 0) {

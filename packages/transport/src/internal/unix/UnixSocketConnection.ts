@@ -11,7 +11,7 @@ import type * as Scope from "effect/Scope"
 import * as Sink from "effect/Sink"
 import * as Socket from "effect/socket/Socket"
 import type { Socket as NetSocket } from "node:net"
-import * as LineFraming from "../../LineFraming.ts"
+import * as JsonLines from "../../JsonLines.ts"
 import type { IncomingMessages } from "../shared/IncomingMessages.ts"
 import * as LineWriter from "../shared/LineWriter.ts"
 import { delay } from "../shared/nodeTimers.ts"
@@ -21,13 +21,13 @@ import * as Turns from "../shared/Turns.ts"
 /** What may be said about a connection. */
 export interface Settings {
   /** The longest message to read, in bytes. */
-  readonly messageLimitBytes?: number | undefined
+  readonly maxMessageBytes?: number | undefined
   /** The most arrays, objects and members of a message to read. */
-  readonly messageLimitNodes?: number | undefined
+  readonly maxMessageNodes?: number | undefined
   /** How many bytes may wait before a sender does. */
-  readonly sendBufferBytes?: number | undefined
+  readonly maxSendBufferBytes?: number | undefined
   /** How long the end of the scope waits for a peer that does not read what was sent. */
-  readonly flushWithin?: Duration.Input | undefined
+  readonly flushTimeout?: Duration.Input | undefined
   /** How long it waits besides for a peer that has heard of the end to end its own side. Default: not at all. */
   readonly answeredWithin?: Duration.Input | undefined
   /** The unfinished messages of the server, if this connection counts among its own. */
@@ -73,7 +73,7 @@ export const open = Effect.fnUntraced(function*(
           : Effect.mapError(write(bytes), (error) => brokenWriting(causeOf(error)))
       )
     ),
-    highWaterBytes: settings.sendBufferBytes,
+    highWaterBytes: settings.maxSendBufferBytes,
     explain: (error) => Effect.succeed(error instanceof TransportError.TransportError ? error : brokenWriting(error))
   })
 
@@ -86,7 +86,7 @@ export const open = Effect.fnUntraced(function*(
     return Effect.void
   })
   yield* Effect.addFinalizer(() =>
-    Effect.raceFirst(finished, Effect.andThen(delay(settings.flushWithin ?? "3 seconds"), breakOff))
+    Effect.raceFirst(finished, Effect.andThen(delay(settings.flushTimeout ?? "3 seconds"), breakOff))
   )
 
   const crowded = Deferred.makeUnsafe<never, TransportError.TransportError>()
@@ -97,9 +97,9 @@ export const open = Effect.fnUntraced(function*(
 
   const run = (deliver: (inbound: Inbound) => void): Effect.Effect<End, TransportError.TransportError> =>
     Effect.suspend(() => {
-      const decoder = LineFraming.decoder((frame, bytes) => deliver({ frame, bytes }), {
-        limitBytes: settings.messageLimitBytes,
-        limitNodes: settings.messageLimitNodes
+      const decoder = JsonLines.decoder((frame, bytes) => deliver({ frame, bytes }), {
+        maxMessageBytes: settings.maxMessageBytes,
+        maxMessageNodes: settings.maxMessageNodes
       })
       const push = (chunk: Uint8Array): void => {
         decoder.push(chunk)

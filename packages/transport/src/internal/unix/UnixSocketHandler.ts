@@ -50,8 +50,8 @@ const firstId = (
 /** Whoever knows why it was not let in can say so to a person, and try again later. */
 const refuse = (socket: Socket, node: NetSocket | undefined, problem: string): Effect.Effect<void> => {
   const settings: UnixSocketConnection.Settings = {
-    messageLimitBytes: firstWordBytes,
-    flushWithin: lastWordsWithin,
+    maxMessageBytes: firstWordBytes,
+    flushTimeout: lastWordsWithin,
     answeredWithin
   }
   return Effect.gen(function*() {

@@ -4,18 +4,18 @@ import * as FrameText from "../shared/FrameText.ts"
 import type * as WebSocketFraming from "./WebSocketFraming.ts"
 
 interface Limits {
-  readonly messageLimitBytes?: number | undefined
-  readonly messageLimitNodes?: number | undefined
-  readonly payloadLimitBytes?: number | undefined
+  readonly maxMessageBytes?: number | undefined
+  readonly maxMessageNodes?: number | undefined
+  readonly maxPayloadBytes?: number | undefined
 }
 
-const messageBytes = ({ messageLimitBytes = 4 * 1024 * 1024 }: Limits): number => messageLimitBytes
+const messageBytes = ({ maxMessageBytes = 4 * 1024 * 1024 }: Limits): number => maxMessageBytes
 
 /** The largest message to read. */
 export const ofMessages = (limits: Limits): WebSocketFraming.Limits => ({
   limitBytes: messageBytes(limits),
-  limitNodes: limits.messageLimitNodes ?? FrameText.defaultLimitNodes
+  limitNodes: limits.maxMessageNodes ?? FrameText.defaultMaxNodes
 })
 
 /** The longest message to receive at all: one that is only too long to be read shall not cost the connection. */
-export const payloadBytes = (limits: Limits): number => limits.payloadLimitBytes ?? 4 * messageBytes(limits)
+export const payloadBytes = (limits: Limits): number => limits.maxPayloadBytes ?? 4 * messageBytes(limits)

@@ -207,7 +207,7 @@ describe.concurrent("a compressed answer", () => {
       const bomb = zlib.gzipSync(Buffer.alloc(64 * 1024 * 1024, " "))
       const { faults, peer, request: ask } = yield* connected(
         (_, reply) => reply.raw(200, { "content-type": "application/json", "content-encoding": "gzip" }, bomb),
-        { messageLimitBytes: 100_000 }
+        { maxMessageBytes: 100_000 }
       )
       const reason = yield* reasonOf(ask(request(1)))
       assert.isTrue(reason._tag === "ExchangeEnded" && String(reason.cause).includes("larger than 100000 bytes"))
@@ -225,7 +225,7 @@ describe.concurrent("a compressed answer", () => {
           (_, reply) => {
             poured = reply.stream({ "content-encoding": "gzip" }).raw(piece).pour(more, 100_000)
           },
-          { messageLimitBytes: 1024 * 1024, reconnect: quick }
+          { maxMessageBytes: 1024 * 1024, reconnect: quick }
         )
         const reason = yield* reasonOf(ask(request(1)))
         assert.isTrue(
@@ -246,7 +246,7 @@ describe.concurrent("a compressed answer", () => {
         for (let event = 0; event < 10; event++) stream.event(eventOf(notification(text)))
         stream.event(eventOf(answer))
         stream.end()
-      }, { messageLimitBytes: 1024 * 1024 })
+      }, { maxMessageBytes: 1024 * 1024 })
       yield* ask(request(1))
       assert.lengthOf(messages(), 11)
     }))
@@ -260,7 +260,7 @@ describe.concurrent("a compressed answer", () => {
         opened.push(stream)
         stream.event("event: endpoint\ndata: /in\n\n")
       })
-      const client = yield* sse.connect(peer, { messageLimitBytes: 1024 * 1024 })
+      const client = yield* sse.connect(peer, { maxMessageBytes: 1024 * 1024 })
       opened[0]?.event(sse.message(notification(1)))
       yield* until(() => client.messages().length === 1)
       for (let times = 0; times < 4; times++) opened[0]?.event("x".repeat(1024 * 1024))

@@ -62,7 +62,7 @@ describe.concurrent("a client of HTTP+SSE hears", () => {
   it.live("[law 7] what cannot be read costs only itself", () =>
     Effect.gen(function*() {
       const peer = yield* serveStream()
-      const client = yield* connect(peer, { messageLimitBytes: 1000, messageLimitNodes: 100 })
+      const client = yield* connect(peer, { maxMessageBytes: 1000, maxMessageNodes: 100 })
       peer.streams[0]?.raw(`data: {"half":\n\n`)
         .raw(message(notification("x".repeat(2000))))
         .raw(`data: ${"[".repeat(101)}${"]".repeat(101)}\n\n`)

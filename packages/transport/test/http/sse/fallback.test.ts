@@ -162,13 +162,13 @@ describe.concurrent("a client that falls back", () => {
       (_, reply) => void reply.stream().raw("event: endpoint\ndata: https://example.com/in\n\n")
     ]
   ]
-  for (const [name, get, openWithin] of nothingThere) {
+  for (const [name, get, connectTimeout] of nothingThere) {
     it.live(`[SSE-07] reports the first refusal, where behind it there is nothing but ${name}`, () =>
       Effect.gen(function*() {
         const peer = yield* serve((received, reply) =>
           received.method === "GET" ? get(received, reply) : reply.raw(404, {}, "no such page")
         )
-        const transport = yield* transportTo(peer, { openWithin })
+        const transport = yield* transportTo(peer, { connectTimeout })
         const client = yield* connect(transport)
         assert.deepStrictEqual(yield* reasonOf(client.request(request(0, "initialize"))), {
           _tag: "Rejected",

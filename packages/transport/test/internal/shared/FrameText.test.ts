@@ -49,9 +49,9 @@ describe("the text of a frame", () => {
 
   it("may have 100,000 nodes by default, nested ever so deeply", () => {
     const deep = (depth: number) => "[".repeat(depth) + "]".repeat(depth)
-    assert.isTrue(Result.isSuccess(FrameText.parse(deep(100_000), FrameText.defaultLimitNodes)))
+    assert.isTrue(Result.isSuccess(FrameText.parse(deep(100_000), FrameText.defaultMaxNodes)))
     assert.deepStrictEqual(
-      FrameText.parse(deep(100_001), FrameText.defaultLimitNodes),
+      FrameText.parse(deep(100_001), FrameText.defaultMaxNodes),
       Result.fail({ _tag: "TooComplex", nodes: 100_001, limitNodes: 100_000 })
     )
   })

@@ -56,7 +56,7 @@ for (const [name, layer] of Object.entries(clients)) {
     it.live("waits for the server's close frame, and then lets go", () =>
       Effect.gen(function*() {
         const server = yield* listen()
-        const opened = yield* open(layer, { url: server.url, closeWithin: "10 seconds" })
+        const opened = yield* open(layer, { url: server.url, closeTimeout: "10 seconds" })
         const leaving = yield* Effect.forkChild(opened.leave)
         const [peer] = server.peers
         yield* until(() => peer?.farewell !== undefined)
@@ -71,7 +71,7 @@ for (const [name, layer] of Object.entries(clients)) {
     it.live("takes the server's close frame though much comes before it that nobody reads", () =>
       Effect.gen(function*() {
         const server = yield* listen()
-        const opened = yield* open(layer, { url: server.url, closeWithin: "10 seconds" })
+        const opened = yield* open(layer, { url: server.url, closeTimeout: "10 seconds" })
         const [peer] = server.peers
         for (let id = 0; id < 300; id++) peer?.say({ ...ping(id), params: { padding: "x".repeat(10_000) } })
         const leaving = yield* Effect.forkChild(opened.leave)
@@ -150,7 +150,7 @@ for (const [name, layer] of Object.entries(clients)) {
     it.live("reads fragments, and what is binary; what cannot be read costs only itself", () =>
       Effect.gen(function*() {
         const server = yield* listen()
-        const { inbound, frames } = yield* read(yield* open(layer, { url: server.url, messageLimitBytes: 1000 }))
+        const { inbound, frames } = yield* read(yield* open(layer, { url: server.url, maxMessageBytes: 1000 }))
         const [peer] = server.peers
         const { binary, continuation, text } = Frames.opcodes
         peer?.frame(text, "{\"a\":", { fin: false })
@@ -196,8 +196,8 @@ describe("a client on Node", () => {
       const server = yield* listen()
       const opened = yield* open(WebSocketClient.layerNode, {
         url: server.url,
-        messageLimitBytes: 1000,
-        payloadLimitBytes: 2000
+        maxMessageBytes: 1000,
+        maxPayloadBytes: 2000
       })
       const { running } = yield* read(opened)
       const [peer] = server.peers
@@ -211,7 +211,7 @@ describe("a client on Node", () => {
     Effect.gen(function*() {
       const server = yield* listen()
       yield* read(
-        yield* open(WebSocketClient.layerNode, { url: server.url, messageLimitBytes: Number.POSITIVE_INFINITY })
+        yield* open(WebSocketClient.layerNode, { url: server.url, maxMessageBytes: Number.POSITIVE_INFINITY })
       )
       const [peer] = server.peers
       peer?.write(Frames.announcement(Frames.opcodes.text, constants.MAX_STRING_LENGTH + 1, false))
@@ -244,7 +244,7 @@ describe("a client on Node", () => {
 it.live("a client on Node waits as long as it was told to for a server that does not let go", () =>
   Effect.gen(function*() {
     const server = yield* listen()
-    const opened = yield* open(WebSocketClient.layerNode, { url: server.url, closeWithin: "Infinity" })
+    const opened = yield* open(WebSocketClient.layerNode, { url: server.url, closeTimeout: "Infinity" })
     const leaving = yield* Effect.forkChild(opened.leave)
     const [peer] = server.peers
     yield* until(() => peer?.farewell !== undefined)

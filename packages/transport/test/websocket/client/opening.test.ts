@@ -113,7 +113,7 @@ for (const [name, layer] of Object.entries(clients)) {
         Effect.gen(function*() {
           const url = typeof where === "string" ? where : (yield* listen(where)).url
           const reason = yield* refusalOf(
-            open(layer, { url, connectWithin: name.endsWith("does not answer") ? "300 millis" : "Infinity" })
+            open(layer, { url, connectTimeout: name.endsWith("does not answer") ? "300 millis" : "Infinity" })
           )
           assert.strictEqual(reason._tag, "ConnectFailed")
           if (reason._tag !== "ConnectFailed") return
@@ -202,7 +202,7 @@ describe("a client on Node", () => {
       const server = yield* listen()
       const layer = node({
         url: server.url,
-        closeWithin: "50 millis",
+        closeTimeout: "50 millis",
         headers: Effect.sync(() => ({ "X-Count": String(++count) }))
       })
       yield* open(() => layer, { url: server.url })
@@ -223,7 +223,7 @@ describe("a client on Node", () => {
       })
       const layer = node({
         url: server.url,
-        closeWithin: "50 millis",
+        closeTimeout: "50 millis",
         authorize: (how) =>
           Effect.sync(() => {
             asked.push(how)
@@ -247,7 +247,7 @@ describe("a client on Node", () => {
       })
       const transport = yield* Layer.build(node({
         url: server.url,
-        closeWithin: "50 millis",
+        closeTimeout: "50 millis",
         // All of them have been refused, and have read that they were, when the proof is there.
         authorize: () =>
           until(() => refused === 3).pipe(

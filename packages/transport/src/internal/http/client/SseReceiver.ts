@@ -2,7 +2,7 @@ import type { FrameError, Inbound } from "@effect-mcp/session/Transport"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
-import * as EventStreamFraming from "../../../EventStreamFraming.ts"
+import * as Sse from "../../../Sse.ts"
 import * as ContentEncoding from "../../shared/ContentEncoding.ts"
 import * as FrameText from "../../shared/FrameText.ts"
 import * as Turns from "../../shared/Turns.ts"
@@ -58,7 +58,7 @@ export const make = (options: {
     if (ids.size > remembered) ids.delete(ids.values().next().value ?? id)
   }
 
-  const take = (event: Result.Result<EventStreamFraming.Event, FrameError>, bytes: number) => {
+  const take = (event: Result.Result<Sse.Event, FrameError>, bytes: number) => {
     if (Result.isFailure(event)) {
       events++
       damaged = true
@@ -82,7 +82,7 @@ export const make = (options: {
     read: (answer) =>
       Effect.suspend(() => {
         earlier = new Set(ids)
-        const decoder = EventStreamFraming.decoder(take, { limitBytes: options.limitBytes, lastEventId })
+        const decoder = Sse.decoder(take, { maxEventBytes: options.limitBytes, lastEventId })
         const expansion = ContentEncoding.expansion(answer, options.limitBytes)
         const push = (chunk: Uint8Array) => {
           const before = events

@@ -53,7 +53,7 @@ export const make = (options: Options): HttpServerSettings => ({
   allowedOrigins: options.allowedOrigins ?? [],
   identifyMillis: Duration.toMillis(options.identifyTimeout ?? "10 seconds"),
   maxBodyBytes: options.maxBodyBytes ?? 4 * mebibyte,
-  maxBodyNodes: options.maxBodyNodes ?? FrameText.defaultLimitNodes,
+  maxBodyNodes: options.maxBodyNodes ?? FrameText.defaultMaxNodes,
   bodyMillis: Duration.toMillis(options.bodyTimeout ?? "1 minute"),
   maxTotalBodyBytes: options.maxTotalBodyBytes ?? 64 * mebibyte,
   maxInitializeBytes: options.maxInitializeBytes ?? InitializeRequest.defaultMaxBytes,

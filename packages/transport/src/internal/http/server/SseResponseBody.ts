@@ -4,7 +4,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
-import * as EventStreamFraming from "../../../EventStreamFraming.ts"
+import * as Sse from "../../../Sse.ts"
 
 /** Where the past of a stream is read from. */
 export interface Past {
@@ -226,7 +226,7 @@ export class SseResponseBody {
     for (let next = missed.next(); next.done !== true; next = missed.next()) {
       const { data, id } = next.value
       past.after = id
-      text += EventStreamFraming.event(id, data)
+      text += Sse.event(id, data)
       if (text.length >= piece) break
     }
     if (text === "") return undefined

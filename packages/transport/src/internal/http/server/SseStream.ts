@@ -3,7 +3,7 @@ import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Semaphore from "effect/Semaphore"
-import * as EventStreamFraming from "../../../EventStreamFraming.ts"
+import * as Sse from "../../../Sse.ts"
 import { type Past, SseResponseBody } from "./SseResponseBody.ts"
 import type { StreamWatchdog } from "./StreamWatchdog.ts"
 
@@ -97,13 +97,13 @@ export class SseStream {
   prime(): void {
     const { watchdog, retryMillis, store } = this.#settings
     if (store === undefined) return
-    this.#reader?.put(EventStreamFraming.retry(retryMillis))
+    this.#reader?.put(Sse.retry(retryMillis))
     watchdog.run(Effect.ignore(this.write("")))
   }
 
   /** Says nothing, aloud: the head of a response is sent with the first of its body only. */
   hail(): void {
-    this.#reader?.put(EventStreamFraming.comment("open"))
+    this.#reader?.put(Sse.comment("open"))
   }
 
   /**
@@ -174,7 +174,7 @@ export class SseStream {
     if (reader === undefined) return id === undefined ? noRoute : Effect.void
     // An event that only gives an id says nothing without one.
     if (id === undefined && data === "") return Effect.void
-    const text = EventStreamFraming.event(id, data)
+    const text = Sse.event(id, data)
     if (reader.isBehind) {
       // What is in the store is found there, in its turn.
       if (id === undefined) reader.putBehindPast(text)
@@ -215,7 +215,7 @@ export class SseStream {
     const { watchdog, store } = this.#settings
     const put = (id: string | undefined) => {
       if (id !== undefined) this.#stored(id)
-      const text = EventStreamFraming.event(id, data)
+      const text = Sse.event(id, data)
       if (this.#reader?.isBehind === false) this.#reader.put(text)
       else if (id === undefined) this.#reader?.putBehindPast(text)
       this.#finish()

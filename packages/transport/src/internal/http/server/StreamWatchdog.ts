@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
-import * as EventStreamFraming from "../../../EventStreamFraming.ts"
+import * as Sse from "../../../Sse.ts"
 import { monotonicMillis } from "../../shared/monotonicMillis.ts"
 import type { SseResponseBody } from "./SseResponseBody.ts"
 
@@ -85,7 +85,7 @@ export const make = Effect.fnUntraced(function*(options: {
       else if (body.takenAt > tracked.sentAt) tracked.sentAt = body.takenAt
       else if (tracked.sentAt <= time - keepAliveMillis && !body.isFull) {
         tracked.sentAt = time
-        body.put(EventStreamFraming.comment("still here"))
+        body.put(Sse.comment("still here"))
       }
     }
     lastRoundAt = time

@@ -18,7 +18,7 @@ export interface Options {
   readonly target: string
   readonly connectMillis: number
   readonly closeMillis: number
-  readonly payloadLimitBytes: number
+  readonly maxPayloadBytes: number
 }
 
 /** How much of a refusal is read, and for how long: it need never end. */
@@ -52,14 +52,14 @@ const readRefusal = (response: IncomingMessage, then: (answer: Answer) => void):
 /** Over `ws`: with headers of one's own, and with the TCP socket in reach. */
 export const make = (options: Options): Dial => (headers) =>
   Effect.gen(function*() {
-    const { closeMillis, connectMillis, payloadLimitBytes, target, url } = options
+    const { closeMillis, connectMillis, maxPayloadBytes, target, url } = options
     let refused: Answer | undefined
     let opened: { readonly webSocket: WebSocket; readonly tcp: Net.Socket } | undefined
 
     const begin = (): WebSocket => {
       const webSocket = new WebSocket(url, [subprotocol], {
         headers,
-        maxPayload: receivableBytes(payloadLimitBytes),
+        maxPayload: receivableBytes(maxPayloadBytes),
         perMessageDeflate: false
       })
       // Whoever opens it listens; one that is given up may still have something to say.

@@ -27,7 +27,7 @@ export interface Settings {
 
 /** What one on Node says besides. */
 export interface NodeSettings extends Settings {
-  readonly payloadLimitBytes: number
+  readonly maxPayloadBytes: number
   readonly pingMillis: number
   readonly headers: Effect.Effect<HeaderValues>
   readonly authorize: Authorize | undefined
@@ -108,13 +108,13 @@ export const makeBare = (
 
 /** Over `ws`, which is loaded when the first connection is made. */
 export const makeNode = (settings: NodeSettings): Transport.Transport["Service"] => {
-  const { authorize, closeMillis, connectMillis, headers, payloadLimitBytes, pingMillis } = settings
+  const { authorize, closeMillis, connectMillis, headers, maxPayloadBytes, pingMillis } = settings
   const proof = new AuthorizationHeaders(authorize)
 
   const connect = Effect.gen(function*() {
     const node = yield* Effect.promise(() => import("./NodeWebSocketDialer.ts"))
     const place = yield* placeOf(settings.url)
-    const dial: Dial = node.make({ ...place, connectMillis, closeMillis, payloadLimitBytes })
+    const dial: Dial = node.make({ ...place, connectMillis, closeMillis, maxPayloadBytes })
 
     const attempt: Opening = Effect.gen(function*() {
       const dialled = yield* dial({ ...plainHeaders(yield* headers), ...proof.headers })

@@ -205,7 +205,7 @@ it.live("an answer larger than the limit is given up, reported, and fails its re
         // It never ends, and is not read for ever.
         reply.raw(200, { "content-type": "application/json" }, "x".repeat(2_000), false)
       } else reply.stream().event(notification(1)).event(response(received, large)).event(notification(2)).end()
-    }, { messageLimitBytes: 1_000 })
+    }, { maxMessageBytes: 1_000 })
     for (let id = 1; id <= 3; id++) assert.strictEqual((yield* reasonOf(ask(request(id))))._tag, "ExchangeEnded")
     const tooLarge = { _tag: "TooLarge", limitBytes: 1_000 } as const
     assert.deepStrictEqual(faults(), [tooLarge, tooLarge, tooLarge])
@@ -222,7 +222,7 @@ it.live("law 12: an answer of more arrays, objects and members than the limit is
       if (calls === 1) reply.json(response(received, wide))
       else if (calls === 2) reply.stream().event(notification(1)).event(response(received, wide)).end()
       else reply.json(response(received))
-    }, { messageLimitNodes: 50 })
+    }, { maxMessageNodes: 50 })
     for (let id = 1; id <= 2; id++) assert.strictEqual((yield* reasonOf(ask(request(id))))._tag, "ExchangeEnded")
     // The message and its four members, the result and its one, the list, and what is in it.
     const tooComplex = { _tag: "TooComplex", nodes: 107, limitNodes: 50 } as const

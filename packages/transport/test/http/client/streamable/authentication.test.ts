@@ -1,4 +1,4 @@
-import type { StreamableHttpClient } from "@effect-mcp/transport"
+import type { HttpClientOptions } from "@effect-mcp/transport"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -18,7 +18,7 @@ const guarded = (token: () => string): Handler => {
       : reply.raw(401, { "www-authenticate": challenge }, "Who are you?")
 }
 
-const bearer = (token: string): StreamableHttpClient.HeaderValues => ({
+const bearer = (token: string): HttpClientOptions.HeaderValues => ({
   Authorization: Redacted.make(`Bearer ${token}`)
 })
 

@@ -65,7 +65,7 @@ it.live("[SHS-28] a server that does not answer to the end is not waited for, an
       if (received.what !== "DELETE") others(received, reply)
     }
     const peer = yield* serve(silent)
-    const client = yield* connect(peer, { closeWithin: "20 millis" })
+    const client = yield* connect(peer, { closeTimeout: "20 millis" })
     yield* client.shake
     yield* client.leave
     yield* nothingLeft(peer)
@@ -107,7 +107,7 @@ it.live("[SHS-28] an end that is said once more is not waited for any longer", (
       if (received.what !== "DELETE") return others(received, reply)
       if (++ends === 1) reply.cut()
     })
-    const client = yield* connect(peer, { closeWithin: "50 millis" })
+    const client = yield* connect(peer, { closeTimeout: "50 millis" })
     yield* client.shake
     yield* client.leave
     yield* nothingLeft(peer)
@@ -138,7 +138,7 @@ for (
     Effect.gen(function*() {
       const server = hesitant(answer)
       const peer = yield* serve(server.handler)
-      const client = yield* connect(peer, { closeWithin: "1 hour" })
+      const client = yield* connect(peer, { closeTimeout: "1 hour" })
       const asking = yield* beside(reasonOf(client.request(request(0, "initialize"))))
       yield* until(() => server.held.length === 1)
       const leaving = yield* beside(client.leave)
@@ -161,7 +161,7 @@ it.live("[SHS-28] whoever leaves in the handshake ends the session though the co
     const peer = yield* serve((received, reply) =>
       received.what === "DELETE" && ++ends === 1 ? reply.cut() : server.handler(received, reply)
     )
-    const client = yield* connect(peer, { closeWithin: "1 hour" })
+    const client = yield* connect(peer, { closeTimeout: "1 hour" })
     yield* beside(reasonOf(client.request(request(0, "initialize"))))
     yield* until(() => server.held.length === 1)
     const leaving = yield* beside(client.leave)
@@ -175,7 +175,7 @@ it.live("[SHS-28] a handshake that is given up ends its session, and leaving doe
   Effect.gen(function*() {
     const server = hesitant((received, reply) => reply.json(response(received, initializeResult()), sessionHeader))
     const peer = yield* serve(server.handler)
-    const client = yield* connect(peer, { closeWithin: "1 hour" })
+    const client = yield* connect(peer, { closeTimeout: "1 hour" })
     const asking = yield* beside(client.request(request(0, "initialize")))
     yield* until(() => server.held.length === 1)
     yield* Fiber.interrupt(asking)
@@ -198,7 +198,7 @@ for (
     Effect.gen(function*() {
       const server = hesitant(answer)
       const peer = yield* serve(server.handler)
-      const client = yield* connect(peer, { closeWithin: "1 hour" })
+      const client = yield* connect(peer, { closeTimeout: "1 hour" })
       yield* beside(reasonOf(client.request(request(0, "initialize"))))
       yield* until(() => server.held.length === 1)
       const leaving = yield* beside(client.leave)
@@ -218,7 +218,7 @@ it.live("whoever leaves while asked who they are does not wait, and opens no ses
         isAsked = true
         return Effect.never
       })
-    const client = yield* connect(peer, { authorize, closeWithin: "1 hour" })
+    const client = yield* connect(peer, { authorize, closeTimeout: "1 hour" })
     yield* beside(reasonOf(client.request(request(0, "initialize"))))
     yield* until(() => isAsked)
     yield* client.leave
@@ -229,7 +229,7 @@ it.live("whoever leaves while asked who they are does not wait, and opens no ses
 it.live("a handshake that is not answered is not waited for", () =>
   Effect.gen(function*() {
     const peer = yield* serve(() => {})
-    const client = yield* connect(peer, { closeWithin: "20 millis" })
+    const client = yield* connect(peer, { closeTimeout: "20 millis" })
     const asking = yield* beside(reasonOf(client.request(request(0, "initialize"))))
     yield* until(() => peer.received.length === 1)
     yield* client.leave
@@ -264,7 +264,7 @@ it.live("many requests in every state leave nothing", () =>
           return reply.stream().event("", `${String(idOf(received))}`).end()
       }
     }))
-    const client = yield* connect(peer, { reconnect: { initial: "1 hour" } })
+    const client = yield* connect(peer, { reconnect: { initialInterval: "1 hour" } })
     yield* client.shake
     const asking = yield* beside(
       Effect.forEach(Array.from({ length: 40 }, (_, id) => id), (id) => reasonOf(client.request(request(id))), {

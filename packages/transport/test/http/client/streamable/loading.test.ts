@@ -7,7 +7,7 @@ const modules = ["HttpFallbackClient", "HttpSseClient", "StreamableHttpClient"]
 it.each(modules)(
   "what speaks HTTP is loaded when it is used, so that a program over stdio does not pay for it (%s)",
   (name) => {
-    const module = new URL(`../../src/${name}.ts`, import.meta.url).href
+    const module = new URL(`../../../../src/${name}.ts`, import.meta.url).href
     const loaded: ReadonlyArray<string> = JSON.parse(
       execFileSync(process.execPath, [fixture("loaded.mjs"), module], { encoding: "utf8" })
     )

@@ -339,7 +339,7 @@ it.effect("a server that never answers the new handshake is given up", () =>
         reply.json(response(received, initializeResult()), { "mcp-session-id": "s1" })
       }
     })
-    const { count, peer, request: ask } = yield* connected(server, { closeWithin: "20 millis" })
+    const { count, peer, request: ask } = yield* connected(server, { closeTimeout: "20 millis" })
     server.forget()
     const asking = yield* beside(reasonOf(ask(request(1))))
     yield* until(() => count("initialize") === 2)
@@ -381,7 +381,7 @@ it.live("leaving while a session is opened anew leaves nothing, and its messages
         reply.json(response(received, initializeResult()), { "mcp-session-id": "s1" })
       }
     })
-    const { count, leave, peer, request: ask } = yield* connected(server, { closeWithin: "20 millis" })
+    const { count, leave, peer, request: ask } = yield* connected(server, { closeTimeout: "20 millis" })
     server.forget()
     const asking = yield* beside(reasonOf(ask(request(1))))
     yield* until(() => count("initialize") === 2)
@@ -394,7 +394,7 @@ it.live("[SHS-28] leaving while a session is opened anew ends the new one", () =
   Effect.gen(function*() {
     const held: Array<() => void> = []
     const server = forgetful({ initialize: hesitantly(held, (session) => server.remember(session)) })
-    const { count, leave, peer, request: ask } = yield* connected(server, { closeWithin: "1 hour" })
+    const { count, leave, peer, request: ask } = yield* connected(server, { closeTimeout: "1 hour" })
     server.forget()
     const asking = yield* beside(reasonOf(ask(request(1))))
     yield* until(() => held.length === 1)
@@ -411,7 +411,7 @@ it.effect("[SHS-28] a new session that comes when it has been given up is ended"
   Effect.gen(function*() {
     const held: Array<() => void> = []
     const server = forgetful({ initialize: hesitantly(held, (session) => server.remember(session)) })
-    const { leave, peer, request: ask } = yield* connected(server, { closeWithin: "1 hour" })
+    const { leave, peer, request: ask } = yield* connected(server, { closeTimeout: "1 hour" })
     server.forget()
     const asking = yield* beside(reasonOf(ask(request(1))))
     yield* until(() => held.length === 1)
@@ -445,7 +445,7 @@ it.effect("an idle client whose sessions are forgotten at once waits longer each
   Effect.gen(function*() {
     const peer = yield* serve(forgettingAtOnce())
     const { leave, running, shake } = yield* connect(peer, {
-      reconnect: { initial: "10 seconds", factor: 2, max: "1 hour", renewals: 4 }
+      reconnect: { initialInterval: "10 seconds", factor: 2, maxInterval: "1 hour", maxRenewals: 4 }
     })
     const count = (what: string) => peer.asked().filter((asked) => asked === what).length
     yield* shake
@@ -477,7 +477,7 @@ it.effect("an idle client whose sessions are forgotten at once waits longer each
 it.live("a session in which a request was answered does not count as opened in vain", () =>
   Effect.gen(function*() {
     const server = forgetful()
-    const { count, messages, request: ask } = yield* connected(server, { reconnect: { ...quick, renewals: 1 } })
+    const { count, messages, request: ask } = yield* connected(server, { reconnect: { ...quick, maxRenewals: 1 } })
     for (const id of [1, 2, 3, 4]) {
       server.forget()
       yield* ask(request(id))
@@ -491,7 +491,7 @@ it.live("a session in which a request was answered does not count as opened in v
 it.live("leaving while the client waits to open a session anew leaves nothing", () =>
   Effect.gen(function*() {
     const server = forgetful({ rest: (_, reply) => reply.status(404) })
-    const { count, leave, peer, request: ask } = yield* connected(server, { reconnect: { initial: "1 hour" } })
+    const { count, leave, peer, request: ask } = yield* connected(server, { reconnect: { initialInterval: "1 hour" } })
     // It is lost, and so is the one opened in its place.
     yield* reasonOf(ask(request(1)))
     const asking = yield* beside(reasonOf(ask(request(2))))

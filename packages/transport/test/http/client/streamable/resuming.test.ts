@@ -122,7 +122,7 @@ it.effect("[SHS-06] it waits longer each time that nothing comes of it, and as l
         (_, reply) => reply.stream().raw("retry: 4000\n\n").end(),
         (_, reply) => reply.stream().event(answer).end()
       ),
-      { reconnect: { initial: "1 second", factor: 2, max: "3 seconds" } }
+      { reconnect: { initialInterval: "1 second", factor: 2, maxInterval: "3 seconds" } }
     )
     const asking = yield* beside(ask(request(1)))
     const delays = () => events.flatMap((event) => event._tag === "StreamLost" ? [event.retryAfterMillis] : [])
@@ -176,7 +176,7 @@ it.live("when the tries run out, the request fails then, and not at its deadline
   Effect.gen(function*() {
     const { events, peer, request: ask, resumptions } = yield* connected(
       breaking((stream) => stream.event("", "a").end(), (_, reply) => reply.status(500)),
-      { reconnect: { ...quick, attempts: 3 } }
+      { reconnect: { ...quick, maxAttempts: 3 } }
     )
     const reason = yield* reasonOf(ask(request(1)))
     assert.isTrue(reason._tag === "ExchangeEnded" && reason.cause !== undefined)
@@ -195,7 +195,7 @@ it.live("[SHS-07] only tries in a row without an event are counted, so that a se
         ...Array.from({ length: 12 }, (_, index) => polled(`${index + 1}`)),
         (_, reply) => reply.stream().event(answer).end()
       ),
-      { reconnect: { ...quick, attempts: 1 } }
+      { reconnect: { ...quick, maxAttempts: 1 } }
     )
     yield* ask(request(1))
     assert.lengthOf(resumptions(), 13)
@@ -266,7 +266,7 @@ it.live("a request that is given up while its stream is down is not resumed, and
   Effect.gen(function*() {
     const { events, leave, peer, request: ask, resumptions } = yield* connected(
       breaking((stream) => stream.event("", "a").end()),
-      { reconnect: { initial: "1 hour" } }
+      { reconnect: { initialInterval: "1 hour" } }
     )
     const asking = yield* beside(ask(request(1)))
     yield* until(() => events.length === 1)

@@ -123,7 +123,7 @@ it.effect("one that always ends at once is waited for longer and longer, and nev
   Effect.gen(function*() {
     const { delays, openings, request: ask } = yield* connected(
       offering((_, reply) => reply.stream().end()),
-      { reconnect: { initial: "1 second", factor: 2, max: "5 seconds" } }
+      { reconnect: { initialInterval: "1 second", factor: 2, maxInterval: "5 seconds" } }
     )
     const expected = [1_000, 2_000, 4_000, 5_000, 5_000, 5_000, 5_000, 5_000]
     for (const [index, millis] of expected.entries()) {
@@ -144,7 +144,7 @@ it.effect("one that was open for long is not held for such a one", () =>
         const stream = reply.stream()
         ends.push(stream.end)
       }),
-      { reconnect: { initial: "1 second", factor: 2, max: "5 seconds" } }
+      { reconnect: { initialInterval: "1 second", factor: 2, maxInterval: "5 seconds" } }
     )
     for (let index = 0; index < 4; index++) {
       yield* until(() => openings().length > index)
@@ -178,7 +178,7 @@ it.effect("a server that asks for no delay is sent no more than ten requests a s
     let primed = 0
     const { delays, openings, request: ask } = yield* connected(
       offering((_, reply) => reply.stream().raw("retry: 0\n\n").event("", `priming ${++primed}`).end()),
-      { reconnect: { initial: "1 second", factor: 2 } }
+      { reconnect: { initialInterval: "1 second", factor: 2 } }
     )
     const expected = [100, 200, 400, 800, 1_000, 1_000]
     for (const [index, millis] of expected.entries()) {
@@ -224,7 +224,9 @@ it.live("leaving while it is open, or while it waits to be opened again, leaves 
       reply.stream()
     }
     for (const opening of [open, (_, reply) => reply.stream().end()] satisfies ReadonlyArray<Handler>) {
-      const { leave, openings, peer } = yield* connected(offering(opening), { reconnect: { initial: "1 hour" } })
+      const { leave, openings, peer } = yield* connected(offering(opening), {
+        reconnect: { initialInterval: "1 hour" }
+      })
       yield* until(() => openings().length === 1)
       yield* leave
       yield* nothingLeft(peer)

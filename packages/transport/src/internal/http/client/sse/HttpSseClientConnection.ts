@@ -9,7 +9,7 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
-import * as EventStreamFraming from "../../../../EventStreamFraming.ts"
+import * as Sse from "../../../../Sse.ts"
 import * as ContentEncoding from "../../../shared/ContentEncoding.ts"
 import { forkInScope } from "../../../shared/forkInScope.ts"
 import * as FrameText from "../../../shared/FrameText.ts"
@@ -27,7 +27,7 @@ export interface Settings extends McpEndpoint.Settings {
   readonly limitBytes: number
   readonly limitNodes: number
   /** How long it may take until the server has said where to POST to. */
-  readonly openWithin: Duration.Input
+  readonly connectTimeout: Duration.Input
 }
 
 export const make = (
@@ -84,7 +84,7 @@ const messagesAt = (
 }
 
 const open = Effect.fnUntraced(function*(
-  { limitBytes, limitNodes, openWithin }: Settings,
+  { limitBytes, limitNodes, connectTimeout }: Settings,
   stream: McpEndpoint.McpEndpoint
 ): Effect.fn.Return<Transport.Connection, TransportError.TransportError, Scope.Scope> {
   const scope = yield* Effect.scope
@@ -104,7 +104,7 @@ const open = Effect.fnUntraced(function*(
   // The stream
   // ---------------------------------------------------------------------------------------------------------------------
 
-  const take = (event: Result.Result<EventStreamFraming.Event, Transport.FrameError>, bytes: number): void => {
+  const take = (event: Result.Result<Sse.Event, Transport.FrameError>, bytes: number): void => {
     if (Result.isFailure(event)) return deliver({ frame: Result.fail(event.failure), bytes })
     const { data, event: type } = event.success
     // The first word counts: a session does not move.
@@ -127,10 +127,10 @@ const open = Effect.fnUntraced(function*(
   const read = (answer: HttpCall.Answer): Effect.Effect<void> =>
     Effect.suspend(() => {
       let events = 0
-      const decoder = EventStreamFraming.decoder((event, size) => {
+      const decoder = Sse.decoder((event, size) => {
         events++
         take(event, size)
-      }, { limitBytes })
+      }, { maxEventBytes: limitBytes })
       const expansion = ContentEncoding.expansion(answer, limitBytes)
       let bytes = 0
       return Stream.runForEachArray(answer.chunks, (chunks) =>
@@ -163,9 +163,9 @@ const open = Effect.fnUntraced(function*(
   })
 
   const messages = yield* Effect.timeoutOrElse(opened, {
-    duration: openWithin,
+    duration: connectTimeout,
     orElse: () => {
-      const millis = Duration.toMillis(openWithin)
+      const millis = Duration.toMillis(connectTimeout)
       return Effect.fail(failed(stream.url(), `the server has not said within ${millis} ms where messages are to go`))
     }
   })

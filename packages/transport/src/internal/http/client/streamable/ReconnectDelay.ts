@@ -1,36 +1,36 @@
-/** When a client reconnects a stream that broke off, and opens a session anew; durations in milliseconds. */
+/** The delays before a client reconnects a broken stream, or opens a session in place of a lost one; in milliseconds. */
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 
-/** The tries so far to reconnect one stream. */
-export interface Tries {
-  /** Tries in a row that brought no event. */
-  readonly fruitless: number
-  /** Answers in a row that brought no message. Events without data, such as priming events, are none. */
-  readonly idle: number
-  /** The server's `retry` field, as it came last. */
+/** The attempts so far to reconnect one stream. */
+export interface Attempts {
+  /** The attempts in a row without an event. */
+  readonly withoutEvent: number
+  /** The responses in a row without a message. Events without data, such as priming events, are no messages. */
+  readonly withoutMessage: number
+  /** The last `retry` field of the server. */
   readonly retryMillis: number | undefined
-  /** The server's `Retry-After` header, if the last try was rejected with one. */
+  /** The `Retry-After` header, if the last attempt was rejected with one. */
   readonly retryAfterMillis?: number | undefined
 }
 
 export interface ReconnectDelay {
-  /** The number of tries in a row without an event, after which the stream of a request is given up. */
-  readonly attempts: number
-  /** The number of sessions in a row that may be opened anew in vain, before the connection fails. */
-  readonly renewals: number
-  /** A stream or a session that lasted this long was worth opening, even if nothing came of it. */
+  /** The number of attempts in a row without an event, after which the request of a stream fails. */
+  readonly maxAttempts: number
+  /** The number of renewed sessions in a row that may be lost without being of use, before the connection fails. */
+  readonly maxRenewals: number
+  /** A stream or a session that lasted this long was of use, even if it brought nothing. */
   readonly maxMillis: number
   /**
-   * The delay before the next try. The client waits at least as long as the server asks (SHS-06), within bounds. The
-   * server's delay does not replace the client's own back-off.
+   * Returns the delay before the next attempt. The client waits at least as long as the server asks (SHS-06), within
+   * bounds. The server's delay does not replace the client's own back-off.
    */
-  readonly millis: (tries: Tries) => number
+  readonly millis: (attempts: Attempts) => number
   /**
-   * The delay before a session is opened anew, after this many in a row, at least one, were in vain. Random by a fifth
-   * either way.
+   * Returns the delay before the next session, after at least one session was of no use. It varies at random by a fifth
+   * in either direction.
    */
-  readonly renewalMillis: (inVain: number) => Effect.Effect<number>
+  readonly renewalMillis: (useless: number) => Effect.Effect<number>
 }
 
 /**
@@ -39,36 +39,36 @@ export interface ReconnectDelay {
  */
 const shortestMillis = 100
 
-/** The longest delay that a server can ask for: after that, the stream would never be reconnected. */
+/** The longest delay that a server can ask for. A longer one would mean that the stream is never reconnected. */
 const longestMillis = 60 * 60 * 1000
 
 export const make = (options: {
   readonly initialMillis: number
   readonly factor: number
   readonly maxMillis: number
-  readonly attempts: number
-  readonly renewals: number
+  readonly maxAttempts: number
+  readonly maxRenewals: number
 }): ReconnectDelay => {
-  const { attempts, factor, initialMillis, maxMillis, renewals } = options
+  const { factor, initialMillis, maxAttempts, maxMillis, maxRenewals } = options
   const backOff = (count: number): number => Math.min(maxMillis, initialMillis * factor ** count)
-  // A program that reconnects sooner on its own account has nothing against a server that asks for it.
+  // A program that itself reconnects sooner accepts that a server asks for it.
   const floorMillis = Math.min(shortestMillis, initialMillis)
   const ceilingMillis = Math.max(longestMillis, maxMillis)
 
-  /** A server that has nothing to send is obeyed as long as it asks for no less than the client's own delay. */
-  const asked = (millis: number, idle: number): number =>
-    Math.min(ceilingMillis, Math.max(millis, Math.min(initialMillis, floorMillis * factor ** idle)))
+  /** Returns the server's delay within bounds. The lower bound grows while the server sends nothing. */
+  const bounded = (millis: number, withoutMessage: number): number =>
+    Math.min(ceilingMillis, Math.max(millis, Math.min(initialMillis, floorMillis * factor ** withoutMessage)))
 
   return {
-    attempts,
-    renewals,
+    maxAttempts,
+    maxRenewals,
     maxMillis,
-    millis: ({ fruitless, idle, retryAfterMillis, retryMillis }) => {
-      const byField = retryMillis === undefined ? undefined : asked(retryMillis, idle)
-      const own = fruitless === 0 ? byField ?? initialMillis : Math.max(byField ?? 0, backOff(fruitless))
+    millis: ({ retryAfterMillis, retryMillis, withoutEvent, withoutMessage }) => {
+      const byField = retryMillis === undefined ? undefined : bounded(retryMillis, withoutMessage)
+      const own = withoutEvent === 0 ? byField ?? initialMillis : Math.max(byField ?? 0, backOff(withoutEvent))
       return Math.max(own, Math.min(ceilingMillis, retryAfterMillis ?? 0))
     },
-    renewalMillis: (inVain) =>
-      Effect.map(Random.nextBetween(0.8, 1.2), (share) => Math.round(share * backOff(inVain - 1)))
+    renewalMillis: (useless) =>
+      Effect.map(Random.nextBetween(0.8, 1.2), (share) => Math.round(share * backOff(useless - 1)))
   }
 }

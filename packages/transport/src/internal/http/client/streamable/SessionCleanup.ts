@@ -32,7 +32,7 @@ export const sessionOf = (answer: HttpCall.Answer): string | undefined => {
 /** The server may take as long as this to say which session it has opened, and that it has ended it. */
 export const make = (
   remove: (session: string) => McpEndpoint.Called,
-  closeWithin: Duration.Input
+  closeTimeout: Duration.Input
 ): SessionCleanup => {
   const known = new Set<string>()
   // Calls that no caller waits for any more: for the sessions that they may still open, and to end those that were
@@ -59,7 +59,7 @@ export const make = (
     })
     return beside(
       Effect.ensuring(
-        atMost(Effect.ignore(ended), closeWithin),
+        atMost(Effect.ignore(ended), closeTimeout),
         Effect.andThen(Fiber.interrupt(calling), letGo)
       )
     )
@@ -85,11 +85,11 @@ export const make = (
     },
     abandon: (session) => {
       known.delete(session)
-      return beside(atMost(endOne(session), closeWithin))
+      return beside(atMost(endOne(session), closeTimeout))
     },
     end: Effect.suspend(() =>
       Effect.andThen(
-        atMost(Effect.forEach(known, endOne, { concurrency: "unbounded", discard: true }), closeWithin),
+        atMost(Effect.forEach(known, endOne, { concurrency: "unbounded", discard: true }), closeTimeout),
         // These have been waited for as long as the others by now, and are for no longer.
         Effect.suspend(() => Fiber.awaitAll(Array.from(givenUp)))
       )

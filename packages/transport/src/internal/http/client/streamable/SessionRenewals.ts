@@ -43,7 +43,7 @@ export const make = (sessions: SessionCleanup, reconnect: ReconnectDelay): Retir
       if (isRenewed && !worthwhile) yield* sessions.abandon(session)
       else sessions.forget(session)
     }
-    if (inVain >= reconnect.renewals) {
+    if (inVain >= reconnect.maxRenewals) {
       return yield* lost(`${inVain} new ones in a row were lost before a request was answered in them`)
     }
     if (inVain > 0) yield* Effect.sleep(yield* reconnect.renewalMillis(inVain))

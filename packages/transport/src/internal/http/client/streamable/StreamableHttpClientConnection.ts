@@ -30,7 +30,7 @@ export interface Settings extends McpEndpoint.Settings {
   readonly limitBytes: number
   readonly limitNodes: number
   readonly reconnect: ReconnectDelay
-  readonly closeWithin: Duration.Input
+  readonly closeTimeout: Duration.Input
 }
 
 /** How long it may take to open a session anew. */
@@ -69,7 +69,7 @@ const open = Effect.fnUntraced(function*(
   settings: Settings,
   endpoint: McpEndpoint.McpEndpoint
 ): Effect.fn.Return<Transport.Connection, never, Scope.Scope> {
-  const { closeWithin, limitBytes, limitNodes, reconnect } = settings
+  const { closeTimeout, limitBytes, limitNodes, reconnect } = settings
   const scope = yield* Effect.scope
   const owned = forkInScope(scope)
 
@@ -87,7 +87,7 @@ const open = Effect.fnUntraced(function*(
   let identity = yield* SessionRenewals.identity(undefined, false)
   let renewal: Renewal | undefined
   let renewals = 0
-  const sessions = SessionCleanup.make((session) => endpoint.remove({ session, revision }), closeWithin)
+  const sessions = SessionCleanup.make((session) => endpoint.remove({ session, revision }), closeTimeout)
   const retire = SessionRenewals.make(sessions, reconnect)
   let standalone: Fiber.Fiber<void> | undefined
   let standaloneOffered = false
@@ -153,7 +153,7 @@ const open = Effect.fnUntraced(function*(
     return yield* endedBecause(
       new Error(
         failure._tag === "TooComplex"
-          ? `the answer has ${failure.nodes} arrays, objects and members; the limit is ${limitNodes} (messageLimitNodes)`
+          ? `the answer has ${failure.nodes} arrays, objects and members; the limit is ${limitNodes} (maxMessageNodes)`
           : "the answer is no JSON"
       )
     )
@@ -259,11 +259,16 @@ const open = Effect.fnUntraced(function*(
     let retryAfterMillis: number | undefined
     while (true) {
       const lastEventId = stream.lastEventId()
-      if (lastEventId === undefined || stream.isDamaged() || identity !== under || fruitless >= reconnect.attempts) {
+      if (lastEventId === undefined || stream.isDamaged() || identity !== under || fruitless >= reconnect.maxAttempts) {
         report({ _tag: "StreamLost", method, cause, retryAfterMillis: undefined })
         return endedBecause(cause)
       }
-      const delayMillis = reconnect.millis({ fruitless, idle, retryMillis: stream.retryMillis(), retryAfterMillis })
+      const delayMillis = reconnect.millis({
+        withoutEvent: fruitless,
+        withoutMessage: idle,
+        retryMillis: stream.retryMillis(),
+        retryAfterMillis
+      })
       report({ _tag: "StreamLost", method, cause, retryAfterMillis: delayMillis })
       yield* Effect.sleep(delayMillis)
       const [events, messages] = [stream.events(), stream.messages()]
@@ -335,8 +340,8 @@ const open = Effect.fnUntraced(function*(
       fruitless = lasted || stream.events() > events ? 0 : fruitless + 1
       idle = lasted || stream.messages() > messages ? 0 : idle + 1
       const retryAfterMillis = reconnect.millis({
-        fruitless: Math.max(0, fruitless - 1),
-        idle: Math.max(0, idle - 1),
+        withoutEvent: Math.max(0, fruitless - 1),
+        withoutMessage: Math.max(0, idle - 1),
         retryMillis: stream.retryMillis(),
         retryAfterMillis: outcome._tag === "Unavailable" ? outcome.retryAfterMillis : undefined
       })

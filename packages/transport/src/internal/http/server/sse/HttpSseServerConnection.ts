@@ -4,7 +4,7 @@ import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
-import * as EventStreamFraming from "../../../../EventStreamFraming.ts"
+import * as Sse from "../../../../Sse.ts"
 import * as OutgoingFrame from "../../../shared/OutgoingFrame.ts"
 import { SseResponseBody } from "../SseResponseBody.ts"
 import type { StreamWatchdog } from "../StreamWatchdog.ts"
@@ -52,7 +52,7 @@ export class HttpSseServerConnection {
       past: undefined,
       onLeave: () => this.#leave()
     })
-    this.#reader.put(EventStreamFraming.event(undefined, endpoint, "endpoint"))
+    this.#reader.put(Sse.event(undefined, endpoint, "endpoint"))
   }
 
   /** Has the session ended, or its stream? */
@@ -85,7 +85,7 @@ export class HttpSseServerConnection {
   send({ message }: Outbound): Effect.Effect<void, TransportError.TransportError> {
     const data = OutgoingFrame.encode(message)
     if (typeof data !== "string") return Effect.fail(data)
-    const event = EventStreamFraming.event(undefined, data, "message")
+    const event = Sse.event(undefined, data, "message")
     if (this.#reader.isFull) return Effect.flatMap(this.#reader.room, () => this.#put(event))
     return this.#put(event)
   }

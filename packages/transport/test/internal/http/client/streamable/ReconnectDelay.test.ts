@@ -3,14 +3,21 @@ import * as Effect from "effect/Effect"
 import * as ReconnectDelay from "../../../../../src/internal/http/client/streamable/ReconnectDelay.ts"
 
 const make = (options: Partial<Parameters<typeof ReconnectDelay.make>[0]> = {}) =>
-  ReconnectDelay.make({ initialMillis: 1_000, factor: 1.5, maxMillis: 30_000, attempts: 5, renewals: 8, ...options })
+  ReconnectDelay.make({
+    initialMillis: 1_000,
+    factor: 1.5,
+    maxMillis: 30_000,
+    maxAttempts: 5,
+    maxRenewals: 8,
+    ...options
+  })
 
-const none = { fruitless: 0, idle: 0, retryMillis: undefined }
+const none = { withoutEvent: 0, withoutMessage: 0, retryMillis: undefined }
 
 describe("the delay before a stream is reconnected", () => {
   it("[SHS-06] is at least what the server asks for", () => {
     assert.strictEqual(make().millis({ ...none, retryMillis: 7_000 }), 7_000)
-    assert.strictEqual(make().millis({ ...none, retryMillis: 7_000, fruitless: 1 }), 7_000)
+    assert.strictEqual(make().millis({ ...none, retryMillis: 7_000, withoutEvent: 1 }), 7_000)
     assert.strictEqual(make().millis({ ...none, retryAfterMillis: 10_000, retryMillis: 7_000 }), 10_000)
   })
 
@@ -27,9 +34,11 @@ describe("the delay before a stream is reconnected", () => {
   })
 
   it("grows up to the program's own first delay while answers bring no message, where the server asks for less", () => {
-    const delays = [0, 1, 2, 5, 6, 1_000].map((idle) => make().millis({ ...none, idle, retryMillis: 0 }))
+    const delays = [0, 1, 2, 5, 6, 1_000].map((withoutMessage) =>
+      make().millis({ ...none, withoutMessage, retryMillis: 0 })
+    )
     assert.deepStrictEqual(delays.map(Math.round), [100, 150, 225, 759, 1_000, 1_000])
-    assert.strictEqual(make().millis({ ...none, idle: 1_000, retryMillis: 2_000 }), 2_000)
+    assert.strictEqual(make().millis({ ...none, withoutMessage: 1_000, retryMillis: 2_000 }), 2_000)
   })
 })
 

@@ -1,7 +1,12 @@
 /**
- * Server-sent events over bytes, as Streamable HTTP carries messages: the format that the HTML standard calls
- * `text/event-stream`. Pure: bytes come in by chunks of any size and events go out by a callback, so that it serves both
- * halves of the transport and a test alike.
+ * Server-sent events over bytes, as Streamable HTTP carries messages: the format `text/event-stream` of the HTML
+ * standard. The decoder takes chunks of any size and calls a function with each event. It does no I/O.
+ *
+ * This is not `effect/encoding/Sse`, for four reasons. That parser reads text, so a caller would have to decode the
+ * bytes and could not report invalid UTF-8. An event above its `maxEventSize` ends its stream, whereas here it costs
+ * only itself. Its channel reports a `retry` field as a failure, which ends it. And it does not tell an event that came
+ * with an id from one that inherits the last id, which a resuming client needs to recognize repeated events. A test
+ * compares the two on streams within both limits.
  *
  * @since 0.1.0
  */
@@ -12,27 +17,27 @@ import * as GrowingBuffer from "./internal/shared/GrowingBuffer.ts"
 import * as utf8 from "./internal/shared/utf8.ts"
 
 /**
- * The largest event that is read unless an option says otherwise: 4 MiB of data.
+ * The default of {@link EventDecoderOptions.maxEventBytes}: 4 MiB.
  *
  * @category constants
  * @since 0.1.0
  */
-export const defaultLimitBytes: number = 4 * 1024 * 1024
+export const defaultMaxEventBytes: number = 4 * 1024 * 1024
 
 /**
- * One event.
+ * A server-sent event.
  *
  * @category models
  * @since 0.1.0
  */
 export interface Event {
-  /** Its data. Several lines are joined with line feeds. */
+  /** The data. Several lines are joined with line feeds. */
   readonly data: string
-  /** The id that it came with; `undefined` if it came without one. See {@link Decoder.lastEventId} for the last that did. */
+  /** The id; `undefined` for an event without one. {@link EventDecoder.lastEventId} is the last id of the stream. */
   readonly id: string | undefined
-  /** Its type: `"message"` unless it says otherwise. */
+  /** The event type. The default is `"message"`. */
   readonly event: string
-  /** How long to wait before the stream is taken up again, in milliseconds, if it came with this event. */
+  /** The reconnection time in milliseconds, if it came with this event. */
   readonly retry: number | undefined
 }
 
@@ -42,32 +47,31 @@ export interface Event {
  * @category options
  * @since 0.1.0
  */
-export interface DecoderOptions {
+export interface EventDecoderOptions {
   /**
-   * The most data that one event may carry, in bytes. A larger one is skipped up to its end without being kept, and is
-   * reported once as `TooLarge`. The default is {@link defaultLimitBytes}.
+   * The most data of one event, in bytes. The decoder skips a larger event without keeping it, and reports it once as
+   * `TooLarge`. The default is {@link defaultMaxEventBytes}.
    */
-  readonly limitBytes?: number | undefined
-  /** The last id of the stream that these bytes go on with. The default is `""`: there is none. */
+  readonly maxEventBytes?: number | undefined
+  /** The last event id of the stream that these bytes continue. The default is `""`: none. */
   readonly lastEventId?: string | undefined
 }
 
 /**
- * The reading half of one connection.
+ * The decoder of one connection.
  *
  * @category models
  * @since 0.1.0
  */
-export interface Decoder {
+export interface EventDecoder {
   /**
-   * Takes the next bytes. The chunk may begin and end anywhere, also inside a character; it is not kept, so its memory
-   * may be used again. When the bytes have come to their end there is nothing to be done: an event that is not complete
-   * is none.
+   * Takes the next bytes. A chunk may begin and end anywhere, even inside a character. The decoder copies what it keeps,
+   * so the caller may reuse the chunk's memory. The end of the bytes needs no call: an incomplete event is dropped.
    */
   readonly push: (chunk: Uint8Array) => void
-  /** The last id that came with an event, also with one that had no data or could not be read; `""` if there is none. */
+  /** Returns the last event id, even of an event without data or one that could not be read; `""` if there is none. */
   readonly lastEventId: () => string
-  /** How long to wait before the stream is taken up again, as the peer said last, in milliseconds. */
+  /** Returns the last reconnection time that the peer sent, in milliseconds. */
   readonly retryMillis: () => number | undefined
 }
 
@@ -77,52 +81,53 @@ const colon = 0x3A
 const space = 0x20
 
 /**
- * So many lines of data are joined at a time. Joined one by one, each line keeps 64 bytes of heap until the event ends,
- * so that an event of 4 MiB in empty lines takes 256 MiB.
+ * The number of data lines joined at a time. Joined one by one, each line keeps 64 bytes of heap until the event ends,
+ * so an event of 4 MiB in empty lines would take 256 MiB.
  */
 const linesPerJoin = 1024
 
 const data = [0x64, 0x61, 0x74, 0x61]
 
-/** What stands before the data on a line of data, at most: a byte order mark, and this. */
+/** The most bytes before the data on a data line: a byte order mark and the field name. */
 const prefixBytes = 3 + "data: ".length
 
-/** From so many bytes of a line it is certain whether it is one of data, whatever stands before it. */
+/** The number of bytes that decide whether a line is a data line, byte order mark included. */
 const headBytes = 3 + "data:".length
 
 const isData = (line: Uint8Array): boolean =>
   (line.length === 4 || line[4] === colon) && data.every((byte, index) => line[index] === byte)
 
-/** What stands behind the colon, and behind the one space that may follow it. */
+/** Returns the field value: the bytes after the colon and after one optional space. */
 const valueOf = (line: Uint8Array, nameLength: number): Uint8Array =>
   line.subarray(line[nameLength + 1] === space ? nameLength + 2 : nameLength + 1)
 
-/** Where the next such byte is; `Infinity` if there is none. */
+/** Returns the index of the next such byte; `Infinity` if there is none. */
 const find = (chunk: Uint8Array, byte: number, start: number): number => {
   const at = chunk.indexOf(byte, start)
   return at < 0 ? Number.POSITIVE_INFINITY : at
 }
 
 /**
- * A decoder for one connection. It calls `deliver` once per event, in order and before `push` returns:
+ * Creates the decoder of one connection. It calls `deliver` once per event, in order, before `push` returns:
  *
- * - with the event, and how many bytes of data there were;
- * - with `TooLarge`, once for an event beyond the limit, and without waiting for its end;
- * - with `NotJson` for data that is no UTF-8. Here it departs from the HTML standard, which would have replaced what it
- *   cannot read and gone on with other data than was sent.
+ * - with the event and the length of its data in bytes;
+ * - with `TooLarge`, once, as soon as an event exceeds `maxEventBytes`;
+ * - with `NotJson` for data that is not UTF-8. This differs from the HTML standard, which replaces invalid bytes and so
+ *   delivers other data than was sent.
  *
- * A bad event costs only itself. In everything else it keeps to the standard: lines end with LF, CR or CRLF; a byte order
- * mark at the start, comments, unknown fields and other fields beyond the limit are passed over; an id with a NUL, and a `retry` that is not all digits,
- * are as if they were not there; an event without a line of data is none, but its id counts. It takes time in proportion to
- * the bytes, however they are cut, and keeps no more of them than twice the limit.
+ * A bad event does not affect the next one. Everything else follows the standard. Lines end with LF, CR or CRLF. The
+ * decoder ignores a byte order mark at the start, comments, unknown fields and other fields beyond the limit. It also
+ * ignores an id with a NUL, and a `retry` that is not all digits. An event without a data line is dropped, but its id
+ * counts. Time is proportional to the number of bytes, whatever the size of the chunks, and the decoder keeps at most
+ * twice the limit.
  *
  * @example
  * ```ts
- * import { EventStreamFraming } from "@effect-mcp/transport"
+ * import { Sse } from "@effect-mcp/transport"
  * import * as Result from "effect/Result"
  *
  * export const events: Array<unknown> = []
- * const decoder = EventStreamFraming.decoder((event) => events.push(Result.merge(event)))
+ * const decoder = Sse.decoder((event) => events.push(Result.merge(event)))
  * decoder.push(new TextEncoder().encode(": hello\r\n\r\nid: 7\r\ndata: {\"jsonrpc\":\"2.0\","))
  * decoder.push(new TextEncoder().encode("\"id\":1,\"result\":{}}\r\n\r\ndata: half"))
  * // => [{ data: "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", id: "7", event: "message", retry: undefined }]
@@ -133,19 +138,19 @@ const find = (chunk: Uint8Array, byte: number, start: number): number => {
  */
 export const decoder = (
   deliver: (event: Result.Result<Event, FrameError>, bytes: number) => void,
-  options?: DecoderOptions
-): Decoder => {
-  NumericOption.check(options, { limitBytes: NumericOption.count })
-  const limitBytes = options?.limitBytes ?? defaultLimitBytes
+  options?: EventDecoderOptions
+): EventDecoder => {
+  NumericOption.check(options, { maxEventBytes: NumericOption.count })
+  const limitBytes = options?.maxEventBytes ?? defaultMaxEventBytes
   const lineLimitBytes = limitBytes + prefixBytes
   const partial = GrowingBuffer.make(lineLimitBytes)
-  // The line that has not ended yet is too long to be kept.
+  // The current line is too long to be kept.
   let skippingLine = false
-  // An LF that comes next belongs to the line end before it.
+  // A following LF belongs to the line end before it.
   let afterCarriageReturn = false
   let atStart = true
 
-  // Of the event that has not ended yet.
+  // The current event.
   let text: string | undefined
   let laterLines: Array<string> = []
   let bytes = 0
@@ -154,7 +159,7 @@ export const decoder = (
   let id: string | undefined
   let retry: number | undefined
 
-  // Of the stream.
+  // The stream.
   let lastEventId = options?.lastEventId ?? ""
   let retryMillis: number | undefined
 
@@ -229,14 +234,14 @@ export const decoder = (
     const head = Uint8Array.of(...partial.bytes().subarray(0, headBytes), ...bytes.subarray(0, headBytes))
     partial.clear()
     skippingLine = true
-    // No other line is any good at this length, so that it is as if it were not there.
+    // Only a data line may be this long. The decoder ignores any other.
     if (isData(atStart ? utf8.withoutByteOrderMark(head) : head)) tooLarge()
     atStart = false
   }
 
   const end = (line: Uint8Array): void => {
     if (partial.length() === 0 && !skippingLine && line.length <= lineLimitBytes) {
-      // The whole line stands in this chunk, as nearly all do: no copy.
+      // Nearly every line lies within one chunk: it is read without a copy.
       return atStart ? readFirst(line) : read(line)
     }
     keep(line)
@@ -277,25 +282,25 @@ export const decoder = (
   }
 }
 
-/** What cannot stand in an id: a reader would take it for the end of the line, or pass the id over. */
+/** The characters that an id cannot contain: they would end its line, or make a reader ignore it. */
 const unfitForId = /[\r\n\0]/
 
-/** What cannot stand in the name of a type, likewise. */
+/** The characters that an event type cannot contain, for the same reason. */
 const unfitForType = /[\r\n]/
 
 /**
- * The text of one event with this data, and with an id and a type if it has them; one without a type is a `message`. Every line break
- * in the data begins a new line, and so comes out as a line feed; JSON has none. An id with a line break or a NUL, and a type with a
- * line break, are left out, since they would come out as something else.
+ * Encodes an event with this data, and with an id and a type if they are given. An event without a type is a `message`.
+ * Each line break in the data starts a new data line, so readers see a line feed; JSON contains none. An id with a line
+ * break or a NUL is left out, and so is a type with a line break, because readers would see something else.
  *
  * @example
  * ```ts
- * import { EventStreamFraming } from "@effect-mcp/transport"
+ * import { Sse } from "@effect-mcp/transport"
  *
- * export const event = EventStreamFraming.event("7", "{}") // => "id: 7\ndata: {}\n\n"
- * export const priming = EventStreamFraming.event("1", "") // => "id: 1\ndata: \n\n"
- * export const plain = EventStreamFraming.event(undefined, "{}") // => "data: {}\n\n"
- * export const endpoint = EventStreamFraming.event(undefined, "/messages", "endpoint")
+ * export const event = Sse.event("7", "{}") // => "id: 7\ndata: {}\n\n"
+ * export const priming = Sse.event("1", "") // => "id: 1\ndata: \n\n"
+ * export const plain = Sse.event(undefined, "{}") // => "data: {}\n\n"
+ * export const endpoint = Sse.event(undefined, "/messages", "endpoint")
  * // => "event: endpoint\ndata: /messages\n\n"
  * ```
  *
@@ -309,13 +314,13 @@ export const event = (id: string | undefined, data: string, type?: string): stri
 }
 
 /**
- * A comment, which readers pass over: it keeps a connection from looking idle.
+ * Encodes a comment, which readers ignore. It keeps a connection from looking idle.
  *
  * @example
  * ```ts
- * import { EventStreamFraming } from "@effect-mcp/transport"
+ * import { Sse } from "@effect-mcp/transport"
  *
- * export const keepAlive = EventStreamFraming.comment("") // => ": \n\n"
+ * export const keepAlive = Sse.comment("") // => ": \n\n"
  * ```
  *
  * @category encoding
@@ -324,13 +329,13 @@ export const event = (id: string | undefined, data: string, type?: string): stri
 export const comment = (text: string): string => `: ${text.replace(/\r\n|\r|\n/g, "\n: ")}\n\n`
 
 /**
- * Tells the reader how long to wait before it takes the stream up again, in milliseconds; a fraction is cut off.
+ * Encodes a reconnection time in milliseconds; a fraction is cut off.
  *
  * @example
  * ```ts
- * import { EventStreamFraming } from "@effect-mcp/transport"
+ * import { Sse } from "@effect-mcp/transport"
  *
- * export const inThreeSeconds = EventStreamFraming.retry(3_000) // => "retry: 3000\n\n"
+ * export const inThreeSeconds = Sse.retry(3_000) // => "retry: 3000\n\n"
  * ```
  *
  * @category encoding

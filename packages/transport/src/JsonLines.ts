@@ -1,7 +1,7 @@
 /**
- * Newline-delimited JSON over bytes: one message a line, as stdio and every other byte stream carries it (STD-02,
- * TRN-04). Pure: bytes come in by chunks of any size and frames go out by a callback, so that it serves a pipe, a socket
- * or a test alike.
+ * Newline-delimited JSON over bytes, as stdio and every other byte stream carries messages: one message on each line
+ * (STD-02, TRN-04). The decoder takes chunks of any size and calls a function with each frame. It does no I/O, so it
+ * works for a pipe, a socket or a test.
  *
  * @since 0.1.0
  */
@@ -14,21 +14,20 @@ import * as GrowingBuffer from "./internal/shared/GrowingBuffer.ts"
 import * as utf8 from "./internal/shared/utf8.ts"
 
 /**
- * The longest line that is read unless an option says otherwise: 4 MiB.
+ * The default of {@link DecoderOptions.maxMessageBytes}: 4 MiB.
  *
  * @category constants
  * @since 0.1.0
  */
-export const defaultLimitBytes: number = 4 * 1024 * 1024
+export const defaultMaxMessageBytes: number = 4 * 1024 * 1024
 
 /**
- * The most arrays, objects and members that the JSON of a line may have unless an option says otherwise: 100,000.
- * Parsing takes time and memory for each of them, and cannot be interrupted.
+ * The default of {@link DecoderOptions.maxMessageNodes}: 100,000.
  *
  * @category constants
  * @since 0.1.0
  */
-export const defaultLimitNodes: number = FrameText.defaultLimitNodes
+export const defaultMaxMessageNodes: number = FrameText.defaultMaxNodes
 
 /**
  * Options of {@link decoder}.
@@ -38,32 +37,33 @@ export const defaultLimitNodes: number = FrameText.defaultLimitNodes
  */
 export interface DecoderOptions {
   /**
-   * The longest line to read, in bytes without its newline. A longer one is skipped up to its newline without being
-   * kept, and is reported once as `TooLarge`. The default is {@link defaultLimitBytes}.
+   * The longest line to read, in bytes without its newline. The decoder skips a longer line without keeping it, and
+   * reports it once as `TooLarge`. The default is {@link defaultMaxMessageBytes}.
    */
-  readonly limitBytes?: number | undefined
+  readonly maxMessageBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a line to read. A line with more is not parsed, and is reported as
-   * `TooComplex`. The default is {@link defaultLimitNodes}.
+   * The most arrays, objects and members of a line to read. The decoder does not parse a line with more, and reports it
+   * as `TooComplex`: parsing takes time and memory for each of them, and cannot be interrupted. The default is
+   * {@link defaultMaxMessageNodes}.
    */
-  readonly limitNodes?: number | undefined
+  readonly maxMessageNodes?: number | undefined
 }
 
 /**
- * The reading half of one connection.
+ * The decoder of one connection.
  *
  * @category models
  * @since 0.1.0
  */
 export interface Decoder {
   /**
-   * Takes the next bytes. The chunk may begin and end anywhere, also inside a character; it is not kept, so its memory
-   * may be used again.
+   * Takes the next bytes. A chunk may begin and end anywhere, even inside a character. The decoder copies what it keeps,
+   * so the caller may reuse the chunk's memory.
    */
   readonly push: (chunk: Uint8Array) => void
-  /** Returns how many bytes of a line are kept whose end has not come. */
+  /** Returns the number of bytes kept of a line that has not ended. */
   readonly keptBytes: () => number
-  /** The bytes have come to their end: what stands after the last newline is a line like any other. */
+  /** Marks the end of the bytes. Text after the last newline is a line like any other. */
   readonly finish: () => void
 }
 
@@ -81,24 +81,24 @@ const withoutCarriageReturn = (line: Uint8Array): Uint8Array =>
   line[line.length - 1] === carriageReturn ? line.subarray(0, -1) : line
 
 /**
- * A decoder for one connection. It calls `deliver` once per line, in order and before `push` or `finish` returns:
+ * Creates the decoder of one connection. It calls `deliver` once per line, in order, before `push` or `finish` returns:
  *
- * - with the parsed JSON, and how many bytes of it there were;
- * - with `NotJson` for a line that is no JSON or no UTF-8;
- * - with `TooLarge`, as soon as a line has grown beyond the limit;
- * - with `TooComplex` for a line with more arrays, objects and members than the limit.
+ * - with the parsed JSON and its length in bytes;
+ * - with `NotJson` for a line that is not JSON or not UTF-8;
+ * - with `TooLarge` as soon as a line exceeds `maxMessageBytes`;
+ * - with `TooComplex` for a line that exceeds `maxMessageNodes`.
  *
- * A bad line costs only itself. Lines of white space are passed over, as are a carriage return before the newline and a
- * byte order mark before the first line. It takes time in proportion to the bytes, however they are cut, and keeps no
- * more of them than one line within the limit.
+ * A bad line does not affect the next one. The decoder ignores lines of white space, a carriage return before the
+ * newline, and a byte order mark before the first line. Its time is proportional to the number of bytes, whatever the
+ * size of the chunks, and it keeps at most one line within the limit.
  *
  * @example
  * ```ts
- * import { LineFraming } from "@effect-mcp/transport"
+ * import { JsonLines } from "@effect-mcp/transport"
  * import * as Result from "effect/Result"
  *
  * export const frames: Array<unknown> = []
- * const decoder = LineFraming.decoder((frame) => frames.push(Result.merge(frame)))
+ * const decoder = JsonLines.decoder((frame) => frames.push(Result.merge(frame)))
  * decoder.push(new TextEncoder().encode("{\"jsonrpc\":\"2.0\",\"id\":1,"))
  * decoder.push(new TextEncoder().encode("\"method\":\"ping\"}\nnpm warn deprecated\n"))
  * decoder.finish()
@@ -113,9 +113,9 @@ export const decoder = (
   deliver: (frame: Result.Result<unknown, FrameError>, bytes: number) => void,
   options?: DecoderOptions
 ): Decoder => {
-  NumericOption.check(options, { limitBytes: NumericOption.count, limitNodes: NumericOption.count })
-  const limitBytes = options?.limitBytes ?? defaultLimitBytes
-  const limitNodes = options?.limitNodes ?? defaultLimitNodes
+  NumericOption.check(options, { maxMessageBytes: NumericOption.count, maxMessageNodes: NumericOption.count })
+  const limitBytes = options?.maxMessageBytes ?? defaultMaxMessageBytes
+  const maxNodes = options?.maxMessageNodes ?? defaultMaxMessageNodes
   const partial = GrowingBuffer.make(limitBytes)
   let skipping = false
   let atStart = true
@@ -131,7 +131,7 @@ export const decoder = (
 
   const read = (line: Uint8Array): void => {
     const text = withoutCarriageReturn(atStart && utf8.startsWithByteOrderMark(line) ? line.subarray(3) : line)
-    if (!isBlank(text)) deliver(FrameText.parseBytes(text, limitNodes), text.length)
+    if (!isBlank(text)) deliver(FrameText.parseBytes(text, maxNodes), text.length)
   }
 
   const end = (): void => {
@@ -148,7 +148,7 @@ export const decoder = (
         const line = chunk.subarray(start, at)
         start = at + 1
         if (partial.length() === 0 && !skipping && line.length <= limitBytes) {
-          // The whole line stands in this chunk, as nearly all do: no copy.
+          // Nearly every line lies within one chunk: it is read without a copy.
           read(line)
           atStart = false
         } else {
@@ -166,15 +166,15 @@ export const decoder = (
 }
 
 /**
- * The line that carries a message, its newline included. JSON escapes every line break inside a string, so the line holds
- * no other newline (STD-02). What is no JSON (a `bigint`, a cycle, `undefined`) fails with `Unserializable`.
+ * Encodes a message as one line, with its newline. JSON escapes line breaks inside strings, so the line holds no other
+ * newline (STD-02). A value that JSON cannot represent (a `bigint`, a cycle, `undefined`) fails with `Unserializable`.
  *
  * @example
  * ```ts
- * import { LineFraming } from "@effect-mcp/transport"
+ * import { JsonLines } from "@effect-mcp/transport"
  * import * as Result from "effect/Result"
  *
- * export const line = Result.getOrThrow(LineFraming.encode({ jsonrpc: "2.0", id: 1, method: "ping" }))
+ * export const line = Result.getOrThrow(JsonLines.encode({ jsonrpc: "2.0", id: 1, method: "ping" }))
  * // => "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"
  * ```
  *

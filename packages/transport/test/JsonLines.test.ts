@@ -1,5 +1,5 @@
 import type { Transport } from "@effect-mcp/session"
-import { LineFraming } from "@effect-mcp/transport"
+import { JsonLines } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -9,9 +9,9 @@ type Frame = Result.Result<unknown, Transport.FrameError>
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-const decode = (chunks: ReadonlyArray<Uint8Array>, options?: LineFraming.DecoderOptions): ReadonlyArray<Frame> => {
+const decode = (chunks: ReadonlyArray<Uint8Array>, options?: JsonLines.DecoderOptions): ReadonlyArray<Frame> => {
   const frames: Array<Frame> = []
-  const decoder = LineFraming.decoder((frame) => frames.push(frame), options)
+  const decoder = JsonLines.decoder((frame) => frames.push(frame), options)
   for (const chunk of chunks) decoder.push(chunk)
   decoder.finish()
   return frames
@@ -100,7 +100,7 @@ describe("decoding", () => {
           unfinished === undefined ? new Uint8Array(0) : lineBytes(unfinished)
         ])
         const expected = splitLines(bytes).flatMap((line, index) => meaning(line, index === 0))
-        assert.deepStrictEqual(decode(cut(bytes, sizes), { limitBytes }), expected)
+        assert.deepStrictEqual(decode(cut(bytes, sizes), { maxMessageBytes: limitBytes }), expected)
       }),
     { arbitrary: { runs: 1_000 } }
   )
@@ -146,7 +146,7 @@ describe("decoding", () => {
 
   it("reports a line beyond the limit once, as soon as it is, and reads the next", () => {
     const frames: Array<Frame> = []
-    const decoder = LineFraming.decoder((frame) => frames.push(frame), { limitBytes: 8 })
+    const decoder = JsonLines.decoder((frame) => frames.push(frame), { maxMessageBytes: 8 })
     decoder.push(bytesOf("12345678\n123456789"))
     assert.deepStrictEqual(frames, [Result.succeed(12345678), tooLarge(8)])
     decoder.push(bytesOf("0".repeat(100)))
@@ -156,7 +156,7 @@ describe("decoding", () => {
 
   it("reads lines of 4 MiB unless told otherwise", () => {
     const limit = 4 * 1024 * 1024
-    assert.strictEqual(LineFraming.defaultLimitBytes, limit)
+    assert.strictEqual(JsonLines.defaultMaxMessageBytes, limit)
     const fits = JSON.stringify("x".repeat(limit - 2))
     assert.deepStrictEqual(decode([bytesOf(`${fits}\n${fits} \n1\n`)]), [
       Result.succeed("x".repeat(limit - 2)),
@@ -167,7 +167,7 @@ describe("decoding", () => {
 
   it("does not keep a chunk, whose memory the caller may use again", () => {
     const frames: Array<Frame> = []
-    const decoder = LineFraming.decoder((frame) => frames.push(frame))
+    const decoder = JsonLines.decoder((frame) => frames.push(frame))
     const chunk = bytesOf("[1,2")
     decoder.push(chunk)
     chunk.fill(0)
@@ -177,7 +177,7 @@ describe("decoding", () => {
 
   it("keeps nothing of a line of 64 MiB", () => {
     const frames: Array<Frame> = []
-    const decoder = LineFraming.decoder((frame) => frames.push(frame))
+    const decoder = JsonLines.decoder((frame) => frames.push(frame))
     const chunk = new Uint8Array(64 * 1024).fill(0x78)
     const before = process.memoryUsage().arrayBuffers
     let most = 0
@@ -186,7 +186,7 @@ describe("decoding", () => {
       most = Math.max(most, process.memoryUsage().arrayBuffers - before)
     }
     decoder.push(bytesOf("\n1\n"))
-    assert.deepStrictEqual(frames, [tooLarge(LineFraming.defaultLimitBytes), Result.succeed(1)])
+    assert.deepStrictEqual(frames, [tooLarge(JsonLines.defaultMaxMessageBytes), Result.succeed(1)])
     // What a growing buffer leaves to the garbage collector, at most, before the line is given up: 4 + 2 + 1 + … MiB.
     assert.isBelow(most, 9 * 1024 * 1024)
   })
@@ -200,7 +200,7 @@ describe("decoding", () => {
 
 describe("encoding", () => {
   it("law 12: a line with more arrays, objects and members than the limit is reported, and the next is read", () => {
-    assert.deepStrictEqual(decode([bytesOf("[[],[]]\n[[],[],[]]\n[1]\n")], { limitNodes: 3 }), [
+    assert.deepStrictEqual(decode([bytesOf("[[],[]]\n[[],[],[]]\n[1]\n")], { maxMessageNodes: 3 }), [
       Result.succeed([[], []]),
       Result.fail({ _tag: "TooComplex" as const, nodes: 4, limitNodes: 3 }),
       Result.succeed([1])
@@ -213,7 +213,7 @@ describe("encoding", () => {
     ({ id, more, text }) =>
       Effect.sync(() => {
         const message = { id: id + 0, text, more: more.join("\n") }
-        const line = Result.getOrThrow(LineFraming.encode(message))
+        const line = Result.getOrThrow(JsonLines.encode(message))
         assert.strictEqual(line.indexOf("\n"), line.length - 1)
         assert.deepStrictEqual(decode([bytesOf(line)]), [Result.succeed(message)])
       }),
@@ -229,7 +229,7 @@ describe("encoding", () => {
       }
     }
     for (const message of [{ value: 1n }, cycle, undefined, angry]) {
-      const encoded = LineFraming.encode(message)
+      const encoded = JsonLines.encode(message)
       assert.isTrue(Result.isFailure(encoded) && encoded.failure.reason._tag === "Unserializable")
     }
   })

@@ -1,19 +1,19 @@
 import type { Transport } from "@effect-mcp/session"
-import { EventStreamFraming } from "@effect-mcp/transport"
+import { Sse } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Sse from "effect/encoding/Sse"
+import * as EffectSse from "effect/encoding/Sse"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
-type Frame = Result.Result<EventStreamFraming.Event, Transport.FrameError>
+type Frame = Result.Result<Sse.Event, Transport.FrameError>
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-const read = (chunks: ReadonlyArray<Uint8Array>, options?: EventStreamFraming.DecoderOptions) => {
+const read = (chunks: ReadonlyArray<Uint8Array>, options?: Sse.EventDecoderOptions) => {
   const frames: Array<Frame> = []
   const sizes: Array<number> = []
-  const decoder = EventStreamFraming.decoder((frame, bytes) => {
+  const decoder = Sse.decoder((frame, bytes) => {
     frames.push(frame)
     sizes.push(bytes)
   }, options)
@@ -21,10 +21,10 @@ const read = (chunks: ReadonlyArray<Uint8Array>, options?: EventStreamFraming.De
   return { frames, sizes, lastEventId: decoder.lastEventId(), retryMillis: decoder.retryMillis() }
 }
 
-const decode = (text: string, options?: EventStreamFraming.DecoderOptions): ReadonlyArray<Frame> =>
+const decode = (text: string, options?: Sse.EventDecoderOptions): ReadonlyArray<Frame> =>
   read([bytesOf(text)], options).frames
 
-const event = (data: string, more?: Partial<EventStreamFraming.Event>): Frame =>
+const event = (data: string, more?: Partial<Sse.Event>): Frame =>
   Result.succeed({ data, id: undefined, event: "message", retry: undefined, ...more })
 
 const tooLarge = (limitBytes: number): Frame => Result.fail({ _tag: "TooLarge", limitBytes })
@@ -116,7 +116,10 @@ describe("decoding", () => {
       Effect.sync(() => {
         const text = `${marked ? "\uFEFF" : ""}${lines.map(lineText).join("")}`
         const positive = sizes.some((size) => size > 0) ? sizes : []
-        assert.deepStrictEqual(read(cut(bytesOf(text), positive), { limitBytes }).frames, meaning(text, limitBytes))
+        assert.deepStrictEqual(
+          read(cut(bytesOf(text), positive), { maxEventBytes: limitBytes }).frames,
+          meaning(text, limitBytes)
+        )
       }),
     { arbitrary: { runs: 2_000 } }
   )
@@ -128,11 +131,11 @@ describe("decoding", () => {
       Effect.sync(() => {
         const text = `${marked ? "\uFEFF" : ""}${lines.map(lineText).join("")}`
         const theirs: Array<unknown> = []
-        Sse.makeParser((one) => {
+        EffectSse.makeParser((one) => {
           if (one._tag === "Event") theirs.push({ data: one.data, event: one.event, id: one.id ?? "" })
         }).feed(text)
         const ours: Array<unknown> = []
-        const decoder = EventStreamFraming.decoder((frame) => {
+        const decoder = Sse.decoder((frame) => {
           const { data, event } = Result.getOrThrow(frame)
           ours.push({ data, event, id: decoder.lastEventId() })
         })
@@ -179,10 +182,10 @@ describe("decoding", () => {
 
   it("the last id stands until another comes, also with an event that has no data or is too large", () => {
     const text = "id: 1\ndata: x\n\ndata: y\n\nid: 2\n\nid: 3\ndata: too large\n\n"
-    const outcome = read([bytesOf(text)], { limitBytes: 4 })
+    const outcome = read([bytesOf(text)], { maxEventBytes: 4 })
     assert.deepStrictEqual(outcome.frames, [event("x", { id: "1" }), event("y"), tooLarge(4)])
     assert.strictEqual(outcome.lastEventId, "3")
-    assert.strictEqual(read([bytesOf("id: 2\ndata: too large\nid: 3\n\n")], { limitBytes: 4 }).lastEventId, "3")
+    assert.strictEqual(read([bytesOf("id: 2\ndata: too large\nid: 3\n\n")], { maxEventBytes: 4 }).lastEventId, "3")
     assert.strictEqual(read([bytesOf("id: 1\n\nid\n\n")]).lastEventId, "")
   })
 
@@ -209,17 +212,17 @@ describe("decoding", () => {
 
   it("[law 7] an event beyond the limit is reported once, as soon as it is, and its neighbours are read", () => {
     const frames: Array<Frame> = []
-    const decoder = EventStreamFraming.decoder((frame) => frames.push(frame), { limitBytes: 8 })
+    const decoder = Sse.decoder((frame) => frames.push(frame), { maxEventBytes: 8 })
     decoder.push(bytesOf("data: 12345678\n\nid: 9\ndata: 123456789012"))
     assert.deepStrictEqual(frames, [event("12345678"), tooLarge(8)])
     decoder.push(bytesOf("0".repeat(100)))
     decoder.push(bytesOf("0\ndata: 1\ndata: 2345678901\n\ndata: 7\n\n"))
     assert.deepStrictEqual(frames, [event("12345678"), tooLarge(8), event("7")])
-    assert.deepStrictEqual(decode("data: 1234\ndata: 5678\n\ndata: 7\n\n", { limitBytes: 8 }), [
+    assert.deepStrictEqual(decode("data: 1234\ndata: 5678\n\ndata: 7\n\n", { maxEventBytes: 8 }), [
       tooLarge(8),
       event("7")
     ])
-    assert.deepStrictEqual(decode("data: 123\ndata: 5678\n\ndata: 7\n\n", { limitBytes: 8 }), [
+    assert.deepStrictEqual(decode("data: 123\ndata: 5678\n\ndata: 7\n\n", { maxEventBytes: 8 }), [
       event("123\n5678"),
       event("7")
     ])
@@ -229,7 +232,7 @@ describe("decoding", () => {
     for (const name of ["", "id", "other", "datas"]) {
       const bytes = bytesOf(`data: 1\n${name}:${"x".repeat(100)}\n\ndata: 2\n\n`)
       for (const sizes of [[], [1], [7]]) {
-        assert.deepStrictEqual(read(cut(bytes, sizes), { limitBytes: 8 }).frames, [event("1"), event("2")])
+        assert.deepStrictEqual(read(cut(bytes, sizes), { maxEventBytes: 8 }).frames, [event("1"), event("2")])
       }
     }
   })
@@ -249,7 +252,7 @@ describe("decoding", () => {
 
   it("reads events of 4 MiB unless told otherwise", () => {
     const limit = 4 * 1024 * 1024
-    assert.strictEqual(EventStreamFraming.defaultLimitBytes, limit)
+    assert.strictEqual(Sse.defaultMaxEventBytes, limit)
     const fits = "x".repeat(limit)
     assert.deepStrictEqual(decode(`data: ${fits}\n\ndata: ${fits}x\n\ndata: 1\n\n`), [
       event(fits),
@@ -260,7 +263,7 @@ describe("decoding", () => {
 
   it("does not keep a chunk, whose memory the caller may use again", () => {
     const frames: Array<Frame> = []
-    const decoder = EventStreamFraming.decoder((frame) => frames.push(frame))
+    const decoder = Sse.decoder((frame) => frames.push(frame))
     const chunk = bytesOf("data: [1,2")
     decoder.push(chunk)
     chunk.fill(0)
@@ -271,7 +274,7 @@ describe("decoding", () => {
   it("keeps nothing of an event of 64 MiB, in one line or in many", () => {
     for (const chunk of [bytesOf("x".repeat(64 * 1024)), bytesOf(`${"x".repeat(60 * 1024)}\ndata: `)]) {
       const frames: Array<Frame> = []
-      const decoder = EventStreamFraming.decoder((frame) => frames.push(frame))
+      const decoder = Sse.decoder((frame) => frames.push(frame))
       decoder.push(bytesOf("data: "))
       const before = process.memoryUsage().arrayBuffers
       let most = 0
@@ -280,7 +283,7 @@ describe("decoding", () => {
         most = Math.max(most, process.memoryUsage().arrayBuffers - before)
       }
       decoder.push(bytesOf("\n\ndata: 1\n\n"))
-      assert.deepStrictEqual(frames, [tooLarge(EventStreamFraming.defaultLimitBytes), event("1")])
+      assert.deepStrictEqual(frames, [tooLarge(Sse.defaultMaxEventBytes), event("1")])
       assert.isBelow(most, 16 * 1024 * 1024)
     }
   })
@@ -297,9 +300,7 @@ describe("encoding", () => {
       Effect.sync(() => {
         const written = events.map(({ data, id }) => ({ id: id?.join("").replaceAll("\0", ""), data: data.join("") }))
         const text = written.map(({ data, id }) =>
-          `${EventStreamFraming.comment("data: no\n\r")}${EventStreamFraming.event(id, data)}${
-            EventStreamFraming.retry(5)
-          }`
+          `${Sse.comment("data: no\n\r")}${Sse.event(id, data)}${Sse.retry(5)}`
         ).join("")
         const positive = sizes.some((size) => size > 0) ? sizes : []
         const outcome = read(cut(bytesOf(text), positive))
@@ -311,24 +312,24 @@ describe("encoding", () => {
 
   it("JSON stands on one line, and other line breaks begin new ones", () => {
     assert.strictEqual(
-      EventStreamFraming.event("a", JSON.stringify({ text: "x\ny" })),
+      Sse.event("a", JSON.stringify({ text: "x\ny" })),
       "id: a\ndata: {\"text\":\"x\\ny\"}\n\n"
     )
-    assert.deepStrictEqual(decode(EventStreamFraming.event(undefined, "1\r\n2\r3\n4")), [event("1\n2\n3\n4")])
+    assert.deepStrictEqual(decode(Sse.event(undefined, "1\r\n2\r3\n4")), [event("1\n2\n3\n4")])
   })
 
   it("an event may have a type, unless that would come out as something else", () => {
-    assert.deepStrictEqual(decode(EventStreamFraming.event("7", "/messages", "endpoint")), [
+    assert.deepStrictEqual(decode(Sse.event("7", "/messages", "endpoint")), [
       event("/messages", { id: "7", event: "endpoint" })
     ])
     for (const type of ["a\nb", "a\rb", "\n"]) {
-      assert.strictEqual(EventStreamFraming.event(undefined, "1", type), "data: 1\n\n")
+      assert.strictEqual(Sse.event(undefined, "1", type), "data: 1\n\n")
     }
   })
 
   it("an id that would come out as something else is left out", () => {
     for (const id of ["1\ndata: x", "1\r", "1\0"]) {
-      assert.strictEqual(EventStreamFraming.event(id, "1"), "data: 1\n\n")
+      assert.strictEqual(Sse.event(id, "1"), "data: 1\n\n")
     }
   })
 })

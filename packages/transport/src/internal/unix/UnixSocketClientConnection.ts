@@ -1,0 +1,69 @@
+/** The connections that a client opens: over the socket at a path, or over any socket of Effect. */
+import type { Connection } from "@effect-mcp/session/Transport"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type * as Socket from "effect/socket/Socket"
+import * as Net from "node:net"
+import { unwrapCause } from "../shared/unwrapCause.ts"
+import { socketOfNode } from "./socketOfNode.ts"
+import * as UnixSocketConnection from "./UnixSocketConnection.ts"
+
+type Opened = Effect.Effect<Connection, TransportError.TransportError, Scope.Scope>
+
+/** A listener that ignores errors. Reads and writes report them; without a listener, an error ends the process. */
+const ignoreError = () => {}
+
+/** Waits until the socket is open. */
+const connected = (socket: Net.Socket): Effect.Effect<void, unknown> =>
+  Effect.callback<void, unknown>((resume) => {
+    // The fiber may have yielded since the socket was made. What happened meanwhile emits no event any more.
+    if (socket.destroyed) return resume(Effect.fail(socket.errored))
+    if (!socket.connecting) return resume(Effect.void)
+    const onConnect = () => resume(Effect.void)
+    const onError = (cause: Error) => resume(Effect.fail(cause))
+    socket.once("connect", onConnect).once("error", onError)
+    return Effect.sync(() => socket.off("connect", onConnect).off("error", onError))
+  })
+
+/** Opens a connection to the server that listens at a path. */
+export const openPath = (path: string, settings: UnixSocketConnection.Settings): Opened =>
+  Effect.gen(function*() {
+    const failed = (cause: unknown) =>
+      TransportError.make({ _tag: "ConnectFailed", target: path, cause: unwrapCause(cause) })
+    // Node would connect over TCP.
+    if (path === "") return yield* failed(new Error("the path is empty"))
+    const node = yield* Effect.acquireRelease(
+      Effect.sync(() => Net.connect({ path }).on("error", ignoreError)),
+      (socket) => Effect.sync(() => socket.destroy())
+    )
+    yield* Effect.mapError(connected(node), failed)
+    const socket = yield* socketOfNode(node)
+    return yield* Effect.mapError(UnixSocketConnection.open(socket, node, settings), failed)
+  })
+
+/**
+ * Returns an effect that opens a connection over a socket of Effect. Such a socket has one writer, so it carries one
+ * connection at a time.
+ */
+export const openSocket = (socket: Socket.Socket, settings: UnixSocketConnection.Settings): Opened => {
+  let isUsed = false
+  const acquire = Effect.suspend(() => {
+    if (isUsed) return Effect.fail(TransportError.make({ _tag: "InUse" }))
+    isUsed = true
+    return Effect.void
+  })
+  const release = Effect.sync(() => {
+    isUsed = false
+  })
+  const opened = Effect.mapError(
+    UnixSocketConnection.open(socket, undefined, settings),
+    ({ reason }) =>
+      TransportError.make({
+        _tag: "ConnectFailed",
+        target: "the server of the socket",
+        cause: "cause" in reason ? unwrapCause(reason.cause) : reason
+      })
+  )
+  return Effect.andThen(Effect.acquireRelease(acquire, () => release), opened)
+}
