@@ -48,6 +48,46 @@ const foreign: Readonly<Record<string, string>> = {
   ajv: "packages/session/src/internal/schema/CountedAjv.ts"
 }
 
+/** Rooms that must not import each other: no file that `from` covers may import what `to` covers, file or module. */
+interface Separation {
+  readonly rule: string
+  readonly from: ReadonlyArray<string>
+  readonly to: ReadonlyArray<string>
+}
+
+const transport = "packages/transport/src"
+
+const httpClients = [
+  `${transport}/internal/http/client/*`,
+  ...["HttpClientOptions", "HttpFallbackClient", "HttpSseClient", "StreamableHttpClient"].map((name) =>
+    `${transport}/${name}.ts`
+  )
+]
+
+const httpServers = [
+  `${transport}/internal/http/server/*`,
+  ...["Authentication", "HttpServerOptions", "HttpSseServer", "StreamableHttpServer"].map((name) =>
+    `${transport}/${name}.ts`
+  )
+]
+
+const byteStreams = [
+  ...["shared", "stdio", "unix"].map((room) => `${transport}/internal/${room}/*`),
+  ...["JsonLines", "Sse", "StdioClient", "StdioServer", "UnixSocketClient", "UnixSocketServer"].map((name) =>
+    `${transport}/${name}.ts`
+  )
+]
+
+const separations: ReadonlyArray<Separation> = [
+  { rule: "HTTP clients do not know HTTP servers", from: httpClients, to: httpServers },
+  { rule: "HTTP servers do not know HTTP clients", from: httpServers, to: httpClients },
+  {
+    rule: "stdio and Unix sockets know no HTTP",
+    from: byteStreams,
+    to: [...httpClients, ...httpServers, "effect/http/*"]
+  }
+]
+
 /** The files of `scripts` that private packages may import: code that all programs of this repository share. */
 const ofPrograms: ReadonlySet<string> = new Set(["scripts/commandLine.ts"])
 
@@ -252,6 +292,28 @@ const cycles = (all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> => {
   return found
 }
 
+const separationFaults = (all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> =>
+  all.flatMap((arrow) => {
+    const target = isRelative(arrow.specifier) ? targetOf(arrow) : arrow.specifier
+    return separations.filter(({ from, to }) =>
+      from.some((pattern) => covers(pattern, arrow.file)) && to.some((pattern) => covers(pattern, target))
+    ).map(({ rule }) => ({ file: arrow.file, line: arrow.line, message: `"${arrow.specifier}": ${rule}` }))
+  })
+
+/** Returns the room of a file: its folder below `src/internal`, or `src` for a public module. */
+const roomOf = (file: string): string => /\/src\/internal\/(.*)\/[^/]*$/.exec(file)?.[1] ?? "src"
+
+/** Describes the imports between the rooms of a package; `undefined` if it has only one room. */
+const roomsOf = (one: Package, all: ReadonlyArray<Arrow>): string | undefined => {
+  const rooms = new Set(one.sources.map(roomOf))
+  if (rooms.size < 3) return undefined
+  const crossing = all.filter((arrow) =>
+    arrow.from === one && isRelative(arrow.specifier) && roomOf(arrow.file) !== roomOf(targetOf(arrow))
+  )
+  const between = new Set(crossing.map((arrow) => `${roomOf(arrow.file)} -> ${roomOf(targetOf(arrow))}`))
+  return `${one.folder}: ${crossing.length} imports along ${between.size} arrows between ${rooms.size} rooms`
+}
+
 const unplaced = packages.filter(({ folder }) => arrows[folder] === undefined).map(({ folder, manifestFile }) => ({
   file: manifestFile,
   line: 1,
@@ -265,6 +327,7 @@ const violations = [
   ...unplaced,
   ...importFaults(all),
   ...packages.flatMap((one) => [...manifestFaults(one, all), ...optionalFaults(one, all)]),
+  ...separationFaults(all),
   ...cycles(all)
 ]
 
@@ -276,4 +339,8 @@ if (violations.length > 0) {
 } else {
   const modules = packages.flatMap(({ sources }) => sources).length
   console.log(`${all.length} imports in ${modules} modules of ${packages.length} packages lead downwards`)
+  for (const one of packages) {
+    const rooms = roomsOf(one, all)
+    if (rooms !== undefined) console.log(rooms)
+  }
 }

@@ -1,8 +1,7 @@
-/** The address of a client, by which clients are distinguished that have no principal. */
-import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+/** The address of a client, which tells clients without a principal apart. */
 import * as Option from "effect/Option"
 
-/** The groups of an IPv6 address that one client has: it may use any address of its network of 64 bits. */
+/** The groups of an IPv6 address that identify a client, which may use any address of its network of 64 bits. */
 const networkGroups = 4
 
 const networkOf = (address: string): string => {
@@ -15,16 +14,21 @@ const networkOf = (address: string): string => {
   return [...before, ...zeros, ...after].slice(0, networkGroups).join(":")
 }
 
-/** An IPv4 address as it is, also one that is written as IPv6; of any other IPv6 address the network. */
+/** Returns an IPv4 address unchanged, also one that is written as IPv6, and the network of any other IPv6 address. */
 export const normalize = (address: string): string => {
   if (!address.includes(":")) return address
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
   return mapped?.[1] ?? networkOf(address)
 }
 
+/** A request, as far as its address matters. */
+interface Request {
+  readonly remoteAddress: Option.Option<string>
+}
+
 /**
- * The address that a request comes from, where it is known. Behind a proxy that is the proxy's, unless a middleware has
- * set it.
+ * Returns the address of the client of a request, if it is known. A reverse proxy hides it behind its own, unless a
+ * middleware sets it.
  */
-export const of = (request: HttpServerRequest): string | undefined =>
+export const of = (request: Request): string | undefined =>
   Option.getOrUndefined(Option.map(request.remoteAddress, normalize))

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import * as ClientAddress from "../../../../src/internal/http/server/ClientAddress.ts"
+import * as ClientAddress from "../../../src/internal/shared/ClientAddress.ts"
 
 it("an IPv4 address is one client, however it is written", () => {
   for (const address of ["192.0.2.1", "::ffff:192.0.2.1", "::FFFF:192.0.2.1"]) {
