@@ -72,8 +72,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "handles one request more than the limit",
     file: capacity,
-    original: "this.#requests >= incoming",
-    broken: "this.#requests > incoming"
+    original: "this.#requests >= maxIncomingRequests",
+    broken: "this.#requests > maxIncomingRequests"
   },
   {
     name: "frees a request id before the reply is sent",
@@ -212,7 +212,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "closes without waiting for its handlers",
     file: core,
-    original: "yield* within(handledOrCutOff, limits.gracefulClose)",
+    original: "yield* within(handledOrCutOff, limits.gracefulCloseTimeout)",
     broken: ""
   },
   {

@@ -38,7 +38,7 @@ const signed = HttpRouter.middleware(
 // =====================================================================================================================
 
 /** The sessions: as many as a small backend wants to have, and none that is left alone for ten minutes. */
-const host = SessionHost.layer(Tools.handlers, { ...Tools.options, host: { sessions: 500, idle: "10 minutes" } })
+const host = SessionHost.layer(Tools.handlers, { ...Tools.options, sessions: { max: 500, idle: "10 minutes" } })
 
 /** Tokens that are names. A real backend would look them up, or check who has signed them. */
 const tokens = Authentication.layerBearer({

@@ -33,7 +33,7 @@ const witnessed = Layer.unwrap(
 
 const session = ClientSession.layer({
   info: { name: "effect-mcp-demo", version: "0.1.0" },
-  limits: { handshake: "10 seconds", requestDeadline: "10 seconds" },
+  limits: { handshakeTimeout: "10 seconds", requestTimeout: "10 seconds" },
   observe: Transcript.event,
   handlers: {
     "notifications/message": (message) => Effect.flatMap(Witness, ({ logs }) => Queue.offer(logs, message))

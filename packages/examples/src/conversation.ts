@@ -97,7 +97,7 @@ export const conversation = Effect.fnUntraced(function*(vocabulary: Vocabulary) 
 
   Transcript.section("a deadline of 300 ms")
   const beforeDeadline = sent.length
-  const late = yield* say(vocabulary.long, { deadline: "300 millis" }).pipe(
+  const late = yield* say(vocabulary.long, { timeout: "300 millis" }).pipe(
     Effect.map(textOf),
     Effect.catchReason(
       "RequestError",

@@ -8,7 +8,7 @@
  *   (`places`, `status`).
  * - It completes arguments, sends log messages, and says when one of its lists has changed.
  *
- * `host.ts` is a client that answers what it asks. The parts stand in `notebook/`, one file for each kind of thing.
+ * `sessions.ts` is a client that answers what it asks. The parts stand in `notebook/`, one file for each kind of thing.
  */
 import * as StdioServer from "@effect-mcp/transport/StdioServer"
 import * as Effect from "effect/Effect"

@@ -172,7 +172,7 @@ describe("server-everything", () => {
     it.effect("[TMO-03] a deadline is kept", () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
-        const { reason } = yield* Effect.flip(callTool(longRunning, { duration: 5, steps: 1 }, { deadline: 50 }))
+        const { reason } = yield* Effect.flip(callTool(longRunning, { duration: 5, steps: 1 }, { timeout: 50 }))
         assert.deepStrictEqual(reason, { _tag: "Timeout", afterMillis: 50 })
       }))
 

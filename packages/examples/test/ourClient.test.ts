@@ -175,7 +175,7 @@ const againstServer = (peer: Peer, revision: Revision.Revision) => {
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
         const before = yield* aborted
-        const error = yield* Effect.flip(callTool("count", { to: 1, delayMs: 60_000 }, { deadline: "50 millis" }))
+        const error = yield* Effect.flip(callTool("count", { to: 1, delayMs: 60_000 }, { timeout: "50 millis" }))
         assert.deepStrictEqual(error.reason, { _tag: "Timeout", afterMillis: 50 })
         while ((yield* aborted) === before) yield* Effect.sleep("5 millis")
       }))

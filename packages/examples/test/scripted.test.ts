@@ -9,7 +9,7 @@ const script = (name: string): string =>
   fs.readFileSync(new URL(`transcripts/${name}.transcript`, import.meta.url), "utf8")
 
 const played = Effect.fnUntraced(function*(name: string, server: Child.Server) {
-  yield* ScriptedPeer.play(script(name), { deadline: "20 seconds" }).pipe(
+  yield* ScriptedPeer.play(script(name), { timeout: "20 seconds" }).pipe(
     Effect.scoped,
     Effect.provide(server.transport)
   )

@@ -89,7 +89,7 @@ describe("tools/call", () => {
       const { callTool } = yield* ClientSession.ClientSession
       const steps: Array<Progress.Progress> = []
       const call = yield* Effect.forkChild(callTool("count", { to: 3, delayMs: 20_000 }, {
-        deadline: "Infinity",
+        timeout: "Infinity",
         onProgress: ({ message = "", progress, total = 0 }) =>
           Effect.sync(() => steps.push({ progress, total, message }))
       }))

@@ -25,9 +25,9 @@ export interface ProcessExit {
  * - `PeerEnded`: the peer's side of the transport came to its end; for a child process with how it exited.
  * - `PeerStalled`: the peer took no bytes for the write timeout.
  * - `RepliesOverflow`: the peer went on asking and did not read its replies. So many were waiting, which took so many
- *   bytes of memory. `limit` is the limit that was reached: `replies` or `outgoingBytes` of the session, or
- *   `MemoryBudget`, of the process. For `MemoryBudget`, this session left more unread than any other, and the bytes are
- *   those of all messages that waited.
+ *   bytes of memory. `limit` is the limit that was reached: `maxOutgoingReplies` or `maxOutgoingBytes` of the session,
+ *   or `MemoryBudget`, of the process. For `MemoryBudget`, this session left more unread than any other, and the bytes
+ *   are those of all messages that waited.
  * - `TransportFailed`: the transport broke; `cause` is its error.
  * - `HandshakeFailed`: the two sides did not come to terms.
  * - `HandshakeTimeout`: the handshake did not finish in time.
@@ -47,7 +47,7 @@ export type CloseReason =
     readonly _tag: "RepliesOverflow"
     readonly waiting: number
     readonly bytes: number
-    readonly limit: "replies" | "outgoingBytes" | "MemoryBudget"
+    readonly limit: "maxOutgoingReplies" | "maxOutgoingBytes" | "MemoryBudget"
   }
   | { readonly _tag: "TransportFailed"; readonly cause: unknown }
   | { readonly _tag: "HandshakeFailed"; readonly problem: string }

@@ -17,8 +17,8 @@ const words: ReadonlyArray<readonly [Reason, string]> = [
   [exit({ exitCode: 1, stderr: ["one", "two"] }), "the peer exited with code 1; its last words were:\none\ntwo"],
   [{ _tag: "PeerStalled", afterMillis: 30_000 }, "the peer took no bytes for 30000 ms"],
   [
-    { _tag: "RepliesOverflow", waiting: 16_385, bytes: 4096, limit: "replies" },
-    "the peer went on asking while 16385 replies of 4096 bytes waited for it (limit: replies)"
+    { _tag: "RepliesOverflow", waiting: 16_385, bytes: 4096, limit: "maxOutgoingReplies" },
+    "the peer went on asking while 16385 replies of 4096 bytes waited for it (limit: maxOutgoingReplies)"
   ],
   [
     { _tag: "RepliesOverflow", waiting: 3, bytes: 4096, limit: "MemoryBudget" },

@@ -320,7 +320,7 @@ export const make = Effect.fnUntraced(
     HandshakeError.HandshakeError,
     Transport | Scope.Scope | Handlers.ServicesOf<H, "server"> | R
   > {
-    const limits = Limits.make({ profileBytes: defaultProfileBytes, ...options.limits })
+    const limits = Limits.make({ maxProfileBytes: defaultProfileBytes, ...options.limits })
     const revisions = options.revisions ?? Revision.supported
     const offer = Revision.newest(revisions)
     const handlers: Handlers.Handlers<"server", unknown> = options.handlers ?? {}
@@ -342,7 +342,7 @@ export const make = Effect.fnUntraced(
       ? undefined
       : OutputSchemas.make({
         validator: options.validator,
-        capacity: limits.outputSchemas,
+        capacity: limits.maxOutputSchemas,
         emit: (event) => core.emit(event),
         revision: () => profile?.revision
       })
@@ -394,11 +394,11 @@ export const make = Effect.fnUntraced(
     // The answer is judged as it is read, so that what the server sends right behind it finds a session.
     let verdict: Result.Result<Profile.ServerProfile, HandshakeError.HandshakeErrorReason> | undefined
     const onAnswer = (response: JsonRpc.Response) => {
-      const judged = judge(response, revisions, options.projection, limits.profileBytes)
+      const judged = judge(response, revisions, options.projection, limits.maxProfileBytes)
       verdict = Result.map(judged, (kept) => kept.profile)
       if (Result.isFailure(judged)) return
       profile = judged.success.profile
-      if (judged.success.isTrimmed) core.emit({ _tag: "ProfileTrimmed", limitBytes: limits.profileBytes })
+      if (judged.success.isTrimmed) core.emit({ _tag: "ProfileTrimmed", limitBytes: limits.maxProfileBytes })
       const outcome = core.happen({ _tag: "ReceiveInitializeResult", profile })
       if (outcome._tag !== "Moved" || outcome.does !== "Establish") return
       core.connection.onHandshake?.(profile)
@@ -408,7 +408,7 @@ export const make = Effect.fnUntraced(
 
     const answered = yield* Effect.result(
       sender.request(MethodTable.requests.initialize, introduction(offer), {
-        deadline: limits.handshake,
+        timeout: limits.handshakeTimeout,
         onAnswer,
         event: { _tag: "SendInitialize", offer }
       })

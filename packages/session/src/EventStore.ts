@@ -123,23 +123,23 @@ export class EventStore extends Context.Service<EventStore, {
  */
 export interface MemoryOptions {
   /** How many events are kept of one stream. Default 1,000. */
-  readonly eventsPerStream?: number
+  readonly maxEventsPerStream?: number
   /** How many bytes are kept of one stream; its newest event is kept also where it has more by itself. Default 4 MiB. */
-  readonly bytesPerStream?: number
+  readonly maxBytesPerStream?: number
   /** How many bytes are kept of one session. Default 8 MiB. */
-  readonly bytesPerSession?: number
+  readonly maxBytesPerSession?: number
   /** How many bytes are kept of all sessions. Default 512 MiB. */
-  readonly bytes?: number
+  readonly maxBytes?: number
   /** How long a stream is kept that has ended. Default 60 seconds. */
-  readonly retention?: Duration.Input
+  readonly endedStreamTimeout?: Duration.Input
 }
 
 const rules: NumericOption.Rules<MemoryOptions> = {
-  eventsPerStream: NumericOption.count,
-  bytesPerStream: NumericOption.count,
-  bytesPerSession: NumericOption.count,
-  bytes: NumericOption.count,
-  retention: NumericOption.duration
+  maxEventsPerStream: NumericOption.count,
+  maxBytesPerStream: NumericOption.count,
+  maxBytesPerSession: NumericOption.count,
+  maxBytes: NumericOption.count,
+  endedStreamTimeout: NumericOption.duration
 }
 
 /**
@@ -160,7 +160,7 @@ const rules: NumericOption.Rules<MemoryOptions> = {
  * import * as Effect from "effect/Effect"
  *
  * export const missed = Effect.gen(function*() {
- *   const store = yield* EventStore.makeMemory({ retention: "5 minutes" })
+ *   const store = yield* EventStore.makeMemory({ endedStreamTimeout: "5 minutes" })
  *   const key = { session: "s", stream: "answers" }
  *   const seen = yield* store.append(key, "1")
  *   yield* store.append(key, "2")
@@ -180,12 +180,12 @@ export const makeMemory = (
     NumericOption.check(options, rules)
     const clock = yield* Clock.Clock
     const fork = Effect.runForkWith(yield* Effect.context())
-    const retention = Duration.toMillis(options.retention ?? "60 seconds")
+    const endedStreamMillis = Duration.toMillis(options.endedStreamTimeout ?? "60 seconds")
     const log = new EventLog({
-      eventsPerStream: options.eventsPerStream ?? 1000,
-      bytesPerStream: options.bytesPerStream ?? 4 * 1024 * 1024,
-      bytesPerSession: options.bytesPerSession ?? 8 * 1024 * 1024,
-      bytes: options.bytes ?? 512 * 1024 * 1024
+      maxEventsPerStream: options.maxEventsPerStream ?? 1000,
+      maxBytesPerStream: options.maxBytesPerStream ?? 4 * 1024 * 1024,
+      maxBytesPerSession: options.maxBytesPerSession ?? 8 * 1024 * 1024,
+      maxBytes: options.maxBytes ?? 512 * 1024 * 1024
     }, clock.currentTimeMillisUnsafe().toString(36))
     const timer = new Timer({ clock, fork, expire: (now) => log.expire(now) })
     yield* Effect.addFinalizer(() =>
@@ -201,7 +201,7 @@ export const makeMemory = (
         return Exit.succeed(log.replay(session, after))
       },
       end: ({ session, stream }) => {
-        const until = timer.now() + retention
+        const until = timer.now() + endedStreamMillis
         log.end(session, stream, until)
         timer.watch(until)
         return Exit.void
@@ -220,7 +220,7 @@ export const makeMemory = (
  * ```ts
  * import { EventStore } from "@effect-mcp/session"
  *
- * export const events = EventStore.layerMemory({ bytes: 64 * 1024 * 1024, retention: "10 minutes" })
+ * export const events = EventStore.layerMemory({ maxBytes: 64 * 1024 * 1024, endedStreamTimeout: "10 minutes" })
  * ```
  *
  * @category layers

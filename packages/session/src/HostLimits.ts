@@ -22,10 +22,10 @@ import * as NumericOption from "./NumericOption.ts"
  *    longest, even with requests in flight. Otherwise one client could keep all others out by using or holding each of
  *    its sessions.
  * 4. The anonymous session that is unused for longest. For an anonymous newcomer it must be unused for
- *    `evictAnonymousAfter`. For a newcomer with a principal 3 seconds are enough.
+ *    `anonymousEvictionTimeout`. For a newcomer with a principal 3 seconds are enough.
  *
- * For anonymous newcomers, the last two happen `evictAnonymousPerSecond` times a second at most. A principal that has
- * `sessionsPerPrincipal` makes room among its own sessions, by the first two rules. A session that was used by one
+ * For anonymous newcomers, the last two happen `maxAnonymousEvictionsPerSecond` times a second at most. A principal
+ * that has `maxPerPrincipal` makes room among its own sessions, by the first two rules. A session that was used by one
  * principal never ends for another, and only the third rule ends a session that a connection holds or that has requests
  * in flight.
  *
@@ -39,18 +39,18 @@ import * as NumericOption from "./NumericOption.ts"
  */
 export interface Options {
   /** The number of sessions at a time. Default 10,000. */
-  readonly sessions?: number
+  readonly max?: number
   /**
-   * The number of sessions of one principal. Default 1,000, but no more than `sessions`. Anonymous sessions are not
+   * The number of sessions of one principal. Default 1,000, but no more than `max`. Anonymous sessions are not
    * counted.
    */
-  readonly sessionsPerPrincipal?: number
+  readonly maxPerPrincipal?: number
   /**
    * The time that a client may take to finish its handshake: from the answer to `initialize` until
    * `notifications/initialized` or a first request other than `ping`. Then the session is closed as `HandshakeTimeout`,
    * whatever else is done with it. Default 60 seconds.
    */
-  readonly handshake?: Duration.Input
+  readonly handshakeTimeout?: Duration.Input
   /**
    * How long a session may be left alone, that is neither touched nor held nor with a request in flight; then it is
    * closed as `Expired`. Default 30 minutes.
@@ -60,11 +60,11 @@ export interface Options {
    * The time that an anonymous session must be left alone before another anonymous client may have its place on a full
    * host. Default 5 minutes.
    */
-  readonly evictAnonymousAfter?: Duration.Input
+  readonly anonymousEvictionTimeout?: Duration.Input
   /** The number of anonymous sessions that are evicted for anonymous clients in a second. Default 10. */
-  readonly evictAnonymousPerSecond?: number
+  readonly maxAnonymousEvictionsPerSecond?: number
   /** How old a session may become, whatever is done with it; then it is closed as `Expired`. Default: any age. */
-  readonly age?: Duration.Input
+  readonly maxAge?: Duration.Input
 }
 
 /**
@@ -74,25 +74,25 @@ export interface Options {
  * @since 0.1.0
  */
 export interface HostLimits {
-  readonly sessions: number
-  readonly sessionsPerPrincipal: number
-  readonly handshake: number
+  readonly max: number
+  readonly maxPerPrincipal: number
+  readonly handshakeTimeout: number
   readonly idle: number
-  readonly age: number
-  readonly evictAnonymousAfter: number
-  readonly evictAnonymousPerSecond: number
+  readonly maxAge: number
+  readonly anonymousEvictionTimeout: number
+  readonly maxAnonymousEvictionsPerSecond: number
 }
 
 const { countFromZero, duration } = NumericOption
 
 const rules: NumericOption.Rules<Options> = {
-  sessions: countFromZero,
-  sessionsPerPrincipal: countFromZero,
-  handshake: duration,
+  max: countFromZero,
+  maxPerPrincipal: countFromZero,
+  handshakeTimeout: duration,
   idle: duration,
-  age: duration,
-  evictAnonymousAfter: duration,
-  evictAnonymousPerSecond: countFromZero
+  maxAge: duration,
+  anonymousEvictionTimeout: duration,
+  maxAnonymousEvictionsPerSecond: countFromZero
 }
 
 /**
@@ -102,22 +102,22 @@ const rules: NumericOption.Rules<Options> = {
  * ```ts
  * import { HostLimits } from "@effect-mcp/session"
  *
- * export const ofOne = HostLimits.make({ sessions: 500 }).sessionsPerPrincipal // => 500
+ * export const ofOne = HostLimits.make({ max: 500 }).maxPerPrincipal // => 500
  * ```
  *
  * @category constructors
  * @since 0.1.0
  */
 export const make = (options: Options = {}): HostLimits => {
-  NumericOption.check(options, rules, "host.")
-  const { sessions = 10_000, sessionsPerPrincipal = 1000 } = options
+  NumericOption.check(options, rules, "sessions.")
+  const { max = 10_000, maxPerPrincipal = 1000 } = options
   return {
-    sessions,
-    sessionsPerPrincipal: Math.min(sessionsPerPrincipal, sessions),
-    handshake: Duration.toMillis(options.handshake ?? "60 seconds"),
+    max,
+    maxPerPrincipal: Math.min(maxPerPrincipal, max),
+    handshakeTimeout: Duration.toMillis(options.handshakeTimeout ?? "60 seconds"),
     idle: Duration.toMillis(options.idle ?? "30 minutes"),
-    age: Duration.toMillis(options.age ?? Duration.infinity),
-    evictAnonymousAfter: Duration.toMillis(options.evictAnonymousAfter ?? "5 minutes"),
-    evictAnonymousPerSecond: options.evictAnonymousPerSecond ?? 10
+    maxAge: Duration.toMillis(options.maxAge ?? Duration.infinity),
+    anonymousEvictionTimeout: Duration.toMillis(options.anonymousEvictionTimeout ?? "5 minutes"),
+    maxAnonymousEvictionsPerSecond: options.maxAnonymousEvictionsPerSecond ?? 10
   }
 }

@@ -14,22 +14,22 @@ import * as NumericOption from "./NumericOption.ts"
  */
 export interface Options {
   /** How long a request waits for its response, unless the call says otherwise. Default 60 seconds (TMO-02). */
-  readonly requestDeadline?: Duration.Input
+  readonly requestTimeout?: Duration.Input
   /**
    * How long a request waits at the very most whose deadline its progress puts off, unless the call says otherwise. Default 1 hour
    * (TMO-06).
    */
-  readonly requestTotal?: Duration.Input
+  readonly requestTotalTimeout?: Duration.Input
   /** How long a client waits for the answer to `initialize`. Default 30 seconds. */
-  readonly handshake?: Duration.Input
+  readonly handshakeTimeout?: Duration.Input
   /** How long a server waits for `initialize`; then it closes. Default: for ever, as a child process should. */
-  readonly opening?: Duration.Input
+  readonly initializeTimeout?: Duration.Input
   /** How long handlers may go on when the session ends. Default 5 seconds. */
-  readonly gracefulClose?: Duration.Input
+  readonly gracefulCloseTimeout?: Duration.Input
   /** How long one message may wait for a peer that takes no bytes; then the session closes as stalled. Default 30 seconds. */
-  readonly write?: Duration.Input
+  readonly writeTimeout?: Duration.Input
   /** How many messages may wait to be written before the senders of notifications wait too. Default 1,024. */
-  readonly outgoing?: number
+  readonly maxOutgoingMessages?: number
   /**
    * The memory, in bytes, that messages may take while they wait to be written. While they take more, senders of
    * notifications wait, and one more reply closes the session: the peer goes on asking and does not read. It is
@@ -37,20 +37,20 @@ export interface Options {
    * that the transport takes at once do not count. Default 32 MiB, as for what comes in. All sessions of a process
    * share half of a `MemoryBudget` for what waits.
    */
-  readonly outgoingBytes?: number
+  readonly maxOutgoingBytes?: number
   /** How many requests of the peer are served at the same time; one more is answered `Overloaded`. Default 256. */
-  readonly incoming?: number
+  readonly maxIncomingRequests?: number
   /**
    * How many bytes of memory the requests of the peer that are served at the same time may take; one more is answered
    * `Overloaded`. Parsed JSON takes more than its text: each array, object and member is counted. Messages of a
    * transport that carries no bytes are not counted. Default 32 MiB. All sessions of a process share a `MemoryBudget`
    * besides.
    */
-  readonly incomingBytes?: number
+  readonly maxIncomingBytes?: number
   /** How many replies, refusals included, may wait for a peer that goes on asking; then the session closes. Default 16,384. */
-  readonly replies?: number
+  readonly maxOutgoingReplies?: number
   /** How many steps of progress are kept for a slow consumer of one request; the oldest makes room. Default 256. */
-  readonly progress?: number
+  readonly maxProgressSteps?: number
   /**
    * How long a handler's request is silent at least between two steps of its progress; steps in between are dropped, but for
    * the one that reaches the total (PRG-06). Default: none are.
@@ -59,29 +59,29 @@ export interface Options {
   /**
    * How many notifications, messages or events are kept for each slow consumer of such; the oldest makes room. Default 1,024.
    */
-  readonly notifications?: number
+  readonly maxNotifications?: number
   /**
    * How many bytes of memory the notifications or steps of progress that are kept for a slow consumer may take, counted
    * as those of requests are; the oldest makes room. Default 32 MiB.
    */
-  readonly notificationBytes?: number
+  readonly maxNotificationBytes?: number
   /**
    * How many bytes of memory the peer's info, capabilities and instructions may take, which are kept for as long as the
    * session. If they take more, icons are dropped; if they still do, the handshake fails. Default 16 KiB at a server,
    * 256 KiB at a client.
    */
-  readonly profileBytes?: number
+  readonly maxProfileBytes?: number
   /** How many tools' output schemas a client with a validator remembers; the one not used for longest makes room. Default 1,024. */
-  readonly outputSchemas?: number
+  readonly maxOutputSchemas?: number
   /**
    * How many pages of one list a client reads as a stream; one more fails the stream with `InvalidResult`. Default
    * 10,000. A single request for a page is not counted.
    */
-  readonly pages?: number
+  readonly maxPages?: number
   /** How many messages a batch may hold (2025-03-26); one with more is answered with one error. Default 100. */
-  readonly batch?: number
+  readonly maxBatchMessages?: number
   /** How many unreadable or malformed frames are answered per second. Default 10. */
-  readonly malformedReplies?: number
+  readonly maxMalformedRepliesPerSecond?: number
 }
 
 /**
@@ -91,51 +91,51 @@ export interface Options {
  * @since 0.1.0
  */
 export interface Limits {
-  readonly requestDeadline: number
-  readonly requestTotal: number
-  readonly handshake: number
-  readonly opening: number
-  readonly gracefulClose: number
-  readonly write: number
-  readonly outgoing: number
-  readonly outgoingBytes: number
-  readonly incoming: number
-  readonly incomingBytes: number
-  readonly replies: number
-  readonly progress: number
+  readonly requestTimeout: number
+  readonly requestTotalTimeout: number
+  readonly handshakeTimeout: number
+  readonly initializeTimeout: number
+  readonly gracefulCloseTimeout: number
+  readonly writeTimeout: number
+  readonly maxOutgoingMessages: number
+  readonly maxOutgoingBytes: number
+  readonly maxIncomingRequests: number
+  readonly maxIncomingBytes: number
+  readonly maxOutgoingReplies: number
+  readonly maxProgressSteps: number
   readonly progressInterval: number
-  readonly notifications: number
-  readonly notificationBytes: number
-  readonly profileBytes: number
-  readonly outputSchemas: number
-  readonly pages: number
-  readonly batch: number
-  readonly malformedReplies: number
+  readonly maxNotifications: number
+  readonly maxNotificationBytes: number
+  readonly maxProfileBytes: number
+  readonly maxOutputSchemas: number
+  readonly maxPages: number
+  readonly maxBatchMessages: number
+  readonly maxMalformedRepliesPerSecond: number
 }
 
 const { count, countFromZero, duration } = NumericOption
 
 const rules: NumericOption.Rules<Options> = {
-  requestDeadline: duration,
-  requestTotal: duration,
-  handshake: duration,
-  opening: duration,
-  gracefulClose: duration,
-  write: duration,
-  outgoing: countFromZero,
-  outgoingBytes: countFromZero,
-  incoming: count,
-  incomingBytes: count,
-  replies: countFromZero,
-  progress: count,
+  requestTimeout: duration,
+  requestTotalTimeout: duration,
+  handshakeTimeout: duration,
+  initializeTimeout: duration,
+  gracefulCloseTimeout: duration,
+  writeTimeout: duration,
+  maxOutgoingMessages: countFromZero,
+  maxOutgoingBytes: countFromZero,
+  maxIncomingRequests: count,
+  maxIncomingBytes: count,
+  maxOutgoingReplies: countFromZero,
+  maxProgressSteps: count,
   progressInterval: duration,
-  notifications: count,
-  notificationBytes: countFromZero,
-  profileBytes: countFromZero,
-  outputSchemas: countFromZero,
-  pages: count,
-  batch: count,
-  malformedReplies: countFromZero
+  maxNotifications: count,
+  maxNotificationBytes: countFromZero,
+  maxProfileBytes: countFromZero,
+  maxOutputSchemas: countFromZero,
+  maxPages: count,
+  maxBatchMessages: count,
+  maxMalformedRepliesPerSecond: countFromZero
 }
 
 /**
@@ -145,7 +145,7 @@ const rules: NumericOption.Rules<Options> = {
  * ```ts
  * import { Limits } from "@effect-mcp/session"
  *
- * export const deadline = Limits.make({ requestDeadline: "5 seconds" }).requestDeadline // => 5000
+ * export const deadline = Limits.make({ requestTimeout: "5 seconds" }).requestTimeout // => 5000
  * ```
  *
  * @category constructors
@@ -157,24 +157,24 @@ export const make = (options: Options = {}): Limits => {
 }
 
 const complete = (options: Options): Limits => ({
-  requestDeadline: Duration.toMillis(options.requestDeadline ?? "60 seconds"),
-  requestTotal: Duration.toMillis(options.requestTotal ?? "1 hour"),
-  handshake: Duration.toMillis(options.handshake ?? "30 seconds"),
-  opening: Duration.toMillis(options.opening ?? Duration.infinity),
-  gracefulClose: Duration.toMillis(options.gracefulClose ?? "5 seconds"),
-  write: Duration.toMillis(options.write ?? "30 seconds"),
-  outgoing: options.outgoing ?? 1024,
-  outgoingBytes: options.outgoingBytes ?? 32 * 1024 * 1024,
-  incoming: options.incoming ?? 256,
-  incomingBytes: options.incomingBytes ?? 32 * 1024 * 1024,
-  replies: options.replies ?? 16_384,
-  progress: options.progress ?? 256,
+  requestTimeout: Duration.toMillis(options.requestTimeout ?? "60 seconds"),
+  requestTotalTimeout: Duration.toMillis(options.requestTotalTimeout ?? "1 hour"),
+  handshakeTimeout: Duration.toMillis(options.handshakeTimeout ?? "30 seconds"),
+  initializeTimeout: Duration.toMillis(options.initializeTimeout ?? Duration.infinity),
+  gracefulCloseTimeout: Duration.toMillis(options.gracefulCloseTimeout ?? "5 seconds"),
+  writeTimeout: Duration.toMillis(options.writeTimeout ?? "30 seconds"),
+  maxOutgoingMessages: options.maxOutgoingMessages ?? 1024,
+  maxOutgoingBytes: options.maxOutgoingBytes ?? 32 * 1024 * 1024,
+  maxIncomingRequests: options.maxIncomingRequests ?? 256,
+  maxIncomingBytes: options.maxIncomingBytes ?? 32 * 1024 * 1024,
+  maxOutgoingReplies: options.maxOutgoingReplies ?? 16_384,
+  maxProgressSteps: options.maxProgressSteps ?? 256,
   progressInterval: Duration.toMillis(options.progressInterval ?? 0),
-  notifications: options.notifications ?? 1024,
-  notificationBytes: options.notificationBytes ?? 32 * 1024 * 1024,
-  profileBytes: options.profileBytes ?? 16 * 1024,
-  outputSchemas: options.outputSchemas ?? 1024,
-  pages: options.pages ?? 10_000,
-  batch: options.batch ?? 100,
-  malformedReplies: options.malformedReplies ?? 10
+  maxNotifications: options.maxNotifications ?? 1024,
+  maxNotificationBytes: options.maxNotificationBytes ?? 32 * 1024 * 1024,
+  maxProfileBytes: options.maxProfileBytes ?? 16 * 1024,
+  maxOutputSchemas: options.maxOutputSchemas ?? 1024,
+  maxPages: options.maxPages ?? 10_000,
+  maxBatchMessages: options.maxBatchMessages ?? 100,
+  maxMalformedRepliesPerSecond: options.maxMalformedRepliesPerSecond ?? 10
 })

@@ -1,10 +1,10 @@
 /**
  * The memory that the sessions of one process hold for their peers, all of them together.
  *
- * Each session has limits of its own, but a process may have thousands of sessions. The memory that peers can
- * fill quickly is charged to the budget of the process as well: the requests that a session serves, the notifications
- * and steps of progress that wait for a slow consumer, and the messages that wait to be sent. It is released when it is
- * no longer kept, at the latest with the session. A client's profile is not charged: its size (`Limits.profileBytes`)
+ * Each session has limits of its own, but a process may have thousands of sessions. The memory that peers can fill
+ * quickly is charged to the budget of the process as well: the requests that a session serves, the notifications and
+ * steps of progress that wait for a slow consumer, and the messages that wait to be sent. It is released when it is no
+ * longer kept, at the latest with the session. A client's profile is not charged: its size (`Limits.maxProfileBytes`)
  * and the number of sessions are limits of their own.
  *
  * @since 0.1.0
@@ -28,7 +28,7 @@ import * as NumericOption from "./NumericOption.ts"
  */
 export interface MemoryBudget {
   /** The most that may be charged at the same time, in bytes. */
-  readonly limitBytes: number
+  readonly maxBytes: number
   /** The bytes that are charged now. */
   readonly usedBytes: () => number
   /**
@@ -89,7 +89,7 @@ export interface Account {
  */
 export interface Options {
   /** The most that may be charged at the same time, in bytes. Default 256 MiB: a quarter of a heap of 1 GiB. */
-  readonly limitBytes?: number
+  readonly maxBytes?: number
 }
 
 /** A holder of a smaller share of the budget never yields, so that only so many are compared. */
@@ -99,7 +99,7 @@ const smallShare = 1 / 4096
 const mostInVain = 8
 
 class Accounts implements MemoryBudget {
-  readonly limitBytes: number
+  readonly maxBytes: number
   readonly #smallBytes: number
   #used = 0
   /** Those of the used bytes that wait for peers that do not read, as far as they are in accounts. */
@@ -107,9 +107,9 @@ class Accounts implements MemoryBudget {
   /** The holders that can yield, and are not small. */
   readonly #large = new Set<Holder>()
 
-  constructor(limitBytes: number) {
-    this.limitBytes = limitBytes
-    this.#smallBytes = limitBytes * smallShare
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes
+    this.#smallBytes = maxBytes * smallShare
   }
 
   readonly usedBytes = (): number => this.#used
@@ -148,15 +148,15 @@ class Accounts implements MemoryBudget {
   }
 
   #hasRoom(heldBytes: number, bytes: number): boolean {
-    if (this.#used + bytes <= this.limitBytes) return true
-    this.#makeRoom(heldBytes + bytes, false, () => this.#used + bytes <= this.limitBytes)
-    return this.#used + bytes <= this.limitBytes
+    if (this.#used + bytes <= this.maxBytes) return true
+    this.#makeRoom(heldBytes + bytes, false, () => this.#used + bytes <= this.maxBytes)
+    return this.#used + bytes <= this.maxBytes
   }
 
   #hasRoomUnread(heldBytes: number, bytes: number): boolean {
-    if (this.#unread < this.limitBytes / 2) return true
+    if (this.#unread < this.maxBytes / 2) return true
     // The memory of a larger holder that was asked may be released a moment later.
-    return this.#makeRoom(heldBytes + bytes, true, () => this.#unread < this.limitBytes / 2) ||
+    return this.#makeRoom(heldBytes + bytes, true, () => this.#unread < this.maxBytes / 2) ||
       heldBytes === 0 || heldBytes + bytes <= this.#smallBytes
   }
 
@@ -219,7 +219,7 @@ class Holder implements Account {
  * ```ts
  * import { MemoryBudget } from "@effect-mcp/session"
  *
- * const budget = MemoryBudget.make({ limitBytes: 1000 })
+ * const budget = MemoryBudget.make({ maxBytes: 1000 })
  *
  * export const taken = [budget.take(800), budget.take(300), budget.usedBytes()] // => [true, false, 800]
  * ```
@@ -228,9 +228,9 @@ class Holder implements Account {
  * @since 0.1.0
  */
 export const make = (options: Options = {}): MemoryBudget => {
-  NumericOption.check(options, { limitBytes: NumericOption.count })
-  const { limitBytes = 256 * 1024 * 1024 } = options
-  return new Accounts(limitBytes)
+  NumericOption.check(options, { maxBytes: NumericOption.count })
+  const { maxBytes = 256 * 1024 * 1024 } = options
+  return new Accounts(maxBytes)
 }
 
 /**
@@ -241,7 +241,7 @@ export const make = (options: Options = {}): MemoryBudget => {
  * ```ts
  * import { MemoryBudget } from "@effect-mcp/session"
  *
- * const budget = MemoryBudget.make({ limitBytes: 1000 })
+ * const budget = MemoryBudget.make({ maxBytes: 1000 })
  * budget.take(500)
  *
  * export const scarce = MemoryBudget.isScarce(budget) // => true
@@ -250,7 +250,7 @@ export const make = (options: Options = {}): MemoryBudget => {
  * @category guards
  * @since 0.1.0
  */
-export const isScarce = (budget: MemoryBudget): boolean => budget.usedBytes() >= budget.limitBytes / 2
+export const isScarce = (budget: MemoryBudget): boolean => budget.usedBytes() >= budget.maxBytes / 2
 
 /**
  * The budget that sessions and servers charge. It is read where a session, a `SessionHost` or a sessionless server is
@@ -283,7 +283,7 @@ export const MemoryBudget: Context.Reference<MemoryBudget> = Context.Reference("
  * import { MemoryBudget } from "@effect-mcp/session"
  *
  * // For a process that runs with --max-old-space-size=512.
- * export const small = MemoryBudget.layer({ limitBytes: 128 * 1024 * 1024 })
+ * export const small = MemoryBudget.layer({ maxBytes: 128 * 1024 * 1024 })
  * ```
  *
  * @category layers

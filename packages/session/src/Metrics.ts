@@ -109,7 +109,7 @@ export const serverSessionsEvicted: Metric.Counter<number> = Metric.counter("mcp
 })
 
 /**
- * How many sessions have come to their end by time: `mcp.session.expiry` is `idle`, `age`, `handshake` or `opening`.
+ * How many sessions have come to their end by time: `mcp.session.expiry` is `idle`, `age`, `handshake` or `initialize`.
  *
  * @category metrics
  * @since 0.1.0

@@ -18,13 +18,13 @@ import { trust } from "./internal/trust.ts"
  *
  * const messageOf = () => {
  *   try {
- *     return Limits.make({ incoming: Number("many") })
+ *     return Limits.make({ maxIncomingRequests: Number("many") })
  *   } catch (error) {
  *     return error instanceof NumericOption.InvalidOption ? error.message : undefined
  *   }
  * }
  *
- * export const message = messageOf() // => "limits.incoming takes a whole number from 1 on or Infinity, not NaN"
+ * export const message = messageOf() // => "limits.maxIncomingRequests takes a whole number from 1 on or Infinity, not NaN"
  * ```
  *
  * @category errors

@@ -41,7 +41,7 @@ export interface Recording {
 }
 
 /** What is kept for a reader of `entries`: what a session keeps for a follower, unless told otherwise. */
-const { notificationBytes: bytes, notifications: capacity } = Limits.make()
+const { maxNotificationBytes: bytes, maxNotifications: capacity } = Limits.make()
 
 const recorded = (
   transport: Transport["Service"],

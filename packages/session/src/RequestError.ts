@@ -105,7 +105,7 @@ const describe = (reason: RequestErrorReason): string => {
  * import * as Effect from "effect/Effect"
  *
  * export const patient = (session: ClientSession.ClientSession["Service"]) =>
- *   session.callTool("count", { to: 3 }, { deadline: "1 second" }).pipe(
+ *   session.callTool("count", { to: 3 }, { timeout: "1 second" }).pipe(
  *     Effect.catchReason("RequestError", "Timeout", (reason) => Effect.succeed(`gave up after ${reason.afterMillis} ms`))
  *   )
  * ```

@@ -31,9 +31,9 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  *   `MalformedResponse`.
  * - `Tolerated`: the peer broke a rule, and what it meant was read all the same; `method` is that of the request it
  *   answered, where that is known.
- * - `UnmatchedResponse`: no exchange waits for it. `Late` ones come after a cancellation or a deadline, `Duplicate` ones
- *   after a first response, `Unknown` ones were never asked for, and `NoId` ones say that the peer could not read one of
- *   our requests.
+ * - `UnmatchedResponse`: no exchange waits for it. `Late` ones come after a cancellation or a deadline, `Duplicate`
+ *   ones after a first response, `Unknown` ones were never asked for, and `NoId` ones say that the peer could not read
+ *   one of our requests.
  * - `Refused`: a request was answered with an error before any handler saw it.
  * - `NotificationIgnored`: a notification had no effect; `problem` says why.
  * - `CancelIgnored`: a cancellation named no request in flight. `Cancelled`: one did, and its handler was interrupted.
@@ -42,10 +42,10 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * - `ProgressDropped`: a step of progress went nowhere.
  * - `HandlerFailed`: a handler died; the peer was told no more than "Internal error".
  * - `SendFailed`: one message could not be sent.
- * - `ProfileTrimmed`: the peer's info takes more memory than the session keeps (`Limits.profileBytes`). Its icons, and
- *   members that this library does not know, were dropped.
- * - `OutputSchemaDropped`: there are more, or larger, output schemas than a client remembers; the results of this tool are not
- *   checked until it is listed again.
+ * - `ProfileTrimmed`: the peer's info takes more memory than the session keeps (`Limits.maxProfileBytes`). Its icons,
+ *   and members that this library does not know, were dropped.
+ * - `OutputSchemaDropped`: there are more, or larger, output schemas than a client remembers; the results of this tool
+ *   are not checked until it is listed again.
  * - `SessionStoreFailed`: the host's `SessionStore` failed, threw or did not answer in time. After a failed `save` the
  *   session goes on, but cannot be restored. After a failed `touch` it may count as unused for longer than it is. After
  *   a failed `remove`, which comes after `Closed`, this host does not restore the session and tries to remove it again,

@@ -40,14 +40,14 @@ import * as TransportErrors from "./TransportError.ts"
 
 /**
  * What may be said about a host, and about its sessions: what `ServerSession.Options` has, but that all of its sessions begin with
- * a handshake. `limits.opening`, the time to say `initialize` in, is 30 seconds by default.
+ * a handshake. `limits.initializeTimeout`, the time to say `initialize` in, is 30 seconds by default.
  *
  * @category models
  * @since 0.1.0
  */
 export interface Options<R = never> extends Omit<ServerSession.Options<R>, "observe" | "sessionless"> {
   /** How many sessions it keeps, and for how long. */
-  readonly host?: HostLimits.Options
+  readonly sessions?: HostLimits.Options
   /** Is told of every event of every session, at once, and of which session it is; must not block. */
   readonly observe?: (event: SessionEvent, id: string) => void
 }
@@ -145,7 +145,7 @@ export interface OpenOptions {
   /**
    * What the client has said before, and been answered: the session is told first, and its replies go nowhere.
    */
-  readonly opening?: ReadonlyArray<JsonRpc.Message> | undefined
+  readonly handshakeMessages?: ReadonlyArray<JsonRpc.Message> | undefined
 }
 
 /**
@@ -169,7 +169,7 @@ export interface RestoreOptions {
  * @category models
  * @since 0.1.0
  */
-export interface Listing {
+export interface SessionInfo {
   /** Who knows it can act for the client. */
   readonly id: string
   readonly kind: string
@@ -251,10 +251,10 @@ export interface Shape {
    */
   readonly remember: (
     hosted: Hosted,
-    opening: ReadonlyArray<JsonRpc.Request | JsonRpc.Notification>
+    handshakeMessages: ReadonlyArray<JsonRpc.Request | JsonRpc.Notification>
   ) => Effect.Effect<void>
   /** The sessions there are now. */
-  readonly sessions: Effect.Effect<ReadonlyArray<Listing>>
+  readonly sessions: Effect.Effect<ReadonlyArray<SessionInfo>>
   /** How the host is now. */
   readonly health: Effect.Effect<Health>
   /**
@@ -300,7 +300,7 @@ export class SessionHost extends Context.Service<SessionHost, Shape>()("@effect-
  * export const clients = Effect.gen(function*() {
  *   const host = yield* SessionHost.make({
  *     "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
- *   }, { info, host: { sessions: 100, idle: "10 minutes" } })
+ *   }, { info, sessions: { max: 100, idle: "10 minutes" } })
  *   const pair = yield* MemoryTransport.make()
  *   yield* host.open(pair.server, { kind: "memory" })
  *   const client = yield* ClientSession.make({ info }).pipe(Effect.provideService(Transport.Transport, pair.client))
@@ -316,19 +316,19 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   handlers: H & Handlers.Only<H, "client">,
   options: Options<R>
 ): Effect.fn.Return<Shape, never, Scope.Scope | Handlers.ServicesOf<H, "client"> | R> {
-  const limits = HostLimits.make(options.host)
+  const limits = HostLimits.make(options.sessions)
   const lifetimes: Expiry.Lifetimes = {
-    opening: Duration.toMillis(options.limits?.opening ?? "30 seconds"),
-    handshake: limits.handshake,
+    initialize: Duration.toMillis(options.limits?.initializeTimeout ?? "30 seconds"),
+    handshake: limits.handshakeTimeout,
     idle: limits.idle,
-    age: limits.age
+    age: limits.maxAge
   }
-  const gracefulCloseMillis = SessionLimits.make(options.limits).gracefulClose
-  const { host: _, observe, ...common } = options
+  const gracefulCloseMillis = SessionLimits.make(options.limits).gracefulCloseTimeout
+  const { sessions: _, observe, ...common } = options
   // The host closes what does not open, so that no session needs a timer for that.
   const server = ServedSession.prepare(handlers, {
     ...common,
-    limits: { ...options.limits, opening: Duration.infinity }
+    limits: { ...options.limits, initializeTimeout: Duration.infinity }
   })
 
   const context = yield* Effect.context<never>()
@@ -437,16 +437,16 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
 
   const connect = (
     hosted: HostedSession,
-    opening: ReadonlyArray<JsonRpc.Message> | undefined
+    handshakeMessages: ReadonlyArray<JsonRpc.Message> | undefined
   ): Effect.Effect<HostedSession, HostFull | TransportError> =>
     Effect.uninterruptibleMask((restore) => {
       const scope = Scope.forkUnsafe(all)
-      const delivered = opening === undefined ? undefined : Deferred.makeUnsafe<void>()
+      const delivered = handshakeMessages === undefined ? undefined : Deferred.makeUnsafe<void>()
       const deliver = () => delivered !== undefined && Deferred.doneUnsafe(delivered, Exit.void)
       const opened = server.open({
-        transport: opening === undefined
+        transport: handshakeMessages === undefined
           ? hosted.transport
-          : HandshakeReplay.over(hosted.transport, opening, deliver),
+          : HandshakeReplay.over(hosted.transport, handshakeMessages, deliver),
         context,
         clock,
         observe: observe === undefined ? undefined : (event) => observe(event, hosted.id),
@@ -491,7 +491,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
 
   const admit = (
     transport: Transport["Service"],
-    { client, id = SessionId.make(), kind, opening, principal }: OpenOptions,
+    { client, id = SessionId.make(), kind, handshakeMessages, principal }: OpenOptions,
     openedAt: number
   ): Effect.Effect<HostedSession, HostFull | TransportError> =>
     // Whoever has taken a place gives it back.
@@ -511,7 +511,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
       arriving.set(id, hosted)
       // There are never more sessions than there may be: the newcomer waits until nothing is left of the victim.
       const evicted = taken.victim === undefined ? Effect.void : evict(taken.victim)
-      return restore(Effect.andThen(evicted, connect(hosted, opening))).pipe(
+      return restore(Effect.andThen(evicted, connect(hosted, handshakeMessages))).pipe(
         Effect.ensuring(Effect.sync(() => {
           arriving.delete(id)
           // A session that has begun gives its place back when it has ended, also where its opener is interrupted just
@@ -603,10 +603,12 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     find,
     restore: (id, transport, options) =>
       Effect.suspend(() => restoring?.restore(id, transport, options) ?? Effect.succeed(theirs(id, options.principal))),
-    remember: ({ id }, opening) =>
+    remember: ({ id }, handshakeMessages) =>
       Effect.suspend(() => {
         const hosted = sessions.get(id)
-        return restoring === undefined || hosted?.phase !== "Live" ? Effect.void : restoring.remember(hosted, opening)
+        return restoring === undefined || hosted?.phase !== "Live"
+          ? Effect.void
+          : restoring.remember(hosted, handshakeMessages)
       }),
     sessions: Effect.sync(() => Array.from(sessions.values()).filter(({ phase }) => phase === "Live").map(listing)),
     health: Effect.sync(() => {
@@ -616,7 +618,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
         draining,
         sessions: places.taken,
         handshaking: places.handshaking,
-        limit: limits.sessions,
+        limit: limits.max,
         retryAfterMillis: room?.retryAfterMillis
       }
     }),
@@ -624,7 +626,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   }
 })
 
-const listing = (hosted: HostedSession): Listing => ({
+const listing = (hosted: HostedSession): SessionInfo => ({
   id: hosted.id,
   kind: hosted.kind,
   principal: hosted.principal?.id,
@@ -652,7 +654,7 @@ const listing = (hosted: HostedSession): Listing => ({
  *
  * export const host = SessionHost.layer(handlers, {
  *   info: { name: "example", version: "1.0.0" },
- *   host: { sessionsPerPrincipal: 20 }
+ *   sessions: { maxPerPrincipal: 20 }
  * })
  * ```
  *

@@ -25,7 +25,7 @@ export interface StoredSession {
   /** The `id` of the principal it belongs to. */
   readonly principal: string | undefined
   /** What the client opened it with: `initialize`, and `notifications/initialized` once it has said so. */
-  readonly opening: ReadonlyArray<JsonRpc.Request | JsonRpc.Notification>
+  readonly handshakeMessages: ReadonlyArray<JsonRpc.Request | JsonRpc.Notification>
   /** Milliseconds since the epoch. */
   readonly openedAt: number
   /** When it was last used, in milliseconds since the epoch; it may lag behind by a minute. */
@@ -93,27 +93,27 @@ export class SessionStore extends Context.Service<SessionStore, {
  */
 export interface MemoryOptions {
   /** How many sessions are remembered; the one that was not used for longest makes room. Default 10,000. */
-  readonly sessions?: number
+  readonly maxSessions?: number
   /**
    * How many bytes the messages may have that they were opened with, as two for each UTF-16 code unit of their JSON; likewise. Default
    * 64 MiB.
    */
-  readonly bytes?: number
+  readonly maxBytes?: number
   /** How long a session is remembered that is not used. Default: for ever. */
-  readonly retention?: Duration.Input
+  readonly idle?: Duration.Input
 }
 
 const rules: NumericOption.Rules<MemoryOptions> = {
-  sessions: NumericOption.count,
-  bytes: NumericOption.count,
-  retention: NumericOption.duration
+  maxSessions: NumericOption.count,
+  maxBytes: NumericOption.count,
+  idle: NumericOption.duration
 }
 
 /** A session that is remembered, and what becomes of it. */
 interface Kept {
-  readonly session: Omit<StoredSession, "opening">
+  readonly session: Omit<StoredSession, "handshakeMessages">
   /** As JSON, which takes less memory than what it is parsed to. */
-  readonly opening: string
+  readonly handshakeMessages: string
   usedAt: number
   /** The time of the store's own clock at which it is forgotten. */
   until: number
@@ -132,8 +132,8 @@ interface Kept {
  * import * as Effect from "effect/Effect"
  *
  * export const usedAt = Effect.gen(function*() {
- *   const store = yield* SessionStore.makeMemory({ retention: "1 day" })
- *   yield* store.save({ id: "s", principal: undefined, opening: [], openedAt: 1, usedAt: 1 })
+ *   const store = yield* SessionStore.makeMemory({ idle: "1 day" })
+ *   yield* store.save({ id: "s", principal: undefined, handshakeMessages: [], openedAt: 1, usedAt: 1 })
  *   yield* store.touch("s", 2)
  *   return (yield* store.load("s"))?.usedAt
  * }) // => 2
@@ -146,10 +146,10 @@ export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<SessionSt
   Effect.map(Clock.Clock, (clock) => {
     const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
     NumericOption.check(options, rules)
-    const retention = Duration.toMillis(options.retention ?? Duration.infinity)
+    const idleMillis = Duration.toMillis(options.idle ?? Duration.infinity)
     const sessions = LeastRecentlyUsed.make<Kept>({
-      size: options.sessions ?? 10_000,
-      weight: options.bytes ?? 64 * 1024 * 1024
+      size: options.maxSessions ?? 10_000,
+      weight: options.maxBytes ?? 64 * 1024 * 1024
     })
 
     const used = (id: string): Kept | undefined => {
@@ -160,21 +160,23 @@ export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<SessionSt
         sessions.delete(id)
         return undefined
       }
-      kept.until = time + retention
+      kept.until = time + idleMillis
       return kept
     }
 
     return {
       save: (session) => {
-        const { opening, ...rest } = session
-        const text = JSON.stringify(opening)
-        const kept = { session: rest, opening: text, usedAt: session.usedAt, until: now() + retention }
+        const { handshakeMessages, ...rest } = session
+        const text = JSON.stringify(handshakeMessages)
+        const kept = { session: rest, handshakeMessages: text, usedAt: session.usedAt, until: now() + idleMillis }
         sessions.set(session.id, kept, 2 * text.length)
         return Exit.void
       },
       load: (id) => {
         const kept = used(id)
-        return Exit.succeed(kept && { ...kept.session, opening: JSON.parse(kept.opening), usedAt: kept.usedAt })
+        return Exit.succeed(
+          kept && { ...kept.session, handshakeMessages: JSON.parse(kept.handshakeMessages), usedAt: kept.usedAt }
+        )
       },
       touch: (id, usedAt) => {
         const kept = used(id)
@@ -195,7 +197,7 @@ export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<SessionSt
  * ```ts
  * import { SessionStore } from "@effect-mcp/session"
  *
- * export const sessions = SessionStore.layerMemory({ sessions: 1000, retention: "1 day" })
+ * export const sessions = SessionStore.layerMemory({ maxSessions: 1000, idle: "1 day" })
  * ```
  *
  * @category layers

@@ -1,10 +1,10 @@
 /**
- * A server that keeps no sessions: each frame is served for itself, with nothing known of whoever sends it, and forgotten. Any
- * number of processes can serve the same clients this way.
+ * A server that keeps no sessions: each frame is served for itself, with nothing known of whoever sends it, and
+ * forgotten. Any number of processes can serve the same clients this way.
  *
- * It is no session that begins with every frame, but what is below one, and so it costs little: see {@link Dispatch}. What a handler
- * can say it says while its request is served; what asks something of the client fails with `StatelessModeNotSupported`, since the
- * answer could come to anybody.
+ * It is no session that begins with every frame, but what is below one, and so it costs little: see {@link Dispatch}.
+ * What a handler can say it says while its request is served; what asks something of the client fails with
+ * `StatelessModeNotSupported`, since the answer could come to anybody.
  *
  * @since 0.1.0
  */
@@ -30,10 +30,10 @@ import type { TransportError } from "./TransportError.ts"
 
 /**
  * What may be said about a server without sessions: what `ServerSession.Options` has, but for what concerns the
- * handshake. Limits that concern what a server serves at the same time, `incoming` and `incomingBytes`, are those of
- * all its clients together. No client may have more in flight than there is still room for: one alone gets half, and
- * the next one finds half of what is left. Because nothing is asked of clients, what `middleware` has for requests of
- * the server has nothing to do.
+ * handshake. Limits that concern what a server serves at the same time, `maxIncomingRequests` and `maxIncomingBytes`,
+ * are those of all its clients together. No client may have more in flight than there is still room for: one alone gets
+ * half, and the next one finds half of what is left. Because nothing is asked of clients, what `middleware` has for
+ * requests of the server has nothing to do.
  *
  * @category models
  * @since 0.1.0
@@ -59,8 +59,8 @@ export interface Asked {
   /** How many bytes it came in, where it came in bytes: then the memory that it takes is counted. */
   readonly bytes?: number | undefined
   /**
-   * Tells the client something that belongs to the frame while it is served, before its reply. It is called for one message at a time;
-   * who says the next waits until it is done. Default: there is no way, and handlers are told so.
+   * Tells the client something that belongs to the frame while it is served, before its reply. It is called for one
+   * message at a time; who says the next waits until it is done. Default: there is no way, and handlers are told so.
    */
   readonly say?: ((message: JsonRpc.Notification) => Effect.Effect<void, TransportError>) | undefined
 }
@@ -85,16 +85,16 @@ export interface SessionlessServer {
   /** The limits it was given, filled in. */
   readonly limits: Limits.Limits
   /**
-   * Serves one frame as it came off the wire, and ends with the reply, if there is one, when all that was said before it is on its
-   * way and the frame's notifications are handled. Whoever no longer waits for it interrupts it, and with it the handlers, which
-   * have then ended.
+   * Serves one frame as it came off the wire, and ends with the reply, if there is one, when all that was said before
+   * it is on its way and the frame's notifications are handled. Whoever no longer waits for it interrupts it, and with
+   * it the handlers, which have then ended.
    */
   readonly handle: (frame: unknown, asked: Asked) => Effect.Effect<Reply | undefined>
 }
 
 /**
- * Prepares the handlers. Each request runs its handler with a `RequestContext` and a scope of its own; what else they need is
- * captured here.
+ * Prepares the handlers. Each request runs its handler with a `RequestContext` and a scope of its own; what else they
+ * need is captured here.
  *
  * @example
  * ```ts
@@ -126,7 +126,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   const fork = Effect.runForkWith(context)
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
   const observers = new Observers({
-    bounds: { capacity: limits.notifications, bytes: limits.notificationBytes, budget },
+    bounds: { capacity: limits.maxNotifications, bytes: limits.maxNotificationBytes, budget },
     observe: options.observe,
     observerThrew: (thrown) => {
       fork(Effect.logError("a server's observer threw", thrown))
@@ -146,7 +146,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     timer: { now },
     budget,
     capacity: new FairCapacity(limits, budget),
-    warnings: new RateLimit(limits.malformedReplies)
+    warnings: new RateLimit(limits.maxMalformedRepliesPerSecond)
   }
   return {
     revisions: introduction.revisions,
@@ -165,8 +165,8 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
 })
 
 /**
- * What there is to say instead of a reply that no JSON can say, such as one with a `bigint` in it: that something failed. In a batch
- * that is said of those replies alone that need it.
+ * What there is to say instead of a reply that no JSON can say, such as one with a `bigint` in it: that something
+ * failed. In a batch that is said of those replies alone that need it.
  *
  * @example
  * ```ts

@@ -156,8 +156,8 @@ export interface Connection {
   readonly stalled?: (origin: StreamOrigin | undefined) => void
   /**
    * The exchange of this origin ended without a reply: close its stream. `rejected`: its frame was rejected, and the
-   * session has sent as many errors in this second as it may (`malformedReplies`); a transport that answers each frame
-   * answers it itself. Absent if there is one stream.
+   * session has sent as many errors in this second as it may (`maxMalformedRepliesPerSecond`); a transport that
+   * answers each frame answers it itself. Absent if there is one stream.
    */
   readonly endExchange?: (origin: StreamOrigin, rejected?: boolean) => void
   /**

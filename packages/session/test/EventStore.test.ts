@@ -31,7 +31,7 @@ describe("EventStore.makeMemory", () => {
 
   it.effect("law 12: the oldest events of a full stream make room, and no other stream's", () =>
     Effect.gen(function*() {
-      const store = yield* EventStore.makeMemory({ bytesPerStream: 2500 })
+      const store = yield* EventStore.makeMemory({ maxBytesPerStream: 2500 })
       const other = yield* appended(store, { session: "s", stream: "b" }, "0", "1")
       const ids = yield* appended(store, key, ...["0", "1", "2"].map(kilobyte))
       assert.isUndefined(yield* behind(store, "s", ids[0]))
@@ -41,7 +41,7 @@ describe("EventStore.makeMemory", () => {
 
   it.effect("an event that is larger than a stream may be is kept until the next comes", () =>
     Effect.gen(function*() {
-      const store = yield* EventStore.makeMemory({ bytesPerStream: 500 })
+      const store = yield* EventStore.makeMemory({ maxBytesPerStream: 500 })
       const [, large] = yield* appended(store, key, "0", kilobyte("1"))
       assert.deepStrictEqual(yield* behind(store, "s", large), [])
       const [small] = yield* appended(store, key, "2")
@@ -51,7 +51,7 @@ describe("EventStore.makeMemory", () => {
 
   it.effect("law 12: one that is larger than a session may be is not kept", () =>
     Effect.gen(function*() {
-      const store = yield* EventStore.makeMemory({ bytesPerSession: 1500 })
+      const store = yield* EventStore.makeMemory({ maxBytesPerSession: 1500 })
       const [large] = yield* appended(store, key, kilobyte("0"))
       assert.isUndefined(yield* behind(store, "s", large))
       const [small] = yield* appended(store, key, "1")
@@ -60,7 +60,7 @@ describe("EventStore.makeMemory", () => {
 
   it.effect("law 12: in a full session, the stream makes room that was not used for longest", () =>
     Effect.gen(function*() {
-      const store = yield* EventStore.makeMemory({ bytesPerSession: 5599 })
+      const store = yield* EventStore.makeMemory({ maxBytesPerSession: 5599 })
       const elsewhere = yield* appended(store, { session: "t", stream: "a" }, "0", "1")
       const first = yield* appended(store, { session: "s", stream: "a" }, kilobyte("0"), kilobyte("1"))
       const second = yield* appended(store, { session: "s", stream: "b" }, kilobyte("0"), kilobyte("1"))
@@ -75,7 +75,7 @@ describe("EventStore.makeMemory", () => {
 
   it.effect("law 12: in a full store, the stream makes room that was not used for longest, whosever it is", () =>
     Effect.gen(function*() {
-      const store = yield* EventStore.makeMemory({ bytes: 5599 })
+      const store = yield* EventStore.makeMemory({ maxBytes: 5599 })
       const first = yield* appended(store, { session: "s", stream: "a" }, kilobyte("0"), kilobyte("1"))
       const second = yield* appended(store, { session: "t", stream: "a" }, kilobyte("0"), kilobyte("1"))
       yield* appended(store, { session: "u", stream: "a" }, "")
@@ -86,7 +86,7 @@ describe("EventStore.makeMemory", () => {
 
   it.effect("law 12: streams of empty events count as well", () =>
     Effect.gen(function*() {
-      const store = yield* EventStore.makeMemory({ bytesPerSession: 100 * (512 + 64) })
+      const store = yield* EventStore.makeMemory({ maxBytesPerSession: 100 * (512 + 64) })
       const ids = yield* Effect.forEach(Array.from({ length: 101 }, (_, index) => String(index)), (stream) =>
         store.append({ session: "s", stream }, ""))
       assert.isUndefined(yield* behind(store, "s", ids[0]))
@@ -115,7 +115,7 @@ describe("EventStore.makeMemory", () => {
 
   it.effect("what is over is not found, also where the timer has not run yet", () =>
     Effect.gen(function*() {
-      const store = yield* EventStore.makeMemory({ retention: 0 })
+      const store = yield* EventStore.makeMemory({ endedStreamTimeout: 0 })
       const [id] = yield* appended(store, key, "0")
       yield* store.end(key)
       assert.isUndefined(yield* behind(store, "s", id))
@@ -124,7 +124,7 @@ describe("EventStore.makeMemory", () => {
   it.effect("with no end to the time that ended streams are kept, there is no timer", () =>
     Effect.gen(function*() {
       const census = Census.make()
-      const store = yield* census.count(EventStore.makeMemory({ retention: "Infinity" }))
+      const store = yield* census.count(EventStore.makeMemory({ endedStreamTimeout: "Infinity" }))
       const [id] = yield* appended(store, key, "0")
       yield* store.end(key)
       assert.strictEqual(census.started(), 0)
@@ -136,7 +136,7 @@ describe("EventStore.makeMemory", () => {
     Effect.gen(function*() {
       const census = Census.make()
       const scope = yield* Scope.make()
-      const store = yield* census.count(Scope.provide(EventStore.makeMemory({ retention: "1 minute" }), scope))
+      const store = yield* census.count(Scope.provide(EventStore.makeMemory({ endedStreamTimeout: "1 minute" }), scope))
       const keys = Array.from({ length: 100 }, (_, index) => ({ session: `s${index}`, stream: "a" }))
       const ids = yield* Effect.forEach(keys, (key) => store.append(key, "0"))
       assert.strictEqual(census.started(), 0)
@@ -163,7 +163,7 @@ describe("EventStore.makeMemory", () => {
 
   it.effect("whatever is dropped or pushed out does not come back when its time is over", () =>
     Effect.gen(function*() {
-      const store = yield* EventStore.makeMemory({ eventsPerStream: 10, bytesPerSession: 1500 })
+      const store = yield* EventStore.makeMemory({ maxEventsPerStream: 10, maxBytesPerSession: 1500 })
       yield* appended(store, key, "0")
       yield* store.end(key)
       yield* store.drop("s")
@@ -209,5 +209,5 @@ describe("EventStore.layerMemory", () => {
       const ids = yield* appended(store, key, "0", "1", "2")
       assert.isUndefined(yield* behind(store, "s", ids[0]))
       assert.deepStrictEqual(yield* behind(store, "s", ids[1]), ["2"])
-    }).pipe(Effect.provide(EventStore.layerMemory({ eventsPerStream: 2 }))))
+    }).pipe(Effect.provide(EventStore.layerMemory({ maxEventsPerStream: 2 }))))
 })

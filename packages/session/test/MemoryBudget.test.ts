@@ -33,7 +33,7 @@ const weight = Weight.of(heavy(1, "wait"))
 
 describe("a memory budget", () => {
   it("charges up to its limit, and no more", () => {
-    const budget = MemoryBudget.make({ limitBytes: 100 })
+    const budget = MemoryBudget.make({ maxBytes: 100 })
     assert.deepStrictEqual([budget.take(60), budget.take(41), budget.take(40), budget.take(0)], [
       true,
       false,
@@ -46,7 +46,7 @@ describe("a memory budget", () => {
   })
 
   it("asks the largest accounts to yield until there is room for a smaller one", () => {
-    const budget = MemoryBudget.make({ limitBytes: 100 })
+    const budget = MemoryBudget.make({ maxBytes: 100 })
     const yielded: Array<string> = []
     const open = (name: string, bytes: number) => {
       const account = budget.open({
@@ -68,14 +68,14 @@ describe("a memory budget", () => {
   })
 
   it("asks no account that holds less than the one that needs room, none without a way to yield, and none that is small", () => {
-    const budget = MemoryBudget.make({ limitBytes: 4096 * 100 })
+    const budget = MemoryBudget.make({ maxBytes: 4096 * 100 })
     const yielded: Array<string> = []
     const open = (name: string, bytes: number) => {
       const account = budget.open({ yields: () => yielded.push(name) })
       assert.isTrue(account.take(bytes))
       return account
     }
-    const half = budget.limitBytes / 2
+    const half = budget.maxBytes / 2
     const [largest] = [open("largest", half), open("large", half - 2000), open("small", 100)]
     assert.isTrue(budget.open().take(1900))
     assert.isFalse(largest.take(1))
@@ -92,7 +92,7 @@ describe("a memory budget", () => {
   })
 
   it("law 12: asks at most eight accounts for one charge whose memory is released later", () => {
-    const budget = MemoryBudget.make({ limitBytes: 200 })
+    const budget = MemoryBudget.make({ maxBytes: 200 })
     let asked = 0
     for (let index = 0; index < 20; index++) budget.open({ yields: () => asked++ }).take(10)
     assert.isFalse(budget.take(1))
@@ -100,8 +100,8 @@ describe("a memory budget", () => {
   })
 
   it("lets what is not read have half; beyond it the first bytes of an account and those of small accounts", () => {
-    const budget = MemoryBudget.make({ limitBytes: 4096 * 100 })
-    const half = budget.limitBytes / 2
+    const budget = MemoryBudget.make({ maxBytes: 4096 * 100 })
+    const half = budget.maxBytes / 2
     const open = () => budget.open({ isUnread: true })
     const request = budget.open()
     assert.isTrue(request.take(half))
@@ -116,7 +116,7 @@ describe("a memory budget", () => {
   })
 
   it("law 12: asks only accounts of what is not read to yield for what is not read", () => {
-    const budget = MemoryBudget.make({ limitBytes: 1000 })
+    const budget = MemoryBudget.make({ maxBytes: 1000 })
     let yielded = 0
     const requests = budget.open({ yields: () => assert.fail("a request yields") })
     requests.take(400)
@@ -137,13 +137,13 @@ describe("a memory budget", () => {
     Effect.gen(function*() {
       const budget = yield* MemoryBudget.MemoryBudget
       assert.strictEqual(budget, yield* MemoryBudget.MemoryBudget)
-      assert.strictEqual(budget.limitBytes, 256 * 1024 * 1024)
+      assert.strictEqual(budget.maxBytes, 256 * 1024 * 1024)
     }))
 
   it.effect("is another one where a layer provides it", () =>
     Effect.gen(function*() {
-      assert.strictEqual((yield* MemoryBudget.MemoryBudget).limitBytes, 1)
-    }).pipe(Effect.provide(MemoryBudget.layer({ limitBytes: 1 }))))
+      assert.strictEqual((yield* MemoryBudget.MemoryBudget).maxBytes, 1)
+    }).pipe(Effect.provide(MemoryBudget.layer({ maxBytes: 1 }))))
 })
 
 describe("sessions that share a budget", () => {
@@ -156,7 +156,7 @@ describe("sessions that share a budget", () => {
   it.effect("law 12: the largest request makes room for a smaller one, and is Overloaded; a larger one is refused", () =>
     Effect.gen(function*() {
       let interrupted = 0
-      const budget = MemoryBudget.make({ limitBytes: 2 * weight })
+      const budget = MemoryBudget.make({ maxBytes: 2 * weight })
       const handlers = tools({
         wait: Effect.onInterrupt(Effect.never, () => Effect.sync(() => interrupted++)),
         x: Effect.succeed(text("x"))
@@ -189,7 +189,7 @@ describe("sessions that share a budget", () => {
 
   it.effect("law 12: a session is served beside others whose requests take all memory, again and again", () =>
     Effect.gen(function*() {
-      const budget = MemoryBudget.make({ limitBytes: 20 * weight })
+      const budget = MemoryBudget.make({ maxBytes: 20 * weight })
       const handlers = tools({ wait: Effect.never, x: Effect.succeed(text("x")) })
       const honest = yield* withClient(budget, handlers)
       const hogs = yield* Effect.forEach(upTo(4), () => withClient(budget, handlers))
@@ -198,7 +198,7 @@ describe("sessions that share a budget", () => {
         for (const { link } of hogs) {
           for (const _ of upTo(6)) link.deliver(heavy(++next, "wait"), 1)
         }
-        assert.isAbove(budget.usedBytes() + weight, budget.limitBytes)
+        assert.isAbove(budget.usedBytes() + weight, budget.maxBytes)
         honest.link.deliver(heavy(id, "x"), 1)
         assert.deepStrictEqual(yield* honest.raw.response, JsonRpc.success(id, text("x")))
       }
@@ -206,12 +206,12 @@ describe("sessions that share a budget", () => {
 
   it.effect("law 12: notifications that wait for a slow handler make room for a request of another session", () =>
     Effect.gen(function*() {
-      const budget = MemoryBudget.make({ limitBytes: 10 * weight })
+      const budget = MemoryBudget.make({ maxBytes: 10 * weight })
       const hog = yield* withClient(budget, { "notifications/roots/list_changed": () => Effect.never })
       const honest = yield* withClient(budget, tools({ x: Effect.succeed(text("x")) }))
       const changed = JsonRpc.notification("notifications/roots/list_changed", { _meta: { x: "x".repeat(1000) } })
       for (const _ of upTo(20)) hog.link.deliver(changed, 1)
-      assert.isAbove(budget.usedBytes() + weight, budget.limitBytes)
+      assert.isAbove(budget.usedBytes() + weight, budget.maxBytes)
       honest.link.deliver(heavy(1, "x"), 1)
       assert.deepStrictEqual(yield* honest.raw.response, JsonRpc.success(1, text("x")))
       // The one that its handler works on is still charged.
@@ -225,7 +225,7 @@ describe("sessions that share a budget", () => {
     Effect.gen(function*() {
       const handled: Array<unknown> = []
       const padded = (id: number) => logMessage({ id, padding: "x".repeat(1000) })
-      const budget = MemoryBudget.make({ limitBytes: 2 * Weight.of(padded(1)) })
+      const budget = MemoryBudget.make({ maxBytes: 2 * Weight.of(padded(1)) })
       const { link, record } = yield* withRawServer({
         client: {
           handlers: {
@@ -235,11 +235,11 @@ describe("sessions that share a budget", () => {
       }).pipe(Effect.provideService(MemoryBudget.MemoryBudget, budget))
       for (const id of [1, 2, 3]) link.deliver(padded(id), 1)
       assert.strictEqual(record.of("NotificationIgnored").length, 1)
-      assert.strictEqual(budget.usedBytes(), budget.limitBytes)
+      assert.strictEqual(budget.usedBytes(), budget.maxBytes)
       yield* TestClock.adjust(100)
       assert.deepStrictEqual(handled, [1, 3].map((id) => padded(id).params?.["data"]))
       assert.strictEqual(budget.usedBytes(), 0)
-      budget.take(budget.limitBytes)
+      budget.take(budget.maxBytes)
       link.deliver(padded(4), 1)
       assert.strictEqual(record.of("NotificationIgnored").length, 2)
     }))
@@ -255,7 +255,7 @@ describe("sessions that share a budget", () => {
 
   it.effect("law 12: a session whose replies wait for a moment survives beside others that leave half of it unread", () =>
     Effect.gen(function*() {
-      const budget = MemoryBudget.make({ limitBytes: 400_000 })
+      const budget = MemoryBudget.make({ maxBytes: 400_000 })
       const honest = yield* withStalled(budget)
       let closed = 0
       const hog = Effect.gen(function*() {
@@ -284,7 +284,7 @@ describe("sessions that share a budget", () => {
 
   it.effect("law 12: the session that leaves most unread is closed if it wants more, and one large reply may wait alone", () =>
     Effect.gen(function*() {
-      const budget = MemoryBudget.make({ limitBytes: 100_000 })
+      const budget = MemoryBudget.make({ maxBytes: 100_000 })
       const [one, other, third] = [yield* withStalled(budget), yield* withStalled(budget), yield* withStalled(budget)]
       one.link.deliver(call(1, "big"))
       other.link.deliver(call(1, "big"))
@@ -302,7 +302,7 @@ describe("sessions that share a budget", () => {
 
   it.effect("law 12: senders of notifications wait while half of it is charged and something waits", () =>
     Effect.gen(function*() {
-      const budget = MemoryBudget.make({ limitBytes: 100_000 })
+      const budget = MemoryBudget.make({ maxBytes: 100_000 })
       const { link, session } = yield* withStalled(budget)
       budget.take(50_000)
       yield* session.log({ level: "info", data: "with the transport" })
@@ -318,7 +318,7 @@ describe("sessions that share a budget", () => {
 
   it.effect("law 12: replies that a batch keeps make room for the waiting replies of a session", () =>
     Effect.gen(function*() {
-      const budget = MemoryBudget.make({ limitBytes: 100_000 })
+      const budget = MemoryBudget.make({ maxBytes: 100_000 })
       const late = yield* Deferred.make<void>()
       const server = yield* SessionlessServer.make(
         tools({ big: Effect.succeed(text("x".repeat(20_000))), late: Effect.as(Deferred.await(late), text("late")) }),
@@ -345,7 +345,7 @@ describe("sessions that share a budget", () => {
 
   it.effect("law 12: replies of a batch that find no room in it are errors, and are released with their batch", () =>
     Effect.gen(function*() {
-      const budget = MemoryBudget.make({ limitBytes: 25_000 })
+      const budget = MemoryBudget.make({ maxBytes: 25_000 })
       const server = yield* SessionlessServer.make(tools({ big: Effect.succeed(text("x".repeat(10_000))) }), { info })
         .pipe(Effect.provideService(MemoryBudget.MemoryBudget, budget))
       const replies = yield* server.handle([call(1, "big"), call(2, "big"), call(3, "big")], { revision: "2025-03-26" })
@@ -422,7 +422,7 @@ describe("sessions that share a budget", () => {
 
   it.effect("law 12: the frames of a server without sessions are charged to it, and released with their answers", () =>
     Effect.gen(function*() {
-      const budget = MemoryBudget.make({ limitBytes: weight })
+      const budget = MemoryBudget.make({ maxBytes: weight })
       const server = yield* SessionlessServer.make(tools({ wait: Effect.never, x: Effect.succeed(text("x")) }), {
         info
       })

@@ -105,21 +105,29 @@ const constructors: ReadonlyArray<
 > = [
   [
     "a client's session",
-    () => provided(ClientSession.make({ info, limits: { progress: Number.NaN } })),
-    "limits.progress"
+    () => provided(ClientSession.make({ info, limits: { maxProgressSteps: Number.NaN } })),
+    "limits.maxProgressSteps"
   ],
-  ["a server's session", () => provided(ServerSession.make({}, { info, limits: { incoming: -1 } })), "limits.incoming"],
+  [
+    "a server's session",
+    () => provided(ServerSession.make({}, { info, limits: { maxIncomingRequests: -1 } })),
+    "limits.maxIncomingRequests"
+  ],
   [
     "a server without sessions",
-    () => SessionlessServer.make({}, { info, limits: { requestDeadline: Number.NaN } }),
-    "limits.requestDeadline"
+    () => SessionlessServer.make({}, { info, limits: { requestTimeout: Number.NaN } }),
+    "limits.requestTimeout"
   ],
-  ["a host", () => Effect.scoped(SessionHost.make({}, { info, host: { idle: Number.NaN } })), "host.idle"],
-  ["a host's limits", () => Effect.scoped(SessionHost.make({}, { info, limits: { batch: 0 } })), "limits.batch"],
-  ["a store of events", () => Effect.scoped(EventStore.makeMemory({ bytesPerStream: 0.5 })), "bytesPerStream"],
-  ["a store of sessions", () => SessionStore.makeMemory({ retention: -1 }), "retention"],
+  ["a host", () => Effect.scoped(SessionHost.make({}, { info, sessions: { idle: Number.NaN } })), "sessions.idle"],
+  [
+    "a host's limits",
+    () => Effect.scoped(SessionHost.make({}, { info, limits: { maxBatchMessages: 0 } })),
+    "limits.maxBatchMessages"
+  ],
+  ["a store of events", () => Effect.scoped(EventStore.makeMemory({ maxBytesPerStream: 0.5 })), "maxBytesPerStream"],
+  ["a store of sessions", () => SessionStore.makeMemory({ idle: -1 }), "idle"],
   ["a validator", () => Effect.sync(() => AjvValidator.make({ maximumSteps: Number.NaN })), "maximumSteps"],
-  ["a budget", () => Effect.sync(() => MemoryBudget.make({ limitBytes: Number.NaN })), "limitBytes"]
+  ["a budget", () => Effect.sync(() => MemoryBudget.make({ maxBytes: Number.NaN })), "maxBytes"]
 ]
 
 it.effect.each(constructors)(

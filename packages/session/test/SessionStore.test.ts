@@ -6,10 +6,13 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as TestClock from "effect/testing/TestClock"
 
-const session = (id: string, opening: SessionStore.StoredSession["opening"] = []): SessionStore.StoredSession => ({
+const session = (
+  id: string,
+  handshakeMessages: SessionStore.StoredSession["handshakeMessages"] = []
+): SessionStore.StoredSession => ({
   id,
   principal: undefined,
-  opening,
+  handshakeMessages,
   openedAt: 0,
   usedAt: 0
 })
@@ -24,7 +27,7 @@ const known = (store: SessionStore.SessionStore["Service"], ...ids: ReadonlyArra
 describe("SessionStore.makeMemory", () => {
   it.effect("law 12: remembers so many sessions; the one that was not used for longest makes room", () =>
     Effect.gen(function*() {
-      const store = yield* SessionStore.makeMemory({ sessions: 3 })
+      const store = yield* SessionStore.makeMemory({ maxSessions: 3 })
       for (const id of ["a", "b", "c"]) yield* store.save(session(id))
       yield* store.touch("a", 1)
       yield* store.load("b")
@@ -41,16 +44,16 @@ describe("SessionStore.makeMemory", () => {
 
   it.effect("law 12: what they were opened with is bounded by its size", () =>
     Effect.gen(function*() {
-      const store = yield* SessionStore.makeMemory({ bytes: 1000 })
-      const opening = [JsonRpc.notification("notifications/initialized", { _meta: { pad: "x".repeat(100) } })]
-      for (const id of ["a", "b", "c"]) yield* store.save(session(id, opening))
+      const store = yield* SessionStore.makeMemory({ maxBytes: 1000 })
+      const handshakeMessages = [JsonRpc.notification("notifications/initialized", { _meta: { pad: "x".repeat(100) } })]
+      for (const id of ["a", "b", "c"]) yield* store.save(session(id, handshakeMessages))
       assert.deepStrictEqual(yield* known(store, "a", "b", "c"), ["b", "c"])
     }))
 
   it.effect("forgets a session that was not used for a while, and no other", () =>
     Effect.gen(function*() {
       const census = Census.make()
-      const store = yield* census.count(SessionStore.makeMemory({ retention: "1 minute" }))
+      const store = yield* census.count(SessionStore.makeMemory({ idle: "1 minute" }))
       for (const id of ["unused", "touched", "loaded", "saved"]) yield* store.save(session(id))
       yield* TestClock.adjust(59_999)
       // Whose clock the time comes from does not matter.
@@ -92,5 +95,5 @@ describe("SessionStore.layerMemory", () => {
       const store = yield* SessionStore.SessionStore
       for (const id of ["a", "b"]) yield* store.save(session(id))
       assert.deepStrictEqual(yield* known(store, "a", "b"), ["b"])
-    }).pipe(Effect.provide(SessionStore.layerMemory({ sessions: 1 }))))
+    }).pipe(Effect.provide(SessionStore.layerMemory({ maxSessions: 1 }))))
 })

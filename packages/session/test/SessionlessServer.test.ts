@@ -54,7 +54,7 @@ describe("a server of frames", () => {
   it.effect("law 12: answers what has no room in the reply to a batch with an error", () =>
     Effect.gen(function*() {
       const big = text("x".repeat(10_000))
-      const { server } = yield* serving({ big: Effect.succeed(big) }, { limits: { outgoingBytes: 25_000 } })
+      const { server } = yield* serving({ big: Effect.succeed(big) }, { limits: { maxOutgoingBytes: 25_000 } })
       const batch = [
         call(1, "big"),
         call(2, "big"),
@@ -169,7 +169,7 @@ describe("a server of frames", () => {
   it.effect("serves so many requests at a time for all its clients, and frees what those held that are gone", () =>
     Effect.gen(function*() {
       const { server } = yield* serving({ wait: Effect.never, x: Effect.succeed(text("x")) }, {
-        limits: { incoming: 4 }
+        limits: { maxIncomingRequests: 4 }
       })
       const ask = (client: string, frame: unknown) =>
         Effect.map(server.handle(frame, { revision: "2025-03-26", client }), code)
@@ -219,7 +219,7 @@ describe("a server of frames", () => {
       it.effect(`requests ${name}: no more than half`, () =>
         Effect.gen(function*() {
           const { record, server } = yield* serving({ wait: Effect.never, x: Effect.succeed(text("x")) }, {
-            limits: { incoming: 16 }
+            limits: { maxIncomingRequests: 16 }
           })
           const held = yield* hog(server, 20, whose)
           assert.strictEqual(refusedOf(held), 12)
@@ -241,7 +241,7 @@ describe("a server of frames", () => {
     it.effect("bytes: no more than half, and all of them for one request", () =>
       Effect.gen(function*() {
         const { server } = yield* serving({ wait: Effect.never, x: Effect.succeed(text("x")) }, {
-          limits: { incomingBytes: 10_000 }
+          limits: { maxIncomingBytes: 10_000 }
         })
         const ask = (tool: string, client: string, arrays: number) => {
           const input = { x: Array.from({ length: arrays }, () => []) }
@@ -261,7 +261,7 @@ describe("a server of frames", () => {
       const { record, server } = yield* serving({
         wait: Effect.onInterrupt(Effect.never, () => Effect.sync(() => interrupted++)),
         x: Effect.succeed(text("x"))
-      }, { limits: { incoming: 4 } })
+      }, { limits: { maxIncomingRequests: 4 } })
       const ask = (client: string, frame: unknown) => server.handle(frame, { revision: "2025-03-26", client })
       const single = yield* start(ask("one", call(1, "wait")))
       const batch = yield* start(ask("two", [call(1, "wait"), call(2, "wait")]))
@@ -278,7 +278,7 @@ describe("a server of frames", () => {
   it.effect("law 12: serves as many requests at a time as the limit of memory allows", () =>
     Effect.gen(function*() {
       const { server } = yield* serving({ wait: Effect.never, x: Effect.succeed(text("x")) }, {
-        limits: { incomingBytes: 10_000 }
+        limits: { maxIncomingBytes: 10_000 }
       })
       let clients = 0
       const ask = (tool: string, arrays: number) => {
@@ -304,7 +304,7 @@ describe("a server of frames", () => {
           Effect.andThen(Deferred.await(gate), Effect.sync(() => void seen.push("heard"))).pipe(
             Effect.onInterrupt(() => Effect.sync(() => void seen.push("interrupted")))
           )
-      }, { info, limits: { incoming: 1 }, observe: record.observe })
+      }, { info, limits: { maxIncomingRequests: 1 }, observe: record.observe })
       const changed = JsonRpc.notification("notifications/roots/list_changed")
       const first = yield* start(server.handle([changed, changed], { revision: "2025-03-26" }))
       yield* server.handle(changed, { revision })

@@ -11,7 +11,7 @@ import { initialize, initialized, introduce, settled } from "./support/sessions.
 
 const sessionLimit = 4
 const principalLimit = 2
-const openingSeconds = 30
+const initializeSeconds = 30
 const handshakeSeconds = 40
 const graceSeconds = 3
 const evictAnonymousSeconds = 20
@@ -46,7 +46,7 @@ interface Known {
   readonly principal: string
   readonly openedAt: number
   usedAt: number
-  stage: "opening" | "negotiated" | "operating"
+  stage: "awaiting" | "negotiated" | "operating"
   /** When the stage of a handshake began. */
   stageAt: number
   /** Grows with each use: what is evicted first has the least. */
@@ -117,7 +117,7 @@ class Model {
 
   advance(seconds: number): void {
     this.now += seconds
-    const lasts = { opening: openingSeconds, negotiated: handshakeSeconds, operating: ageSeconds }
+    const lasts = { awaiting: initializeSeconds, negotiated: handshakeSeconds, operating: ageSeconds }
     this.known = this.known.filter(({ held, openedAt, stage, stageAt, usedAt }) =>
       this.now < openedAt + ageSeconds && this.now < stageAt + lasts[stage] &&
       (held > 0 || this.now < usedAt + idleSeconds)
@@ -127,16 +127,16 @@ class Model {
 
 const follows = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>) {
   const shape = yield* host({}, {
-    host: {
-      sessions: sessionLimit,
-      sessionsPerPrincipal: principalLimit,
-      handshake: `${handshakeSeconds} seconds`,
-      evictAnonymousAfter: `${evictAnonymousSeconds} seconds`,
-      evictAnonymousPerSecond: 1,
+    sessions: {
+      max: sessionLimit,
+      maxPerPrincipal: principalLimit,
+      handshakeTimeout: `${handshakeSeconds} seconds`,
+      anonymousEvictionTimeout: `${evictAnonymousSeconds} seconds`,
+      maxAnonymousEvictionsPerSecond: 1,
       idle: `${idleSeconds} seconds`,
-      age: `${ageSeconds} seconds`
+      maxAge: `${ageSeconds} seconds`
     },
-    limits: { opening: `${openingSeconds} seconds` }
+    limits: { initializeTimeout: `${initializeSeconds} seconds` }
   })
   const model = new Model()
   const begun = yield* Clock.currentTimeMillis
@@ -159,7 +159,7 @@ const follows = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>) {
               principal,
               openedAt: now,
               usedAt: now,
-              stage: "opening",
+              stage: "awaiting",
               stageAt: now,
               turn: model.turn(),
               held: 0
@@ -189,13 +189,13 @@ const follows = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>) {
         const known = model.find(number)
         if (session === undefined) break
         const { hosted, link, raw } = session
-        if (command.do === "greet" && known?.stage === "opening") {
+        if (command.do === "greet" && known?.stage === "awaiting") {
           known.stage = "negotiated"
           known.stageAt = model.now
           yield* raw.send(initialize())
           yield* raw.response
         } else if (command.do === "introduce" && known !== undefined && known.stage !== "operating") {
-          if (known.stage === "opening") yield* introduce(raw)
+          if (known.stage === "awaiting") yield* introduce(raw)
           else yield* raw.send(initialized)
           known.stage = "operating"
           known.stageAt = model.now

@@ -48,7 +48,10 @@ const serverWith = Effect.fnUntraced(function*(
   const frames: Array<JsonRpc.Frame> = []
   const parts = yield* withRawClient({
     handlers: tools(handlers),
-    server: { capabilities: { logging: {} }, limits: options.batch === undefined ? {} : { batch: options.batch } },
+    server: {
+      capabilities: { logging: {} },
+      limits: options.batch === undefined ? {} : { maxBatchMessages: options.batch }
+    },
     pair: Effect.map(MemoryTransport.make(), (pair) => framesOf(pair, frames))
   })
   yield* introduce(parts.raw, options.revision ?? batched)
@@ -232,7 +235,7 @@ describe("a batch that a server receives", () => {
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
         handlers: tools({ never: Effect.never }),
-        server: { limits: { replies: 100 }, sessionless: { revision: batched } }
+        server: { limits: { maxOutgoingReplies: 100 }, sessionless: { revision: batched } }
       })
       yield* settled
       link.deliver([call("a", "never"), ...upTo(99).map(ping)])
@@ -246,7 +249,7 @@ describe("a batch that a server receives", () => {
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
         handlers: tools({ never: Effect.never, big: Effect.succeed(text("x".repeat(10_000))) }),
-        server: { limits: { outgoingBytes: 25_000 }, sessionless: { revision: batched } }
+        server: { limits: { maxOutgoingBytes: 25_000 }, sessionless: { revision: batched } }
       })
       yield* settled
       link.deliver([call("a", "never"), call("b", "big")])
@@ -266,7 +269,7 @@ describe("a batch that a server receives", () => {
     Effect.gen(function*() {
       const { frames, link, session } = yield* withRawClient({
         handlers: tools({ never: Effect.never }),
-        server: { limits: { replies: 100 }, sessionless: { revision: batched } }
+        server: { limits: { maxOutgoingReplies: 100 }, sessionless: { revision: batched } }
       }).pipe(Effect.map((parts) => ({ ...parts, frames: parts.link.handed })))
       yield* settled
       for (let count = 0; count < 10; count++) {
@@ -281,7 +284,7 @@ describe("a batch that a server receives", () => {
   it.effect("law 12: a batch that nobody takes counts for as many replies as it has", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
-        server: { limits: { replies: 100 }, sessionless: { revision: batched } }
+        server: { limits: { maxOutgoingReplies: 100 }, sessionless: { revision: batched } }
       })
       yield* settled
       link.stall()
@@ -294,7 +297,7 @@ describe("a batch that a server receives", () => {
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
         handlers: tools({ wait: Effect.sleep("1 second").pipe(Effect.as(text("x"))) }),
-        server: { limits: { replies: 10_000, batch: 10_000 }, sessionless: { revision: batched } }
+        server: { limits: { maxOutgoingReplies: 10_000, maxBatchMessages: 10_000 }, sessionless: { revision: batched } }
       })
       yield* settled
       for (let count = 0; count < 3; count++) {
@@ -316,7 +319,7 @@ describe("a batch that a server receives", () => {
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
         handlers: tools({ never: Effect.never }),
-        server: { limits: { incomingBytes: 5000 }, sessionless: { revision: batched } }
+        server: { limits: { maxIncomingBytes: 5000 }, sessionless: { revision: batched } }
       })
       yield* settled
       const heavy = (id: number) => call(id, "never", { arguments: { x: "x".repeat(1000) } })

@@ -114,7 +114,7 @@ describe("a server that cancels", () => {
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
       yield* introduce(raw)
-      const pinging = yield* start(session.ping({ deadline: 10 }))
+      const pinging = yield* start(session.ping({ timeout: 10 }))
       yield* raw.send(JsonRpc.success(1, {}))
       yield* Fiber.join(pinging)
       yield* Fiber.interrupt(pinging)

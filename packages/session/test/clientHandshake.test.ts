@@ -76,7 +76,7 @@ describe("a client's handshake", () => {
       yield* session.ping()
       yield* Effect.flip(session.ping())
       yield* Fiber.interrupt(yield* start(session.ping()))
-      const late = yield* start(Effect.flip(session.ping({ deadline: 10 })))
+      const late = yield* start(Effect.flip(session.ping({ timeout: 10 })))
       yield* TestClock.adjust(10)
       yield* Fiber.join(late)
       const unsent = yield* Effect.flip(session.request("tools/call", { name: "x", arguments: { no: 1n } }))
@@ -216,7 +216,7 @@ describe("a client's handshake", () => {
 
   it.effect("[INIT-16] [TMO-04] Timeout: as the limits say, whatever the request deadline is", () =>
     Effect.gen(function*() {
-      const { error } = yield* attempt(() => [], { info, limits: { handshake: "2 seconds", requestDeadline: 5 } })
+      const { error } = yield* attempt(() => [], { info, limits: { handshakeTimeout: "2 seconds", requestTimeout: 5 } })
       yield* TestClock.adjust(2000)
       assert.deepStrictEqual((yield* error).reason, { _tag: "Timeout", afterMillis: 2000 })
     }))
@@ -227,7 +227,9 @@ describe("a client's handshake", () => {
       const link = Link.over(pair.client)
       link.stall()
       const raw = yield* RawServer.make(pair.server)
-      const made = yield* start(Effect.scoped(Effect.flip(client(link.transport, { limits: { handshake: 1000 } }))))
+      const made = yield* start(
+        Effect.scoped(Effect.flip(client(link.transport, { limits: { handshakeTimeout: 1000 } })))
+      )
       yield* TestClock.adjust(1000)
       assert.strictEqual((yield* Fiber.join(made)).reason._tag, "Timeout")
       link.recover()

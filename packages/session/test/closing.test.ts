@@ -74,7 +74,7 @@ describe("an end on purpose", () => {
       yield* client.close
       yield* server.closed
       const handed = [links.client.handed.length, links.server.handed.length]
-      for (const effect of [client.ping(), client.callTool("x"), client.listTools({}, { deadline: 0 })]) {
+      for (const effect of [client.ping(), client.callTool("x"), client.listTools({}, { timeout: 0 })]) {
         assert.deepStrictEqual((yield* Effect.flip(effect)).reason, closedFor(requested))
       }
       for (const effect of [server.ping(), server.log({ level: "info", data: 1 })]) {
@@ -118,7 +118,7 @@ describe("an end on purpose", () => {
       const cancelled = traced(Effect.never)
       const { raw, record, session } = yield* withRawClient({
         handlers: tools({ patient: patient.effect, cancelled: cancelled.effect }),
-        server: { limits: { gracefulClose: 5000 } }
+        server: { limits: { gracefulCloseTimeout: 5000 } }
       })
       yield* introduce(raw)
       yield* raw.send(call(1, "patient"))
@@ -199,7 +199,7 @@ describe("an end on purpose", () => {
           ...tools({ stubborn: Effect.uninterruptible(Effect.as(Effect.sleep("1 hour"), text("at last"))) }),
           "tools/list": () => Effect.uninterruptible(Effect.as(Effect.sleep("1 hour"), { tools: [] }))
         },
-        server: { limits: { gracefulClose: "5 seconds" } }
+        server: { limits: { gracefulCloseTimeout: "5 seconds" } }
       }))
       yield* introduce(raw)
       yield* raw.send(call(1, "stubborn"))
@@ -226,7 +226,7 @@ describe("an end on purpose", () => {
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({ stubborn: Effect.uninterruptible(Effect.never) }),
-        server: { limits: { gracefulClose: "5 seconds" } }
+        server: { limits: { gracefulCloseTimeout: "5 seconds" } }
       })
       yield* introduce(raw)
       yield* raw.send(call(1, "stubborn"))
@@ -242,7 +242,7 @@ describe("an end on purpose", () => {
     Effect.gen(function*() {
       const { link, raw, record, session } = yield* withRawClient({
         handlers: tools({ x: Effect.succeed(text("x")) }),
-        server: { limits: { gracefulClose: "5 seconds" } }
+        server: { limits: { gracefulCloseTimeout: "5 seconds" } }
       })
       yield* introduce(raw)
       link.stall()
@@ -272,7 +272,7 @@ describe("an end on purpose", () => {
           quit: Effect.as(Effect.forkDetach(close), text("bye")),
           other: other.effect
         }),
-        server: { limits: { gracefulClose: 5000 } }
+        server: { limits: { gracefulCloseTimeout: 5000 } }
       })
       session = made.session
       yield* introduce(made.raw)
@@ -294,7 +294,7 @@ describe("an end on purpose", () => {
             text("x")
           )
         }),
-        server: { limits: { gracefulClose: 5000 } }
+        server: { limits: { gracefulCloseTimeout: 5000 } }
       })
       session = made.session
       yield* introduce(made.raw)
@@ -334,7 +334,7 @@ describe("an end on purpose", () => {
 
   it.effect("closing while a request is with a transport that makes it wait", () =>
     Effect.gen(function*() {
-      const { link, raw, session } = yield* withRawServer({ client: { limits: { gracefulClose: "5 seconds" } } })
+      const { link, raw, session } = yield* withRawServer({ client: { limits: { gracefulCloseTimeout: "5 seconds" } } })
       link.stall()
       const handed = yield* start(session.callTool("handed"))
       const waiting = yield* start(session.callTool("waiting"))
@@ -354,7 +354,7 @@ describe("an end on purpose", () => {
     Effect.gen(function*() {
       const census = Census.make()
       const { link, raw, session } = yield* census.count(
-        withRawServer({ client: { limits: { gracefulClose: "5 seconds" } } })
+        withRawServer({ client: { limits: { gracefulCloseTimeout: "5 seconds" } } })
       )
       link.stall()
       yield* start(Effect.exit(session.callTool("handed")))
@@ -372,7 +372,7 @@ describe("an end on purpose", () => {
   it.effect("a log that waits for room when the session ends is told that it ended", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
-        server: { capabilities: { logging: {} }, limits: { outgoing: 1, gracefulClose: 0 } }
+        server: { capabilities: { logging: {} }, limits: { maxOutgoingMessages: 1, gracefulCloseTimeout: 0 } }
       })
       yield* introduce(raw)
       link.stall()
@@ -389,7 +389,7 @@ describe("an end on purpose", () => {
   it.effect("a log that is with the transport when the session ends is told that it ended, not interrupted", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
-        server: { capabilities: { logging: {} }, limits: { outgoing: 0, gracefulClose: 0 } }
+        server: { capabilities: { logging: {} }, limits: { maxOutgoingMessages: 0, gracefulCloseTimeout: 0 } }
       })
       yield* introduce(raw)
       link.stall()

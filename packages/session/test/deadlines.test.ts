@@ -40,7 +40,7 @@ describe("deadlines", () => {
     it.effect(`[TMO-03] [CAN-08] then the peer is told to cancel it, once, and why (${form})`, () =>
       Effect.gen(function*() {
         const { raw, record, session } = yield* withRawServer({ pair })
-        const call = yield* start(session.callTool("x", {}, { deadline: "2 seconds" }))
+        const call = yield* start(session.callTool("x", {}, { timeout: "2 seconds" }))
         yield* TestClock.adjust("2 seconds")
         yield* reasonOf(call)
         yield* Fiber.interrupt(call)
@@ -55,9 +55,9 @@ describe("deadlines", () => {
 
   it.effect("[TMO-04] per session", () =>
     Effect.gen(function*() {
-      const { session } = yield* withRawServer({ client: { limits: { requestDeadline: "5 seconds" } } })
+      const { session } = yield* withRawServer({ client: { limits: { requestTimeout: "5 seconds" } } })
       const call = yield* start(session.callTool("x"))
-      const patient = yield* start(session.callTool("x", {}, { deadline: 6000 }))
+      const patient = yield* start(session.callTool("x", {}, { timeout: 6000 }))
       yield* TestClock.adjust(5000)
       assert.deepStrictEqual(yield* reasonOf(call), timeout(5000))
       assert.isUndefined(patient.pollUnsafe())
@@ -70,7 +70,7 @@ describe("deadlines", () => {
       const { session } = yield* withRawServer()
       const calls = yield* Effect.forEach(
         [5, "5 millis", "0.005 seconds", { milliseconds: 5 }] as const,
-        (deadline) => start(session.callTool("x", {}, { deadline }))
+        (deadline) => start(session.callTool("x", {}, { timeout: deadline }))
       )
       yield* TestClock.adjust(5)
       for (const call of calls) assert.deepStrictEqual(yield* reasonOf(call), timeout(5))
@@ -79,7 +79,7 @@ describe("deadlines", () => {
   it.effect("[TMO-04] a fraction of a millisecond is not none", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
-      const call = yield* start(session.callTool("x", {}, { deadline: 0.25 }))
+      const call = yield* start(session.callTool("x", {}, { timeout: 0.25 }))
       assert.isUndefined(call.pollUnsafe())
       yield* TestClock.adjust(1)
       assert.deepStrictEqual(yield* reasonOf(call), timeout(0.25))
@@ -88,8 +88,8 @@ describe("deadlines", () => {
 
   it.effect("[TMO-04] \"Infinity\" waits for ever, per call and per session", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* withRawServer({ client: { limits: { requestDeadline: "Infinity" } } })
-      const one = yield* start(session.callTool("x", {}, { deadline: "Infinity" }))
+      const { raw, session } = yield* withRawServer({ client: { limits: { requestTimeout: "Infinity" } } })
+      const one = yield* start(session.callTool("x", {}, { timeout: "Infinity" }))
       const two = yield* start(session.callTool("x"))
       yield* TestClock.adjust("1000 days")
       assert.deepStrictEqual([one.pollUnsafe(), two.pollUnsafe()], [undefined, undefined])
@@ -100,7 +100,7 @@ describe("deadlines", () => {
   it.effect("[TMO-04] a deadline of months", () =>
     Effect.gen(function*() {
       const { session } = yield* withRawServer()
-      const call = yield* start(session.callTool("x", {}, { deadline: "90 days" }))
+      const call = yield* start(session.callTool("x", {}, { timeout: "90 days" }))
       yield* TestClock.adjust("89 days")
       assert.isUndefined(call.pollUnsafe())
       yield* TestClock.adjust("1 day")
@@ -111,7 +111,7 @@ describe("deadlines", () => {
     it.effect(`[TMO-04] ${JSON.stringify(deadline)} fails at once, sends nothing, and takes no id`, () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawServer()
-        const error = yield* Effect.flip(session.callTool("x", {}, { deadline }))
+        const error = yield* Effect.flip(session.callTool("x", {}, { timeout: deadline }))
         assert.deepStrictEqual(error.reason, timeout(0))
         assert.deepStrictEqual(names(raw.received), ["initialize", "notifications/initialized"])
         yield* start(session.ping())
@@ -120,11 +120,11 @@ describe("deadlines", () => {
       }))
   }
 
-  for (const maxTotal of [0, -1]) {
-    it.effect(`[TMO-06] a total of ${maxTotal} fails at once and sends nothing, as a deadline does`, () =>
+  for (const totalTimeout of [0, -1]) {
+    it.effect(`[TMO-06] a total of ${totalTimeout} fails at once and sends nothing, as a deadline does`, () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawServer()
-        const error = yield* Effect.flip(session.callTool("x", {}, { maxTotal }))
+        const error = yield* Effect.flip(session.callTool("x", {}, { totalTimeout }))
         assert.deepStrictEqual(error.reason, timeout(0))
         assert.deepStrictEqual(names(raw.received), ["initialize", "notifications/initialized"])
       }))
@@ -132,7 +132,7 @@ describe("deadlines", () => {
 
   it.effect("[TMO-02] a server's requests have deadlines, too", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* withRawClient({ server: { limits: { requestDeadline: 100 } } })
+      const { raw, session } = yield* withRawClient({ server: { limits: { requestTimeout: 100 } } })
       yield* introduce(raw)
       const ping = yield* start(session.ping())
       yield* TestClock.adjust(100)
@@ -147,7 +147,10 @@ describe("deadlines", () => {
       const deadlines = [500, 100, 300, 100, 900, 200, 1, 700, 300]
       for (const deadline of deadlines) {
         yield* start(
-          Effect.tapError(session.callTool("x", {}, { deadline }), () => Effect.sync(() => ended.push(deadline)))
+          Effect.tapError(
+            session.callTool("x", {}, { timeout: deadline }),
+            () => Effect.sync(() => ended.push(deadline))
+          )
         )
       }
       for (let now = 0; now < 1000; now += 50) {
@@ -172,13 +175,13 @@ describe("deadlines", () => {
           yield* TestClock.adjust("30 seconds")
           yield* settled
           const idle = census.living()
-          const first = yield* start(Effect.flip(session.callTool("x", {}, { deadline: 1000 })))
+          const first = yield* start(Effect.flip(session.callTool("x", {}, { timeout: 1000 })))
           const one = census.living()
           // The call and the timer.
           assert.strictEqual(one, idle + 2)
           const more = yield* Effect.forEach(
             Array.from({ length: 50 }, (_, index) => 2000 - index * 30),
-            (deadline) => start(Effect.flip(session.callTool("x", {}, { deadline })))
+            (deadline) => start(Effect.flip(session.callTool("x", {}, { timeout: deadline })))
           )
           yield* settled
           assert.strictEqual(census.living(), one + 50)
@@ -197,8 +200,8 @@ describe("deadlines", () => {
       const { raw, session } = yield* withRawServer()
       const stubborn = yield* start(
         Effect.catch(
-          session.callTool("first", {}, { deadline: 100 }),
-          () => session.callTool("second", {}, { deadline: 100 })
+          session.callTool("first", {}, { timeout: 100 }),
+          () => session.callTool("second", {}, { timeout: 100 })
         )
       )
       yield* TestClock.adjust(100)
@@ -214,11 +217,11 @@ describe("deadlines", () => {
       const { session } = yield* withRawServer()
       yield* start(
         Effect.catch(
-          session.callTool("first", {}, { deadline: 100 }),
-          () => session.callTool("second", {}, { deadline: 60_000 })
+          session.callTool("first", {}, { timeout: 100 }),
+          () => session.callTool("second", {}, { timeout: 60_000 })
         )
       )
-      const third = yield* start(session.callTool("third", {}, { deadline: 200 }))
+      const third = yield* start(session.callTool("third", {}, { timeout: 200 }))
       yield* TestClock.adjust(200)
       yield* settled
       assert.isDefined(third.pollUnsafe(), "nobody watches the third deadline")
@@ -229,11 +232,11 @@ describe("deadlines", () => {
       const { session } = yield* withRawServer()
       const second = yield* start(
         Effect.catch(
-          session.callTool("first", {}, { deadline: 100 }),
-          () => session.callTool("second", {}, { deadline: 50 })
+          session.callTool("first", {}, { timeout: 100 }),
+          () => session.callTool("second", {}, { timeout: 50 })
         )
       )
-      yield* start(session.callTool("third", {}, { deadline: 1000 }))
+      yield* start(session.callTool("third", {}, { timeout: 1000 }))
       yield* TestClock.adjust(150)
       yield* settled
       assert.isDefined(second.pollUnsafe(), "the second deadline comes with the third")
@@ -242,8 +245,8 @@ describe("deadlines", () => {
   it.effect("[TMO-02] a deadline is not moved by one that was answered", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
-      const early = yield* start(session.callTool("x", {}, { deadline: 100 }))
-      const late = yield* start(session.callTool("x", {}, { deadline: 300 }))
+      const early = yield* start(session.callTool("x", {}, { timeout: 100 }))
+      const late = yield* start(session.callTool("x", {}, { timeout: 300 }))
       yield* settled
       yield* raw.say(JsonRpc.success(1, text("in time")))
       yield* Fiber.join(early)
@@ -257,9 +260,9 @@ describe("deadlines", () => {
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawServer()
       link.stall()
-      const stuck = yield* start(session.callTool("stuck", {}, { deadline: 2000 }))
-      const waiting = yield* start(session.callTool("waiting", {}, { deadline: 1000 }))
-      const patient = yield* start(session.callTool("patient", {}, { deadline: 5000 }))
+      const stuck = yield* start(session.callTool("stuck", {}, { timeout: 2000 }))
+      const waiting = yield* start(session.callTool("waiting", {}, { timeout: 1000 }))
+      const patient = yield* start(session.callTool("patient", {}, { timeout: 5000 }))
       yield* TestClock.adjust(1000)
       assert.deepStrictEqual(yield* reasonOf(waiting), timeout(1000))
       yield* TestClock.adjust(1000)
@@ -289,7 +292,7 @@ describe("deadlines", () => {
     }))
 
   const slowly = (session: ClientSession.Shape, sink: (step: Progress.Progress) => Effect.Effect<void>) =>
-    session.callTool("x", {}, { deadline: 1000, onProgress: sink })
+    session.callTool("x", {}, { timeout: 1000, onProgress: sink })
 
   const step = (progress: number) => JsonRpc.notification("notifications/progress", { progressToken: 1, progress })
 

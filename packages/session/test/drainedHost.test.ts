@@ -8,10 +8,10 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { arrive, host, opening, settle, store, withStore } from "./support/hosts.ts"
+import { arrive, handshakeMessages, host, settle, store, withStore } from "./support/hosts.ts"
 import { call, info, settled, start, text, tools } from "./support/sessions.ts"
 
-const patient = { limits: { gracefulClose: "5 seconds" } } as const
+const patient = { limits: { gracefulCloseTimeout: "5 seconds" } } as const
 
 const slowly = (duration: "3 seconds" | "4 seconds" | "1 hour") =>
   tools({ slow: Effect.as(Effect.sleep(duration), text("done")) })
@@ -168,7 +168,7 @@ describe("a host that drains", () => {
       const ended = yield* settle(shape, { id: "ended" })
       const expired = yield* settle(shape, { id: "expired" })
       const unknown = yield* settle(shape, { id: "unknown" })
-      for (const { hosted } of [staying, closed, ended, expired]) yield* shape.remember(hosted, opening)
+      for (const { hosted } of [staying, closed, ended, expired]) yield* shape.remember(hosted, handshakeMessages)
       assert.deepStrictEqual(Array.from(kept.keys()), ["staying", "closed", "ended", "expired"])
       yield* TestClock.adjust("20 minutes")
       staying.hosted.touch()
@@ -195,7 +195,7 @@ describe("a host that drains", () => {
       const { kept, service } = store()
       const shape = yield* host(slowly("3 seconds"), patient).pipe(withStore(service))
       const { hosted, raw } = yield* settle(shape)
-      yield* shape.remember(hosted, opening)
+      yield* shape.remember(hosted, handshakeMessages)
       yield* raw.send(call(1, "slow"))
       yield* settled
       const draining = yield* start(shape.drain)

@@ -68,7 +68,7 @@ const tool = (held: { count: number }) =>
 
 const both = Effect.fnUntraced(function*(pair: MemoryTransport.Pair, held: { count: number }) {
   const links = { client: Link.over(pair.client), server: Link.over(pair.server) }
-  const options = { info, middleware, limits: { gracefulClose: 0 } }
+  const options = { info, middleware, limits: { gracefulCloseTimeout: 0 } }
   const server = yield* ServerSession.make({ "tools/call": () => tool(held) }, options).pipe(
     Effect.provideService(Transport.Transport, links.server.transport)
   )

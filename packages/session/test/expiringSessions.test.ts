@@ -55,7 +55,7 @@ describe("sessions of a host", () => {
       const asking = yield* settle(shape)
       yield* serving.raw.send(call(1, "slow"))
       yield* settled
-      const ping = yield* start(asking.hosted.session.ping({ deadline: "45 minutes" }))
+      const ping = yield* start(asking.hosted.session.ping({ timeout: "45 minutes" }))
       yield* TestClock.adjust(45 * minute)
       assert.deepStrictEqual<unknown>(yield* serving.raw.response, JsonRpc.success(1, text("done")))
       assert.isDefined(ping.pollUnsafe())
@@ -70,7 +70,7 @@ describe("sessions of a host", () => {
 
   it.effect("expire of age, whatever is done with them", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { age: "1 hour" } })
+      const shape = yield* host({}, { sessions: { maxAge: "1 hour" } })
       const { hosted } = yield* settle(shape)
       hosted.hold()
       yield* TestClock.adjust(60 * minute - 1)
@@ -100,7 +100,7 @@ describe("sessions of a host", () => {
 
   it.effect("end if the handshake is not finished a minute after initialize, whatever else is done", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { limits: { opening: "Infinity" } })
+      const shape = yield* host({}, { limits: { initializeTimeout: "Infinity" } })
       const { hosted, raw } = yield* arrive(shape)
       const ready = yield* arrive(shape)
       const asking = yield* arrive(shape)
@@ -195,7 +195,7 @@ describe("sessions of a host", () => {
       // A clock that has been moved once warns nobody, for which it would take fibers of its own.
       yield* TestClock.adjust(1)
       const scope = yield* Scope.make()
-      const shape = yield* host({}, { host: { idle: "10 minutes" } }).pipe(
+      const shape = yield* host({}, { sessions: { idle: "10 minutes" } }).pipe(
         Effect.provideService(Clock.Clock, counting),
         Scope.provide(scope),
         census.count
@@ -240,7 +240,7 @@ describe("sessions of a host", () => {
                 : []
             )
         )
-      const shape = yield* host({}, { host: { sessions: 2, idle: "1 minute" } })
+      const shape = yield* host({}, { sessions: { max: 2, idle: "1 minute" } })
       yield* settle(shape)
       yield* arrive(shape)
       yield* Effect.flip(arrive(shape))
@@ -253,7 +253,7 @@ describe("sessions of a host", () => {
       yield* settled
       assert.deepStrictEqual(yield* valueOf("mcp.server.sessions"), [{ ...kind, value: 0 }])
       assert.deepStrictEqual<unknown>(yield* valueOf("mcp.server.sessions.expired"), [
-        { ...kind, "mcp.session.expiry": "opening", value: 1 },
+        { ...kind, "mcp.session.expiry": "initialize", value: 1 },
         { ...kind, "mcp.session.expiry": "idle", value: 1 }
       ])
     }).pipe((effect) => Effect.suspend(() => Effect.provideService(effect, Metric.MetricRegistry, new Map()))))

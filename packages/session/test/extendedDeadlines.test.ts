@@ -17,7 +17,7 @@ describe("deadlines that progress puts off", () => {
   it.effect("[TMO-05] every step starts the deadline anew", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
-      const calling = yield* start(session.callTool("x", {}, { deadline: 100, extendOnProgress: true, onProgress }))
+      const calling = yield* start(session.callTool("x", {}, { timeout: 100, extendOnProgress: true, onProgress }))
       for (let progress = 1; progress <= 5; progress++) {
         yield* TestClock.adjust(90)
         yield* raw.say(step(progress))
@@ -29,8 +29,8 @@ describe("deadlines that progress puts off", () => {
 
   it.effect("[TMO-04] [TMO-06] a call that is allowed more than the session's total has as much as it is allowed", () =>
     Effect.gen(function*() {
-      const { session } = yield* withRawServer({ client: { limits: { requestTotal: 50 } } })
-      const calling = yield* begin(session.callTool("x", {}, { deadline: 100, extendOnProgress: true, onProgress }))
+      const { session } = yield* withRawServer({ client: { limits: { requestTotalTimeout: 50 } } })
+      const calling = yield* begin(session.callTool("x", {}, { timeout: 100, extendOnProgress: true, onProgress }))
       yield* TestClock.adjust(99)
       assert.isUndefined(calling.pollUnsafe())
       yield* TestClock.adjust(1)
@@ -40,7 +40,7 @@ describe("deadlines that progress puts off", () => {
   it.effect("[TMO-05] when steps stop coming it ends", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
-      const calling = yield* begin(session.callTool("x", {}, { deadline: 100, extendOnProgress: true, onProgress }))
+      const calling = yield* begin(session.callTool("x", {}, { timeout: 100, extendOnProgress: true, onProgress }))
       yield* TestClock.adjust(50)
       yield* raw.say(step(1))
       yield* TestClock.adjust(99)
@@ -52,7 +52,7 @@ describe("deadlines that progress puts off", () => {
   it.effect("[PRG-03] a step that does not grow puts nothing off", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
-      const calling = yield* begin(session.callTool("x", {}, { deadline: 100, extendOnProgress: true, onProgress }))
+      const calling = yield* begin(session.callTool("x", {}, { timeout: 100, extendOnProgress: true, onProgress }))
       yield* raw.say(step(1))
       yield* TestClock.adjust(50)
       yield* raw.say(step(1))
@@ -63,7 +63,7 @@ describe("deadlines that progress puts off", () => {
   it.effect("without being asked to, progress puts nothing off", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
-      const calling = yield* begin(session.callTool("x", {}, { deadline: 100, onProgress }))
+      const calling = yield* begin(session.callTool("x", {}, { timeout: 100, onProgress }))
       yield* TestClock.adjust(50)
       yield* raw.say(step(1))
       yield* TestClock.adjust(50)
@@ -74,7 +74,7 @@ describe("deadlines that progress puts off", () => {
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       const calling = yield* begin(
-        session.callTool("x", {}, { deadline: 100, extendOnProgress: true, maxTotal: 250, onProgress })
+        session.callTool("x", {}, { timeout: 100, extendOnProgress: true, totalTimeout: 250, onProgress })
       )
       for (let progress = 1; progress <= 4; progress++) {
         yield* TestClock.adjust(60)
@@ -91,11 +91,11 @@ describe("deadlines that progress puts off", () => {
 
   it.effect("[TMO-06] there is a total where none is given, and none where it is Infinity", () =>
     Effect.gen(function*() {
-      const limits = { requestTotal: 250 }
+      const limits = { requestTotalTimeout: 250 }
       const { raw, session } = yield* withRawServer({ client: { limits } })
-      const options = { deadline: 100, extendOnProgress: true, onProgress }
+      const options = { timeout: 100, extendOnProgress: true, onProgress }
       const bounded = yield* begin(session.callTool("x", {}, options))
-      const boundless = yield* start(session.callTool("x", {}, { ...options, maxTotal: "Infinity" }))
+      const boundless = yield* start(session.callTool("x", {}, { ...options, totalTimeout: "Infinity" }))
       for (let progress = 1; progress <= 4; progress++) {
         yield* TestClock.adjust(90)
         yield* raw.say(step(progress), JsonRpc.notification("notifications/progress", { progressToken: 2, progress }))
@@ -109,7 +109,7 @@ describe("deadlines that progress puts off", () => {
   it.effect("[TMO-06] the total is kept without any progress, too", () =>
     Effect.gen(function*() {
       const { session } = yield* withRawServer()
-      const calling = yield* begin(session.callTool("x", {}, { deadline: "Infinity", maxTotal: 250 }))
+      const calling = yield* begin(session.callTool("x", {}, { timeout: "Infinity", totalTimeout: 250 }))
       yield* TestClock.adjust(250)
       assert.deepStrictEqual(yield* Fiber.join(calling), { _tag: "Timeout", afterMillis: 250 })
     }))

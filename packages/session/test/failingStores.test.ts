@@ -7,7 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { endOf, host, opening, settle, store, withStore } from "./support/hosts.ts"
+import { endOf, handshakeMessages, host, settle, store, withStore } from "./support/hosts.ts"
 import { call, recorder, settled, start, text, tools } from "./support/sessions.ts"
 
 type Store = SessionStore.SessionStore["Service"]
@@ -74,7 +74,7 @@ describe("a store that cannot save", () => {
         const { broken, calls, state } = failing("save", run)
         const { failures, logs, shape } = yield* hosting(broken)
         const { hosted, raw } = yield* settle(shape, { id: "a" })
-        const remembering = yield* start(shape.remember(hosted, opening))
+        const remembering = yield* start(shape.remember(hosted, handshakeMessages))
         if (millis > 0) {
           yield* TestClock.adjust(millis - 1)
           assert.isUndefined(remembering.pollUnsafe())
@@ -93,7 +93,7 @@ describe("a store that cannot save", () => {
         state.isFailing = false
         yield* hosted.close(CloseReason.requested)
         assert.deepStrictEqual(calls, ["remove a"])
-        yield* broken.save({ id: "a", principal: undefined, opening, openedAt: 0, usedAt: 120_000 })
+        yield* broken.save({ id: "a", principal: undefined, handshakeMessages, openedAt: 0, usedAt: 120_000 })
         assert.isUndefined(yield* restore(shape, "a"))
         yield* TestClock.adjust("30 seconds")
         assert.deepStrictEqual(calls, ["remove a", "save a", "remove a"])
@@ -106,9 +106,9 @@ describe("a store that cannot save", () => {
       const { shape } = yield* hosting(broken)
       state.isFailing = false
       const { hosted } = yield* settle(shape, { id: "a" })
-      yield* shape.remember(hosted, opening)
+      yield* shape.remember(hosted, handshakeMessages)
       state.isFailing = true
-      yield* shape.remember(hosted, opening)
+      yield* shape.remember(hosted, handshakeMessages)
       yield* TestClock.adjust("10 seconds")
       hosted.touch()
       yield* TestClock.adjust("2 minutes")
@@ -123,7 +123,7 @@ describe("a store that cannot be told of use", () => {
         const { broken, calls, state } = failing("touch", run)
         const { failures, logs, shape } = yield* hosting(broken)
         const { hosted } = yield* settle(shape, { id: "a" })
-        yield* shape.remember(hosted, opening)
+        yield* shape.remember(hosted, handshakeMessages)
         yield* TestClock.adjust("1 second")
         hosted.touch()
         yield* TestClock.adjust(120_000 + millis)
@@ -146,8 +146,8 @@ describe("a store that cannot remove", () => {
         const { failures, logs, shape } = yield* hosting(broken)
         const { hosted } = yield* settle(shape, { id: "a" })
         const another = yield* settle(shape, { id: "b" })
-        yield* shape.remember(hosted, opening)
-        yield* shape.remember(another.hosted, opening)
+        yield* shape.remember(hosted, handshakeMessages)
+        yield* shape.remember(another.hosted, handshakeMessages)
         const closing = yield* start(hosted.close(CloseReason.requested))
         yield* TestClock.adjust(millis)
         yield* Fiber.join(closing)
@@ -176,7 +176,7 @@ describe("a store that cannot remove", () => {
       const scope = yield* Scope.make()
       const { shape } = yield* Scope.provide(hosting(broken), scope)
       const { hosted } = yield* settle(shape)
-      yield* shape.remember(hosted, opening)
+      yield* shape.remember(hosted, handshakeMessages)
       yield* hosted.close(CloseReason.requested)
       yield* Scope.close(scope, Exit.void)
       yield* TestClock.adjust("5 minutes")
@@ -189,7 +189,7 @@ describe("a store that cannot load", () => {
     it.effect(`fails those that ask for a session, and may be asked again: ${way}`, () =>
       Effect.gen(function*() {
         const { broken, service, state } = failing("load", run)
-        yield* service.save({ id: "a", principal: undefined, opening, openedAt: 0, usedAt: 0 })
+        yield* service.save({ id: "a", principal: undefined, handshakeMessages, openedAt: 0, usedAt: 0 })
         const { logs, shape } = yield* hosting(broken)
         const restoring = yield* start(Effect.flip(restore(shape, "a")))
         yield* TestClock.adjust(millis)
@@ -243,10 +243,10 @@ describe("a store that cannot load", () => {
       const { shape } = yield* hosting(broken)
       const { hosted } = yield* settle(shape, { id: "a" })
       for (let count = 0; count < 256; count++) {
-        yield* Fiber.interrupt(yield* start(shape.remember(hosted, opening)))
+        yield* Fiber.interrupt(yield* start(shape.remember(hosted, handshakeMessages)))
       }
       assert.strictEqual(state.failures, 256)
-      yield* shape.remember(hosted, opening)
+      yield* shape.remember(hosted, handshakeMessages)
       assert.strictEqual(state.failures, 256)
     }))
 })

@@ -8,7 +8,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
 import * as TestClock from "effect/testing/TestClock"
-import { arrive, endOf, host, opening, settle, store, withStore } from "./support/hosts.ts"
+import { arrive, endOf, handshakeMessages, host, settle, store, withStore } from "./support/hosts.ts"
 import { call, settled, start, text, tools } from "./support/sessions.ts"
 
 const ada = { id: "ada" }
@@ -34,7 +34,7 @@ const idsIn = (shape: SessionHost.Shape) => Effect.map(shape.sessions, (all) => 
 describe("a full host evicts a session whose handshake is not finished", () => {
   it.effect("the oldest first, for any newcomer, once its 3 seconds of grace are over", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 3 } })
+      const shape = yield* host({}, { sessions: { max: 3 } })
       const first = yield* arrive(shape, { principal: grace })
       yield* TestClock.adjust(1000)
       const second = yield* arrive(shape)
@@ -56,7 +56,7 @@ describe("a full host evicts a session whose handshake is not finished", () => {
 
   it.effect("Retry-After tells when the grace of the oldest ends", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 1 } })
+      const shape = yield* host({}, { sessions: { max: 1 } })
       yield* arrive(shape)
       yield* TestClock.adjust(500)
       const [, , wait] = yield* refused(shape)
@@ -67,7 +67,7 @@ describe("a full host evicts a session whose handshake is not finished", () => {
 
   it.effect("but not one that a connection holds, whose time is over in a minute", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 1 }, limits: { opening: "Infinity" } })
+      const shape = yield* host({}, { sessions: { max: 1 }, limits: { initializeTimeout: "Infinity" } })
       const { hosted } = yield* arrive(shape)
       const release = hosted.hold()
       yield* TestClock.adjust("10 seconds")
@@ -81,7 +81,7 @@ describe("a full host evicts a session whose handshake is not finished", () => {
 
   it.effect("without its grace, where one client reopens so fast that it would keep all others out", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 40 } })
+      const shape = yield* host({}, { sessions: { max: 40 } })
       const honest = yield* arrive(shape, { client: "honest" })
       const hostile = yield* Effect.forEach(Array.from({ length: 39 }), () => arrive(shape, { client: "hostile" }))
       // It cannot have more than it has, and the others find room at once.
@@ -98,7 +98,7 @@ describe("a full host evicts a session whose handshake is not finished", () => {
 
   it.effect("and no client that is not far ahead of the newcomer loses its grace", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 16 } })
+      const shape = yield* host({}, { sessions: { max: 16 } })
       yield* Effect.forEach(Array.from({ length: 16 }), () => arrive(shape, { client: "office" }))
       assert.deepStrictEqual(yield* refused(shape, { client: "another" }), ["host", 16, 3000])
     }))
@@ -107,7 +107,7 @@ describe("a full host evicts a session whose handshake is not finished", () => {
 describe("a full host evicts a session of the newcomer's principal", () => {
   it.effect("the one that is unused for longest, and for 3 seconds at least", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 3 } })
+      const shape = yield* host({}, { sessions: { max: 3 } })
       const other = yield* settle(shape, { principal: grace })
       const one = yield* settle(shape, { principal: ada })
       const two = yield* settle(shape, { principal: ada })
@@ -123,7 +123,7 @@ describe("a full host evicts a session of the newcomer's principal", () => {
 
   it.effect("never one of another principal, however long it is unused", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 1 } })
+      const shape = yield* host({}, { sessions: { max: 1 } })
       const { hosted } = yield* settle(shape, { principal: grace })
       yield* TestClock.adjust("29 minutes")
       for (const principal of [ada, undefined]) {
@@ -134,7 +134,7 @@ describe("a full host evicts a session of the newcomer's principal", () => {
 
   it.effect("never one that is held or has requests in flight", () =>
     Effect.gen(function*() {
-      const shape = yield* host(tools({ wait: Effect.never }), { host: { sessions: 3 } })
+      const shape = yield* host(tools({ wait: Effect.never }), { sessions: { max: 3 } })
       const held = yield* settle(shape, { principal: ada })
       const serving = yield* settle(shape, { principal: ada })
       const asking = yield* settle(shape, { principal: ada })
@@ -154,7 +154,7 @@ describe("a full host evicts a session of the newcomer's principal", () => {
 
   it.effect("looking at 64 sessions at most, so that a newcomer costs little however many are in use", () =>
     Effect.gen(function*() {
-      const shape = yield* host(tools({ wait: Effect.never }), { host: { sessions: 101 } })
+      const shape = yield* host(tools({ wait: Effect.never }), { sessions: { max: 101 } })
       const all = yield* Effect.forEach(Array.from({ length: 101 }), () => settle(shape, { principal: ada }))
       const idle = all.pop()
       for (const { raw } of all) yield* raw.send(call(1, "wait"))
@@ -172,7 +172,7 @@ describe("a full host evicts a session of the newcomer's principal", () => {
 describe("a principal at its limit", () => {
   it.effect("makes room among its own sessions: an unfinished handshake, then what is unused for longest", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessionsPerPrincipal: 2 } })
+      const shape = yield* host({}, { sessions: { maxPerPrincipal: 2 } })
       const stranger = yield* arrive(shape)
       const unused = yield* settle(shape, { principal: ada })
       const unfinished = yield* arrive(shape, { principal: ada })
@@ -196,7 +196,7 @@ describe("a principal at its limit", () => {
       const shape = yield* host()
       yield* Effect.repeat(hold(shape), { times: 999 })
       assert.deepStrictEqual(refusalOf(yield* Effect.flip(hold(shape))), ["principal", 1000, undefined])
-      const small = yield* host({}, { host: { sessions: 2, sessionsPerPrincipal: 3 } })
+      const small = yield* host({}, { sessions: { max: 2, maxPerPrincipal: 3 } })
       yield* Effect.repeat(hold(small), { times: 1 })
       assert.deepStrictEqual(refusalOf(yield* Effect.flip(hold(small))), ["principal", 2, undefined])
     }))
@@ -205,7 +205,7 @@ describe("a principal at its limit", () => {
 describe("a full host evicts an anonymous session", () => {
   it.effect("for an anonymous client once it is unused for 5 minutes, and 10 in a second", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 12 } })
+      const shape = yield* host({}, { sessions: { max: 12 } })
       const all = yield* Effect.forEach(Array.from({ length: 12 }), () => settle(shape))
       const [first] = all
       yield* TestClock.adjust("1 minute")
@@ -228,7 +228,7 @@ describe("a full host evicts an anonymous session", () => {
 
   it.effect("for a principal after 3 seconds, as often as it may have sessions", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 14, sessionsPerPrincipal: 12 } })
+      const shape = yield* host({}, { sessions: { max: 14, maxPerPrincipal: 12 } })
       yield* Effect.forEach(Array.from({ length: 14 }), () => settle(shape))
       assert.deepStrictEqual(yield* refused(shape, { principal: ada }), ["host", 14, 3000])
       yield* TestClock.adjust("3 seconds")
@@ -239,7 +239,7 @@ describe("a full host evicts an anonymous session", () => {
 
   it.effect("of a client that has more than half of the places after 3 seconds, however often it uses them", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 12, evictAnonymousPerSecond: 2 } })
+      const shape = yield* host({}, { sessions: { max: 12, maxAnonymousEvictionsPerSecond: 2 } })
       const honest = yield* Effect.forEach(["a", "b", "c"], (client) => settle(shape, { client }))
       yield* TestClock.adjust("1 minute")
       const hostile = yield* Effect.forEach(Array.from({ length: 9 }), () => settle(shape, { client: "hostile" }))
@@ -257,7 +257,7 @@ describe("a full host evicts an anonymous session", () => {
 
   it.effect("of such a client before one of a client that is unused for minutes, however often it uses its own", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 5 } })
+      const shape = yield* host({}, { sessions: { max: 5 } })
       const honest = yield* settle(shape, { client: "a" })
       const hostile = yield* Effect.forEach(Array.from({ length: 4 }), () => settle(shape, { client: "hostile" }))
       for (let minute = 0; minute < 6; minute++) {
@@ -271,7 +271,7 @@ describe("a full host evicts an anonymous session", () => {
 
   it.effect("of such a client though more than 64 sessions of others are unused for longer", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 200 } })
+      const shape = yield* host({}, { sessions: { max: 200 } })
       const others = Array.from({ length: 80 }, (_, index) => `client ${index}`)
       yield* Effect.forEach(others, (client) => settle(shape, { client }))
       const hostile = yield* Effect.forEach(Array.from({ length: 120 }), () => settle(shape, { client: "hostile" }))
@@ -282,7 +282,7 @@ describe("a full host evicts an anonymous session", () => {
 
   it.effect("of such a client though it holds all of them and waits in each, the one that is held for longest", () =>
     Effect.gen(function*() {
-      const shape = yield* host(tools({ wait: Effect.never }), { host: { sessions: 70 } })
+      const shape = yield* host(tools({ wait: Effect.never }), { sessions: { max: 70 } })
       const honest = yield* Effect.forEach(Array.from({ length: 3 }), () => settle(shape, { client: "a" }))
       for (const { hosted } of honest) hosted.hold()
       const hostile = yield* Effect.forEach(Array.from({ length: 67 }), () => settle(shape, { client: "hostile" }))
@@ -302,7 +302,7 @@ describe("a full host evicts an anonymous session", () => {
 
   it.effect("that is held, of no client that has half of the places or less", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 4 } })
+      const shape = yield* host({}, { sessions: { max: 4 } })
       for (const client of ["a", "a", "b", "b"]) (yield* settle(shape, { client })).hosted.hold()
       yield* TestClock.adjust("10 minutes")
       assert.deepStrictEqual(yield* refused(shape, { client: "c" }), ["host", 4, undefined])
@@ -310,8 +310,10 @@ describe("a full host evicts an anonymous session", () => {
 
   it.effect("never, where the options say so", () =>
     Effect.gen(function*() {
-      for (const options of [{ evictAnonymousAfter: "Infinity" }, { evictAnonymousPerSecond: 0 }] as const) {
-        const shape = yield* host({}, { host: { sessions: 1, ...options } })
+      for (
+        const options of [{ anonymousEvictionTimeout: "Infinity" }, { maxAnonymousEvictionsPerSecond: 0 }] as const
+      ) {
+        const shape = yield* host({}, { sessions: { max: 1, ...options } })
         yield* settle(shape, { client: "hostile" })
         yield* TestClock.adjust("29 minutes")
         assert.deepStrictEqual(yield* refused(shape, { client: "honest" }), ["host", 1, 60_000])
@@ -322,7 +324,7 @@ describe("a full host evicts an anonymous session", () => {
 describe("the place of an evicted session", () => {
   it.effect("is the newcomer's, which is not connected before nothing is left of the session", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 1 } })
+      const shape = yield* host({}, { sessions: { max: 1 } })
       const gate = yield* Deferred.make<void>()
       const pair = yield* MemoryTransport.make()
       const slow: Transport.Transport["Service"] = {
@@ -342,7 +344,7 @@ describe("the place of an evicted session", () => {
 
   it.effect("is free again when the newcomer leaves before it is connected", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 1, sessionsPerPrincipal: 1 } })
+      const shape = yield* host({}, { sessions: { max: 1, maxPerPrincipal: 1 } })
       const gate = yield* Deferred.make<void>()
       const pair = yield* MemoryTransport.make()
       const slow: Transport.Transport["Service"] = {
@@ -362,7 +364,7 @@ describe("the place of an evicted session", () => {
 
   it.effect("is counted, by what was evicted", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 2 } })
+      const shape = yield* host({}, { sessions: { max: 2 } })
       yield* arrive(shape)
       yield* settle(shape, { principal: ada })
       yield* TestClock.adjust("3 seconds")
@@ -383,12 +385,12 @@ describe("with a store, a session that is evicted", () => {
   it.effect("is unloaded, and goes on when its client comes back", () =>
     Effect.gen(function*() {
       const { kept, service } = store()
-      const shape = yield* host(handlers, { host: { sessions: 1 } }).pipe(withStore(service))
+      const shape = yield* host(handlers, { sessions: { max: 1 } }).pipe(withStore(service))
       const first = yield* settle(shape, { id: "first", principal: ada })
-      yield* shape.remember(first.hosted, opening)
+      yield* shape.remember(first.hosted, handshakeMessages)
       yield* TestClock.adjust("10 seconds")
       const second = yield* settle(shape, { id: "second", principal: ada })
-      yield* shape.remember(second.hosted, opening)
+      yield* shape.remember(second.hosted, handshakeMessages)
       assert.deepStrictEqual(Array.from(kept.keys()), ["first", "second"])
       yield* TestClock.adjust("10 seconds")
       const pair = yield* MemoryTransport.make()
@@ -403,7 +405,7 @@ describe("with a store, a session that is evicted", () => {
   it.effect("is restored though its client comes back while it is being unloaded", () =>
     Effect.gen(function*() {
       const { service } = store()
-      const shape = yield* host(handlers, { host: { sessionsPerPrincipal: 1 } }).pipe(withStore(service))
+      const shape = yield* host(handlers, { sessions: { maxPerPrincipal: 1 } }).pipe(withStore(service))
       const gate = yield* Deferred.make<void>()
       const pair = yield* MemoryTransport.make()
       const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, pair.client))
@@ -411,9 +413,9 @@ describe("with a store, a session that is evicted", () => {
         { connect: Effect.andThen(Effect.addFinalizer(() => Deferred.await(gate)), pair.server.connect) },
         { kind: "slow", id: "first", principal: ada }
       )
-      yield* Effect.forEach(opening, (message) => raw.send(message))
+      yield* Effect.forEach(handshakeMessages, (message) => raw.send(message))
       yield* settled
-      yield* shape.remember(hosted, opening)
+      yield* shape.remember(hosted, handshakeMessages)
       yield* TestClock.adjust("3 seconds")
       const coming = yield* start(arrive(shape, { principal: ada }))
       assert.deepStrictEqual(yield* endOf(hosted), evicted("idle", 3000))
@@ -431,9 +433,9 @@ describe("with a store, a session that is evicted", () => {
   it.effect("before its handshake was finished is forgotten, so that a flood does not fill the store", () =>
     Effect.gen(function*() {
       const { kept, service } = store()
-      const shape = yield* host(handlers, { host: { sessions: 1 } }).pipe(withStore(service))
+      const shape = yield* host(handlers, { sessions: { max: 1 } }).pipe(withStore(service))
       const { hosted } = yield* arrive(shape, { id: "first" })
-      yield* shape.remember(hosted, opening)
+      yield* shape.remember(hosted, handshakeMessages)
       yield* TestClock.adjust("3 seconds")
       yield* arrive(shape, { id: "second" })
       assert.strictEqual(kept.size, 0)
@@ -442,7 +444,7 @@ describe("with a store, a session that is evicted", () => {
   it.effect("and was never remembered is not asked for", () =>
     Effect.gen(function*() {
       const { calls, service } = store()
-      const shape = yield* host(handlers, { host: { sessionsPerPrincipal: 1 } }).pipe(withStore(service))
+      const shape = yield* host(handlers, { sessions: { maxPerPrincipal: 1 } }).pipe(withStore(service))
       yield* settle(shape, { principal: ada })
       yield* TestClock.adjust("3 seconds")
       yield* settle(shape, { principal: ada })

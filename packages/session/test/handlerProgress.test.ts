@@ -119,12 +119,12 @@ describe("a reply behind progress", () => {
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
 
-  for (const gracefulClose of [0, "5 seconds"] as const) {
-    it.effect(`law 5: is not lost when the session closes (handlers may finish within ${gracefulClose})`, () =>
+  for (const gracefulCloseTimeout of [0, "5 seconds"] as const) {
+    it.effect(`law 5: is not lost when the session closes (handlers may finish within ${gracefulCloseTimeout})`, () =>
       Effect.gen(function*() {
         const { link, raw, session } = yield* withRawClient({
           handlers: progressed,
-          server: { limits: { gracefulClose } }
+          server: { limits: { gracefulCloseTimeout } }
         })
         yield* introduce(raw)
         link.deliver(call(1, "x", token))

@@ -44,7 +44,7 @@ describe("asking the client", () => {
         handlers: tools({
           x: Effect.gen(function*() {
             const { request } = yield* RequestContext.RequestContext
-            const { reason } = yield* Effect.orDie(Effect.flip(request("ping", {}, { deadline: 20 })))
+            const { reason } = yield* Effect.orDie(Effect.flip(request("ping", {}, { timeout: 20 })))
             return text(reason._tag)
           })
         })

@@ -63,7 +63,7 @@ describe("a host", () => {
 
   it.effect("[SHS-26] finds a session until it begins to end, and no longer", () =>
     Effect.gen(function*() {
-      const shape = yield* host(tools({ wait: Effect.never }), { limits: { gracefulClose: "5 seconds" } })
+      const shape = yield* host(tools({ wait: Effect.never }), { limits: { gracefulCloseTimeout: "5 seconds" } })
       const { hosted, raw } = yield* settle(shape)
       assert.strictEqual(shape.find(hosted.id), hosted)
       yield* raw.send(call(1, "wait"))
@@ -81,7 +81,7 @@ describe("a host", () => {
 
   it.effect("forgets at once what ends by itself", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { limits: { write: "1 second" } })
+      const shape = yield* host({}, { limits: { writeTimeout: "1 second" } })
       const ended = yield* settle(shape, { principal: ada })
       const broken = yield* settle(shape)
       const stalled = yield* settle(shape)
@@ -125,7 +125,7 @@ describe("a host", () => {
 
   it.effect("lets in as many as it may have, and one more when one has gone", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 2 } })
+      const shape = yield* host({}, { sessions: { max: 2 } })
       const { hosted } = yield* arrive(shape)
       yield* arrive(shape)
       assert.isFalse((yield* shape.health).accepting)
@@ -137,7 +137,7 @@ describe("a host", () => {
 
   it.effect("lets in as many of one principal as one may have", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessionsPerPrincipal: 1 } })
+      const shape = yield* host({}, { sessions: { maxPerPrincipal: 1 } })
       const { hosted } = yield* arrive(shape, { principal: ada })
       const refused = yield* Effect.flip(arrive(shape, { principal: ada }))
       assert.deepStrictEqual(scopeOf(refused), ["principal", 1])
@@ -152,7 +152,7 @@ describe("a host", () => {
 
   it.effect("a connection that is being made has a place, and gives it back if it comes to nothing", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { host: { sessions: 1, sessionsPerPrincipal: 1 } })
+      const shape = yield* host({}, { sessions: { max: 1, maxPerPrincipal: 1 } })
       const gate = yield* Deferred.make<void, TransportError.TransportError>()
       const slow: Transport.Transport["Service"] = {
         connect: Effect.andThen(Deferred.await(gate), Effect.die("it never comes to this"))
@@ -186,7 +186,7 @@ describe("a host", () => {
 
   it.effect("nor does who gives up before that, in whatever step", () =>
     Effect.gen(function*() {
-      const shape = yield* host(tools({}), { host: { sessionsPerPrincipal: 1 } })
+      const shape = yield* host(tools({}), { sessions: { maxPerPrincipal: 1 } })
       for (let steps = 3; steps < 20; steps++) {
         for (let after = 0; after < 40; after++) {
           const pair = yield* MemoryTransport.make()
@@ -211,7 +211,7 @@ describe("a host", () => {
       const shape = yield* host(tools({ wait: Effect.never }))
       yield* TestClock.adjust(1000)
       const { hosted, raw } = yield* arrive(shape, { principal: ada })
-      const row: SessionHost.Listing = {
+      const row: SessionHost.SessionInfo = {
         id: hosted.id,
         kind: "memory",
         principal: "ada",

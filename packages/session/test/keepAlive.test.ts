@@ -12,7 +12,7 @@ import { introduce, settled, withRawClient, withRawServer } from "./support/sess
 
 /** How a program keeps watch over its peer: it pings at a pace of its own, and takes silence for the end. */
 const keepAlive = (session: ClientSession.Shape | ServerSession.Shape, every: Duration.Input) =>
-  session.ping({ deadline: "5 seconds" }).pipe(
+  session.ping({ timeout: "5 seconds" }).pipe(
     Effect.repeat(Schedule.spaced(every)),
     Effect.tapError(({ message }) => Effect.logWarning(message)),
     Effect.catch(() => session.close)

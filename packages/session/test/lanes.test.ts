@@ -88,7 +88,7 @@ const open = Effect.fnUntraced(function*(options: Partial<ServerSession.Options>
 describe("a transport with a stream for each request", () => {
   it.effect("law 12: a stream that takes nothing holds up no other", () =>
     Effect.gen(function*() {
-      const { peer, session } = yield* open({ limits: { outgoing: 2 } })
+      const { peer, session } = yield* open({ limits: { maxOutgoingMessages: 2 } })
       const [slow, quick] = [{}, {}]
       peer.stall(slow)
       peer.bring(call(1, "chatter"), slow)
@@ -153,7 +153,7 @@ describe("a transport with a stream for each request", () => {
     Effect.gen(function*() {
       const { peer, session } = yield* open()
       peer.stall(peer.standalone)
-      const ping = yield* start(Effect.flip(session.ping({ deadline: "Infinity" })))
+      const ping = yield* start(Effect.flip(session.ping({ timeout: "Infinity" })))
       yield* TestClock.adjust("30 seconds")
       const { reason } = yield* Fiber.join(ping)
       assert.strictEqual(reason._tag === "SendFailed" && reason.error.reason._tag, "StreamStalled")
@@ -190,7 +190,7 @@ describe("a transport with a stream for each request", () => {
 
   it.effect("law 12: RepliesOverflow: replies that wait on streams of their own count together", () =>
     Effect.gen(function*() {
-      const { peer, session } = yield* open({ limits: { outgoingBytes: 50_000 } })
+      const { peer, session } = yield* open({ limits: { maxOutgoingBytes: 50_000 } })
       const origins = upTo(6).map((name) => ({ name }))
       for (const origin of origins) peer.stall(origin)
       for (const [id, origin] of origins.slice(0, 5).entries()) peer.bring(call(id, "big"), origin)

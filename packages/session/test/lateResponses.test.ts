@@ -36,7 +36,7 @@ describe("responses that come too late, or again", () => {
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer()
       const fiber = yield* start(
-        Effect.exit(session.callTool("x", {}, { deadline: 1000, onProgress: () => Effect.sleep(5000) }))
+        Effect.exit(session.callTool("x", {}, { timeout: 1000, onProgress: () => Effect.sleep(5000) }))
       )
       yield* settled
       yield* raw.say(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }))

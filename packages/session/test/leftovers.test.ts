@@ -62,9 +62,9 @@ describe("nothing is left", () => {
               }),
               client: {
                 handlers: { "notifications/message": () => Effect.never },
-                limits: { gracefulClose: "5 seconds" }
+                limits: { gracefulCloseTimeout: "5 seconds" }
               },
-              server: { limits: { gracefulClose: "5 seconds" } }
+              server: { limits: { gracefulCloseTimeout: "5 seconds" } }
             })
             const { client, server } = all
             const calls = yield* Effect.forEach(["wait", "ask", "steps", "shout"], (name) =>

@@ -113,7 +113,7 @@ describe("matching", () => {
       yield* Effect.flip(client.callTool("die"))
       yield* Effect.flip(client.callTool("unknown"))
       yield* Fiber.interrupt(yield* start(client.callTool("wait")))
-      const late = yield* start(Effect.flip(client.callTool("wait", {}, { deadline: 5 })))
+      const late = yield* start(Effect.flip(client.callTool("wait", {}, { timeout: 5 })))
       yield* TestClock.adjust(5)
       yield* Fiber.join(late)
       yield* Effect.flip(client.callTool("x", { no: 1n }))

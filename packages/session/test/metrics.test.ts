@@ -217,7 +217,7 @@ describe("metrics", () => {
       }])
       assert.isFalse(links.client.isOpen())
 
-      const { session } = yield* withRawClient({ server: { limits: { opening: "10 seconds" } } })
+      const { session } = yield* withRawClient({ server: { limits: { initializeTimeout: "10 seconds" } } })
       yield* TestClock.adjust("10 seconds")
       yield* session.closed
       assert.deepStrictEqual((yield* seriesOf("mcp.server.session.duration")).at(-1), {

@@ -77,7 +77,7 @@ describe("what is not JSON", () => {
           throw new Error("no")
         }
       }
-      const exit = yield* Effect.exit(client.request("tools/call", bad, { deadline: 1000 }))
+      const exit = yield* Effect.exit(client.request("tools/call", bad, { timeout: 1000 }))
       assert.isTrue(Exit.isFailure(exit))
       assert.deepStrictEqual(yield* client.inFlight, { sent: 0, served: 0 })
       assert.deepStrictEqual(yield* client.callTool("x"), text("x"))

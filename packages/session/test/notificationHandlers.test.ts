@@ -25,7 +25,7 @@ describe("slow handlers of notifications", () => {
                 running--
               })
           },
-          limits: { notifications: 3 }
+          limits: { maxNotifications: 3 }
         }
       })
       yield* raw.say(...upTo(8).map(logMessage))
@@ -200,7 +200,7 @@ describe("notification handlers at the end", () => {
       const { raw, record, session } = yield* withRawServer({
         client: {
           handlers: { "notifications/message": () => Effect.uninterruptible(Effect.sleep("1 hour")) },
-          limits: { gracefulClose: 1000 }
+          limits: { gracefulCloseTimeout: 1000 }
         }
       })
       yield* raw.say(logMessage("x"), logMessage("y"))
@@ -226,7 +226,7 @@ describe("notification handlers at the end", () => {
                 return Effect.never
               })
           },
-          limits: { gracefulClose: "5 seconds" }
+          limits: { gracefulCloseTimeout: "5 seconds" }
         }
       }))
       link.stall()

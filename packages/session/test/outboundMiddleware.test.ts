@@ -54,7 +54,7 @@ describe("middleware on the way out", () => {
           )
         }
       })
-      const listing = yield* start(session.listTools({}, { deadline: "1 second" }))
+      const listing = yield* start(session.listTools({}, { timeout: "1 second" }))
       yield* TestClock.adjust("1 second")
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(names(raw.received.slice(2)), [

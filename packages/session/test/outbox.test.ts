@@ -50,12 +50,15 @@ describe("a reply that waits to be sent", () => {
 })
 
 describe("a full outbox", () => {
-  const open = Effect.fnUntraced(function*(outgoing: number, outgoingBytes?: number) {
+  const open = Effect.fnUntraced(function*(outgoing: number, maxOutgoingBytes?: number) {
     const all = yield* withRawClient({
       handlers: tools({ x: Effect.succeed(text("x")), wait: Effect.never }),
       server: {
         capabilities: { logging: {} },
-        limits: { outgoing, ...(outgoingBytes === undefined ? undefined : { outgoingBytes }) }
+        limits: {
+          maxOutgoingMessages: outgoing,
+          ...(maxOutgoingBytes === undefined ? undefined : { maxOutgoingBytes })
+        }
       }
     })
     yield* introduce(all.raw)
@@ -189,7 +192,7 @@ describe("a full outbox", () => {
       })
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({ flood: Effect.onInterrupt(flood, () => Effect.sync(() => interrupted++)) }),
-        server: { capabilities: { logging: {} }, limits: { outgoing: 10 } }
+        server: { capabilities: { logging: {} }, limits: { maxOutgoingMessages: 10 } }
       })
       yield* introduce(raw)
       link.stall()
@@ -229,7 +232,7 @@ describe("a full outbox", () => {
 
   it.effect("law 12: RepliesOverflow: one reply more than may wait ends the session, and says how many did", () =>
     Effect.gen(function*() {
-      const { link, raw, session } = yield* withRawClient({ server: { limits: { replies: 3 } } })
+      const { link, raw, session } = yield* withRawClient({ server: { limits: { maxOutgoingReplies: 3 } } })
       yield* introduce(raw)
       link.stall()
       // The first is with the transport, and does not wait.
@@ -237,7 +240,7 @@ describe("a full outbox", () => {
       assert.strictEqual((yield* session.state)._tag, "Operating")
       link.deliver(JsonRpc.request(5, "ping", undefined))
       const reason = yield* session.closed
-      assert.deepInclude(reason, { _tag: "RepliesOverflow", waiting: 4, limit: "replies" })
+      assert.deepInclude(reason, { _tag: "RepliesOverflow", waiting: 4, limit: "maxOutgoingReplies" })
       assert.include(CloseReason.describe(reason), "4 replies")
       assert.isFalse(link.isOpen())
     }))
@@ -246,7 +249,7 @@ describe("a full outbox", () => {
 
   it.effect("law 12: RepliesOverflow: replies that take too much memory end the session, however few they are", () =>
     Effect.gen(function*() {
-      const { link, raw, session } = yield* withRawClient({ server: { limits: { outgoingBytes: 6000 } } })
+      const { link, raw, session } = yield* withRawClient({ server: { limits: { maxOutgoingBytes: 6000 } } })
       yield* introduce(raw)
       link.stall()
       // The first is with the transport. Each takes 4,000 bytes and its members.
@@ -254,10 +257,10 @@ describe("a full outbox", () => {
       assert.strictEqual((yield* session.state)._tag, "Operating")
       link.deliver(JsonRpc.request("third", "ping", undefined))
       const reason = yield* session.closed
-      assert.deepInclude(reason, { _tag: "RepliesOverflow", waiting: 2, limit: "outgoingBytes" })
+      assert.deepInclude(reason, { _tag: "RepliesOverflow", waiting: 2, limit: "maxOutgoingBytes" })
       assert.match(
         CloseReason.describe(reason),
-        /2 replies of [89]\d\d\d bytes waited for it \(limit: outgoingBytes\)$/
+        /2 replies of [89]\d\d\d bytes waited for it \(limit: maxOutgoingBytes\)$/
       )
       assert.isFalse(link.isOpen())
     }))
@@ -266,7 +269,7 @@ describe("a full outbox", () => {
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({ big: Effect.succeed(text("x".repeat(10_000))) }),
-        server: { limits: { outgoingBytes: 100_000 } }
+        server: { limits: { maxOutgoingBytes: 100_000 } }
       })
       yield* introduce(raw)
       link.stall()
@@ -287,7 +290,7 @@ describe("a full outbox", () => {
       const huge = text("x".repeat(1_000_000))
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({ huge: Effect.succeed(huge) }),
-        server: { limits: { outgoingBytes: 10_000 } }
+        server: { limits: { maxOutgoingBytes: 10_000 } }
       })
       yield* introduce(raw)
       for (const round of upTo(5)) {
@@ -306,7 +309,7 @@ describe("a full outbox", () => {
 
   it.effect("law 12: requests of this side's own do not count against the peer that asks meanwhile", () =>
     Effect.gen(function*() {
-      const { link, raw, session } = yield* withRawClient({ server: { limits: { outgoingBytes: 10_000 } } })
+      const { link, raw, session } = yield* withRawClient({ server: { limits: { maxOutgoingBytes: 10_000 } } })
       yield* introduce(raw)
       link.stall()
       const message = { role: "user" as const, content: { type: "text" as const, text: "x".repeat(100_000) } }
@@ -325,7 +328,7 @@ describe("a full outbox", () => {
         const { client, server } = yield* connected({
           pair,
           handlers: tools({ later: Effect.as(Effect.sleep(10), text("x")), x: Effect.succeed(text("x")) }),
-          server: { limits: { replies: 8 } }
+          server: { limits: { maxOutgoingReplies: 8 } }
         })
         const asking = yield* start(
           Effect.andThen(
@@ -379,9 +382,9 @@ describe("a full outbox", () => {
           }),
           client: {
             handlers: { "notifications/message": ({ data }) => Effect.sync(() => heard.push(data)) },
-            limits: { outgoing: 2 }
+            limits: { maxOutgoingMessages: 2 }
           },
-          server: { capabilities: { logging: {} }, limits: { outgoing: 2 } }
+          server: { capabilities: { logging: {} }, limits: { maxOutgoingMessages: 2 } }
         })
         links.client.stall()
         links.server.stall()

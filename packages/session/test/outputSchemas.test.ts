@@ -231,7 +231,10 @@ for (const { form, pair } of forms) {
     it.effect("so many schemas are remembered, and one that is dropped is an event", () =>
       Effect.gen(function*() {
         const tools = ["a", "b", "c"].map((name) => tool(name, weather))
-        const { client, records, remote } = yield* connect(tools, misfit, { validator, limits: { outputSchemas: 2 } })
+        const { client, records, remote } = yield* connect(tools, misfit, {
+          validator,
+          limits: { maxOutputSchemas: 2 }
+        })
         yield* client.listTools()
         assert.deepStrictEqual(records.client.of("OutputSchemaDropped"), [{ _tag: "OutputSchemaDropped", tool: "a" }])
         assert.deepStrictEqual(yield* client.callTool("a"), misfit)

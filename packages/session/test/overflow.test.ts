@@ -32,7 +32,7 @@ describe("too many requests", () => {
         const { raw, record, session } = yield* withRawClient({
           pair,
           handlers: tools({ wait: Effect.never, x: Effect.succeed(text("x")) }),
-          server: { limits: { incoming: 2 } }
+          server: { limits: { maxIncomingRequests: 2 } }
         })
         yield* introduce(raw)
         yield* raw.send(call(1, "wait"))
@@ -62,7 +62,7 @@ describe("too many requests", () => {
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({ wait: Effect.never, x: Effect.succeed(text("x")) }),
-        server: { limits: { incomingBytes: 3 * Weight.of(call(1, "wait")) - 1 } }
+        server: { limits: { maxIncomingBytes: 3 * Weight.of(call(1, "wait")) - 1 } }
       })
       yield* introduce(raw)
       link.deliver(call(1, "wait"), 1)
@@ -105,7 +105,7 @@ describe("too many requests", () => {
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({
         handlers: tools({ stubborn: Effect.uninterruptible(Effect.as(Effect.sleep(100), text("x"))) }),
-        server: { limits: { incoming: 1 } }
+        server: { limits: { maxIncomingRequests: 1 } }
       })
       yield* introduce(raw)
       yield* raw.send(call(1, "stubborn"))
@@ -123,7 +123,7 @@ describe("too much progress", () => {
   const flooded = Effect.fnUntraced(function*(progress: number | undefined, steps: number) {
     const seen: Array<number> = []
     const { raw, record, session } = yield* withRawServer({
-      client: progress === undefined ? {} : { limits: { progress } }
+      client: progress === undefined ? {} : { limits: { maxProgressSteps: progress } }
     })
     const calling = yield* start(
       session.callTool("x", {}, {
@@ -185,7 +185,7 @@ describe("too much progress", () => {
 describe("too much memory for a slow consumer, where bytes are carried", () => {
   const padding = "x".repeat(1000)
   // Room for two messages with the padding, and not for three.
-  const limits = { notificationBytes: 6000 }
+  const limits = { maxNotificationBytes: 6000 }
 
   it.effect("law 12: of progress", () =>
     Effect.gen(function*() {
@@ -277,11 +277,11 @@ describe("too many complaints", () => {
 
   it.effect("law 12: as many as the limits say, also none", () =>
     Effect.gen(function*() {
-      for (const malformedReplies of [0, 3]) {
-        const { link, raw } = yield* withRawClient({ server: { limits: { malformedReplies } } })
+      for (const maxMalformedRepliesPerSecond of [0, 3]) {
+        const { link, raw } = yield* withRawClient({ server: { limits: { maxMalformedRepliesPerSecond } } })
         yield* introduce(raw)
         for (const id of upTo(5)) link.deliver({ jsonrpc: "1.0", id, method: "ping" })
-        assert.strictEqual((yield* raw.pending).length, malformedReplies)
+        assert.strictEqual((yield* raw.pending).length, maxMalformedRepliesPerSecond)
       }
     }))
 
@@ -296,7 +296,7 @@ describe("too many complaints", () => {
   it.effect("law 12: on a transport with streams, those that are not answered are closed", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.makeMultiStream()
-      yield* server(pair.server, {}, { limits: { malformedReplies: 1 } })
+      yield* server(pair.server, {}, { limits: { maxMalformedRepliesPerSecond: 1 } })
       const connection = yield* pair.client.connect
       const answers: Array<unknown> = []
       yield* start(connection.run(({ frame }) => answers.push(Result.getOrUndefined(frame))))

@@ -110,9 +110,9 @@ describe("lists in pages", () => {
   it.effect("a list of more pages than the limit fails after the last page that is allowed", () =>
     Effect.gen(function*() {
       const pages = ["1", "2", "3"].map((nextCursor) => ({ names: ["a"], nextCursor }))
-      const { all } = yield* withPages([...pages.slice(0, 2), { names: ["b"] }], { pages: 3 })
+      const { all } = yield* withPages([...pages.slice(0, 2), { names: ["b"] }], { maxPages: 3 })
       assert.lengthOf(yield* all, 3)
-      const endless = yield* withPages(pages, { pages: 3 })
+      const endless = yield* withPages(pages, { maxPages: 3 })
       const { reason } = yield* Effect.flip(endless.all)
       assert.isTrue(reason._tag === "InvalidResult" && reason.problem.includes("more than 3 pages"))
       assert.lengthOf(endless.cursors, 3)

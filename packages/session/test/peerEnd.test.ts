@@ -59,7 +59,7 @@ describe("the peer's end", () => {
             return text("done")
           })
         }),
-        server: { capabilities: { logging: {} }, limits: { gracefulClose: "5 seconds" } }
+        server: { capabilities: { logging: {} }, limits: { gracefulCloseTimeout: "5 seconds" } }
       })
       yield* settled
       link.deliver(initialize())
@@ -89,7 +89,7 @@ describe("the peer's end", () => {
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({ x: Effect.succeed(text("x")) }),
-        server: { limits: { gracefulClose: "5 seconds" } }
+        server: { limits: { gracefulCloseTimeout: "5 seconds" } }
       })
       yield* introduce(raw)
       link.stall()
@@ -116,7 +116,7 @@ describe("the peer's end", () => {
           asks: Effect.as(ask("before"), text("asked")),
           "asks later": Effect.as(Effect.andThen(Effect.sleep(1000), ask("after")), text("asked later"))
         }),
-        server: { limits: { gracefulClose: "5 seconds" } }
+        server: { limits: { gracefulCloseTimeout: "5 seconds" } }
       })
       yield* introduce(raw)
       link.deliver(call(1, "asks"))
@@ -166,7 +166,7 @@ describe("the peer's end", () => {
             "notifications/message": ({ data }) =>
               Effect.andThen(Effect.sleep(100), Effect.sync(() => heard.push(data)))
           },
-          limits: { gracefulClose: "5 seconds" }
+          limits: { gracefulCloseTimeout: "5 seconds" }
         }
       })
       yield* raw.say(logMessage("the disk is full"), logMessage("good bye"))

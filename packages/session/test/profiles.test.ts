@@ -53,8 +53,8 @@ describe("a client's profile", () => {
   it.effect("law 12: may take as much as the limit says, and no more", () =>
     Effect.gen(function*() {
       const bytes = Weight.of({ revision, capabilities: {}, info })
-      for (const [profileBytes, succeeds] of [[bytes, true], [bytes - 1, false]] as const) {
-        const { raw } = yield* withRawClient({ server: { limits: { profileBytes } } })
+      for (const [maxProfileBytes, succeeds] of [[bytes, true], [bytes - 1, false]] as const) {
+        const { raw } = yield* withRawClient({ server: { limits: { maxProfileBytes } } })
         yield* raw.send(initialize())
         assert.strictEqual(codeOf(yield* raw.response), succeeds ? undefined : -32602)
       }
@@ -96,7 +96,7 @@ describe("a client's profile", () => {
       const { hosted } = yield* settle(shape, { id: "kept" })
       const said = saying({ clientInfo: { ...info, icons: [icon] }, unknown: arrays(1000), _meta: arrays(1000) })
       yield* shape.remember(hosted, [said, initialized])
-      assert.deepStrictEqual(kept.get("kept")?.opening, [
+      assert.deepStrictEqual(kept.get("kept")?.handshakeMessages, [
         JsonRpc.request(0, "initialize", { protocolVersion: revision, capabilities: {}, clientInfo: info }),
         initialized
       ])
@@ -121,7 +121,7 @@ describe("a server's profile", () => {
       const record = recorder()
       const serverInfo = { ...info, title: "A server" }
       const { session } = yield* withRawServer({
-        client: { limits: { profileBytes: 20_000 }, observe: record.observe },
+        client: { limits: { maxProfileBytes: 20_000 }, observe: record.observe },
         result: RawServer.initializeResult({ serverInfo: { ...serverInfo, icons: [icon] }, instructions: "Ask." })
       })
       assert.deepStrictEqual([session.profile.info, session.profile.instructions], [serverInfo, "Ask."])

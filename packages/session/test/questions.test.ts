@@ -151,11 +151,11 @@ describe("progress of a server's question, at the client", () => {
 })
 
 describe("deadlines of a server's question", () => {
-  const listening = (deadline: number, maxTotal?: number) => ({
-    deadline,
+  const listening = (deadline: number, totalTimeout?: number) => ({
+    timeout: deadline,
     extendOnProgress: true,
     onProgress: () => Effect.void,
-    ...(maxTotal === undefined ? undefined : { maxTotal })
+    ...(totalTimeout === undefined ? undefined : { totalTimeout })
   })
 
   it.effect("[TMO-01] [TMO-03] it ends after 60 seconds, and the client is told", () =>

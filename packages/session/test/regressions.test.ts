@@ -57,7 +57,7 @@ describe("defects that were found, and must not come back", () => {
 
   it.effect("law 12: replies that nobody takes end the session for what it is", () =>
     Effect.gen(function*() {
-      const { link, session } = yield* withRawClient({ server: { limits: { replies: 100 } } })
+      const { link, session } = yield* withRawClient({ server: { limits: { maxOutgoingReplies: 100 } } })
       yield* settled
       link.stall()
       for (let id = 1; id <= 200; id++) link.deliver(JsonRpc.request(id, "ping", undefined))
@@ -174,7 +174,7 @@ describe("defects that were found, and must not come back", () => {
                 return Effect.never
               })
           },
-          limits: { gracefulClose: "5 seconds" }
+          limits: { gracefulCloseTimeout: "5 seconds" }
         }
       })
       const message = JsonRpc.notification("notifications/message", { level: "info", data: "x" })
@@ -267,9 +267,9 @@ describe("defects that other implementations had", () => {
   it.effect("[TMO-04] a timeout of 0 is no timeout of never: it ends at once; an infinite one never ends", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
-      const none = yield* start(session.callTool("x", {}, { deadline: 0 }))
+      const none = yield* start(session.callTool("x", {}, { timeout: 0 }))
       assert.deepStrictEqual(yield* reasonOf(none), { _tag: "Timeout", afterMillis: 0 })
-      const ever = yield* start(session.callTool("x", {}, { deadline: "Infinity" }))
+      const ever = yield* start(session.callTool("x", {}, { timeout: "Infinity" }))
       yield* TestClock.adjust("10000 days")
       assert.isUndefined(ever.pollUnsafe())
       yield* raw.say(JsonRpc.success(1, text("x")))
@@ -281,7 +281,7 @@ describe("defects that other implementations had", () => {
       const { session } = yield* withRawServer()
       for (const extendOnProgress of [true, false]) {
         const calling = yield* start(
-          session.callTool("x", {}, { deadline: "Infinity", maxTotal: "3 seconds", extendOnProgress })
+          session.callTool("x", {}, { timeout: "Infinity", totalTimeout: "3 seconds", extendOnProgress })
         )
         yield* TestClock.adjust("3 seconds")
         assert.deepStrictEqual(yield* reasonOf(calling), { _tag: "Timeout", afterMillis: 3000 })
@@ -444,9 +444,9 @@ describe("defects that other implementations had", () => {
 
   it.effect("law 1: [STD-10] input that ends while the server asks its client something: the question fails at once", () =>
     Effect.gen(function*() {
-      const { link, raw, session } = yield* withRawClient({ server: { limits: { gracefulClose: "5 seconds" } } })
+      const { link, raw, session } = yield* withRawClient({ server: { limits: { gracefulCloseTimeout: "5 seconds" } } })
       yield* introduce(raw)
-      const asking = yield* start(session.ping({ deadline: "Infinity" }))
+      const asking = yield* start(session.ping({ timeout: "Infinity" }))
       yield* settled
       link.endReading()
       assert.deepStrictEqual(yield* reasonOf(asking), closedFor(peerEnded))
@@ -492,7 +492,7 @@ describe("defects that other implementations had", () => {
   for (const { form, pair } of forms) {
     it.effect(`law 9: two peers that wait for each other while the queues of both are full get through (${form})`, () =>
       Effect.gen(function*() {
-        const limits = { outgoing: 1, incoming: 1000 }
+        const limits = { maxOutgoingMessages: 1, maxIncomingRequests: 1000 }
         const { client, links, server } = yield* connected({
           pair,
           handlers: tools({

@@ -19,7 +19,7 @@ describe("the ids of a server's requests", () => {
       yield* raw.send(JsonRpc.failure(2, McpError.invalidRequest("no")))
       yield* Fiber.join(refused)
       yield* Fiber.interrupt(yield* start(session.ping()))
-      const late = yield* start(Effect.flip(session.ping({ deadline: 10 })))
+      const late = yield* start(Effect.flip(session.ping({ timeout: 10 })))
       yield* TestClock.adjust(10)
       yield* Fiber.join(late)
       // One that is built and not sent takes an id as well.

@@ -256,7 +256,7 @@ describe("streams that outlive their response", () => {
       yield* TestClock.adjust("30 seconds")
       yield* settled
       const idle = census.living()
-      yield* Fiber.interrupt(yield* start(session.callTool("x", {}, { deadline: "Infinity" })))
+      yield* Fiber.interrupt(yield* start(session.callTool("x", {}, { timeout: "Infinity" })))
       yield* settled
       assert.strictEqual(census.living(), idle)
       assert.deepStrictEqual(names(raw.received).slice(2), ["tools/call", "notifications/cancelled"])

@@ -9,7 +9,7 @@ import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { endOf, host, type HostOptions, opening, settle, store, withStore } from "./support/hosts.ts"
+import { endOf, handshakeMessages, host, type HostOptions, settle, store, withStore } from "./support/hosts.ts"
 import { call, forms, info, initialize, initialized, settled, start, text, tools } from "./support/sessions.ts"
 
 const handlers = tools({ x: Effect.succeed(text("x")) })
@@ -17,7 +17,7 @@ const handlers = tools({ x: Effect.succeed(text("x")) })
 /** A session that was opened, remembered, and left behind by a host that is no more. */
 const leftBehind = Effect.fnUntraced(function*(
   service: SessionStore.SessionStore["Service"],
-  said: typeof opening = opening,
+  said: typeof handshakeMessages = handshakeMessages,
   options: HostOptions = {}
 ) {
   const scope = yield* Scope.make()
@@ -45,7 +45,7 @@ const quiet = Effect.provide(Logger.layer([]))
 
 describe("a session that is restored", () => {
   for (const { form, pair } of forms) {
-    it.effect(`goes on as if nothing had happened, and its opening is not answered again (${form})`, () =>
+    it.effect(`goes on as if nothing had happened, and its handshake messages are not answered again (${form})`, () =>
       Effect.gen(function*() {
         const { service } = store()
         yield* TestClock.adjust("5 seconds")
@@ -98,7 +98,7 @@ describe("a session that is restored", () => {
   it.effect("speaks the revision that was agreed on, even where a newer one was asked for and is known by now", () =>
     Effect.gen(function*() {
       const { service } = store()
-      yield* leftBehind(service, opening, { revisions: ["2025-06-18"] })
+      yield* leftBehind(service, handshakeMessages, { revisions: ["2025-06-18"] })
       const shape = yield* host(handlers).pipe(withStore(service))
       yield* back(shape)
       assert.deepStrictEqual((yield* shape.sessions).map(({ revision }) => revision), ["2025-06-18"])
@@ -140,7 +140,7 @@ describe("a session that is restored", () => {
       yield* leftBehind(service)
       yield* TestClock.adjust("10 minutes")
       assert.isUndefined(
-        (yield* back(yield* host(handlers, { host: { age: "10 minutes" } }).pipe(withStore(service)))).hosted
+        (yield* back(yield* host(handlers, { sessions: { maxAge: "10 minutes" } }).pipe(withStore(service)))).hosted
       )
       assert.strictEqual(kept.size, 0)
     }))
@@ -148,8 +148,8 @@ describe("a session that is restored", () => {
   it.effect("has its age, and all the time to be idle", () =>
     Effect.gen(function*() {
       const { service } = store()
-      const options: HostOptions = { host: { age: "1 hour" } }
-      yield* leftBehind(service, opening, options)
+      const options: HostOptions = { sessions: { maxAge: "1 hour" } }
+      yield* leftBehind(service, handshakeMessages, options)
       yield* TestClock.adjust("20 minutes")
       const shape = yield* host(handlers, options).pipe(withStore(service))
       const { hosted } = yield* back(shape)
@@ -171,7 +171,7 @@ describe("a session that is restored", () => {
       assert.isUndefined((yield* back(shape)).hosted)
       assert.strictEqual(kept.size, 0)
       assert.strictEqual((yield* shape.health).sessions, 0)
-      kept.set("kept", { id: "kept", principal: "ada", opening: [initialized], openedAt: 0, usedAt: 0 })
+      kept.set("kept", { id: "kept", principal: "ada", handshakeMessages: [initialized], openedAt: 0, usedAt: 0 })
       assert.isUndefined((yield* back(shape)).hosted)
       assert.strictEqual((yield* shape.health).sessions, 0)
     }).pipe(quiet))
@@ -180,7 +180,7 @@ describe("a session that is restored", () => {
     Effect.gen(function*() {
       const { service } = store()
       yield* leftBehind(service)
-      const shape = yield* host(handlers, { host: { sessionsPerPrincipal: 1 } }).pipe(withStore(service))
+      const shape = yield* host(handlers, { sessions: { maxPerPrincipal: 1 } }).pipe(withStore(service))
       yield* settle(shape, { id: "another", principal: { id: "ada" } })
       const { client, server } = yield* MemoryTransport.make()
       yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, client))
@@ -195,7 +195,7 @@ describe("a session that is restored", () => {
     Effect.gen(function*() {
       const { kept, service } = store()
       yield* leftBehind(service)
-      const full = yield* host(handlers, { host: { sessions: 0 } }).pipe(withStore(service))
+      const full = yield* host(handlers, { sessions: { max: 0 } }).pipe(withStore(service))
       assert.strictEqual((yield* Effect.flip(back(full)))._tag, "HostFull")
       const drained = yield* host(handlers).pipe(withStore(service))
       yield* drained.drain
@@ -216,7 +216,7 @@ describe("a session that is restored", () => {
       assert.strictEqual(yield* Effect.flip(back(shape)), failure)
       // What cannot be remembered goes on all the same.
       const { hosted } = yield* settle(shape)
-      yield* shape.remember(hosted, opening)
+      yield* shape.remember(hosted, handshakeMessages)
       yield* TestClock.adjust("2 minutes")
       assert.isUndefined(yield* endOf(hosted))
       yield* hosted.close(CloseReason.requested)
@@ -252,7 +252,7 @@ describe("a session that is restored", () => {
       }
       const shape = yield* host(handlers).pipe(withStore(slow))
       const all = yield* Effect.forEach(Array.from({ length: 260 }), () => settle(shape))
-      yield* Effect.forEach(all, ({ hosted }) => shape.remember(hosted, opening))
+      yield* Effect.forEach(all, ({ hosted }) => shape.remember(hosted, handshakeMessages))
       for (let step = 0; step < 15; step++) {
         for (const { hosted } of all) hosted.touch()
         yield* TestClock.adjust("10 seconds")
@@ -267,7 +267,7 @@ describe("a session that is restored", () => {
       const { calls, kept, service } = store()
       const shape = yield* host(handlers).pipe(withStore(service))
       const { hosted } = yield* settle(shape, { id: "kept" })
-      yield* shape.remember(hosted, opening)
+      yield* shape.remember(hosted, handshakeMessages)
       for (let second = 0; second < 600; second++) {
         yield* TestClock.adjust("1 second")
         hosted.touch()
@@ -293,12 +293,12 @@ describe("a session that is restored", () => {
       }
       const shape = yield* host(handlers).pipe(withStore(slow))
       const { hosted } = yield* settle(shape)
-      const remembering = yield* start(shape.remember(hosted, opening))
+      const remembering = yield* start(shape.remember(hosted, handshakeMessages))
       yield* hosted.close(CloseReason.requested)
       yield* Deferred.succeed(gate, undefined)
       yield* Fiber.join(remembering)
       assert.strictEqual(kept.size, 0)
-      yield* shape.remember(hosted, opening)
+      yield* shape.remember(hosted, handshakeMessages)
       assert.strictEqual(kept.size, 0)
     }))
 
@@ -339,11 +339,12 @@ describe("a session that is restored", () => {
   it.effect("is told of to the store even where nothing ever expires", () =>
     Effect.gen(function*() {
       const { kept, service } = store()
-      const shape = yield* host(handlers, { host: { idle: "Infinity" }, limits: { opening: "Infinity" } }).pipe(
-        withStore(service)
-      )
+      const shape = yield* host(handlers, { sessions: { idle: "Infinity" }, limits: { initializeTimeout: "Infinity" } })
+        .pipe(
+          withStore(service)
+        )
       const { hosted } = yield* settle(shape, { id: "kept" })
-      yield* shape.remember(hosted, opening)
+      yield* shape.remember(hosted, handshakeMessages)
       yield* TestClock.adjust("30 seconds")
       hosted.touch()
       yield* TestClock.adjust("2 minutes")
@@ -355,7 +356,7 @@ describe("a session that is restored", () => {
       const { service } = store()
       const shape = yield* host(handlers).pipe(withStore({ ...service, remove: () => Effect.never }))
       const { hosted } = yield* settle(shape)
-      yield* shape.remember(hosted, opening)
+      yield* shape.remember(hosted, handshakeMessages)
       const closing = yield* start(hosted.close(CloseReason.requested))
       const draining = yield* start(shape.drain)
       yield* TestClock.adjust("4999 millis")

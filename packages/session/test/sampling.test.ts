@@ -30,7 +30,7 @@ const said = (words: string): Sampling.CreateMessageResult => ({
   model: "m"
 })
 
-const withModel = (model: Model, limits: { readonly incoming?: number } = {}) =>
+const withModel = (model: Model, limits: { readonly maxIncomingRequests?: number } = {}) =>
   connected({
     client: { handlers: { "sampling/createMessage": model }, capabilities: { sampling: { tools: {} } }, limits }
   })
@@ -108,7 +108,7 @@ describe("asking a client's model", () => {
       const { client, server } = yield* withModel(({ messages }) =>
         Effect.map(Deferred.await(review), (words) => said(`${messages.length} message, and ${words}`))
       )
-      const asking = yield* start(server.createMessage(question, { deadline: "1 day" }))
+      const asking = yield* start(server.createMessage(question, { timeout: "1 day" }))
       yield* TestClock.adjust("1 hour")
       yield* client.ping()
       assert.isUndefined(asking.pollUnsafe())
@@ -118,7 +118,7 @@ describe("asking a client's model", () => {
 
   it.effect("how many are asked at the same time can be limited", () =>
     Effect.gen(function*() {
-      const { server } = yield* withModel(() => Effect.never, { incoming: 1 })
+      const { server } = yield* withModel(() => Effect.never, { maxIncomingRequests: 1 })
       const first = yield* start(server.createMessage(question))
       yield* settled
       assert.strictEqual((yield* errorOf(server.createMessage(question)))?.code, ErrorCode.Overloaded)

@@ -23,7 +23,7 @@ import {
   withRawClient
 } from "./support/sessions.ts"
 
-const askForRoots = (session: ServerSession.Shape, options?: { readonly deadline?: number }) =>
+const askForRoots = (session: ServerSession.Shape, options?: { readonly timeout?: number }) =>
   session.listRoots(options)
 
 const root = (name: string) => ({ roots: [{ uri: `file:///${name}` }] })
@@ -244,10 +244,10 @@ describe("a server's handshake", () => {
       assert.deepStrictEqual(names(yield* raw.pending), ["roots/list"])
     }))
 
-  it.effect("[TMO-02] the deadline of a held request counts, and then neither it nor a cancellation is sent", () =>
+  it.effect("[TMO-02] the timeout of a held request counts, and then neither it nor a cancellation is sent", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      const held = yield* start(Effect.flip(askForRoots(session, { deadline: 1000 })))
+      const held = yield* start(Effect.flip(askForRoots(session, { timeout: 1000 })))
       yield* raw.send(withRoots())
       yield* raw.response
       yield* TestClock.adjust(999)
@@ -326,7 +326,9 @@ describe("a server's handshake", () => {
 
   it.effect("[INIT-16] a server that was told to waits only so long for initialize", () =>
     Effect.gen(function*() {
-      const { link, raw, record, session } = yield* withRawClient({ server: { limits: { opening: "10 seconds" } } })
+      const { link, raw, record, session } = yield* withRawClient({
+        server: { limits: { initializeTimeout: "10 seconds" } }
+      })
       yield* raw.send(JsonRpc.request("p", "ping", undefined))
       yield* raw.response
       yield* TestClock.adjust(9999)
@@ -340,7 +342,7 @@ describe("a server's handshake", () => {
 
   it.effect("[INIT-16] an initialize in time is in time for good", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* withRawClient({ server: { limits: { opening: "10 seconds" } } })
+      const { raw, session } = yield* withRawClient({ server: { limits: { initializeTimeout: "10 seconds" } } })
       yield* TestClock.adjust(9999)
       yield* raw.send(initialize())
       yield* raw.response

@@ -102,7 +102,7 @@ describe("a server without sessions", () => {
       const page = { url: "https://example.com", elicitationId: "1" }
       const asked: ReadonlyArray<Effect.Effect<unknown, RequestError.RequestError>> = [
         session.ping(),
-        session.ping({ deadline: "Infinity" }),
+        session.ping({ timeout: "Infinity" }),
         session.listRoots(),
         session.createMessage({ messages: [message], maxTokens: 1 }),
         // Before anything else is looked at.

@@ -29,7 +29,7 @@ describe("a peer that takes no bytes", () => {
         const { links, records, server } = yield* census.count(connected({ handlers: tools({ wait: effect }), pair }))
         links.server.deliver(call("w", "wait"))
         links.server.stall()
-        const ping = yield* start(server.ping({ deadline: "Infinity" }))
+        const ping = yield* start(server.ping({ timeout: "Infinity" }))
         yield* settled
         yield* TestClock.adjust(29_999)
         assert.isUndefined(ping.pollUnsafe())
@@ -44,7 +44,7 @@ describe("a peer that takes no bytes", () => {
 
   it.effect("PeerStalled: as the limits say, also for a reply", () =>
     Effect.gen(function*() {
-      const { link, raw, session } = yield* withRawClient({ server: { limits: { write: "1 second" } } })
+      const { link, raw, session } = yield* withRawClient({ server: { limits: { writeTimeout: "1 second" } } })
       yield* introduce(raw)
       link.stall()
       yield* raw.send(JsonRpc.request(1, "ping", undefined))
@@ -55,7 +55,7 @@ describe("a peer that takes no bytes", () => {
   it.effect("a peer that is slow, but takes a message now and then, is not stalled", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
-        server: { capabilities: { logging: {} }, limits: { write: "1 second" } }
+        server: { capabilities: { logging: {} }, limits: { writeTimeout: "1 second" } }
       })
       yield* introduce(raw)
       link.stall()
@@ -84,7 +84,7 @@ describe("a peer that takes no bytes", () => {
       const { link, session } = yield* census.count(withRawServer())
       link.stall()
       const calls = yield* Effect.forEach(["10 minutes", "20 minutes"] as const, (deadline) =>
-        start(Effect.exit(session.callTool("x", {}, { deadline }))))
+        start(Effect.exit(session.callTool("x", {}, { timeout: deadline }))))
       yield* TestClock.adjust("30 seconds")
       assert.strictEqual((yield* session.closed)._tag, "PeerStalled")
       yield* Fiber.joinAll(calls)
@@ -97,7 +97,7 @@ describe("a peer that takes no bytes", () => {
       const { link, session } = yield* withRawServer()
       link.stall()
       const calls = yield* Effect.forEach([1, 5, 29, 31], (seconds) =>
-        start(Effect.flip(session.callTool("x", {}, { deadline: seconds * 1000 }))))
+        start(Effect.flip(session.callTool("x", {}, { timeout: seconds * 1000 }))))
       yield* TestClock.adjust(29_000)
       assert.deepStrictEqual(
         calls.map((fiber) =>

@@ -54,7 +54,7 @@ describe("a client that calls tools", () => {
     Effect.gen(function*() {
       const { record, session } = yield* withRawServer()
       const calling = yield* Effect.forkChild(
-        Effect.flip(session.callTool("delete", { path: "/" }, { deadline: "10 seconds" })),
+        Effect.flip(session.callTool("delete", { path: "/" }, { timeout: "10 seconds" })),
         { startImmediately: true }
       )
       yield* TestClock.adjust("10 seconds")

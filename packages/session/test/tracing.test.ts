@@ -124,7 +124,7 @@ describe("tracing", () => {
       yield* Effect.flip(client.callTool("overloaded"))
       yield* Fiber.interrupt(yield* start(client.callTool("slow")))
       yield* settled
-      yield* Effect.flip(client.callTool("slow", {}, { deadline: 0 }))
+      yield* Effect.flip(client.callTool("slow", {}, { timeout: 0 }))
       const ended = spans.map((span) => {
         const { "error.type": error, "rpc.response.status_code": code } = attributesOf(span)
         return [span.kind, error, code]

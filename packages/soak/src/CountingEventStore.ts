@@ -12,7 +12,7 @@ const nameOf = ({ session, stream }: EventStore.StreamKey): string => JSON.strin
 
 /** The store in memory, which soon forgets what has ended. */
 export const make: Effect.Effect<CountingEventStore, never, Scope.Scope> = Effect.map(
-  EventStore.makeMemory({ retention: "500 millis" }),
+  EventStore.makeMemory({ endedStreamTimeout: "500 millis" }),
   (store) => {
     const open = new Map<string, string>()
     const service: EventStore.EventStore["Service"] = {

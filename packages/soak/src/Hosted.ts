@@ -7,19 +7,19 @@ import type { Counts, FarSide, Terms } from "./Subject.ts"
 import { type Unexpected, unexpected } from "./Unexpected.ts"
 
 /** Handlers that never answer are not waited for any longer. */
-export const limits: Limits.Options = { gracefulClose: "200 millis" }
+export const limits: Limits.Options = { gracefulCloseTimeout: "200 millis" }
 
 const hostLimits = {
   patient: {},
   idle: { idle: "5 seconds" },
-  ageing: { age: "5 seconds" }
+  ageing: { maxAge: "5 seconds" }
 } as const satisfies Readonly<Record<Terms, HostLimits.Options>>
 
 /** The options of a host under these terms. */
 export const options = (terms: Terms): SessionHost.Options => ({
   ...LawServer.options,
-  limits: terms === "idle" ? { ...limits, opening: "5 seconds" } : limits,
-  host: hostLimits[terms]
+  limits: terms === "idle" ? { ...limits, initializeTimeout: "5 seconds" } : limits,
+  sessions: hostLimits[terms]
 })
 
 /** A host that serves the tools of the laws. */

@@ -108,7 +108,7 @@ const cancelCall = after(
 const deadline = after(
   "a call takes too long, and the client goes on",
   Effect.fnUntraced(function*({ session }) {
-    const error = yield* Effect.flip(session.callTool("wait", {}, { deadline: "20 millis" }))
+    const error = yield* Effect.flip(session.callTool("wait", {}, { timeout: "20 millis" }))
     yield* Opened.check(error.reason._tag === "Timeout", () => `a call with a deadline failed: ${error.message}`)
     yield* session.ping()
   }),

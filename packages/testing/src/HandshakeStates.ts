@@ -56,7 +56,7 @@ export const closeReason: Arbitrary.Arbitrary<CloseReason.CloseReason> = choose<
   ),
   Arbitrary.map(count, (afterMillis) => ({ _tag: "PeerStalled", afterMillis })),
   Arbitrary.map(
-    Arbitrary.all([count, count, oneOf<Overflow["limit"]>("replies", "outgoingBytes", "MemoryBudget")]),
+    Arbitrary.all([count, count, oneOf<Overflow["limit"]>("maxOutgoingReplies", "maxOutgoingBytes", "MemoryBudget")]),
     ([waiting, bytes, limit]) => ({ _tag: "RepliesOverflow", waiting, bytes, limit })
   ),
   Arbitrary.map(

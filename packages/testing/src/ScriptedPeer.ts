@@ -26,7 +26,7 @@ import * as Transcript from "./Transcript.ts"
  */
 export interface Options {
   /** How long to wait for each line that is expected, by the `Clock`, until the script says otherwise. Default 5 seconds. */
-  readonly deadline?: Duration.Input
+  readonly timeout?: Duration.Input
 }
 
 /**
@@ -441,7 +441,7 @@ export const play = Effect.fnUntraced(function*(
 > {
   const transcript = typeof script === "string" ? yield* Effect.fromResult(Transcript.parse(script)) : script
   const connection = yield* ScriptedConnection.open
-  const player = new Player(connection, Duration.toMillis(options.deadline ?? "5 seconds"))
+  const player = new Player(connection, Duration.toMillis(options.timeout ?? "5 seconds"))
   const steps = placed(transcript, 1)
   yield* Effect.forEach(steps, player.play, { discard: true })
   yield* player.leftovers(transcript.reduce((sum, step) => sum + Transcript.lineCount(step), 1))

@@ -66,7 +66,7 @@ const sessionOf = (id: string, mark = 0): Effect.Effect<StoredSession> =>
   Effect.map(Clock.currentTimeMillis, (now) => ({
     id,
     principal: `principal ${mark}`,
-    opening: [initialize(mark)],
+    handshakeMessages: [initialize(mark)],
     openedAt: now + mark,
     usedAt: now + mark
   }))
@@ -75,7 +75,7 @@ const sessionOf = (id: string, mark = 0): Effect.Effect<StoredSession> =>
 const essence = (session: StoredSession): unknown => ({
   id: session.id,
   principal: session.principal,
-  opening: JSON.parse(JSON.stringify(session.opening)),
+  handshakeMessages: JSON.parse(JSON.stringify(session.handshakeMessages)),
   openedAt: session.openedAt
 })
 
@@ -95,7 +95,7 @@ const agree = (loaded: StoredSession | undefined, saved: StoredSession | undefin
 
 const any = Arbitrary.all({
   principal: oneOf(undefined, "", "undefined", "null", "a b", "é漢🙂", "'\"\\", "x".repeat(300)),
-  opening: Arbitrary.flatMap(oneOf(...Revision.supported), (revision) =>
+  handshakeMessages: Arbitrary.flatMap(oneOf(...Revision.supported), (revision) =>
     Arbitrary.all([
       ValidMessages.request("initialize", revision),
       ValidMessages.notification("notifications/initialized", revision)
@@ -193,13 +193,13 @@ export const laws = (
     Effect.flatMap(make, (store) =>
       holdsFor(
         any,
-        Effect.fnUntraced(function*({ isReady, opening, principal }) {
+        Effect.fnUntraced(function*({ isReady, handshakeMessages, principal }) {
           const id = yield* newId
           const now = yield* Clock.currentTimeMillis
           const session: StoredSession = {
             id,
             principal,
-            opening: isReady ? opening : opening.slice(0, 1),
+            handshakeMessages: isReady ? handshakeMessages : handshakeMessages.slice(0, 1),
             openedAt: now - 1,
             usedAt: now
           }

@@ -81,8 +81,8 @@ export const run = (conversation: Conversation): History => {
         (session) =>
           recorders.client.asking(asked, (nonce) =>
             session.callTool(asked.what, { nonce }, {
-              deadline: asked.deadline,
-              ...(asked.total === undefined ? undefined : { extendOnProgress: true, maxTotal: asked.total }),
+              timeout: asked.deadline,
+              ...(asked.total === undefined ? undefined : { extendOnProgress: true, totalTimeout: asked.total }),
               onProgress: ({ progress }) =>
                 Effect.sync(() => recorders.client.note({ _tag: "Stepped", nonce, progress }))
             }), nonceOf)
@@ -97,7 +97,7 @@ export const run = (conversation: Conversation): History => {
         server,
         (session) =>
           recorders.server.asking(asked, (): Effect.Effect<unknown, RequestError.RequestError> => {
-            const options = { deadline: asked.deadline }
+            const options = { timeout: asked.deadline }
             switch (asked.what) {
               case "elicit":
                 return session.elicitForm("elicit", question, options)
@@ -119,7 +119,7 @@ export const run = (conversation: Conversation): History => {
         (session) =>
           recorders.client.asking(
             { what: "ping", deadline: patience, total: undefined, probe: true },
-            () => session.ping({ deadline: patience }),
+            () => session.ping({ timeout: patience }),
             nothing
           )
       )

@@ -23,7 +23,7 @@ import * as Transcript from "./Transcript.ts"
 
 /**
  * What may be said about the two sides; everything has a default. Each side says that it is `client` or `server`, version 0.0.0, and
- * lets its handlers no time when its session ends (`gracefulClose: 0`), since nobody moves the clock when a test is over.
+ * lets its handlers no time when its session ends (`gracefulCloseTimeout: 0`), since nobody moves the clock when a test is over.
  *
  * @category models
  * @since 0.1.0
@@ -162,7 +162,7 @@ const introduced = (server: ServerSession.Shape): Effect.Effect<void> =>
  *
  * export const last = Effect.gen(function*() {
  *   const { client, sent } = yield* TestSession.make({ "tools/call": () => Effect.never })
- *   const calling = yield* Effect.forkChild(Effect.flip(client.callTool("think", {}, { deadline: "1 minute" })))
+ *   const calling = yield* Effect.forkChild(Effect.flip(client.callTool("think", {}, { timeout: "1 minute" })))
  *   yield* TestClock.adjust("1 minute")
  *   const error = yield* Fiber.join(calling)
  *   const message = (yield* sent("client")).at(-1)
@@ -187,7 +187,7 @@ const introduced = (server: ServerSession.Shape): Effect.Effect<void> =>
  *   }, { transports: wire })
  *
  *   wire.toClient.stall()
- *   const late = yield* Effect.flip(client.callTool("sleep", {}, { deadline: "20 seconds" }))
+ *   const late = yield* Effect.flip(client.callTool("sleep", {}, { timeout: "20 seconds" }))
  *   wire.toClient.recover()
  *   const { content } = yield* client.callTool("sleep")
  *
@@ -223,12 +223,12 @@ export const make = Effect.fnUntraced(function*<
   const serving = yield* ServerSession.make<S, RServer>(handlers, {
     info: { name: "server", version: "0.0.0" },
     ...server,
-    limits: { gracefulClose: 0, ...server?.limits }
+    limits: { gracefulCloseTimeout: 0, ...server?.limits }
   }).pipe(Effect.provideService(Transport.Transport, ends.server.transport))
   const asking = yield* ClientSession.make<C, RClient>({
     info: { name: "client", version: "0.0.0" },
     ...client,
-    limits: { gracefulClose: 0, ...client?.limits }
+    limits: { gracefulCloseTimeout: 0, ...client?.limits }
   }).pipe(Effect.provideService(Transport.Transport, ends.client.transport))
   // Elsewhere it takes its time, and may be lost.
   if (transports === undefined) yield* introduced(serving)

@@ -42,7 +42,7 @@ export interface Options {
   /** The `replay` of a failure, to see it again and nothing else. */
   readonly replay?: Arbitrary.Replay
   /** How long each call may take, by the `Clock`. Default: that of the session. */
-  readonly deadline?: Duration.Input
+  readonly timeout?: Duration.Input
 }
 
 /**
@@ -212,7 +212,7 @@ export const check = Effect.fnUntraced(function*(
   tool: Tool.Tool,
   options: Options
 ): Effect.fn.Return<Kept, ToolPropertyError> {
-  const { deadline, replay, runs, seed, size, validator } = options
+  const { replay, runs, seed, size, timeout, validator } = options
   const fail = (reason: ToolPropertyErrorReason) => new ToolPropertyError({ tool: tool.name, reason })
   const compile = (schema: "inputSchema" | "outputSchema", of: JsonSchemaValidator.JsonSchema) =>
     Effect.mapError(
@@ -235,7 +235,7 @@ export const check = Effect.fnUntraced(function*(
   const property = (given: Arguments): Effect.Effect<boolean, Fault> => {
     // Where the session has ended, nothing more can be said of any other arguments.
     if (lost) return Effect.succeed(true)
-    return Effect.matchEffect(session.callTool(tool.name, given, deadline === undefined ? undefined : { deadline }), {
+    return Effect.matchEffect(session.callTool(tool.name, given, timeout === undefined ? undefined : { timeout }), {
       onFailure: (error) => {
         lost = isLost(error)
         return Effect.fail<Fault>({ _tag: "NoResult", error })

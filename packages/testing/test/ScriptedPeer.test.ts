@@ -24,7 +24,7 @@ import * as TestClock from "effect/testing/TestClock"
 import { fileURLToPath } from "node:url"
 
 const info = { name: "test", version: "1.0.0" }
-const limits = { gracefulClose: 0 }
+const limits = { gracefulCloseTimeout: 0 }
 
 /** The lines of a handshake, as the client has them. */
 const handshake = `

@@ -87,7 +87,7 @@ describe("TestSession", () => {
       it.effect("[TMO-03] deadlines pass when the test says so", () =>
         Effect.gen(function*() {
           const { client, sent } = yield* TestSession.make({ "tools/call": () => Effect.never }, { form })
-          const calling = yield* Effect.forkChild(Effect.flip(client.callTool("x", {}, { deadline: "1 hour" })))
+          const calling = yield* Effect.forkChild(Effect.flip(client.callTool("x", {}, { timeout: "1 hour" })))
           yield* TestClock.adjust("59 minutes")
           assert.isUndefined(calling.pollUnsafe())
           yield* TestClock.adjust("1 minute")
@@ -105,7 +105,10 @@ describe("TestSession", () => {
           assert.strictEqual((yield* entries("server")).length, (yield* entries("client")).length)
 
           const pair = yield* form === "StreamPerRequest" ? MemoryTransport.makeMultiStream() : MemoryTransport.make()
-          yield* ServerSession.make(asker, { info: { name: "server", version: "0.0.0" }, limits: { gracefulClose: 0 } })
+          yield* ServerSession.make(asker, {
+            info: { name: "server", version: "0.0.0" },
+            limits: { gracefulCloseTimeout: 0 }
+          })
             .pipe(
               Effect.provideService(Transport.Transport, pair.server)
             )
@@ -120,7 +123,7 @@ describe("TestSession", () => {
           )
           const again = yield* ClientSession.make({
             info: { name: "client", version: "0.0.0" },
-            limits: { gracefulClose: 0 },
+            limits: { gracefulCloseTimeout: 0 },
             ...answering
           }).pipe(Effect.provideService(Transport.Transport, other.client))
           assert.deepStrictEqual(yield* again.callTool("delete"), { content: [Content.text("cancel")] })
@@ -143,7 +146,7 @@ describe("TestSession", () => {
           const opened = world.now()
 
           wire.toClient.stall()
-          const late = yield* Effect.flip(client.callTool("one", {}, { deadline: "20 seconds" }))
+          const late = yield* Effect.flip(client.callTool("one", {}, { timeout: "20 seconds" }))
           assert.deepStrictEqual(late.reason, { _tag: "Timeout", afterMillis: 20_000 })
           assert.strictEqual(world.now() - opened, 20_000)
           wire.toClient.recover()

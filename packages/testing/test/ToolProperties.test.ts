@@ -105,7 +105,7 @@ describe("ToolProperties", () => {
     Effect.gen(function*() {
       const silent: Call = () => Effect.succeed({ content: [] })
       assert.deepStrictEqual((yield* falsified(silent, { outputSchema })).fault, { _tag: "NoStructuredContent" })
-      const waiting = yield* Effect.forkChild(falsified(() => Effect.never, {}, { deadline: "1 second" }))
+      const waiting = yield* Effect.forkChild(falsified(() => Effect.never, {}, { timeout: "1 second" }))
       yield* Effect.repeat(TestClock.adjust("1 second"), { until: () => waiting.pollUnsafe() !== undefined })
       const { fault } = yield* Fiber.join(waiting)
       assert.strictEqual(fault._tag === "NoResult" ? fault.error.reason._tag : undefined, "Timeout")

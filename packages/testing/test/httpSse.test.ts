@@ -29,7 +29,10 @@ const serving = (
   client: (url: string) => Layer.Layer<Transport.Transport>
 ) =>
   Effect.gen(function*() {
-    const host = SessionHost.layer(LawServer.make(), { ...LawServer.options, limits: { gracefulClose: "2 seconds" } })
+    const host = SessionHost.layer(LawServer.make(), {
+      ...LawServer.options,
+      limits: { gracefulCloseTimeout: "2 seconds" }
+    })
     const server = yield* Layer.build(
       listening.pipe(
         Layer.provideMerge(host),

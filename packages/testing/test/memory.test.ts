@@ -20,7 +20,10 @@ const subject = (
   serve: Effect.gen(function*() {
     const ends = yield* pair
     const server = yield* Scope.fork(yield* Effect.scope)
-    const session = yield* ServerSession.make(LawServer.make(), { ...LawServer.options, limits: { gracefulClose: 0 } })
+    const session = yield* ServerSession.make(LawServer.make(), {
+      ...LawServer.options,
+      limits: { gracefulCloseTimeout: 0 }
+    })
       .pipe(
         Effect.provideService(Transport.Transport, ends.server),
         Scope.provide(server),

@@ -30,9 +30,10 @@ describe("defects that must not come back, told as transcripts", () => {
       it.effect(`${name}; ${form}`, () =>
         Effect.gen(function*() {
           const { client, server } = yield* pair
-          yield* ServerSession.make(LawServer.make(), { ...LawServer.options, limits: { gracefulClose: 0 } }).pipe(
-            Effect.provideService(Transport.Transport, server)
-          )
+          yield* ServerSession.make(LawServer.make(), { ...LawServer.options, limits: { gracefulCloseTimeout: 0 } })
+            .pipe(
+              Effect.provideService(Transport.Transport, server)
+            )
           const playing = yield* ScriptedPeer.play(read(file)).pipe(
             Effect.provideService(Transport.Transport, client),
             Effect.forkScoped({ startImmediately: true })

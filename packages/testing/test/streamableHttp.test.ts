@@ -22,7 +22,10 @@ const subject = (
   store: Layer.Layer<never> | Layer.Layer<EventStore.EventStore> = Layer.empty
 ): TransportLaws.Subject<Served> => ({
   serve: Effect.gen(function*() {
-    const host = SessionHost.layer(LawServer.make(), { ...LawServer.options, limits: { gracefulClose: "2 seconds" } })
+    const host = SessionHost.layer(LawServer.make(), {
+      ...LawServer.options,
+      limits: { gracefulCloseTimeout: "2 seconds" }
+    })
     const server = yield* Layer.build(
       StreamableHttpServer.layerNode({ ...options, port: 0 }).pipe(
         Layer.provideMerge(host),

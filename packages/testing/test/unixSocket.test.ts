@@ -32,7 +32,10 @@ TransportLaws.suite<Served>("Unix sockets", {
     const directory = yield* temporaryDirectory
     const server = path.join(directory, "server")
     const between = path.join(directory, "between")
-    const host = SessionHost.layer(LawServer.make(), { ...LawServer.options, limits: { gracefulClose: "2 seconds" } })
+    const host = SessionHost.layer(LawServer.make(), {
+      ...LawServer.options,
+      limits: { gracefulCloseTimeout: "2 seconds" }
+    })
     const context = yield* Layer.build(
       UnixSocketServer.layerNode({ path: server }).pipe(
         Layer.provideMerge(host),

@@ -22,7 +22,10 @@ const subject = (
   clientAt: (url: string) => Layer.Layer<Transport.Transport>
 ): TransportLaws.Subject<Served> => ({
   serve: Effect.gen(function*() {
-    const host = SessionHost.layer(LawServer.make(), { ...LawServer.options, limits: { gracefulClose: "2 seconds" } })
+    const host = SessionHost.layer(LawServer.make(), {
+      ...LawServer.options,
+      limits: { gracefulCloseTimeout: "2 seconds" }
+    })
     const server = yield* Layer.build(
       WebSocketServer.layerNode({ port: 0 }).pipe(
         Layer.provideMerge(host),

@@ -79,7 +79,7 @@ export interface Options extends AccessOptions {
   readonly keepAliveInterval?: Duration.Input | undefined
   /**
    * The time in which a client must read something of a response that waits for it. Then the server destroys the
-   * connection: of an event stream on any platform, of JSON over HTTP/1.1 on Node. Set it below `limits.write` of the
+   * connection: of an event stream on any platform, of JSON over HTTP/1.1 on Node. Set it below `limits.writeTimeout` of the
    * sessions, because a message that waits that long ends its whole session. Default 20 seconds.
    */
   readonly readerStallTimeout?: Duration.Input | undefined

@@ -56,7 +56,7 @@ export interface Options {
  */
 export interface RunOptions {
   /**
-   * The time that handlers may continue after the first signal, if the limit `gracefulClose` of their session is not
+   * The time that handlers may continue after the first signal, if the limit `gracefulCloseTimeout` of their session is not
    * shorter. The default is 1.5 seconds, because clients commonly kill a server 2 seconds after `SIGTERM`. A second
    * signal interrupts the handlers at once.
    */

@@ -285,8 +285,8 @@ export const layerNode = (
 
 /**
  * Options of a server without sessions: those of {@link Options} about HTTP, without resumable streams, and those of
- * `SessionlessServer.Options`. On shutdown, handlers may finish within `limits.gracefulClose`. One client may have half
- * of `limits.incoming` in flight, and of `limits.incomingBytes`, so that there is always room for another.
+ * `SessionlessServer.Options`. On shutdown, handlers may finish within `limits.gracefulCloseTimeout`. One client may have half
+ * of `limits.maxIncomingRequests` in flight, and of `limits.maxIncomingBytes`, so that there is always room for another.
  *
  * @category options
  * @since 0.1.0
@@ -384,7 +384,7 @@ export const layerSessionless = <const H extends Handlers.Handlers<"client", unk
 
 /**
  * Runs a server without sessions on Node, on its own port, for as long as the Layer lives. `HttpServer` in its context
- * has the address. On shutdown it rejects new requests, handlers may finish within `limits.gracefulClose`, every
+ * has the address. On shutdown it rejects new requests, handlers may finish within `limits.gracefulCloseTimeout`, every
  * response ends, and then the listener closes.
  *
  * @example

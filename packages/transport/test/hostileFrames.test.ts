@@ -98,7 +98,7 @@ describe.concurrent.each(Object.entries(transports))("over %s", (_, open) => {
 describe.concurrent("lines that are no JSON, thousands of them in one chunk", () => {
   it.live("law 7: cost only themselves: what is behind them is answered, and so is another client", () =>
     Effect.gen(function*() {
-      const server = yield* Unix.serve(handlers, { session: { limits: { malformedReplies: 0 } } })
+      const server = yield* Unix.serve(handlers, { session: { limits: { maxMalformedRepliesPerSecond: 0 } } })
       const client = yield* Unix.join({ path: server.path })
       const other = yield* Unix.join({ path: server.path })
       client.socket.write("{\n".repeat(30_000))

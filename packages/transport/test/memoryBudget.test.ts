@@ -24,7 +24,7 @@ const limitBytes = 35_000
 describe.concurrent("requests beyond the budget", () => {
   it.live("law 12: are answered with 429 over HTTP, and served again when there is room", () =>
     Effect.gen(function*() {
-      const budget = MemoryBudget.make({ limitBytes })
+      const budget = MemoryBudget.make({ maxBytes: limitBytes })
       const server = yield* serve(handlers).pipe(charging(budget))
       const one = yield* Http.connect(server)
       const other = yield* Http.connect(server)
@@ -41,7 +41,7 @@ describe.concurrent("requests beyond the budget", () => {
 
   it.live("law 12: make room for a smaller request over HTTP, and are answered with Overloaded", () =>
     Effect.gen(function*() {
-      const budget = MemoryBudget.make({ limitBytes })
+      const budget = MemoryBudget.make({ maxBytes: limitBytes })
       const server = yield* serve(handlers).pipe(charging(budget))
       const one = yield* Http.connect(server)
       const other = yield* Http.connect(server)
@@ -57,7 +57,7 @@ describe.concurrent("requests beyond the budget", () => {
 
   it.live("law 12: are answered with 429 without sessions", () =>
     Effect.gen(function*() {
-      const budget = MemoryBudget.make({ limitBytes })
+      const budget = MemoryBudget.make({ maxBytes: limitBytes })
       const server = yield* serveSessionless(handlers).pipe(charging(budget))
       const call = (id: number, name: string) => ({
         body: { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: input } },

@@ -137,7 +137,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "INIT-16",
     file: "packages/session/src/ClientSession.ts",
-    original: "        deadline: limits.handshake,\n",
+    original: "        timeout: limits.handshakeTimeout,\n",
     broken: "",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "Timeout: after 30 seconds, and nothing is cancelled",

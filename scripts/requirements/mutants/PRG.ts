@@ -93,7 +93,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "PRG-06",
     file: "packages/session/src/internal/engine/Sender.ts",
-    original: "{ capacity: limits.progress,",
+    original: "{ capacity: limits.maxProgressSteps,",
     broken: "{ capacity: Number.POSITIVE_INFINITY,",
     test: "packages/session/test/overflow.test.ts",
     name: "256 steps wait for a slow sink; then the oldest makes room, and is counted"

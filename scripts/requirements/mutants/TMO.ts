@@ -4,7 +4,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TMO-01",
     file: "packages/session/src/internal/engine/Sender.ts",
-    original: "        ? limits.requestDeadline\n",
+    original: "        ? limits.requestTimeout\n",
     broken: "        ? Number.POSITIVE_INFINITY\n",
     test: "packages/session/test/deadlines.test.ts",
     name: "a request waits 60 seconds, to the millisecond",
@@ -13,7 +13,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TMO-02",
     file: "packages/session/src/internal/engine/Sender.ts",
-    original: "        ? limits.requestDeadline\n",
+    original: "        ? limits.requestTimeout\n",
     broken: "        ? Number.POSITIVE_INFINITY\n",
     test: "packages/session/test/deadlines.test.ts",
     name: "a server's requests have deadlines, too",
@@ -31,8 +31,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TMO-04",
     file: "packages/session/src/internal/engine/Sender.ts",
-    original: "        : Duration.toMillis(options.deadline)\n",
-    broken: "        : limits.requestDeadline\n",
+    original: "        : Duration.toMillis(options.timeout)\n",
+    broken: "        : limits.requestTimeout\n",
     test: "packages/session/test/deadlines.test.ts",
     name: "[TMO-04] per call, in every form a duration takes",
     hangs: true

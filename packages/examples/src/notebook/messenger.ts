@@ -32,7 +32,7 @@ const tellOf = (item: Item, session: ServerSession.Shape, client: ClientProfile)
       return item.client === client ? session.elicitationComplete(item.elicitationId) : Effect.void
     case "PlacesChanged":
       return Effect.flatMap(
-        Places.ask(client, session.listRoots({ deadline: "5 seconds" })),
+        Places.ask(client, session.listRoots({ timeout: "5 seconds" })),
         ({ length }) =>
           session.log({ level: "info", logger: "places", data: `places that the client works in: ${length}` })
       )

@@ -59,7 +59,7 @@ export const cancellation = ({ host, it, revision }: Conditions) => {
       const { callTool } = yield* ClientSession.ClientSession
       const before = yield* aborted
       const { reason } = yield* Effect.flip(
-        callTool("remind", { text: "", afterMs: 60_000 }, { deadline: "50 millis" })
+        callTool("remind", { text: "", afterMs: 60_000 }, { timeout: "50 millis" })
       )
       assert.deepStrictEqual(reason, { _tag: "Timeout", afterMillis: 50 })
       yield* untilAborted(before + 1)
@@ -99,12 +99,12 @@ export const cancellation = ({ host, it, revision }: Conditions) => {
       )
       const session = Context.get(context, ClientSession.ClientSession)
       const run = Effect.provideService(ClientSession.ClientSession, session)
-      const options = { deadline: "1 second", extendOnProgress: true, onProgress: () => Effect.void } as const
+      const options = { timeout: "1 second", extendOnProgress: true, onProgress: () => Effect.void } as const
       const marched = yield* session.callTool("march", { to: 12 }, options)
       assert.strictEqual(words(marched), "12")
       const before = yield* run(aborted)
       const { reason } = yield* Effect.flip(
-        session.callTool("march", { to: 1000 }, { ...options, maxTotal: "1500 millis" })
+        session.callTool("march", { to: 1000 }, { ...options, totalTimeout: "1500 millis" })
       )
       assert.deepStrictEqual(reason, { _tag: "Timeout", afterMillis: 1500 })
       yield* run(untilAborted(before + 1))

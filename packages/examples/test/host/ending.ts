@@ -13,7 +13,7 @@ import { asked } from "./results.ts"
 
 export const ending = (peer: Peer) => {
   const begin = Effect.gen(function*() {
-    const host = make(Revision.latest, Child.server(Child.file(peer.file)), { gracefulClose: "50 millis" })
+    const host = make(Revision.latest, Child.server(Child.file(peer.file)), { gracefulCloseTimeout: "50 millis" })
     const scope = yield* Scope.make()
     const context = yield* Layer.buildWithScope(host.layer, scope)
     const run = Effect.provideContext(context)

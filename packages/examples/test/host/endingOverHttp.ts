@@ -14,7 +14,7 @@ import { asked } from "./results.ts"
 export const endingOverHttp = (it: Vitest.MethodsNonLive, listener: HttpListener.Listener) => {
   it.effect("[SHS-28] [law 1] [law 2] the host ends: calls in hand end with that, and the server is told to forget the session", () => {
     const server = HttpListener.server(listener, () => `${listener.address()}/stateful`)
-    const host = make(Revision.latest, server, { gracefulClose: "50 millis" })
+    const host = make(Revision.latest, server, { gracefulCloseTimeout: "50 millis" })
     return Effect.gen(function*() {
       const scope = yield* Scope.make()
       const run = Effect.provideContext(yield* Layer.buildWithScope(host.layer, scope))

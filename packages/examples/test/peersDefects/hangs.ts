@@ -50,7 +50,7 @@ const waiting = Effect.gen(function*() {
   })
   const host = SessionHost.layer(handlers, {
     info: { name: "waiting", version: "1.0.0" },
-    limits: { gracefulClose: "50 millis" }
+    limits: { gracefulCloseTimeout: "50 millis" }
   })
   return { host, begun: Deferred.await(begun), interrupted: Deferred.await(interrupted) }
 })
@@ -205,7 +205,7 @@ export const hangs = () => {
               const before = wire.connections()
               for (let calls = 0; calls < 5; calls++) {
                 const { reason } = yield* Effect.flip(
-                  callTool("remind", { text: "", afterMs: 60_000 }, { deadline: "20 millis" })
+                  callTool("remind", { text: "", afterMs: 60_000 }, { timeout: "20 millis" })
                 )
                 assert.strictEqual(reason._tag, "Timeout")
               }
@@ -217,7 +217,7 @@ export const hangs = () => {
           Effect.gen(function*() {
             const { callTool } = yield* ClientSession.ClientSession
             for (let calls = 0; calls < 5; calls++) {
-              yield* Effect.flip(callTool("remind", { text: "", afterMs: 60_000 }, { deadline: "20 millis" }))
+              yield* Effect.flip(callTool("remind", { text: "", afterMs: 60_000 }, { timeout: "20 millis" }))
             }
             assert.isUndefined((yield* callTool("echo", { text: "on" })).isError)
           }).pipe(Effect.provide(at("json"))))

@@ -49,7 +49,7 @@ const hosting = (limits: HostLimits.Options = {}) =>
   SessionHost.layer(handlers, {
     info: { name: "example", version: "1.0.0" },
     capabilities: { tools: { listChanged: true } },
-    host: limits
+    sessions: limits
   })
 
 const text = (text: string) => ({ text, isError: false })
@@ -103,7 +103,7 @@ const underClient = (peer: Peer) => {
 
   it.live("Effect B7: there are as many sessions as there may be, and one that ends makes room", () =>
     Effect.gen(function*() {
-      const { host: { health }, place, url } = yield* OwnServer.listen(hosting({ sessions: 2 }))
+      const { host: { health }, place, url } = yield* OwnServer.listen(hosting({ max: 2 }))
       const connected = <A, E, R>(program: Effect.Effect<A, E, R>) =>
         Effect.provide(program, peer.connect(place, latest))
       yield* connected(connected(Effect.gen(function*() {

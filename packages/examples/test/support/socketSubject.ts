@@ -53,7 +53,10 @@ export const subject = (
   serve: Effect.gen(function*() {
     const { atClient, atServer } = yield* sockets
     // A client that leaves is a client that has stopped sending: what waits for ever would keep the server for longer.
-    yield* ServerSession.serve(LawServer.make(), { ...LawServer.options, limits: { gracefulClose: "2 seconds" } }).pipe(
+    yield* ServerSession.serve(LawServer.make(), {
+      ...LawServer.options,
+      limits: { gracefulCloseTimeout: "2 seconds" }
+    }).pipe(
       // Some laws are about handlers that die; what is logged of them is no news here.
       Effect.provide(Layer.merge(SocketTransport.over(atServer), Logger.layer([]))),
       Effect.forkScoped

@@ -23,9 +23,9 @@ export const closedEvents = (record: { readonly events: ReadonlyArray<SessionEve
 /** A server session that serves a call of this tool, request 1, when it begins to end. */
 export const serving = Effect.fnUntraced(function*(
   tool: Effect.Effect<Tool.CallToolResult, never, RequestContext.RequestContext>,
-  gracefulClose: Duration.Input = "5 seconds"
+  gracefulCloseTimeout: Duration.Input = "5 seconds"
 ) {
-  const all = yield* withRawClient({ handlers: tools({ x: tool }), server: { limits: { gracefulClose } } })
+  const all = yield* withRawClient({ handlers: tools({ x: tool }), server: { limits: { gracefulCloseTimeout } } })
   yield* introduce(all.raw)
   yield* all.raw.send(call(1, "x"))
   return all

@@ -9,7 +9,7 @@ export type HostOptions = Partial<SessionHost.Options>
 
 /** A host whose handlers get no time to finish, unless a test says so. */
 export const host = (handlers: ServerHandlers = {}, options: HostOptions = {}) =>
-  SessionHost.make(handlers, { info, ...options, limits: { gracefulClose: 0, ...options.limits } })
+  SessionHost.make(handlers, { info, ...options, limits: { gracefulCloseTimeout: 0, ...options.limits } })
 
 /** A session of a host, and the client on the other side, which has not said anything yet. */
 export const arrive = Effect.fnUntraced(function*(
@@ -34,7 +34,7 @@ export const settle = Effect.fnUntraced(function*(
 })
 
 /** What a client has said to open its session. */
-export const opening: ReadonlyArray<JsonRpc.Request | JsonRpc.Notification> = [
+export const handshakeMessages: ReadonlyArray<JsonRpc.Request | JsonRpc.Notification> = [
   initialize(Revision.latest),
   initialized
 ]

@@ -49,7 +49,7 @@ export type ServerHandlers = Handlers.Handlers<"client", RequestContext.RequestC
 /** Handlers get no time to finish, unless a test says so: nobody would move its clock at the end of a test. */
 const hasty = <Given extends { readonly limits?: Limits.Options }>(options: Given) => ({
   ...options,
-  limits: { gracefulClose: 0, ...options.limits }
+  limits: { gracefulCloseTimeout: 0, ...options.limits }
 })
 
 /** A client session over this end of a transport. */

@@ -12,7 +12,7 @@ const patience = "15 seconds"
 const call = (bystander: Bystander, client: ClientSession.Shape) =>
   Effect.suspend(() => {
     const began = performance.now()
-    return Effect.match(client.callTool("echo", { bytes: 10 }, { deadline: patience }), {
+    return Effect.match(client.callTool("echo", { bytes: 10 }, { timeout: patience }), {
       onSuccess: () => bystander.record(began, undefined),
       onFailure: (error) => bystander.record(began, error.message)
     })

@@ -44,8 +44,8 @@ const way = (): Layer.Layer<Transport.Transport> => {
 const use = Effect.gen(function*() {
   const client = yield* ClientSession.ClientSession
   const round = Effect.gen(function*() {
-    const tools = yield* client.listTools({}, { deadline: "2 seconds" })
-    for (const { name } of tools.tools) yield* Effect.ignore(client.callTool(name, {}, { deadline: "2 seconds" }))
+    const tools = yield* client.listTools({}, { timeout: "2 seconds" })
+    for (const { name } of tools.tools) yield* Effect.ignore(client.callTool(name, {}, { timeout: "2 seconds" }))
   })
   const all = Effect.ignore(Effect.timeoutOption(Stream.runDrain(client.tools), "5 seconds"))
   yield* Effect.raceFirst(

@@ -69,7 +69,7 @@ const servers: Readonly<Record<Exclude<ServerTransport, "stdio">, () => Layer.La
   "http-stored": () =>
     announced(StreamableHttpServer.layerNode({ port: 0 }), (port) => `http://127.0.0.1:${port}/mcp`).pipe(
       Layer.provide([host, Authentication.anonymous]),
-      Layer.provide(EventStore.layerMemory({ bytes: 64 * 1024 * 1024 }))
+      Layer.provide(EventStore.layerMemory({ maxBytes: 64 * 1024 * 1024 }))
     ),
   "http-sessionless": () =>
     announced(

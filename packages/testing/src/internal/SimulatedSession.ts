@@ -64,7 +64,7 @@ export const open = (
     world.clock
   ))
 
-  const limits = { incoming }
+  const limits = { maxIncomingRequests: incoming }
 
   const close = (side: MethodDefinition.Role): Effect.Effect<void> => Scope.close(scopes[side], Exit.void)
 

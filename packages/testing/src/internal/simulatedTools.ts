@@ -29,7 +29,7 @@ const elicit = (behaviour: string, nonce: unknown): Serving =>
   Effect.flatMap(
     RequestContext.RequestContext,
     ({ elicit }) =>
-      elicit({ message: behaviour, requestedSchema: form }, { deadline: patience }).pipe(
+      elicit({ message: behaviour, requestedSchema: form }, { timeout: patience }).pipe(
         Effect.as(resultFor(nonce)),
         Effect.mapError(({ message }) => McpError.invalidRequest(message))
       )
@@ -111,7 +111,7 @@ export const call = (
       return Effect.flatMap(
         RequestContext.RequestContext,
         ({ request }) =>
-          request("ping", {}, { deadline: patience }).pipe(
+          request("ping", {}, { timeout: patience }).pipe(
             Effect.as(resultFor(nonce)),
             Effect.mapError(({ message }) => McpError.invalidRequest(message))
           )

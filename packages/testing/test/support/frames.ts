@@ -86,7 +86,7 @@ const counted = (ids: ReadonlyArray<unknown>): ReadonlyMap<string, number> => {
 }
 
 /** As many complaints are made in a second, unless an option says otherwise. */
-const malformedReplies = 10
+const maxMalformedRepliesPerSecond = 10
 
 /** What is wrong with a session's answers to these frames, which came within one second, if anything is. */
 export const unpaid = (
@@ -104,7 +104,7 @@ export const unpaid = (
     if (missing > 0) return `${missing} of ${count} answers to ${id} are missing`
   }
   // No more answers than that, so each request has exactly one.
-  const complaints = Math.min(malformedReplies, owed.complaints)
+  const complaints = Math.min(maxMalformedRepliesPerSecond, owed.complaints)
   const expected = owed.requests.length + complaints
   if (responses.length !== expected) return `${responses.length} answers instead of ${expected}`
   const errors = responses.filter((response) => JsonRpc.isFailure(response)).length

@@ -83,7 +83,7 @@ export const hostOf = (
     info,
     observe: (event) => void events.push(event),
     ...session,
-    limits: { gracefulClose: 0, ...session?.limits }
+    limits: { gracefulCloseTimeout: 0, ...session?.limits }
   })
 
 /** Collects what is logged as a warning, or worse. */

@@ -136,7 +136,7 @@ describe("connecting", () => {
 
   it.live("as a Layer, and for whom the host has no room with the host's own words", () =>
     Effect.gen(function*() {
-      const server = yield* serve(tools({}), { session: { host: { sessions: 1 } } })
+      const server = yield* serve(tools({}), { session: { sessions: { max: 1 } } })
       const session = ClientSession.layer({ info }).pipe(
         Layer.provide(UnixSocketClient.layerNode({ path: server.path }))
       )

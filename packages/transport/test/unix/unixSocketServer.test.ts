@@ -130,7 +130,7 @@ describe.concurrent("the end of a client", () => {
   it.live("[law 5] one that stops sending gets its replies", () =>
     Effect.gen(function*() {
       const { go, handlers, seen } = waiting()
-      const server = yield* serve(handlers, { session: { limits: { gracefulClose: "1 minute" } } })
+      const server = yield* serve(handlers, { session: { limits: { gracefulCloseTimeout: "1 minute" } } })
       const client = yield* join({ path: server.path })
       client.say(call(1, "wait"))
       client.socket.end()
@@ -192,7 +192,7 @@ describe.concurrent("the end of a session", () => {
             Effect.as(Effect.uninterruptible(Effect.sleep("50 millis")), text(large))
           )
         }),
-        { session: { limits: { gracefulClose: "1 minute" } }, socket: { flushTimeout: "1 minute" } }
+        { session: { limits: { gracefulCloseTimeout: "1 minute" } }, socket: { flushTimeout: "1 minute" } }
       )
       const client = yield* join({ path: server.path })
       client.socket.pause()
@@ -284,7 +284,7 @@ describe.concurrent("the end of a session", () => {
     Effect.gen(function*() {
       const clock = yield* Layer.build(TestClock.layer())
       const server = yield* serve(greeting, {
-        session: { host: { idle: "10 minutes" } },
+        session: { sessions: { idle: "10 minutes" } },
         surroundings: Layer.succeedContext(clock)
       })
       const client = yield* join({ path: server.path })
@@ -306,7 +306,7 @@ describe.concurrent("who is not let in", () => {
 
   it.live("is told why, under the id of what it said first", () =>
     Effect.gen(function*() {
-      const server = yield* serve(greeting, { session: { host: { sessions: 1 } } })
+      const server = yield* serve(greeting, { session: { sessions: { max: 1 } } })
       const first = yield* join({ path: server.path })
       const second = yield* connect({ path: server.path })
       second.say(initialize)
@@ -321,7 +321,7 @@ describe.concurrent("who is not let in", () => {
 
   it.live("is told so, too, if it said nothing that has an id, or nothing", () =>
     Effect.gen(function*() {
-      const server = yield* serve(greeting, { session: { host: { sessions: 1 } } })
+      const server = yield* serve(greeting, { session: { sessions: { max: 1 } } })
       yield* join({ path: server.path })
       for (const words of ["nonsense\n", `${JSON.stringify(initialized)}\n`, "half a word", ""]) {
         const client = yield* connect({ path: server.path })
@@ -338,7 +338,7 @@ describe.concurrent("who is not let in", () => {
   it.live("hears while the server ends that it is about to go", () =>
     Effect.gen(function*() {
       const { go, handlers, seen } = waiting()
-      const server = yield* serve(handlers, { session: { limits: { gracefulClose: "1 minute" } } })
+      const server = yield* serve(handlers, { session: { limits: { gracefulCloseTimeout: "1 minute" } } })
       const client = yield* join({ path: server.path })
       client.say(call(1, "wait"))
       yield* until(() => seen.begun === 1)
@@ -359,7 +359,7 @@ describe.concurrent("who is not let in", () => {
 
   it.live("does not keep the server from going", () =>
     Effect.gen(function*() {
-      const server = yield* serve(greeting, { session: { host: { sessions: 0 } } })
+      const server = yield* serve(greeting, { session: { sessions: { max: 0 } } })
       const clients = yield* Effect.forEach(Array.from({ length: 10 }), () => connect({ path: server.path }))
       yield* server.stop
       for (const client of clients) yield* client.over
@@ -400,7 +400,7 @@ it.live("over the sockets of any server, such as one of TCP", () =>
     const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
     const layer = UnixSocketServer.layer({ flushTimeout: "50 millis" }).pipe(
       Layer.provideMerge(NodeSocketServer.layer({ port: 0, host: "127.0.0.1", allowHalfOpen: true })),
-      Layer.provideMerge(hostOf(handlers, { session: { limits: { gracefulClose: "1 minute" } } }))
+      Layer.provideMerge(hostOf(handlers, { session: { limits: { gracefulCloseTimeout: "1 minute" } } }))
     )
     const context = yield* Layer.buildWithScope(layer, scope)
     const { address } = Context.get(context, SocketServer)

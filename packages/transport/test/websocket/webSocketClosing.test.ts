@@ -38,7 +38,7 @@ describe.concurrent("a server says why it closes", () => {
     Effect.gen(function*() {
       const go = yield* Deferred.make<void>()
       const handlers = tools({ wait: Effect.as(Deferred.await(go), text("done")) })
-      const server = yield* serve(handlers, { session: { limits: { gracefulClose: "1 minute" } } })
+      const server = yield* serve(handlers, { session: { limits: { gracefulCloseTimeout: "1 minute" } } })
       const peer = yield* connect(server)
       peer.say(call(1, "wait"))
       yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 1 })
@@ -58,7 +58,7 @@ describe.concurrent("a server says why it closes", () => {
 
   it.live("4001 where the handshake does not come", () =>
     Effect.gen(function*() {
-      const server = yield* serve(some, { session: { limits: { opening: "50 millis" } } })
+      const server = yield* serve(some, { session: { limits: { initializeTimeout: "50 millis" } } })
       const peer = yield* dial(server)
       yield* until(() => peer.farewell !== undefined)
       assert.deepStrictEqual(peer.farewell, { code: 4001, reason: "the handshake did not finish within 50 ms" })
@@ -67,7 +67,7 @@ describe.concurrent("a server says why it closes", () => {
   it.live("4002 where the session is too old; one that is idle is not, while its client is there", () =>
     Effect.gen(function*() {
       const clock = yield* TestClock.make()
-      const serving = serve(some, { session: { host: { age: "2500 millis", idle: "50 millis" } } })
+      const serving = serve(some, { session: { sessions: { maxAge: "2500 millis", idle: "50 millis" } } })
       const server = yield* Effect.provideService(serving, Clock.Clock, clock)
       const peer = yield* connect(server)
       yield* Effect.repeat(Effect.andThen(clock.adjust("100 millis"), turns(2)), {
@@ -78,7 +78,7 @@ describe.concurrent("a server says why it closes", () => {
 
   it.live("4004 where the client asks on and on, and takes no replies", () =>
     Effect.gen(function*() {
-      const server = yield* serve(some, { session: { limits: { replies: 10, outgoing: 1 } } })
+      const server = yield* serve(some, { session: { limits: { maxOutgoingReplies: 10, maxOutgoingMessages: 1 } } })
       const peer = yield* connect(server)
       peer.socket.pause()
       peer.say(call("flood", "flood"))

@@ -120,7 +120,7 @@ describe.concurrent("before the upgrade", () => {
     Effect.gen(function*() {
       const server = yield* serve(whoami, {
         authentication: yield* bearer,
-        session: { host: { sessions: 2, sessionsPerPrincipal: 1 } }
+        session: { sessions: { max: 2, maxPerPrincipal: 1 } }
       })
       const ada = yield* connect(server, as("adas-secret"))
       const again = yield* dial(server, as("adas-secret"))

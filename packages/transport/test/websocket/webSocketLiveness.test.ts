@@ -34,7 +34,7 @@ const read = Effect.fnUntraced(function*(peer: Peer | undefined) {
 })
 
 /** Nobody is given up for want of a handshake here. */
-const patient = { session: { limits: { opening: "Infinity" } } } as const
+const patient = { session: { limits: { initializeTimeout: "Infinity" } } } as const
 
 describe("a server", () => {
   it.effect("pings a client that says nothing, and gives it up when it does not answer that", () =>

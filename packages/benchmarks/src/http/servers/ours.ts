@@ -24,7 +24,7 @@ const host = SessionHost.layer({
 }, {
   info,
   // No other server here limits them.
-  host: { sessions: Number.POSITIVE_INFINITY }
+  sessions: { max: Number.POSITIVE_INFINITY }
 })
 
 const responseMode = mode === "json" || mode === "stream" ? mode : "adaptive"

@@ -47,7 +47,7 @@ const summarize = Tool.make("summarize", {
       temperature: 0.2,
       stopSequences: ["###"],
       modelPreferences: { hints: [{ name: "small" }], costPriority: 1, speedPriority: 0.5, intelligencePriority: 0 }
-    }, { onProgress: progress, ...(patienceMs === undefined ? undefined : { deadline: patienceMs }) })
+    }, { onProgress: progress, ...(patienceMs === undefined ? undefined : { timeout: patienceMs }) })
     return Tool.structured({
       summary: wordsOf(message),
       model: message.model,

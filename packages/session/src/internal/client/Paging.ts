@@ -63,7 +63,7 @@ export class SeenCursors {
  */
 export const stream = <A, R>(
   method: string,
-  limits: { readonly pages: number },
+  limits: { readonly maxPages: number },
   fetch: (cursor: string | undefined) => Effect.Effect<Page<A>, RequestError.RequestError, R>
 ): Stream.Stream<A, RequestError.RequestError, R> =>
   Stream.suspend(() => {
@@ -75,8 +75,8 @@ export const stream = <A, R>(
         return `the cursor ${shown(cursor)} has ${cursor.length} characters; at most ${cursorCharacters} are sent back`
       }
       if (!seen.add(cursor)) return `the cursor ${shown(cursor)} came twice`
-      if (++pages < limits.pages) return undefined
-      return `the list has more than ${limits.pages} pages; set the limit \`pages\` to read more`
+      if (++pages < limits.maxPages) return undefined
+      return `the list has more than ${limits.maxPages} pages; set \`maxPages\` to read more`
     }
 
     const first: string | undefined = undefined

@@ -53,7 +53,7 @@ export const open = (
   size: number,
   origin: StreamOrigin | undefined,
   revision: Revision.Revision | undefined,
-  { batch: limit }: Limits
+  { maxBatchMessages: limit }: Limits
 ): Result.Result<Batch, JsonRpc.Malformed> => {
   // A session has no handshake in a batch, because without one there is no revision that has batches (MSG-16).
   if (origin instanceof Batch || revision === undefined || !Revision.envelopes[revision].batches) {

@@ -37,9 +37,11 @@ export class Capacity implements Room {
 
   /** Takes the room for one more; or says why there is none. */
   take(bytes: number): string | undefined {
-    const { incoming, incomingBytes } = this.#limits
-    if (this.#requests >= incoming) return `${incoming} requests are in flight`
-    if (this.#bytes + bytes > incomingBytes) return `the requests in flight may take ${incomingBytes} bytes of memory`
+    const { maxIncomingBytes, maxIncomingRequests } = this.#limits
+    if (this.#requests >= maxIncomingRequests) return `${maxIncomingRequests} requests are in flight`
+    if (this.#bytes + bytes > maxIncomingBytes) {
+      return `the requests in flight may take ${maxIncomingBytes} bytes of memory`
+    }
     if (!this.#charged.take(bytes)) return "the server has no memory left for requests"
     this.#requests++
     this.#bytes += bytes

@@ -96,7 +96,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
     id: JsonRpc.Request["id"] | undefined,
     origin: StreamOrigin | undefined
   ): void {
-    this.#complaints ??= new RateLimit(this.#core.limits.malformedReplies)
+    this.#complaints ??= new RateLimit(this.#core.limits.maxMalformedRepliesPerSecond)
     if (!this.#complaints.take(this.#core.timer.now())) return this.#core.replies.reject(origin)
     this.#core.replies.reply(RequestRejections.response(error(), id, this.#parts.peer()?.revision), origin)
   }
@@ -133,7 +133,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
       this.#core.emit({ _tag: "UnmatchedResponse", kind, response: message })
       // The others are of requests that were made, and belong to what may happen.
       if (kind !== "Unknown") return
-      this.#warnings ??= new RateLimit(this.#core.limits.malformedReplies)
+      this.#warnings ??= new RateLimit(this.#core.limits.maxMalformedRepliesPerSecond)
       if (this.#warnings.take(this.#core.timer.now())) {
         this.#core.fork(Effect.logWarning("a response to no request of this session", { id: message.id }))
       }

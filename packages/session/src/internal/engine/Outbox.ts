@@ -149,9 +149,9 @@ export class Outbox {
 
   /** Is there room for a message of someone who can wait, on the way to this origin? */
   hasRoom(replyTo: StreamOrigin | undefined): boolean {
-    const { budget, limits: { outgoing, outgoingBytes } } = this.#session
+    const { budget, limits: { maxOutgoingBytes, maxOutgoingMessages } } = this.#session
     const isScarce = this.#waiting > 0 && MemoryBudget.isScarce(budget)
-    if (this.#waiting < outgoing && this.#bytes < outgoingBytes && !isScarce) return true
+    if (this.#waiting < maxOutgoingMessages && this.#bytes < maxOutgoingBytes && !isScarce) return true
     // A way that is clogged does not stop the others.
     const way = this.#wayOf(replyTo)
     return way !== this.#session && (this.#lanes?.get(way)?.waiting.size ?? 0) === 0
@@ -177,7 +177,7 @@ export class Outbox {
   releaseStream(stream: Fiber.Fiber<unknown, unknown>): void {
     if (this.#streams?.has(stream) !== true) return
     const { limits, timer } = this.#session
-    const until = timer.now() + limits.write
+    const until = timer.now() + limits.writeTimeout
     this.#streams.set(stream, until)
     timer.watch(until)
   }
@@ -187,18 +187,18 @@ export class Outbox {
    * nothing costs itself alone; where there is one stream for everything it costs the session.
    */
   expire(now: number): number {
-    const { connection, limits: { write } } = this.#session
+    const { connection, limits: { writeTimeout } } = this.#session
     for (const [stream, until] of this.#streams ?? []) {
       if (until <= now) stream.interruptUnsafe()
     }
-    const stalled = this.#lanesSending().filter(({ sending }) => sending.since + write <= now)
+    const stalled = this.#lanesSending().filter(({ sending }) => sending.since + writeTimeout <= now)
     if (stalled.length > 0 && connection.endExchange === undefined) {
       this.#session.stalled()
       return Number.POSITIVE_INFINITY
     }
     for (const { lane, sending } of stalled) this.#giveUp(lane, sending)
     let next = Number.POSITIVE_INFINITY
-    for (const { sending } of this.#lanesSending()) next = Math.min(next, sending.since + write)
+    for (const { sending } of this.#lanesSending()) next = Math.min(next, sending.since + writeTimeout)
     for (const until of this.#streams?.values() ?? []) if (until > now) next = Math.min(next, until)
     return next
   }
@@ -233,7 +233,7 @@ export class Outbox {
   }
 
   #streamStalled(): Exit.Exit<never, TransportError.TransportError> {
-    return Exit.fail(TransportError.make({ _tag: "StreamStalled", afterMillis: this.#session.limits.write }))
+    return Exit.fail(TransportError.make({ _tag: "StreamStalled", afterMillis: this.#session.limits.writeTimeout }))
   }
 
   /** Gives up whatever is still with the transport. */
@@ -262,15 +262,15 @@ export class Outbox {
    * most of it unread.
    */
   #judge(weight: number, charge: number, waiting: number): void {
-    const { outgoingBytes, replies } = this.#session.limits
+    const { maxOutgoingBytes, maxOutgoingReplies } = this.#session.limits
     const bytes = this.#replyBytes
-    if (waiting > replies) this.#session.overflowed({ waiting, bytes, limit: "replies" })
-    else if (bytes - weight >= outgoingBytes) this.#session.overflowed({ waiting, bytes, limit: "outgoingBytes" })
+    if (waiting > maxOutgoingReplies) this.#session.overflowed({ waiting, bytes, limit: "maxOutgoingReplies" })
+    else if (bytes - weight >= maxOutgoingBytes) this.#session.overflowed({ waiting, bytes, limit: "maxOutgoingBytes" })
     else if (charge < weight && bytes > weight) this.#yield(waiting)
   }
 
   #weightOf(message: JsonRpc.Frame): number {
-    return Weight.outgoing(message, this.#session.limits.outgoingBytes)
+    return Weight.outgoing(message, this.#session.limits.maxOutgoingBytes)
   }
 
   /** Charges the budget of the process, and returns the bytes charged: all of them or none. */
@@ -408,7 +408,7 @@ export class Outbox {
     // From now on whatever takes this way waits.
     this.#weigh(entry)
     for (const waiting of lane.waiting) this.#weigh(waiting)
-    timer.watch(sending.since + limits.write)
+    timer.watch(sending.since + limits.writeTimeout)
     fiber.addObserver((exit) => this.#finish(lane, sending, exit))
     this.#judgeEntry(entry)
   }

@@ -265,7 +265,7 @@ export class Sender {
         method,
         progress: onProgress === undefined
           ? undefined
-          : ProgressMailbox.make({ capacity: limits.progress, bytes: limits.notificationBytes, budget }),
+          : ProgressMailbox.make({ capacity: limits.maxProgressSteps, bytes: limits.maxNotificationBytes, budget }),
         openedAt: now,
         deadline: Math.min(now + allowedMillis, total),
         allowedMillis,
@@ -335,13 +335,13 @@ export class Sender {
       if (typeof admission === "object") return fail(admission)
       const blocked = this.#refusal(row, params)
       if (blocked !== undefined) return fail(blocked)
-      const allowedMillis = options?.deadline === undefined
-        ? limits.requestDeadline
-        : Duration.toMillis(options.deadline)
-      const totalMillis = options?.maxTotal !== undefined
-        ? Duration.toMillis(options.maxTotal)
+      const allowedMillis = options?.timeout === undefined
+        ? limits.requestTimeout
+        : Duration.toMillis(options.timeout)
+      const totalMillis = options?.totalTimeout !== undefined
+        ? Duration.toMillis(options.totalTimeout)
         : options?.extendOnProgress === true
-        ? Math.max(limits.requestTotal, allowedMillis)
+        ? Math.max(limits.requestTotalTimeout, allowedMillis)
         : Number.POSITIVE_INFINITY
       if (Math.min(allowedMillis, totalMillis) <= 0) return fail({ _tag: "Timeout", afterMillis: 0 })
       const sent = this.#send(row, params, admission === "Hold", allowedMillis, totalMillis, options)

@@ -155,7 +155,7 @@ export class SessionRuntime<S extends State> {
     this.connection = connection
     this.observe = observe
     this.budget = Context.get(surroundings.context, MemoryBudget)
-    this.bounds = { capacity: limits.notifications, bytes: limits.notificationBytes, budget: this.budget }
+    this.bounds = { capacity: limits.maxNotifications, bytes: limits.maxNotificationBytes, budget: this.budget }
     this.#side = side
     this.#state = Ref.makeUnsafe<S>(side.initial)
     this.#connectionScope = connectionScope
@@ -168,7 +168,9 @@ export class SessionRuntime<S extends State> {
     this.observers = new Observers(this)
     this.subscriptions = new Subscriptions(this.bounds)
     this.#connectedAt = this.timer.now()
-    if (limits.opening !== Number.POSITIVE_INFINITY) this.timer.watch(this.#connectedAt + limits.opening)
+    if (limits.initializeTimeout !== Number.POSITIVE_INFINITY) {
+      this.timer.watch(this.#connectedAt + limits.initializeTimeout)
+    }
   }
 
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E> {
@@ -238,7 +240,7 @@ export class SessionRuntime<S extends State> {
 
   /** The peer takes no bytes. */
   stalled(): void {
-    this.end({ _tag: "TransportEnded", reason: { _tag: "PeerStalled", afterMillis: this.limits.write } }, "None")
+    this.end({ _tag: "TransportEnded", reason: { _tag: "PeerStalled", afterMillis: this.limits.writeTimeout } }, "None")
   }
 
   /** The peer asks on and on and takes no replies. */
@@ -303,9 +305,12 @@ export class SessionRuntime<S extends State> {
 
   #expireOpening(now: number): number {
     if (this.state()._tag !== "Opening") return Number.POSITIVE_INFINITY
-    const openBy = this.#connectedAt + this.limits.opening
+    const openBy = this.#connectedAt + this.limits.initializeTimeout
     if (openBy > now) return openBy
-    this.end({ _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis: this.limits.opening } }, "None")
+    this.end(
+      { _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis: this.limits.initializeTimeout } },
+      "None"
+    )
     return Number.POSITIVE_INFINITY
   }
 
@@ -343,13 +348,13 @@ export class SessionRuntime<S extends State> {
     const isBusy = () => inflight.size > 0 || !notifications.isIdle
     return Effect.gen({ self: this }, function*() {
       const began = timer.now()
-      if (isBusy()) yield* within(handledOrCutOff, limits.gracefulClose)
+      if (isBusy()) yield* within(handledOrCutOff, limits.gracefulCloseTimeout)
       this.#interruptAll()
       notifications.stop()
       if (isBusy()) yield* within(handled, cleanupMillis)
       // Before the transport's own ladder, all of it together takes no more than three seconds beyond what handlers have.
-      const left = limits.gracefulClose + beyondMillis - (timer.now() - began)
-      if (!outbox.isIdle) yield* within(outbox.flushed, Math.max(Math.min(limits.gracefulClose, left), 0))
+      const left = limits.gracefulCloseTimeout + beyondMillis - (timer.now() - began)
+      if (!outbox.isIdle) yield* within(outbox.flushed, Math.max(Math.min(limits.gracefulCloseTimeout, left), 0))
       outbox.stop()
       timer.stop()
       this.#reader?.interruptUnsafe()

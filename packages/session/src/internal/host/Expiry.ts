@@ -7,7 +7,7 @@ import type { HostedSession } from "./HostedSession.ts"
 /** How long sessions may last, in milliseconds. */
 export interface Lifetimes {
   /** Until the client has said `initialize`. */
-  readonly opening: number
+  readonly initialize: number
   /** From the answer to `initialize` until the handshake is finished. */
   readonly handshake: number
   /** Without being used, held, or busy. */
@@ -77,7 +77,7 @@ export class Expiry {
     const step = hosted.operates
       ? undefined
       : hosted.session.core.state()._tag === "Opening"
-      ? "opening"
+      ? "initialize"
       : "handshake"
     const opensFor = step === undefined
       ? Number.POSITIVE_INFINITY
@@ -99,7 +99,7 @@ export class Expiry {
   #end(hosted: HostedSession, by: keyof Lifetimes): number {
     const { core } = hosted.session
     const afterMillis = this.#options.lifetimes[by]
-    if (by === "opening") {
+    if (by === "initialize") {
       core.end({ _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis } }, "None")
     } else if (by === "handshake") {
       core.end({ _tag: "Close", reason: { _tag: "HandshakeTimeout", afterMillis } }, "None")

@@ -74,7 +74,7 @@ export class HostStore {
     })
   }
 
-  save(hosted: HostedSession, opening: StoredSession["opening"]): Effect.Effect<void> {
+  save(hosted: HostedSession, handshakeMessages: StoredSession["handshakeMessages"]): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { id, openedAt, principal, usedAt } = hosted
       const again = hosted.stored === "Yes"
@@ -82,7 +82,11 @@ export class HostStore {
       hosted.stored = "Perhaps"
       this.#undeleted.delete(id)
       return Effect.map(
-        this.#told(hosted, "save", () => this.#store.save({ id, principal: principal?.id, opening, openedAt, usedAt })),
+        this.#told(
+          hosted,
+          "save",
+          () => this.#store.save({ id, principal: principal?.id, handshakeMessages, openedAt, usedAt })
+        ),
         (saved) => {
           if (saved || again) hosted.stored = "Yes"
         }

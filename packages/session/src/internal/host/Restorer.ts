@@ -18,7 +18,7 @@ interface Asking extends Partial<Newcomer> {
 /** A session that is opened with what its client has said before. */
 interface Reopening extends Asking {
   readonly id: string
-  readonly opening: StoredSession["opening"]
+  readonly handshakeMessages: StoredSession["handshakeMessages"]
 }
 
 /** The needs of what restores a host's sessions. */
@@ -45,10 +45,10 @@ export interface Options<E> {
  * no more than the session keeps.
  */
 const agreed = (
-  opening: StoredSession["opening"],
+  handshakeMessages: StoredSession["handshakeMessages"],
   client: Profile.ClientProfile | undefined
-): StoredSession["opening"] =>
-  opening.map((message) =>
+): StoredSession["handshakeMessages"] =>
+  handshakeMessages.map((message) =>
     message.method === "initialize" && "id" in message && client !== undefined
       ? JsonRpc.request(message.id, message.method, {
         protocolVersion: client.revision,
@@ -58,8 +58,8 @@ const agreed = (
       : message
   )
 
-const revisionIn = (opening: StoredSession["opening"]): unknown =>
-  opening.find(({ method }) => method === "initialize")?.params?.["protocolVersion"]
+const revisionIn = (handshakeMessages: StoredSession["handshakeMessages"]): unknown =>
+  handshakeMessages.find(({ method }) => method === "initialize")?.params?.["protocolVersion"]
 
 /** The sessions of a host that its store remembers: how they get there, and how they come back. */
 export class Restorer<E> {
@@ -98,9 +98,9 @@ export class Restorer<E> {
   }
 
   /** Has the store remember a session with what its client has said to open it. */
-  remember(hosted: HostedSession, opening: StoredSession["opening"]): Effect.Effect<void> {
+  remember(hosted: HostedSession, handshakeMessages: StoredSession["handshakeMessages"]): Effect.Effect<void> {
     const { store } = this.#options
-    return store.save(hosted, agreed(opening, hosted.session.client)).pipe(
+    return store.save(hosted, agreed(handshakeMessages, hosted.session.client)).pipe(
       // It may have ended meanwhile, and been forgotten before it was remembered.
       Effect.andThen(Effect.suspend(() => hosted.phase === "Live" || hosted.kept ? Effect.void : store.remove(hosted)))
     )
@@ -125,12 +125,12 @@ export class Restorer<E> {
       yield* store.forget(id)
       return undefined
     }
-    const { opening } = stored
-    const hosted = yield* admit(transport, { ...asking, id, opening }, stored.openedAt)
+    const { handshakeMessages } = stored
+    const hosted = yield* admit(transport, { ...asking, id, handshakeMessages }, stored.openedAt)
     hosted.toldAt = stored.usedAt
     hosted.stored = "Yes"
     const { client } = hosted.session
-    if (client !== undefined && client.revision === revisionIn(opening)) return hosted
+    if (client !== undefined && client.revision === revisionIn(handshakeMessages)) return hosted
     yield* Effect.logWarning("a session could not be restored: this server would not agree on the same revision")
     yield* hosted.close(CloseReason.requested)
     return undefined

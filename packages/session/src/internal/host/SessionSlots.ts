@@ -85,7 +85,7 @@ export class SessionSlots {
 
   constructor(options: Options) {
     this.#options = options
-    this.#anonymousRate = new RateLimit(options.limits.evictAnonymousPerSecond)
+    this.#anonymousRate = new RateLimit(options.limits.maxAnonymousEvictionsPerSecond)
   }
 
   /** The number of places that are taken. */
@@ -130,7 +130,7 @@ export class SessionSlots {
   /** A session is open. */
   enter(hosted: HostedSession): void {
     const client = this.#clients.enter(hosted)
-    if (client !== undefined && client.sessions > this.#options.limits.sessions / 2) this.#largest = client
+    if (client !== undefined && client.sessions > this.#options.limits.max / 2) this.#largest = client
     if (!hosted.operates) this.#unfinish(hosted, 1)
     if (hosted.held === 0) this.#list(hosted)
     else client?.held.add(hosted.byClient)
@@ -171,7 +171,7 @@ export class SessionSlots {
     else client?.held.remove(hosted.byClient)
     if (!hosted.operates) this.#unfinish(hosted, -1)
     this.#clients.leave(hosted)
-    if (client !== undefined && client === this.#largest && client.sessions <= this.#options.limits.sessions / 2) {
+    if (client !== undefined && client === this.#largest && client.sessions <= this.#options.limits.max / 2) {
       this.#largest = undefined
     }
   }
@@ -224,17 +224,17 @@ export class SessionSlots {
 
   /** Returns the limit that leaves no place for a newcomer, if there is one. */
   #scope(newcomer: Newcomer): Refused["scope"] | undefined {
-    const { sessions, sessionsPerPrincipal } = this.#options.limits
-    if ((this.#own(newcomer)?.places ?? 0) >= sessionsPerPrincipal) return "principal"
-    return this.#taken >= sessions ? "host" : undefined
+    const { max, maxPerPrincipal } = this.#options.limits
+    if ((this.#own(newcomer)?.places ?? 0) >= maxPerPrincipal) return "principal"
+    return this.#taken >= max ? "host" : undefined
   }
 
   #refuse(newcomer: Newcomer, scope: Refused["scope"]): Refused {
-    const { sessions, sessionsPerPrincipal } = this.#options.limits
+    const { max, maxPerPrincipal } = this.#options.limits
     return {
       _tag: "Refused",
       scope,
-      limit: scope === "host" ? sessions : sessionsPerPrincipal,
+      limit: scope === "host" ? max : maxPerPrincipal,
       retryAfterMillis: this.#roomIn(newcomer)
     }
   }
@@ -259,7 +259,7 @@ export class SessionSlots {
     const dominant = this.#dominant(newcomer)
     return (dominant && this.#first(dominant.unused, graceMillis, now)) ??
       this.#heldOf(dominant, now) ??
-      this.#first(this.#anonymous.unused, this.#evictAnonymousAfter(newcomer), now)
+      this.#first(this.#anonymous.unused, this.#anonymousEvictionTimeout(newcomer), now)
   }
 
   /** The session of a client that is held for longest, whatever is done in it: a client could hold each of its own. */
@@ -300,7 +300,7 @@ export class SessionSlots {
    * by using or holding each of its sessions.
    */
   #dominant({ client, principal }: Newcomer): AnonymousClient | undefined {
-    if (this.#options.limits.evictAnonymousAfter === Number.POSITIVE_INFINITY) return undefined
+    if (this.#options.limits.anonymousEvictionTimeout === Number.POSITIVE_INFINITY) return undefined
     const isOther = principal !== undefined || (client !== undefined && client !== this.#largest?.name)
     return isOther ? this.#largest : undefined
   }
@@ -317,8 +317,8 @@ export class SessionSlots {
   }
 
   /** A principal is accountable for its sessions, and bounded in their number: it need not wait for anonymous ones. */
-  #evictAnonymousAfter({ principal }: Newcomer): number {
-    return principal === undefined ? Math.max(this.#options.limits.evictAnonymousAfter, graceMillis) : graceMillis
+  #anonymousEvictionTimeout({ principal }: Newcomer): number {
+    return principal === undefined ? Math.max(this.#options.limits.anonymousEvictionTimeout, graceMillis) : graceMillis
   }
 
   #anonymousWait({ principal }: Newcomer): number {
@@ -351,7 +351,7 @@ export class SessionSlots {
         dueIn(this.#anonymous.unused, this.#options.limits.idle),
         Math.max(
           Math.min(
-            dueIn(this.#anonymous.unused, this.#evictAnonymousAfter(newcomer)),
+            dueIn(this.#anonymous.unused, this.#anonymousEvictionTimeout(newcomer)),
             dueIn(dominant?.unused, graceMillis),
             held === undefined ? Number.POSITIVE_INFINITY : held.openedAt + graceMillis - now
           ),

@@ -103,9 +103,9 @@ export class FairCapacity {
 
   /** Returns which limit of all clients together leaves no room for one more request. */
   #lacks(bytes: number): "requests" | "bytes" | undefined {
-    const { incoming, incomingBytes } = this.#limits
-    if (this.#all.requests >= incoming) return "requests"
-    return this.#all.bytes + bytes > incomingBytes ? "bytes" : undefined
+    const { maxIncomingBytes, maxIncomingRequests } = this.#limits
+    if (this.#all.requests >= maxIncomingRequests) return "requests"
+    return this.#all.bytes + bytes > maxIncomingBytes ? "bytes" : undefined
   }
 
   /** Lets the clients that have most yield, as long as they have more than this one would have. */
@@ -133,11 +133,11 @@ export class FairCapacity {
 
   /** Returns which share of a client would be too large. */
   #excess({ bytes: heldBytes, requests }: Held, bytes: number): string | undefined {
-    const { incoming, incomingBytes } = this.#limits
-    if (requests >= incoming - this.#all.requests) {
+    const { maxIncomingBytes, maxIncomingRequests } = this.#limits
+    if (requests >= maxIncomingRequests - this.#all.requests) {
       return `${requests} requests of this client are in flight, and there must be room for as many of others`
     }
-    return heldBytes + bytes > incomingBytes - this.#all.bytes
+    return heldBytes + bytes > maxIncomingBytes - this.#all.bytes
       ? `the requests of this client in flight take ${heldBytes} bytes of memory, and there must be room for those of others`
       : undefined
   }

@@ -248,7 +248,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
     return Result.flatMap(InitializeResponder.params(request), (params) => {
       const revision = sessionless?.revision ?? InitializeResponder.agreed(introduction, params.protocolVersion)
       // Without sessions nothing is kept.
-      const limitBytes = sessionless === undefined ? limits.profileBytes : Number.POSITIVE_INFINITY
+      const limitBytes = sessionless === undefined ? limits.maxProfileBytes : Number.POSITIVE_INFINITY
       return Result.map(
         InitializeResponder.profile(introduction, params, revision, limitBytes),
         (kept) => ({ ...kept, opening: InitializeResponder.opening(params) })
@@ -273,7 +273,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
     if (outcome._tag !== "Moved" || outcome.does !== "Answer") {
       return this.#refuse(request, RequestRejections.invalidRequest("The session is initialized already"), origin)
     }
-    if (isTrimmed) this.core.emit({ _tag: "ProfileTrimmed", limitBytes: this.core.limits.profileBytes })
+    if (isTrimmed) this.core.emit({ _tag: "ProfileTrimmed", limitBytes: this.core.limits.maxProfileBytes })
     if (sessionless === undefined) {
       this.client = client
       this.#opening = opening

@@ -122,17 +122,17 @@ export class SessionlessExchange {
    * A reply is kept for the rest of its batch. If the others take too much memory already, it makes room for an error.
    */
   #kept(batch: Batch.Batch, reply: Batch.Reply): Batch.Reply {
-    const { budget, limits: { outgoingBytes } } = this.#server
+    const { budget, limits: { maxOutgoingBytes } } = this.#server
     const keeping = this.#keeping ??= budget.open({ isUnread: true, yields: () => this.#yieldKept(batch) })
-    const weight = Weight.outgoing(reply.response, outgoingBytes)
-    if (batch.weight >= outgoingBytes || !keeping.take(weight)) return withoutResult(reply, outgoingBytes)
+    const weight = Weight.outgoing(reply.response, maxOutgoingBytes)
+    if (batch.weight >= maxOutgoingBytes || !keeping.take(weight)) return withoutResult(reply, maxOutgoingBytes)
     batch.weight += weight
     return reply
   }
 
   /** The process is short of memory, and this batch keeps most of what is not read. */
   #yieldKept(batch: Batch.Batch): void {
-    batch.replace((reply) => withoutResult(reply, this.#server.limits.outgoingBytes))
+    batch.replace((reply) => withoutResult(reply, this.#server.limits.maxOutgoingBytes))
     this.#keeping?.release(this.#keeping.heldBytes)
   }
 
@@ -432,11 +432,11 @@ const request: Sender["request"] = (row) =>
   Effect.fail(RequestError.make(row.name, { _tag: "StatelessModeNotSupported" }))
 
 /** An error instead of a reply that would take too much memory. */
-const withoutResult = ({ handed, response }: Batch.Reply, outgoingBytes: number): Batch.Reply => ({
+const withoutResult = ({ handed, response }: Batch.Reply, maxOutgoingBytes: number): Batch.Reply => ({
   response: JsonRpc.failure(
     response.id,
     RequestRejections.overloaded(
-      `the replies of a batch may take ${outgoingBytes} bytes of memory, and less if the server has less`
+      `the replies of a batch may take ${maxOutgoingBytes} bytes of memory, and less if the server has less`
     )
   ),
   handed

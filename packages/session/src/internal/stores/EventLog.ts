@@ -2,10 +2,10 @@ import { Link, LinkedList } from "../collections/LinkedList.ts"
 
 /** How much is held. Bytes are two for each UTF-16 code unit, and so many besides for each event and each stream. */
 export interface Bounds {
-  readonly eventsPerStream: number
-  readonly bytesPerStream: number
-  readonly bytesPerSession: number
-  readonly bytes: number
+  readonly maxEventsPerStream: number
+  readonly maxBytesPerStream: number
+  readonly maxBytesPerSession: number
+  readonly maxBytes: number
 }
 
 /** What came behind an event. */
@@ -104,13 +104,15 @@ export class EventLog {
     this.#weigh(stream, bytesOf(data))
     this.#use(stream)
     // What each of these takes out was put in by an append before, so all of them together take no longer than the appends.
-    while (stream.events > bounds.eventsPerStream || (stream.bytes > bounds.bytesPerStream && stream.events > 1)) {
+    while (
+      stream.events > bounds.maxEventsPerStream || (stream.bytes > bounds.maxBytesPerStream && stream.events > 1)
+    ) {
       this.#shift(stream)
     }
-    while (session.bytes > bounds.bytesPerSession && session.byUse.first !== undefined) {
+    while (session.bytes > bounds.maxBytesPerSession && session.byUse.first !== undefined) {
       this.#shift(session.byUse.first.value)
     }
-    while (this.#bytes > bounds.bytes && this.#byUse.first !== undefined) this.#shift(this.#byUse.first.value)
+    while (this.#bytes > bounds.maxBytes && this.#byUse.first !== undefined) this.#shift(this.#byUse.first.value)
     return stream.prefix + event.number
   }
 

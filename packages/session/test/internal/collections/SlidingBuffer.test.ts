@@ -51,7 +51,7 @@ describe("a backlog", () => {
   })
 
   it("law 12: makes room when the process has no memory left, and drops what finds none", () => {
-    const budget = MemoryBudget.make({ limitBytes: 100 })
+    const budget = MemoryBudget.make({ maxBytes: 100 })
     const one = SlidingBuffer.make<number>({ capacity: 10, bytes: 100, budget })
     budget.take(60)
     assert.deepStrictEqual([one.offer(1, 20), one.offer(2, 20), one.offer(3, 30)], [true, true, false])
@@ -61,7 +61,7 @@ describe("a backlog", () => {
   })
 
   it("law 12: makes room for a smaller one, and says so with the next that is offered", () => {
-    const budget = MemoryBudget.make({ limitBytes: 100 })
+    const budget = MemoryBudget.make({ maxBytes: 100 })
     const large = SlidingBuffer.make<number>({ capacity: 10, bytes: 100, budget })
     const small = SlidingBuffer.make<number>({ capacity: 10, bytes: 100, budget })
     assert.deepStrictEqual([large.offer(1, 30), large.offer(2, 40), small.offer(3, 20)], [true, true, true])

@@ -22,8 +22,8 @@ it.effect("law 12: no client has more than there is room left for, and nothing i
       Arbitrary.array(Arbitrary.schema(Step), { minLength: 10, maxLength: 60 }),
       (steps) =>
         Effect.sync(() => {
-          const limits = Limits.make({ incoming: 8, incomingBytes: 64 })
-          const budget = MemoryBudget.make({ limitBytes: 1000 })
+          const limits = Limits.make({ maxIncomingRequests: 8, maxIncomingBytes: 64 })
+          const budget = MemoryBudget.make({ maxBytes: 1000 })
           const capacity = new FairCapacity(limits, budget)
           const held = new Map<string, Array<number>>(clients.map((client) => [client, []]))
           const requests = () => Array.from(held.values()).flat().length
@@ -50,7 +50,7 @@ it.effect("law 12: no client has more than there is room left for, and nothing i
   }))
 
 it("law 12: clients whose requests do not end yield to newcomers, the one that has most first", () => {
-  const capacity = new FairCapacity(Limits.make({ incoming: 16 }), MemoryBudget.make())
+  const capacity = new FairCapacity(Limits.make({ maxIncomingRequests: 16 }), MemoryBudget.make())
   const inFlight = new Map<string, number>()
   const taking = (client: string, count: number) => {
     for (let taken = 0; taken < count; taken++) {
@@ -71,7 +71,7 @@ it("law 12: clients whose requests do not end yield to newcomers, the one that h
 })
 
 it("law 12: a client with less memory in flight takes the room of the one with most; it is refused if that ends later", () => {
-  const capacity = new FairCapacity(Limits.make({ incomingBytes: 100 }), MemoryBudget.make())
+  const capacity = new FairCapacity(Limits.make({ maxIncomingBytes: 100 }), MemoryBudget.make())
   let asked = 0
   const late = capacity.roomOf({ client: "late" }, () => asked++)
   const small = capacity.roomOf({ client: "small" }, () => assert.fail("the smaller one yields"))

@@ -17,10 +17,10 @@ const Action = Schema.Union([
 const actions = Arbitrary.array(Arbitrary.schema(Action), { minLength: 20, maxLength: 80 })
 
 const bounds = Arbitrary.schema(Schema.Struct({
-  eventsPerStream: Schema.Literals([0, 1, 2, 4, 8, 100, 100]),
-  bytesPerStream: Schema.Literals([0, 500, 1000, 1_000_000]),
-  bytesPerSession: Schema.Literals([1500, 3000, 1_000_000, 1_000_000]),
-  bytes: Schema.Literals([0, 1500, 3000, 6000, 10_000, 1_000_000])
+  maxEventsPerStream: Schema.Literals([0, 1, 2, 4, 8, 100, 100]),
+  maxBytesPerStream: Schema.Literals([0, 500, 1000, 1_000_000]),
+  maxBytesPerSession: Schema.Literals([1500, 3000, 1_000_000, 1_000_000]),
+  maxBytes: Schema.Literals([0, 1500, 3000, 6000, 10_000, 1_000_000])
 }))
 
 interface Event {
@@ -95,15 +95,15 @@ describe("EventLog", () => {
             held,
             isIt,
             ([stream]) =>
-              stream !== undefined && (stream.events.length > bounds.eventsPerStream ||
-                (stream.events.length > 1 && eventBytes(stream) > bounds.bytesPerStream))
+              stream !== undefined && (stream.events.length > bounds.maxEventsPerStream ||
+                (stream.events.length > 1 && eventBytes(stream) > bounds.maxBytesPerStream))
           )
           held = shrink(
             held,
             (stream) => stream.session === action.session,
-            (streams) => bytes(streams) > bounds.bytesPerSession
+            (streams) => bytes(streams) > bounds.maxBytesPerSession
           )
-          held = shrink(held, () => true, (all) => bytes(all) > bounds.bytes)
+          held = shrink(held, () => true, (all) => bytes(all) > bounds.maxBytes)
           break
         }
         case "Replay":
@@ -122,7 +122,7 @@ describe("EventLog", () => {
           assert.strictEqual(log.expire(now), Math.min(...held.map(({ until }) => until)))
       }
       assert.strictEqual(log.weight(), bytes(held))
-      assert.isAtMost(log.weight(), bounds.bytes)
+      assert.isAtMost(log.weight(), bounds.maxBytes)
       assert.strictEqual(log.size(), new Set(held.map(({ session }) => session)).size)
     }
     for (const session of ["s", "t", "__proto__"]) for (const id of ids) replay(session, id)

@@ -51,7 +51,7 @@ export const cutting = <Served extends ClientEnd>(
       Effect.gen(function*() {
         const served = yield* serve
         const end = tampered(served, (connection) => Effect.as(Effect.orDie(cut(served)), connection))
-        const error = yield* Effect.flip(connect(end, { limits: { handshake: "1 hour" } }))
+        const error = yield* Effect.flip(connect(end, { limits: { handshakeTimeout: "1 hour" } }))
         assert.strictEqual(error.reason._tag, "Closed")
         assert.ok(error.reason._tag === "Closed")
         sayBroken(error.reason.reason)
@@ -64,7 +64,7 @@ export const cutting = <Served extends ClientEnd>(
         const served = yield* serve
         const end = tampered(served, (connection) =>
           Effect.succeed(onFirstMessage(connection, Effect.orDie(cut(served)))))
-        const reason = yield* connect(end, { limits: { handshake: "1 hour" } }).pipe(
+        const reason = yield* connect(end, { limits: { handshakeTimeout: "1 hour" } }).pipe(
           Effect.matchEffect({
             onSuccess: (session) =>
               session.closed,
@@ -101,8 +101,8 @@ export const cutting = <Served extends ClientEnd>(
         let endings = 0
         const pending = (tool: string, input: { readonly [name: string]: number } = {}) =>
           session.callTool(tool, input, {
-            deadline: "Infinity",
-            maxTotal: "Infinity",
+            timeout: "Infinity",
+            totalTimeout: "Infinity",
             onProgress: () => Effect.sync(() => steps++)
           }).pipe(
             Effect.flip,
@@ -136,7 +136,7 @@ export const cutting = <Served extends ClientEnd>(
       Effect.gen(function*() {
         const served = yield* serve
         const session = yield* connect(served)
-        const waiting = yield* Effect.forkChild(Effect.flip(session.callTool("wait", {}, { deadline: "Infinity" })))
+        const waiting = yield* Effect.forkChild(Effect.flip(session.callTool("wait", {}, { timeout: "Infinity" })))
         yield* untilWaiting(session, 1)
         const closing = yield* Effect.forkChild(session.close, { startImmediately: true })
         yield* cut(served)
@@ -155,7 +155,7 @@ export const cutting = <Served extends ClientEnd>(
           const session = yield* Scope.provide(connect(served), scope)
           const calls = yield* Effect.forEach(
             ["wait", "wait"],
-            (tool) => Effect.forkDetach(Effect.exit(session.callTool(tool, {}, { deadline: "Infinity" })))
+            (tool) => Effect.forkDetach(Effect.exit(session.callTool(tool, {}, { timeout: "Infinity" })))
           )
           yield* untilWaiting(session, 2)
           yield* cut(served)

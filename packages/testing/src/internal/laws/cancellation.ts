@@ -28,7 +28,7 @@ export const cancellation = <Served extends ClientEnd>(
       "[TMO-03] [TMO-04] a deadline ends the call on both sides",
       Effect.gen(function*() {
         const session = yield* open()
-        const error = yield* Effect.flip(session.callTool("wait", {}, { deadline: 50 }))
+        const error = yield* Effect.flip(session.callTool("wait", {}, { timeout: 50 }))
         assert.deepStrictEqual(error.reason, { _tag: "Timeout", afterMillis: 50 })
         yield* eventually(Effect.map(reported(session), (report) => report.interrupted === 1))
       })

@@ -21,7 +21,7 @@ export const leaving = <Served extends ClientEnd>(
         const served = yield* serve
         const scope = yield* Scope.make()
         const session = yield* Scope.provide(connect(served), scope)
-        const waiting = yield* Effect.forkChild(Effect.flip(session.callTool("wait", {}, { deadline: "Infinity" })))
+        const waiting = yield* Effect.forkChild(Effect.flip(session.callTool("wait", {}, { timeout: "Infinity" })))
         yield* untilWaiting(session, 1)
         yield* Scope.close(scope, Exit.void)
         assert.strictEqual((yield* Fiber.join(waiting)).reason._tag, "Closed")
@@ -44,7 +44,7 @@ export const leaving = <Served extends ClientEnd>(
         Effect.gen(function*() {
           const served = yield* serve
           const scope = yield* Scope.make()
-          const session = yield* Scope.provide(connect(served, { limits: { gracefulClose: 100 } }), scope)
+          const session = yield* Scope.provide(connect(served, { limits: { gracefulCloseTimeout: 100 } }), scope)
           yield* stall.begin(served)
           const call = yield* Effect.forkChild(Effect.flip(session.callTool("echo", { value: 1 })))
           yield* Effect.sleep(20)

@@ -22,7 +22,7 @@ const outcomeOf = (
   input: { readonly [name: string]: string | number } = {}
 ) =>
   Effect.map(
-    Effect.result(session.callTool(tool, input, { deadline, maxTotal: 2 * deadline })),
+    Effect.result(session.callTool(tool, input, { timeout: deadline, totalTimeout: 2 * deadline })),
     Result.match({
       onSuccess: ({ structuredContent }) => ({ ended: "Success", returned: structuredContent?.["value"] }),
       onFailure: ({ reason }) => ({ ended: reason._tag, returned: undefined })
@@ -38,7 +38,7 @@ export const losing = <Served extends ClientEnd>({ form, open }: Bench<Served>):
     "ErrorResponse",
     ...form === "OneStream" ? [] : ["SendFailed", "OutcomeUnknown"]
   ])
-  const attempt = open({ limits: { handshake: deadline } })
+  const attempt = open({ limits: { handshakeTimeout: deadline } })
   // The handshake may get lost as well; each attempt has a connection of its own.
   const opened = Effect.retry(attempt, { schedule: Schedule.recurs(100) })
 

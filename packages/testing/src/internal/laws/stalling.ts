@@ -43,11 +43,11 @@ const ofOneStream = <Served extends ClientEnd>(
     "laws 1 and 12: a peer that takes nothing for too long is given up, and every call ends with that reason",
     Effect.gen(function*() {
       const served = yield* serve
-      const session = yield* connect(served, { limits: { write: 100 } })
+      const session = yield* connect(served, { limits: { writeTimeout: 100 } })
       yield* stall.begin(served)
       const calls = yield* Effect.forEach(
         Array.from({ length: paddings }),
-        () => Effect.forkChild(Effect.flip(session.callTool("unit", { padding }, { deadline: "Infinity" })))
+        () => Effect.forkChild(Effect.flip(session.callTool("unit", { padding }, { timeout: "Infinity" })))
       )
       const stalled = { _tag: "PeerStalled", afterMillis: 100 }
       assert.deepStrictEqual(yield* session.closed, stalled)
@@ -114,7 +114,7 @@ export const stalling = <Served extends ClientEnd>(
         const served = yield* serve
         const session = yield* connect(served)
         yield* stall.begin(served)
-        const { reason } = yield* Effect.flip(session.callTool("echo", { value: 1 }, { deadline: 50 }))
+        const { reason } = yield* Effect.flip(session.callTool("echo", { value: 1 }, { timeout: 50 }))
         assert.deepStrictEqual(reason, { _tag: "Timeout", afterMillis: 50 })
         yield* stall.end(served)
         const { structuredContent } = yield* session.callTool("echo", { value: 2 })

@@ -46,10 +46,10 @@ export const failingWrites = <Served extends ClientEnd>(
   const calls = Effect.gen(function*() {
     const served = yield* serve
     const session = yield* connect(served)
-    const waiting = yield* Effect.forkChild(Effect.flip(session.callTool("wait", {}, { deadline: "Infinity" })))
+    const waiting = yield* Effect.forkChild(Effect.flip(session.callTool("wait", {}, { timeout: "Infinity" })))
     yield* untilWaiting(session, 1)
     yield* failWrite(served)
-    const { reason } = yield* Effect.flip(session.callTool("echo", { value: 1 }, { deadline: "Infinity" }))
+    const { reason } = yield* Effect.flip(session.callTool("echo", { value: 1 }, { timeout: "Infinity" }))
     return { reason, session, waiting }
   })
 

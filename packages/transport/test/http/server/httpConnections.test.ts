@@ -304,7 +304,7 @@ describe.concurrent("the budget of the process", () => {
 
   it.live("is charged with bodies while they arrive, and no longer", () =>
     Effect.gen(function*() {
-      const budget = MemoryBudget.make({ limitBytes: 100_000 })
+      const budget = MemoryBudget.make({ maxBytes: 100_000 })
       const server = yield* charging(budget, {})
       const client = yield* connect(server)
       const halves = yield* Effect.replicateEffect(connectRaw(server), 2)
@@ -324,7 +324,7 @@ describe.concurrent("the budget of the process", () => {
   it.live("is charged by half with large responses: the connection that has read nothing for longest makes room", () =>
     Effect.gen(function*() {
       const { handlers } = yield* counting
-      const budget = MemoryBudget.make({ limitBytes: 40 * mebibyte })
+      const budget = MemoryBudget.make({ maxBytes: 40 * mebibyte })
       const server = yield* charging(budget, { responseMode: "json" }, handlers)
       const client = yield* connect(server)
       const readers = yield* Effect.forEach([1, 2], (id) =>

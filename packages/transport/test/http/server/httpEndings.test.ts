@@ -111,7 +111,7 @@ describe.concurrent("no response is left open", () => {
             const serving = serve(waiting(go), {
               http: { responseMode: mode },
               store: stored === undefined ? undefined : store.service,
-              session: { host: { age: "1 minute" } }
+              session: { sessions: { maxAge: "1 minute" } }
             })
             const server = yield* name === "the session's age"
               ? Effect.provideService(serving, Clock.Clock, clock)
@@ -176,7 +176,7 @@ describe.concurrent("no response is left open", () => {
     Effect.gen(function*() {
       const go = yield* Deferred.make<Ending>()
       const clock = yield* TestClock.make()
-      const serving = serve(waiting(go), { session: { host: { idle: "1 minute" } } })
+      const serving = serve(waiting(go), { session: { sessions: { idle: "1 minute" } } })
       const server = yield* Effect.provideService(serving, Clock.Clock, clock)
       const client = yield* connect(server)
       const standalone = yield* client.get()
@@ -202,7 +202,7 @@ describe.concurrent("no response is left open", () => {
           http: { responseMode: mode, detachedRequestTimeout: "1 minute" },
           store: store.service,
           sessionStore: remembered,
-          session: { host: { idle: "1 minute" } }
+          session: { sessions: { idle: "1 minute" } }
         })
         const server = yield* Effect.provideService(serving, Clock.Clock, clock)
         const client = yield* connect(server)

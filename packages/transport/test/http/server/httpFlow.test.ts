@@ -45,7 +45,7 @@ describe("a reader that takes nothing", () => {
         const server = yield* serve(handlers, {
           store: store(),
           http: { maxStreamCharacters: 50_000 },
-          session: { limits: { outgoing: 16 } }
+          session: { limits: { maxOutgoingMessages: 16 } }
         })
         const client = yield* connect(server)
         const other = yield* connect(server)
@@ -83,7 +83,7 @@ describe("a reader that takes nothing", () => {
       const { handlers } = flooding(0)
       const server = yield* serve(handlers, {
         http: { maxStreamCharacters: 50_000 },
-        session: { capabilities: { logging: {} }, limits: { outgoing: 16 } }
+        session: { capabilities: { logging: {} }, limits: { maxOutgoingMessages: 16 } }
       })
       const client = yield* connect(server)
       const standalone = yield* client.get()
@@ -135,7 +135,7 @@ describe("a reader that takes nothing", () => {
         const server = yield* serve(handlers, {
           store: store(),
           http: { maxStreamCharacters: 50_000, readerStallTimeout: "1 hour", detachedRequestTimeout: "100 millis" },
-          session: { capabilities: { logging: {} }, limits: { write: "200 millis" } }
+          session: { capabilities: { logging: {} }, limits: { writeTimeout: "200 millis" } }
         })
         const client = yield* connect(server)
         const standalone = yield* client.get()

@@ -37,7 +37,7 @@ const from = (address: string) => ({ body, headers: { "x-forwarded-for": address
 describe.concurrent("a full host over Streamable HTTP", () => {
   it.live("[SHS-26] makes room for a client of another address; the evicted client gets 404", () =>
     Effect.gen(function*() {
-      const server = yield* serveBehindProxy({ session: { host: { sessions: 20 } } })
+      const server = yield* serveBehindProxy({ session: { sessions: { max: 20 } } })
       const hostile = yield* Effect.forEach(Array.from({ length: 20 }), () => ask(server, from("203.0.113.7")))
       assert.deepStrictEqual(new Set(hostile.map(({ status }) => status)), new Set([200]))
       const refused = yield* ask(server, from("203.0.113.7"))
@@ -62,7 +62,7 @@ describe.concurrent("a full host over Streamable HTTP", () => {
 
   it.live("has all addresses of one IPv6 network for one client", () =>
     Effect.gen(function*() {
-      const server = yield* serveBehindProxy({ session: { host: { sessions: 20 } } })
+      const server = yield* serveBehindProxy({ session: { sessions: { max: 20 } } })
       for (let count = 1; count <= 20; count++) yield* ask(server, from(`2001:db8:1:2:${count}::1`))
       assert.strictEqual((yield* ask(server, from("2001:db8:1:2::ffff"))).status, 503)
       assert.strictEqual((yield* ask(server, from("2001:db8:1:3::1"))).status, 200)
@@ -72,7 +72,7 @@ describe.concurrent("a full host over Streamable HTTP", () => {
     Effect.gen(function*() {
       const server = yield* serve(handlers, {
         authentication: { identify: ({ headers }) => Effect.succeed({ id: headers["x-user"] ?? "nobody" }) },
-        session: { host: { sessionsPerPrincipal: 1 } }
+        session: { sessions: { maxPerPrincipal: 1 } }
       })
       const headers = { "x-user": "ada" }
       yield* connect(server, { headers })

@@ -139,7 +139,7 @@ describe.concurrent("a session that another host goes on with", () => {
       const go = yield* Deferred.make<void>()
       const settings = {
         ...(yield* shared),
-        session: { limits: { gracefulClose: "10 seconds" } }
+        session: { limits: { gracefulCloseTimeout: "10 seconds" } }
       } as const
       const server = yield* serve(tools({ wait: Effect.as(Deferred.await(go), text("done")) }), settings)
       const client = yield* connect(server)

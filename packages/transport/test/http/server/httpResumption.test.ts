@@ -306,7 +306,7 @@ describe.concurrent("resumption", () => {
       const go = yield* Deferred.make<void>()
       const store = yield* Effect.map(
         Layer.build(
-          EventStore.layerMemory({ eventsPerStream: 200, bytesPerStream: 2 ** 26, bytesPerSession: 2 ** 26 })
+          EventStore.layerMemory({ maxEventsPerStream: 200, maxBytesPerStream: 2 ** 26, maxBytesPerSession: 2 ** 26 })
         ),
         Context.get(EventStore.EventStore)
       )

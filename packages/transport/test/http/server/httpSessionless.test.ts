@@ -238,7 +238,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
             Effect.as(text("done"))
           )
         }),
-        { server: { limits: { incoming: 3 } } },
+        { server: { limits: { maxIncomingRequests: 3 } } },
         "behind a proxy"
       )
       const from = (address: string) => ({ body: call(1, "wait"), headers: { "x-forwarded-for": address } })
@@ -330,7 +330,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
               Effect.onInterrupt(() => note("interrupted"))
             )
           }),
-          { server: { limits: { gracefulClose: 500 } } },
+          { server: { limits: { gracefulCloseTimeout: 500 } } },
           place
         )
         const finishing = yield* listen(server, { body: call(1, "finish") })

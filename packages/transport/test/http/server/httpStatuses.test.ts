@@ -81,7 +81,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
 
   it.live("[SHS-26] a session that has expired gets 404", () =>
     Effect.gen(function*() {
-      const server = yield* serve(handlers, { session: { host: { idle: "100 millis" } } })
+      const server = yield* serve(handlers, { session: { sessions: { idle: "100 millis" } } })
       const client = yield* connect(server)
       yield* until(() => server.host.find(client.id) === undefined)
       refused(yield* client.ping(4), 404, 4)
@@ -200,7 +200,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
 
   it.live("[HTTP-08] what is no message gets 400 every time, and the session lives on", () =>
     Effect.gen(function*() {
-      const server = yield* serve(handlers, { session: { limits: { malformedReplies: 2 } } })
+      const server = yield* serve(handlers, { session: { limits: { maxMalformedRepliesPerSecond: 2 } } })
       const client = yield* connect(server)
       const parse = [
         "",
@@ -382,7 +382,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
 
   it.live("too many requests in flight get 429, with an error that says so and when to come back", () =>
     Effect.gen(function*() {
-      const server = yield* serve(handlers, { session: { limits: { incoming: 2 } } })
+      const server = yield* serve(handlers, { session: { limits: { maxIncomingRequests: 2 } } })
       const client = yield* connect(server)
       yield* client.call(1, "never")
       yield* client.call(2, "never")
@@ -396,7 +396,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
 
   it.live("one session too many gets 503, with an error that says so and when to come back", () =>
     Effect.gen(function*() {
-      const server = yield* serve(handlers, { session: { host: { sessions: 1 } } })
+      const server = yield* serve(handlers, { session: { sessions: { max: 1 } } })
       const client = yield* connect(server)
       const answer = yield* ask(server, { body: initialize("2025-11-25") })
       refused(answer, 503, "init")
@@ -447,7 +447,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
   it.live("[SHS-01] batches are answered together at 2025-03-26", () =>
     Effect.gen(function*() {
       for (const responseMode of ["adaptive", "json", "stream"] as const) {
-        const server = yield* serve(handlers, { http: { responseMode }, session: { limits: { batch: 3 } } })
+        const server = yield* serve(handlers, { http: { responseMode }, session: { limits: { maxBatchMessages: 3 } } })
         const client = yield* connect(server, { revision: "2025-03-26" })
         const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "now" } }
         const both = yield* client.ask({ body: [ping(1), call] })
@@ -465,8 +465,8 @@ describe.concurrent("statuses of Streamable HTTP", () => {
 
   it.live("batches that hold requests are never accepted with 202, however many were rejected before", () =>
     Effect.gen(function*() {
-      for (const malformedReplies of [0, 2]) {
-        const server = yield* serve(handlers, { session: { limits: { malformedReplies } } })
+      for (const maxMalformedRepliesPerSecond of [0, 2]) {
+        const server = yield* serve(handlers, { session: { limits: { maxMalformedRepliesPerSecond } } })
         for (const revision of ["2025-03-26", "2025-11-25"] as const) {
           const client = yield* connect(server, { revision })
           // At 2025-03-26 a batch in a batch is rejected, and else every batch is.
@@ -477,7 +477,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
             messages.flat()[0]?.error?.code === ErrorCode.InvalidRequest
           )
           assert.strictEqual(rejected.length + answered.length, 10)
-          if (malformedReplies === 0) assert.strictEqual(rejected.length, 10)
+          if (maxMalformedRepliesPerSecond === 0) assert.strictEqual(rejected.length, 10)
           for (const answer of rejected) {
             assert.strictEqual(answer.headers["retry-after"], "1")
             assert.strictEqual(answer.messages[0]?.error?.code, ErrorCode.Overloaded)

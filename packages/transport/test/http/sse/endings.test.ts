@@ -71,10 +71,10 @@ describe.concurrent("a session of HTTP+SSE ends", () => {
   const endings: ReadonlyArray<{
     readonly name: string
     readonly reason: string
-    readonly host?: { readonly age: "1 second" }
+    readonly sessions?: { readonly maxAge: "1 second" }
     readonly act: (scene: { readonly server: Served; readonly client: SseClient }) => Effect.Effect<unknown>
   }> = [
-    { name: "its age", reason: "Expired", host: { age: "1 second" }, act: () => Effect.void },
+    { name: "its age", reason: "Expired", sessions: { maxAge: "1 second" }, act: () => Effect.void },
     {
       name: "the host's closing of it",
       reason: "Requested",
@@ -83,11 +83,11 @@ describe.concurrent("a session of HTTP+SSE ends", () => {
     { name: "a drained host", reason: "Requested", act: ({ server }) => server.host.drain },
     { name: "the server's shutdown", reason: "Requested", act: ({ server }) => server.stop }
   ]
-  for (const { act, host, name, reason } of endings) {
+  for (const { act, name, reason, sessions } of endings) {
     it.live(`with ${name}, and its stream ends in good order`, () =>
       Effect.gen(function*() {
         const { handlers, state } = busy()
-        const server = yield* serveSse(handlers, { session: host === undefined ? {} : { host } })
+        const server = yield* serveSse(handlers, { session: sessions === undefined ? {} : { sessions } })
         const client = yield* connectSse(server)
         yield* client.call(1, "wait")
         // A slow machine may let it come to its age before.
@@ -104,7 +104,7 @@ describe.concurrent("a session of HTTP+SSE ends", () => {
 
   it.live("[INIT-16] if its client never introduces itself", () =>
     Effect.gen(function*() {
-      const server = yield* serveSse(busy().handlers, { session: { limits: { opening: "100 millis" } } })
+      const server = yield* serveSse(busy().handlers, { session: { limits: { initializeTimeout: "100 millis" } } })
       const client = yield* openSse(server)
       yield* until(() => client.stream.gone)
       assert.isTrue(client.stream.ended)
@@ -114,7 +114,7 @@ describe.concurrent("a session of HTTP+SSE ends", () => {
   it.live("[SHS-26] but not for being idle, while its stream is read", () =>
     Effect.gen(function*() {
       const clock = yield* TestClock.make()
-      const serving = serveSse(busy().handlers, { session: { host: { idle: "1 minute" } } })
+      const serving = serveSse(busy().handlers, { session: { sessions: { idle: "1 minute" } } })
       const server = yield* Effect.provideService(serving, Clock.Clock, clock)
       const client = yield* connectSse(server)
       yield* clock.adjust("1 hour")
@@ -130,7 +130,7 @@ describe.concurrent("a reader of HTTP+SSE that takes nothing", () => {
       const { handlers, state } = busy()
       const server = yield* serveSse(handlers, {
         sse: { maxStreamCharacters: 50_000 },
-        session: { limits: { outgoing: 16 } }
+        session: { limits: { maxOutgoingMessages: 16 } }
       })
       const client = yield* connectSse(server, {}, "2025-11-25")
       const other = yield* connectSse(server, {}, "2025-11-25")

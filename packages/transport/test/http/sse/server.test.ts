@@ -116,7 +116,7 @@ describe.concurrent("a server of HTTP+SSE", () => {
 
   it.live("what comes in counts in bytes", () =>
     Effect.gen(function*() {
-      const server = yield* serveSse(handlers, { session: { limits: { incomingBytes: 1000 } } })
+      const server = yield* serveSse(handlers, { session: { limits: { maxIncomingBytes: 1000 } } })
       const client = yield* connectSse(server)
       yield* client.call(1, "never", { padding: "x".repeat(600) })
       yield* client.call(2, "never", { padding: "x".repeat(600) })

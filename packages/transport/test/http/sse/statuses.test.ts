@@ -100,7 +100,7 @@ describe.concurrent("statuses of HTTP+SSE", () => {
 
   it.live("there is no room for more sessions than the host has, and none while it goes", () =>
     Effect.gen(function*() {
-      const server = yield* serveSse(handlers, { session: { host: { sessions: 1 } } })
+      const server = yield* serveSse(handlers, { session: { sessions: { max: 1 } } })
       const client = yield* connectSse(server)
       const { id } = client
       const second = yield* openSse(server)

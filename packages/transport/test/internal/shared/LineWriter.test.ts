@@ -91,7 +91,7 @@ describe("LineWriter", () => {
   it.live("[law 12] while the process is short of memory send suspends as soon as a little waits", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make()
-      budget.take(budget.limitBytes / 2)
+      budget.take(budget.maxBytes / 2)
       const { gate, writer, writes } = yield* start().pipe(Effect.provideService(MemoryBudget.MemoryBudget, budget))
       yield* gate.close
       yield* writer.send(outbound("x".repeat(100_000)))

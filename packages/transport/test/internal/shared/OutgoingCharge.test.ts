@@ -5,7 +5,7 @@ import { OutgoingCharge } from "../../../src/internal/shared/OutgoingCharge.ts"
 const kibibyte = 1024
 
 it("charges what waits beyond 64 KiB, as it is now", () => {
-  const budget = MemoryBudget.make({ limitBytes: 1024 * kibibyte })
+  const budget = MemoryBudget.make({ maxBytes: 1024 * kibibyte })
   const charge = new OutgoingCharge(budget, 1024 * kibibyte)
   const charged = [64, 65, 300, 100, 0].map((waiting) => {
     charge.update(waiting * kibibyte)
@@ -15,7 +15,7 @@ it("charges what waits beyond 64 KiB, as it is now", () => {
 })
 
 it("has room up to the high-water mark, and for 64 KiB while half of the budget is charged", () => {
-  const budget = MemoryBudget.make({ limitBytes: 1000 })
+  const budget = MemoryBudget.make({ maxBytes: 1000 })
   const charge = new OutgoingCharge(budget, 1024 * kibibyte)
   const rooms = () => [0, 64, 65, 1023, 1024].map((waiting) => charge.hasRoom(waiting * kibibyte))
   assert.deepStrictEqual(rooms(), [true, true, true, true, false])
@@ -26,7 +26,7 @@ it("has room up to the high-water mark, and for 64 KiB while half of the budget 
 })
 
 it("charges nothing if there is nothing left, and releases no more than it has charged", () => {
-  const budget = MemoryBudget.make({ limitBytes: 1000 })
+  const budget = MemoryBudget.make({ maxBytes: 1000 })
   const charge = new OutgoingCharge(budget, 1024 * kibibyte)
   charge.update(100 * kibibyte)
   assert.strictEqual(budget.usedBytes(), 0)

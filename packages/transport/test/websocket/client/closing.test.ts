@@ -19,9 +19,9 @@ const farewells: ReadonlyArray<readonly [reason: CloseReason.CloseReason | undef
   [{ _tag: "Expired", afterMillis: 7, of: "idle" }, 4002, "expired: nobody used it for 7 ms"],
   [{ _tag: "PeerStalled", afterMillis: 7 }, 4003, "the peer took no bytes for 7 ms"],
   [
-    { _tag: "RepliesOverflow", waiting: 7, bytes: 700, limit: "outgoingBytes" },
+    { _tag: "RepliesOverflow", waiting: 7, bytes: 700, limit: "maxOutgoingBytes" },
     4004,
-    "the peer went on asking while 7 replies of 700 bytes waited for it (limit: outgoingBytes)"
+    "the peer went on asking while 7 replies of 700 bytes waited for it (limit: maxOutgoingBytes)"
   ],
   [{ _tag: "TransportFailed", cause: new Error("a secret of this side") }, 4005, "the transport failed"]
 ]

@@ -171,7 +171,7 @@ const totals = (watchdog: StreamWatchdog, limits: Limits): Server => {
     hold: (connection, bytes) => {
       const { budget, maxTotalUnreadBytes } = limits
       // The other half stays for what is served.
-      const budgetBytes = budget.limitBytes / 2
+      const budgetBytes = budget.maxBytes / 2
       const lacks = () => totalBytes + bytes > maxTotalUnreadBytes || budget.usedBytes() + bytes > budgetBytes
       // What sessions hold of the budget does not become less by this.
       const helps = budget.usedBytes() - totalBytes + bytes <= budgetBytes

@@ -83,7 +83,7 @@ it.live("[SHS-11] a call that is given up is cancelled by a message, and its req
     yield* Fiber.interrupt(calling)
     yield* until(() => peer.asked().includes("notifications/cancelled") && peer.open() === 0)
     // Neither does that of a call whose deadline has passed.
-    assert.strictEqual(yield* tagOf(session.callTool("x", {}, { deadline: "20 millis" })), "Timeout")
+    assert.strictEqual(yield* tagOf(session.callTool("x", {}, { timeout: "20 millis" })), "Timeout")
     yield* until(() =>
       peer.asked().filter((what) => what === "notifications/cancelled").length === 2 && peer.open() === 0
     )

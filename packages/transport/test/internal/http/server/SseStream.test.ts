@@ -82,7 +82,7 @@ describe("what waits for a reader", () => {
     Effect.gen(function*() {
       const budget = MemoryBudget.make()
       const common = yield* Effect.provideService(settings(undefined), MemoryBudget.MemoryBudget, budget)
-      budget.take(budget.limitBytes / 2)
+      budget.take(budget.maxBytes / 2)
       const stream = new SseStream(key("one"), common)
       const reader = stream.read(undefined, () => {})
       yield* stream.write("n1")
@@ -90,7 +90,7 @@ describe("what waits for a reader", () => {
       assert.isUndefined(waiting.pollUnsafe())
       yield* Effect.forkChild(Stream.runDrain(reader.body), { startImmediately: true })
       yield* Fiber.join(waiting)
-      assert.strictEqual(budget.usedBytes(), budget.limitBytes / 2)
+      assert.strictEqual(budget.usedBytes(), budget.maxBytes / 2)
     }))
 })
 

@@ -152,7 +152,7 @@ export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<StatelessHandler> {
   const exchanges = new Exchanges(server, Effect.runForkWith(yield* Effect.context<never>()), options)
-  const gracefulClose = Duration.millis(server.limits.gracefulClose)
+  const gracefulCloseTimeout = Duration.millis(server.limits.gracefulCloseTimeout)
   let draining = false
 
   const serve = (
@@ -161,7 +161,7 @@ export const make = Effect.fnUntraced(function*(
   ): Effect.Effect<HttpServerResponse, HttpServerResponse> => {
     const request = requestOf(posted.frame)
     if (draining) {
-      return Effect.fail(HttpResponses.leaving(server.limits.gracefulClose, request?.id))
+      return Effect.fail(HttpResponses.leaving(server.limits.gracefulCloseTimeout, request?.id))
     }
     const revision = posted.said ?? unsaid
     // What is said about the revision in `initialize` is said in its params.
@@ -189,7 +189,7 @@ export const make = Effect.fnUntraced(function*(
     methods: new Map([["POST", post]]),
     drain: Effect.suspend(() => {
       draining = true
-      return Effect.timeoutOption(Effect.interruptible(exchanges.settled), gracefulClose)
+      return Effect.timeoutOption(Effect.interruptible(exchanges.settled), gracefulCloseTimeout)
     }).pipe(
       Effect.andThen(Effect.suspend(() => {
         exchanges.breakOff()
