@@ -1,6 +1,6 @@
 /**
- * Options that the servers over HTTP share: which requests they accept, how large and slow bodies may be, and how much a
- * client may leave unread.
+ * Options that the servers over HTTP share: which requests they accept, how large and slow bodies may be, and how much
+ * a client may leave unread.
  *
  * @since 0.1.0
  */
@@ -24,7 +24,9 @@ export interface AccessOptions {
    * for an image. Pages of this machine may always use a server on it. Default: no other origin.
    */
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
-  /** The timeout of one call of `Authentication.identify`. The request is then rejected with 503. Default 10 seconds. */
+  /**
+   * The timeout of one call of `Authentication.identify`. The request is then rejected with 503. Default 10 seconds.
+   */
   readonly identifyTimeout?: Duration.Input | undefined
 }
 
@@ -33,7 +35,8 @@ export interface AccessOptions {
  *
  * Clients without a principal are told apart by their addresses (of IPv6, by the first 64 bits), so that no client
  * takes the room of the others. A reverse proxy gives all requests its own address. Apply
- * `HttpMiddleware.xForwardedHeaders`, with the proxy among `trustedProxies`; without it, the proxy counts as one client.
+ * `HttpMiddleware.xForwardedHeaders`, with the proxy among `trustedProxies`; without it, the proxy counts as one
+ * client.
  *
  * @category options
  * @since 0.1.0
@@ -79,8 +82,8 @@ export interface Options extends AccessOptions {
   readonly keepAliveInterval?: Duration.Input | undefined
   /**
    * The time in which a client must read something of a response that waits for it. Then the server destroys the
-   * connection: of an event stream on any platform, of JSON over HTTP/1.1 on Node. Set it below `limits.writeTimeout` of the
-   * sessions, because a message that waits that long ends its whole session. Default 20 seconds.
+   * connection: of an event stream on any platform, of JSON over HTTP/1.1 on Node. Set it below `limits.writeTimeout`
+   * of the sessions, because a message that waits that long ends its whole session. Default 20 seconds.
    */
   readonly readerStallTimeout?: Duration.Input | undefined
 }

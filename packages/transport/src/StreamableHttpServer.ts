@@ -5,8 +5,8 @@
  * A POST carries one message, and its response is JSON or an event stream. A GET opens the standalone SSE stream, for
  * messages that belong to no request. A DELETE ends the session.
  *
- * - {@link make}, {@link layer}, {@link layerNode} and {@link toWebHandler} serve the sessions of a {@link SessionHost}.
- *   Handlers run in their session, so a lost connection cancels nothing.
+ * - {@link make}, {@link layer}, {@link layerNode} and {@link toWebHandler} serve the sessions of a {@link
+ *   SessionHost}. Handlers run in their session, so a lost connection cancels nothing.
  * - {@link makeSessionless}, {@link layerSessionless} and {@link layerNodeSessionless} serve each POST on its own and
  *   remember nothing between two requests.
  *
@@ -61,7 +61,10 @@ export interface Options extends HttpServerOptions.Options {
    * interrupted. A lost connection alone cancels nothing (SHS-10). Default 5 minutes.
    */
   readonly detachedRequestTimeout?: Duration.Input | undefined
-  /** The delay after which a client should reconnect to a lost stream (SHS-05), if there is an `EventStore`. Default 1 second. */
+  /**
+   * The delay after which a client should reconnect to a lost stream (SHS-05), if there is an `EventStore`. Default 1
+   * second.
+   */
   readonly retryInterval?: Duration.Input | undefined
   /**
    * The timeout of one call of the `EventStore`. After a failed or late call, the event is sent without being stored,
@@ -246,9 +249,9 @@ export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
 }
 
 /**
- * Runs the server on Node, on its own port, for as long as the Layer lives. `HttpServer` in its context has the address.
- * On shutdown, the host opens no more sessions and ends the existing ones, their responses end, and then the listener
- * closes.
+ * Runs the server on Node, on its own port, for as long as the Layer lives. `HttpServer` in its context has the
+ * address. On shutdown, the host opens no more sessions and ends the existing ones, their responses end, and then the
+ * listener closes.
  *
  * @example
  * ```ts
@@ -285,8 +288,9 @@ export const layerNode = (
 
 /**
  * Options of a server without sessions: those of {@link Options} about HTTP, without resumable streams, and those of
- * `SessionlessServer.Options`. On shutdown, handlers may finish within `limits.gracefulCloseTimeout`. One client may have half
- * of `limits.maxIncomingRequests` in flight, and of `limits.maxIncomingBytes`, so that there is always room for another.
+ * `SessionlessServer.Options`. On shutdown, handlers may finish within `limits.gracefulCloseTimeout`. One client may
+ * have half of `limits.maxIncomingRequests` in flight, and of `limits.maxIncomingBytes`, so that there is always room
+ * for another.
  *
  * @category options
  * @since 0.1.0
