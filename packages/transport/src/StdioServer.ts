@@ -56,8 +56,8 @@ export interface Options {
  */
 export interface RunOptions {
   /**
-   * The time that handlers may continue after the first signal, if the limit `gracefulCloseTimeout` of their session is not
-   * shorter. The default is 1.5 seconds, because clients commonly kill a server 2 seconds after `SIGTERM`. A second
+   * The time that handlers may continue after the first signal, if the limit `gracefulCloseTimeout` of their session is
+   * not shorter. The default is 1.5 seconds, because clients commonly kill a server 2 seconds after `SIGTERM`. A second
    * signal interrupts the handlers at once.
    */
   readonly handlersTimeout?: Duration.Input | undefined
@@ -111,10 +111,10 @@ const open = Effect.fnUntraced(function*(
 /**
  * Creates the transport as a value. It carries one session: the second `connect` fails with `InUse`.
  *
- * `run` ends with standard input. That is a half-close, after which `send` still works. `send` suspends while 1 MiB waits
- * for a client that does not read, and fails with `WriteFailed` if the client has closed its end. While the transport is
- * connected, output of `console`, and so of Effect's loggers, goes to standard error. Closing the scope writes what was
- * sent.
+ * `run` ends with standard input. That is a half-close, after which `send` still works. `send` suspends while 1 MiB
+ * waits for a client that does not read, and fails with `WriteFailed` if the client has closed its end. While the
+ * transport is connected, output of `console`, and so of Effect's loggers, goes to standard error. Closing the scope
+ * writes what was sent.
  *
  * @example
  * ```ts
@@ -178,9 +178,9 @@ const flushed = (output: Writable): Effect.Effect<void> =>
   })
 
 /**
- * Provides the standard streams of this process. They differ from `NodeStdio.layer` in two ways. After reading has ended
- * or was interrupted, standard input is destroyed, so it does not keep the process alive. Writing ends only after the
- * operating system has all output.
+ * Provides the standard streams of this process. They differ from `NodeStdio.layer` in two ways. After reading has
+ * ended or was interrupted, standard input is destroyed, so it does not keep the process alive. Writing ends only after
+ * the operating system has all output.
  *
  * @example
  * ```ts
@@ -282,8 +282,8 @@ const boundShutdown = ({ shutdownTimeout, handlersTimeout }: RunOptions): Effect
  * - `SIGTERM` and `SIGINT` interrupt it. Success and interruption exit with 0; a failure is logged, and exits with 1 or
  *   with the error's own `Runtime.errorExitCode`.
  * - When the program ends, the process exits, even if standard input is still open or something else keeps it alive.
- * - After the first signal, handlers have 1.5 seconds to finish (`handlersTimeout`); then they are interrupted. A second
- *   signal interrupts them at once.
+ * - After the first signal, handlers have 1.5 seconds to finish (`handlersTimeout`); then they are interrupted. A
+ *   second signal interrupts them at once.
  * - 10 seconds after the first signal the process exits with 1, even if a finalizer hangs (`shutdownTimeout`). After a
  *   second signal it does so after 2 seconds.
  * - Output of `console`, and so of Effect's loggers, goes to standard error from the start.

@@ -373,7 +373,7 @@ it.live("[law 2] nothing is left of a server and its clients, however they came 
     yield* census.count(Effect.scoped(Effect.gen(function*() {
       const { handlers, seen } = waiting()
       const server = yield* serve(handlers, {
-        session: { host: { sessions: 8 } },
+        session: { sessions: { max: 8 } },
         socket: { flushTimeout: "50 millis" }
       })
       const clients = yield* Effect.forEach(Array.from({ length: 8 }), () => join({ path: server.path }))

@@ -81,7 +81,7 @@ describe("a server whose client reads nothing", () => {
     Effect.gen(function*() {
       const { handlers, said } = flooding()
       const server = yield* serve(handlers, {
-        session: { limits: { progressInterval: 0, write: "300 millis" } },
+        session: { limits: { progressInterval: 0, writeTimeout: "300 millis" } },
         webSocket: { closeTimeout: "50 millis" }
       })
       const peer = yield* connect(server)
