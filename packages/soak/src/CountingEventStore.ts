@@ -1,4 +1,4 @@
-/** A store of events that knows how many streams nobody has ended yet. */
+/** An event store that counts the streams that have not ended. */
 import { EventStore } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -10,7 +10,7 @@ export interface CountingEventStore {
 
 const nameOf = ({ session, stream }: EventStore.StreamKey): string => JSON.stringify([session, stream])
 
-/** The store in memory, which soon forgets what has ended. */
+/** Creates the store in memory. It keeps ended streams only briefly. */
 export const make: Effect.Effect<CountingEventStore, never, Scope.Scope> = Effect.map(
   EventStore.makeMemory({ endedStreamTimeout: "500 millis" }),
   (store) => {

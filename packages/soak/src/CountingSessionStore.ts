@@ -1,4 +1,4 @@
-/** A store of sessions that knows how many it remembers. */
+/** A session store that counts its entries. */
 import { SessionStore } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 
@@ -7,7 +7,7 @@ export interface CountingSessionStore {
   readonly remembered: () => number
 }
 
-/** The store in memory. */
+/** Creates the store in memory. */
 export const make: Effect.Effect<CountingSessionStore> = Effect.map(SessionStore.makeMemory(), (store) => {
   const remembered = new Set<string>()
   return {

@@ -5,28 +5,28 @@ import type { EndingName } from "./EndingName.ts"
 import type { Expected, Server, Subject } from "./Subject.ts"
 import type { Tally } from "./Tally.ts"
 
-/** What an ending has to do with. */
+/** The input of an ending. */
 export interface Occasion {
   readonly subject: Subject
   readonly ending: EndingName
-  /** Under the terms that are expected. */
+  /** The server, started with the expected terms. */
   readonly server: Server
   readonly expected: Expected
-  /** The client's name; nobody else has it. */
+  /** The client's unique name. */
   readonly client: string
-  /** From 0, and less than 1: decides what the ending leaves to chance. */
+  /** A number of at least 0 and less than 1 for random choices of the ending. */
   readonly chance: number
   readonly tally: Tally
-  /** Lets another session begin, since this one has only to wait from now on. */
+  /** Lets another session start, because this one only waits from now on. */
   readonly rest: Effect.Effect<void>
 }
 
-/** One ending. */
+/** An ending. */
 export interface Ending {
-  /** What happens, in words. */
-  readonly what: string
-  /** It takes seconds, since something has to expire, or is a lot of work. Then there is less of it. */
+  /** A description of the event that ends the session. */
+  readonly description: string
+  /** Marks an ending that takes seconds or much CPU time. A plan has fewer of these. */
   readonly slow?: boolean
-  /** Opens a session, lets it come to this end, and fails if anything about that is not as expected. */
-  readonly hold: (occasion: Occasion) => Effect.Effect<void, unknown, Scope.Scope>
+  /** Opens a session and ends it in this way. Fails if the outcome is not the expected one. */
+  readonly run: (occasion: Occasion) => Effect.Effect<void, unknown, Scope.Scope>
 }

@@ -1,4 +1,4 @@
-/** A server's host, as the subjects have it that keep their sessions in one. */
+/** The session host of subjects whose server has one. */
 import { CloseReason } from "@effect-mcp/protocol"
 import { type HostLimits, type Limits, SessionHost } from "@effect-mcp/session"
 import { LawServer } from "@effect-mcp/testing"
@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import type { Counts, FarSide, Terms } from "./Subject.ts"
 import { type Unexpected, unexpected } from "./Unexpected.ts"
 
-/** Handlers that never answer are not waited for any longer. */
+/** Limits with a short wait for handlers, because some never return. */
 export const limits: Limits.Options = { gracefulCloseTimeout: "200 millis" }
 
 const hostLimits = {
@@ -15,32 +15,32 @@ const hostLimits = {
   ageing: { maxAge: "5 seconds" }
 } as const satisfies Readonly<Record<Terms, HostLimits.Options>>
 
-/** The options of a host under these terms. */
+/** Returns the options of a host for these terms. */
 export const options = (terms: Terms): SessionHost.Options => ({
   ...LawServer.options,
   limits: terms === "idle" ? { ...limits, initializeTimeout: "5 seconds" } : limits,
   sessions: hostLimits[terms]
 })
 
-/** A host that serves the tools of the laws. */
+/** Creates a host that serves the tools of the laws. */
 export const layer = (terms: Terms) => SessionHost.layer(LawServer.make(), options(terms))
 
-/** One session of a host, as its server's side. */
+/** Returns the server's side of a hosted session. */
 export const farSideOf = (hosted: SessionHost.Hosted): FarSide => ({
   closed: Effect.map(hosted.session.closed, ({ _tag }) => _tag),
   close: hosted.close(CloseReason.requested)
 })
 
-/** The session of the client of this name. */
+/** Returns the session of a client. */
 export const farSide = (host: SessionHost.Shape, client: string): Effect.Effect<FarSide, Unexpected> =>
   Effect.flatMap(host.sessions, (sessions) => {
     const listing = sessions.find((one) => one.client?.name === client)
     const hosted = listing === undefined ? undefined : host.find(listing.id)
     return hosted === undefined
-      ? Effect.fail(unexpected(`the host has no session of ${client}`))
+      ? Effect.fail(unexpected(`the host has no session of client ${client}`))
       : Effect.succeed(farSideOf(hosted))
   })
 
-/** What a host has in its tables. */
+/** Returns the sizes of a host's tables. */
 export const tables = (host: SessionHost.Shape): Effect.Effect<Counts> =>
   Effect.map(host.health, ({ sessions }) => ({ sessions }))

@@ -1,6 +1,6 @@
 /**
- * The client's end of stdio at its barest: a child whose input can be ended while its output is still read, which the real client does
- * only when it leaves.
+ * A minimal client of stdio: a child process whose input can end while its output is still read. The library's client
+ * ends the input only on shutdown.
  */
 import { type Transport, TransportError } from "@effect-mcp/session"
 import * as JsonLines from "@effect-mcp/transport/JsonLines"
@@ -13,7 +13,7 @@ export interface PlainChild {
   readonly halfClose: Effect.Effect<void>
 }
 
-/** Starts this program. It is killed when the scope closes, if it has not ended before. */
+/** Starts a program. It is killed when the scope closes, unless it has exited. */
 export const make = (
   program: string,
   onErrorLine: (line: string) => void

@@ -1,16 +1,16 @@
-/** What stands between a client and a server on real sockets, to break what goes through it. */
+/** A relay between a client and a server on real sockets, which can break their connections. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Net from "node:net"
 
 export interface Relay {
-  /** The port it listens at, where it listens at one. */
+  /** The port that the relay listens on; absent for a path. */
   readonly port: number
-  /** Breaks off every connection as if its process had ended, and takes no other. */
+  /** Closes every connection, as the exit of the process would, and accepts no other. */
   readonly destroy: Effect.Effect<void>
-  /** Breaks off every connection as if its machine had forgotten it (TCP), and takes no other. */
+  /** Resets every connection (TCP RST), and accepts no other. */
   readonly reset: Effect.Effect<void>
-  /** What clients still send on the connections there are goes nowhere, and servers hear that it has ended. */
+  /** Discards further data from clients, and signals the end of input to servers. */
   readonly halfClose: Effect.Effect<void>
 }
 
@@ -22,12 +22,12 @@ interface Pair {
 
 interface Listening {
   readonly port: number
-  /** Does this to every socket there is, and takes no other. */
+  /** Applies a function to every socket, and accepts no other connection. */
   readonly broken: (how: (socket: Net.Socket) => void) => void
   readonly half: () => void
 }
 
-/** A relay to this server. It listens on a port of this machine, or at a path. */
+/** Creates a relay to a server. It listens on a local port or at a path. */
 export const make = (
   target: Net.NetConnectOpts,
   at: Net.ListenOptions = { host: "127.0.0.1", port: 0 }
@@ -39,7 +39,7 @@ export const make = (
           const pairs = new Set<Pair>()
           let isBroken = false
           const listener = Net.createServer({ allowHalfOpen: true }, (client) => {
-            // Nobody else looks at errors here: what is broken was broken on purpose.
+            // Without a listener an error would end the process. Errors are expected here.
             client.on("error", () => {})
             if (isBroken) {
               client.destroy()

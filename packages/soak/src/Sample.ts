@@ -1,20 +1,20 @@
-/** What there is in this process while nothing happens in it. */
+/** Measurements of this process while it is idle. */
 import type { Counts } from "./Subject.ts"
 
 export interface Sample {
-  /** How many sessions there have been. */
+  /** The number of sessions so far. */
   readonly sessions: number
   /** Seconds since the first sample. */
   readonly seconds: number
-  /** What has to be as it was before the first session: fibers, handles by kind, tables. */
+  /** Counts that must equal those before the first session: fibers, handles by kind, tables. */
   readonly counts: Counts
-  /** What must not grow: bytes, and objects that should have been collected. */
+  /** Levels that must not grow: bytes, and objects that should have been collected. */
   readonly levels: Counts
-  /** What is only shown: what the process has of the machine's memory, which comes and goes as the allocator likes. */
+  /** Values that are only shown, such as the resident set, which depends on the allocator. */
   readonly shown: Counts
 }
 
-/** What is different between two counts, in words. */
+/** Describes the differences between two records of counts. */
 export const differences = (before: Counts, after: Counts): ReadonlyArray<string> =>
   Array.from(new Set([...Object.keys(before), ...Object.keys(after)]))
     .filter((name) => (before[name] ?? 0) !== (after[name] ?? 0))

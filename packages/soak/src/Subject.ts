@@ -1,6 +1,6 @@
 /**
- * What is soaked: one transport, how to start a server behind it, how to reach that, and which endings its sessions can come to. A new
- * transport is one more of these, and one line in `subjects.ts`.
+ * The subject of a soak: one transport with its server, its client and the possible endings of its sessions. A new
+ * transport needs a new subject, and a line in `subjects.ts`.
  */
 import type { CloseReason } from "@effect-mcp/protocol"
 import type { Transport } from "@effect-mcp/session"
@@ -9,28 +9,28 @@ import type * as Scope from "effect/Scope"
 import type { EndingName } from "./EndingName.ts"
 import type { Unexpected } from "./Unexpected.ts"
 
-/** Why a session ended, in a word. */
+/** The tag of the reason why a session ended. */
 export type Reason = CloseReason.CloseReason["_tag"]
 
 /**
- * How long a server keeps its sessions: `patient` for as long as the soak lasts, `idle` only while they are used or have said
- * `initialize`, `ageing` for a few seconds in any case.
+ * The lifetime of a server's sessions: `patient` for the whole soak, `idle` with a short idle timeout, `ageing` for a
+ * few seconds in any case.
  */
 export type Terms = "patient" | "idle" | "ageing"
 
-/** Where the client goes: to the server, or to a relay before it, which can break what goes through it. */
-export type Way = "direct" | "relayed"
+/** The route of a client: directly to the server, or through a relay that can break the connection. */
+export type Route = "direct" | "relayed"
 
-/** What both sides are to see of an ending. */
+/** The expected outcome of an ending for both sides. */
 export interface Expected {
   /**
-   * Why the client's session ends, or why it may where that is a race. `Requested` also where it cannot know that the server's has
-   * ended, and is closed in the end.
+   * The close reason of the client's session, or the possible ones if there is a race. It is `Requested` as well if the
+   * client cannot detect the end of the server's session, and is closed at last.
    */
   readonly client: Reason | ReadonlyArray<Reason>
-  /** Why the server's session ends, likewise; nothing where nobody is left to say, or there was none. */
+  /** The close reason of the server's session, likewise; `undefined` without a session or a process to report it. */
   readonly server: Reason | ReadonlyArray<Reason> | undefined
-  /** Default `patient`. */
+  /** The terms of the server. Default: `patient`. */
   readonly terms?: Terms
 }
 
@@ -40,49 +40,49 @@ export interface FarSide {
   readonly close: Effect.Effect<void>
 }
 
-/** A way to a server for one session. */
+/** A connection to a server for one session. */
 export interface Line {
   readonly transport: Transport.Transport["Service"]
-  /** The server's side, once the client's is operating. */
+  /** Returns the server's side, after the handshake. */
   readonly farSide: Effect.Effect<FarSide, Unexpected>
-  /** The server, a child process, is killed. */
+  /** Kills the server, which is a child process. */
   readonly kill?: Effect.Effect<void>
-  /** Breaks it for good, in good order as far as the network can tell (`destroy`), or not (`reset`). */
+  /** Closes the connection permanently: with an orderly end (`destroy`) or without (`reset`). */
   readonly destroy?: Effect.Effect<void>
   readonly reset?: Effect.Effect<void>
-  /** The client's sending ends, and its reading does not. */
+  /** Ends the client's output, and not its input. */
   readonly halfClose?: Effect.Effect<void>
 }
 
-/** How much of each kind there is; all of it is nothing while there is no session. */
+/** Counts by kind; all are 0 without a session. */
 export type Counts = Readonly<Record<string, number>>
 
-/** A server that has been started. */
+/** A running server. */
 export interface Server {
-  /** A way to it for the client of this name, whose session is to come to this end. */
-  readonly dial: (client: string, way: Way, ending: EndingName) => Effect.Effect<Line, unknown, Scope.Scope>
-  /** The sizes of its tables. */
+  /** Returns a connection for a client whose session will end in this way. */
+  readonly dial: (client: string, route: Route, ending: EndingName) => Effect.Effect<Line, unknown, Scope.Scope>
+  /** Returns the sizes of the server's tables. */
   readonly tables: Effect.Effect<Counts>
-  /** Starts it once more, where it was. To be used when this one has gone. */
-  readonly again: (terms: Terms) => Effect.Effect<Server, unknown, Scope.Scope>
+  /** Starts the server again at the same address, after this one has shut down. */
+  readonly restart: (terms: Terms) => Effect.Effect<Server, unknown, Scope.Scope>
 }
 
-/** One transport. */
+/** A transport under test. */
 export interface Subject {
   readonly name: string
-  /** How many of the sessions are over it, beside the others. */
+  /** The share of sessions over this transport, relative to other subjects. */
   readonly weight: number
-  /** How many of its sessions there are at a time, beside those that wait for something to expire. */
+  /** The number of concurrent sessions, without those that wait for an expiry. */
   readonly concurrency: number
   readonly start: (terms: Terms) => Effect.Effect<Server, unknown, Scope.Scope>
-  /** The endings that its sessions can come to. */
+  /** The possible endings of its sessions. */
   readonly endings: Partial<Readonly<Record<EndingName, Expected>>>
-  /** Whether the server can ask its client something. Default: yes. */
-  readonly asks?: boolean
-  /** Whether a client goes on with a server that was started anew, as if nothing had been. Default: no. */
-  readonly survives?: boolean
-  /** Whether what is in flight is still answered when the client's sending ends. Default: that is not promised. */
+  /** Whether the server can send requests. Default: true. */
+  readonly sendsRequests?: boolean
+  /** Whether a client's session survives a restart of the server. Default: false. */
+  readonly survivesRestart?: boolean
+  /** Whether in-flight requests get a response after the client's output ends. Default: false. */
   readonly answersHalfClosed?: boolean
-  /** How long a handshake takes at most, for those who break it off. Default 8 ms. */
+  /** The longest duration of a handshake, for endings that interrupt it. Default: 8 ms. */
   readonly handshakeMillis?: number
 }

@@ -1,14 +1,14 @@
-/** How many sessions there were, and how many of them are still in memory. */
+/** A count of sessions, and of those that are still in memory. */
 export interface Tally {
-  /** One more session. */
+  /** Counts a session. */
   readonly add: (session: object) => void
   readonly sessions: () => number
-  /** How many have not been collected, as far as the collector has told. */
+  /** Returns the number of sessions that the garbage collector has not reported as collected. */
   readonly uncollected: () => number
 }
 
 /**
- * Opens a tally. So that it can be seen that a leak is found, it leaks if it is told to: that many bytes for each session.
+ * Creates a tally. It can leak a number of bytes for each session, which shows that the soak finds leaks.
  */
 export const make = (leakBytes: number): Tally => {
   let sessions = 0
@@ -22,7 +22,7 @@ export const make = (leakBytes: number): Tally => {
       sessions++
       uncollected++
       registry.register(session)
-      // A small number in an array takes eight bytes, or four where pointers are compressed, which they are not in Node.
+      // A small integer in an array takes eight bytes, because Node does not compress pointers.
       if (leakBytes > 0) leaked.push(Array.from({ length: Math.ceil(leakBytes / 8) }, () => 0))
     },
     sessions: () => sessions,

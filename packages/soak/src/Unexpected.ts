@@ -1,6 +1,6 @@
 import * as Data from "effect/Data"
 
-/** Something came out differently. */
+/** An outcome that differs from the expected one. */
 export class Unexpected extends Data.TaggedError("Unexpected")<{ readonly what: string }> {
   override get message(): string {
     return this.what

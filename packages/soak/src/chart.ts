@@ -1,7 +1,7 @@
-/** What came of a soak, as one drawing: a row for each quantity. */
+/** A chart of a soak: one row for each quantity. */
+import * as Format from "./format.ts"
 import type { Sample } from "./Sample.ts"
 import type { Judged, Verdict } from "./verdict.ts"
-import * as Words from "./words.ts"
 
 const width = 960
 const left = 190
@@ -27,7 +27,7 @@ interface Text {
 const text = (words: string, { anchor = "start", size = 11, x, y }: Text): string =>
   `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}" font-size="${size}">${escaped(words)}</text>`
 
-/** One row: the curve, the warm-up behind it, the line that was fitted, and its slope beside it. */
+/** Draws a row: the curve, the warm-up as background, the fitted line and its slope. */
 const row = (
   { isGood, kind, quantity, trend, values }: Judged,
   place: number,
@@ -37,14 +37,14 @@ const row = (
   const from = sessions[warmUp] ?? 0
   const until = sessions.at(-1) ?? 0
   const fitted = (at: number) => trend.intercept + trend.slope * at
-  // What a level climbs to in the warm-up would leave no room for what comes then.
+  // The rise of a level in the warm-up would leave no room for later changes.
   const seen = kind === "count" ? values : values.slice(warmUp)
   const all = [...seen, fitted(from), fitted(until)].filter(Number.isFinite)
   const low = Math.min(...all)
   const range = Math.max(...all) - low
   const baseline = top + place * rowHeight + plotHeight
   const x = (at: number) => left + (until === 0 ? 0 : at / until) * plotWidth
-  // What never changes runs along the middle.
+  // A constant value is drawn in the middle.
   const y = (value: number) =>
     baseline - (range === 0 ? 0.5 : Math.min(Math.max((value - low) / range, 0), 1)) * plotHeight
   const colour = kind === "shown" ? colours.shown : isGood ? colours.good : colours.bad
@@ -61,18 +61,23 @@ const row = (
       }" stroke="${colours.fit}" stroke-dasharray="5 3" fill="none"/>`
       : "",
     text(quantity, { x: left - 12, y: baseline - plotHeight + 12, anchor: "end", size: 12 }),
-    text(Words.amount(quantity, low + range), { x: left - 12, y: baseline - plotHeight + 30, anchor: "end", size: 10 }),
-    text(Words.amount(quantity, low), { x: left - 12, y: baseline, anchor: "end", size: 10 }),
-    text(`${Words.slope(quantity, trend.slope)} per 1,000`, {
+    text(Format.amount(quantity, low + range), {
+      x: left - 12,
+      y: baseline - plotHeight + 30,
+      anchor: "end",
+      size: 10
+    }),
+    text(Format.amount(quantity, low), { x: left - 12, y: baseline, anchor: "end", size: 10 }),
+    text(`${Format.slope(quantity, trend.slope)} per 1,000`, {
       x: left + plotWidth + 12,
       y: baseline - plotHeight + 12
     }),
-    text(`between ${Words.slope(quantity, trend.low)}`, {
+    text(`between ${Format.slope(quantity, trend.low)}`, {
       x: left + plotWidth + 12,
       y: baseline - plotHeight + 28,
       size: 10
     }),
-    text(`and ${Words.slope(quantity, trend.high)}`, {
+    text(`and ${Format.slope(quantity, trend.high)}`, {
       x: left + plotWidth + 12,
       y: baseline - plotHeight + 42,
       size: 10
@@ -80,7 +85,7 @@ const row = (
   ].join("\n")
 }
 
-/** An SVG document. */
+/** Returns an SVG document. */
 export const chart = (samples: ReadonlyArray<Sample>, { judged, warmUp }: Verdict): string => {
   const sessions = samples.map((sample) => sample.sessions)
   const height = top + judged.length * rowHeight

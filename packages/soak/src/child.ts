@@ -1,6 +1,6 @@
 /**
- * The server of the soak over stdio: `node src/child.ts`. It says on standard error which process it is, and why its session has ended.
- * Its tool `crash` ends the process with an error.
+ * The server of the soak over stdio: `node src/child.ts`. It writes its process id and the close reason of its session
+ * to standard error. Its tool `crash` ends the process with an error.
  */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as ServerSession from "@effect-mcp/session/ServerSession"

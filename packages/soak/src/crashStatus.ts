@@ -1,2 +1,2 @@
-/** What the tool `crash` of the server over stdio ends its process with. */
+/** The exit status of the tool `crash` of the server over stdio. */
 export const crashStatus = 70

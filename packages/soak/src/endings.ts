@@ -1,4 +1,4 @@
-/** All the ways for a session to end. */
+/** All endings of sessions. */
 import { TransportError } from "@effect-mcp/session"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -8,46 +8,46 @@ import * as Scope from "effect/Scope"
 import { crashStatus } from "./crashStatus.ts"
 import type { Ending, Occasion } from "./Ending.ts"
 import type { EndingName } from "./EndingName.ts"
-import * as Opened from "./opened.ts"
-import type { Line, Way } from "./Subject.ts"
+import * as OpenSessions from "./openSessions.ts"
+import type { Line, Route } from "./Subject.ts"
 import { unexpected } from "./Unexpected.ts"
 
-/** None, or a few, as chance has it. */
+/** Returns a small random number of calls. */
 const someCalls = ({ chance }: Occasion): number => Math.floor(chance * 4)
 
-/** A session that is used until this happens to it. */
+/** Creates an ending: a session is used until an event ends it. */
 const after = <E>(
-  what: string,
-  happens: (opened: Opened.Opened) => Effect.Effect<unknown, E>,
-  { calls = someCalls, slow = false, way = "direct" }: {
+  description: string,
+  happens: (opened: OpenSessions.Opened) => Effect.Effect<unknown, E>,
+  { calls = someCalls, slow = false, route = "direct" }: {
     readonly calls?: (occasion: Occasion) => number
     readonly slow?: boolean
-    readonly way?: Way
+    readonly route?: Route
   } = {}
 ): Ending => ({
-  what,
+  description,
   slow,
-  hold: Effect.fnUntraced(function*(occasion) {
-    const opened = yield* Opened.open(occasion, way)
-    const waiting = yield* Opened.callInVain(opened.session, calls(occasion))
+  run: Effect.fnUntraced(function*(occasion) {
+    const opened = yield* OpenSessions.open(occasion, route)
+    const waiting = yield* OpenSessions.callUnanswered(opened.session, calls(occasion))
     if (slow) yield* occasion.rest
     yield* happens(opened)
-    yield* Opened.ended(opened)
-    yield* Opened.inVain(waiting)
+    yield* OpenSessions.ended(opened)
+    yield* OpenSessions.expectFailures(waiting)
   })
 })
 
 const none = () => 0
 
-/** One thing that can be done to a line. */
-const fault = (name: "kill" | "destroy" | "reset" | "halfClose") => ({ line }: Opened.Opened) =>
-  line[name] ?? Effect.fail(unexpected(`nothing can ${name} this line`))
+/** Creates an ending by a fault of the connection. */
+const fault = (name: "kill" | "destroy" | "reset" | "halfClose") => ({ line }: OpenSessions.Opened) =>
+  line[name] ?? Effect.fail(unexpected(`the connection has no fault ${name}`))
 
-/** Nothing but the connection, without a word. */
+/** The client connects and sends nothing. */
 const silence: Ending = {
-  what: "the client says nothing",
+  description: "the client sends nothing",
   slow: true,
-  hold: Effect.fnUntraced(function*({ client, ending, rest, server }) {
+  run: Effect.fnUntraced(function*({ client, ending, rest, server }) {
     const { transport }: Line = yield* server.dial(client, "direct", ending)
     yield* rest
     const exit = yield* transport.connect.pipe(
@@ -56,7 +56,7 @@ const silence: Ending = {
       Effect.exit
     )
     const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
-    yield* Opened.check(
+    yield* OpenSessions.check(
       error === undefined || error instanceof TransportError.TransportError,
       () => `the connection ended with ${String(error)}`
     )
@@ -64,28 +64,28 @@ const silence: Ending = {
 }
 
 const cancelHandshake: Ending = {
-  what: "whoever opens it is interrupted in the middle of the handshake",
-  hold: Effect.fnUntraced(function*(occasion) {
+  description: "the client is interrupted during the handshake",
+  run: Effect.fnUntraced(function*(occasion) {
     const { chance, client, ending, server, subject } = occasion
     const line = yield* server.dial(client, "direct", ending)
     const opening = yield* Effect.forkChild(
-      Effect.scoped(Effect.andThen(Opened.connect(occasion, line), Effect.never)),
+      Effect.scoped(Effect.andThen(OpenSessions.connect(occasion, line), Effect.never)),
       { startImmediately: true }
     )
-    // Between two steps of it, or a while later.
+    // Between two steps of the handshake, or some time later.
     if (chance < 0.5) yield* Effect.repeat(Effect.yieldNow, { times: Math.floor(chance * 60) })
     else yield* Effect.sleep((chance - 0.5) * 2 * (subject.handshakeMillis ?? 8))
     yield* Fiber.interrupt(opening)
     const exit = yield* Fiber.await(opening)
-    yield* Opened.check(
+    yield* OpenSessions.check(
       Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause),
-      () => `a handshake that was interrupted ended as ${exit}`
+      () => `an interrupted handshake ended as ${exit}`
     )
   })
 }
 
 const cancelCall = after(
-  "the client interrupts calls in flight, and goes on",
+  "the client interrupts in-flight calls and continues",
   Effect.fnUntraced(function*({ occasion: { chance }, session }) {
     const calls = yield* Effect.forEach(
       [1, 2, 3],
@@ -95,9 +95,9 @@ const cancelCall = after(
     yield* Fiber.interruptAll(calls)
     for (const call of calls) {
       const exit = yield* Fiber.await(call)
-      yield* Opened.check(
+      yield* OpenSessions.check(
         Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause),
-        () => `a call that was interrupted ended as ${exit}`
+        () => `an interrupted call ended as ${exit}`
       )
     }
     yield* session.ping()
@@ -106,59 +106,59 @@ const cancelCall = after(
 )
 
 const deadline = after(
-  "a call takes too long, and the client goes on",
+  "a call times out, and the client continues",
   Effect.fnUntraced(function*({ session }) {
     const error = yield* Effect.flip(session.callTool("wait", {}, { timeout: "20 millis" }))
-    yield* Opened.check(error.reason._tag === "Timeout", () => `a call with a deadline failed: ${error.message}`)
+    yield* OpenSessions.check(error.reason._tag === "Timeout", () => `a call with a timeout failed: ${error.message}`)
     yield* session.ping()
   }),
   { calls: none }
 )
 
 const crash: Ending = {
-  what: "the server's process ends with an error in the middle of a call",
-  hold: Effect.fnUntraced(function*(occasion) {
-    const opened = yield* Opened.open(occasion)
-    const waiting = yield* Opened.callInVain(opened.session, someCalls(occasion))
+  description: "the server's process exits with an error during a call",
+  run: Effect.fnUntraced(function*(occasion) {
+    const opened = yield* OpenSessions.open(occasion)
+    const waiting = yield* OpenSessions.callUnanswered(opened.session, someCalls(occasion))
     yield* Effect.flip(opened.session.callTool("crash"))
-    const reason = yield* Opened.ended(opened)
-    yield* Opened.check(
+    const reason = yield* OpenSessions.ended(opened)
+    yield* OpenSessions.check(
       reason._tag === "PeerEnded" && reason.exit?.exitCode === crashStatus,
-      () => `a crash was seen as ${JSON.stringify(reason)}`
+      () => `a crash was reported as ${JSON.stringify(reason)}`
     )
-    yield* Opened.inVain(waiting)
+    yield* OpenSessions.expectFailures(waiting)
   })
 }
 
 const halfClose: Ending = {
-  what: "the client's sending ends in the middle of a call",
+  description: "the client's output ends during a call",
   slow: true,
-  hold: Effect.fnUntraced(function*(occasion) {
-    const opened = yield* Opened.open(occasion, "relayed")
+  run: Effect.fnUntraced(function*(occasion) {
+    const opened = yield* OpenSessions.open(occasion, "relayed")
     const { session } = opened
     const call = yield* Effect.forkChild(
       Effect.exit(session.callTool("steps", { count: 3, gapMillis: 10 }, { onProgress: () => Effect.void })),
       { startImmediately: true }
     )
-    // Behind it, so that it is in flight at the server.
+    // A ping after the call, so that the call is in flight at the server.
     yield* session.ping()
     yield* fault("halfClose")(opened)
     const exit = yield* Fiber.join(call)
     if (occasion.subject.answersHalfClosed === true) {
-      yield* Opened.check(Exit.isSuccess(exit), () => `what was in flight at a half-close ended as ${exit}`)
+      yield* OpenSessions.check(Exit.isSuccess(exit), () => `a request in flight at a half-close ended as ${exit}`)
     }
     yield* occasion.rest
-    yield* Opened.ended(opened)
+    yield* OpenSessions.ended(opened)
   })
 }
 
-/** How many sessions are open when a server goes. */
+/** The number of open sessions when a server shuts down. */
 const openAtShutdown = 4
 
 const shutdown: Ending = {
-  what: "the server goes with sessions open, and is started anew",
+  description: "the server shuts down with open sessions and restarts",
   slow: true,
-  hold: Effect.fnUntraced(function*(occasion) {
+  run: Effect.fnUntraced(function*(occasion) {
     const { client, subject } = occasion
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
     const server = yield* Scope.provide(subject.start("patient"), scope)
@@ -166,38 +166,38 @@ const shutdown: Ending = {
       Array.from({ length: openAtShutdown }, (_, index) => index),
       (index) =>
         Effect.gen(function*() {
-          const opened = yield* Opened.open({ ...occasion, server, client: `${client}-${index}` })
-          const calls = yield* Opened.callInVain(opened.session, index)
+          const opened = yield* OpenSessions.open({ ...occasion, server, client: `${client}-${index}` })
+          const calls = yield* OpenSessions.callUnanswered(opened.session, index)
           return { opened, calls }
         }),
       { concurrency: "unbounded" }
     )
     yield* Scope.close(scope, Exit.void)
-    for (const { calls } of all) yield* Opened.inVain(calls)
-    // Clients that come back to it may leave in the middle of that.
-    const anew = yield* server.again("patient")
-    if (subject.survives === true) {
+    for (const { calls } of all) yield* OpenSessions.expectFailures(calls)
+    // Reconnecting clients may close during the reconnection.
+    const restarted = yield* server.restart("patient")
+    if (subject.survivesRestart === true) {
       const [survivor] = all
       yield* survivor?.opened.session.callTool("echo", { value: 1 }) ?? Effect.void
     }
-    for (const { opened } of all) yield* Opened.ended(opened)
-    const opened = yield* Opened.open({ ...occasion, server: anew })
+    for (const { opened } of all) yield* OpenSessions.ended(opened)
+    const opened = yield* OpenSessions.open({ ...occasion, server: restarted })
     yield* opened.leave
-    const left = yield* Effect.repeat(Effect.delay(anew.tables, "5 millis"), {
+    const left = yield* Effect.repeat(Effect.delay(restarted.tables, "5 millis"), {
       times: 1000,
       while: (tables) => Object.values(tables).some((size) => size > 0)
     })
-    yield* Opened.check(
+    yield* OpenSessions.check(
       Object.values(left).every((size) => size === 0),
-      () => `the new server still has ${JSON.stringify(left)}`
+      () => `the restarted server still has ${JSON.stringify(left)}`
     )
   })
 }
 
 export const endings: Readonly<Record<EndingName, Ending>> = {
-  "client-close": after("the client closes it", ({ session }) => session.close),
-  "server-close": after("the server closes it", ({ farSide }) => farSide?.close ?? Effect.void),
-  leave: after("the client leaves its scope with calls in flight", () => Effect.void, { calls: () => 3 }),
+  "client-close": after("the client closes the session", ({ session }) => session.close),
+  "server-close": after("the server closes the session", ({ farSide }) => farSide?.close ?? Effect.void),
+  leave: after("the client closes its scope with in-flight calls", () => Effect.void, { calls: () => 3 }),
   "cancel-handshake": cancelHandshake,
   "cancel-call": cancelCall,
   deadline,
@@ -205,17 +205,17 @@ export const endings: Readonly<Record<EndingName, Ending>> = {
   crash,
   destroy: after(
     "the connection is destroyed",
-    (opened) => Effect.andThen(fault("destroy")(opened), Opened.farEnd(opened)),
-    { slow: true, way: "relayed" }
+    (opened) => Effect.andThen(fault("destroy")(opened), OpenSessions.farEnd(opened)),
+    { slow: true, route: "relayed" }
   ),
   reset: after(
     "the connection is reset",
-    (opened) => Effect.andThen(fault("reset")(opened), Opened.farEnd(opened)),
-    { slow: true, way: "relayed" }
+    (opened) => Effect.andThen(fault("reset")(opened), OpenSessions.farEnd(opened)),
+    { slow: true, route: "relayed" }
   ),
   "half-close": halfClose,
-  idle: after("nobody uses it any more", Opened.farEnd, { slow: true, calls: none }),
-  age: after("it has become too old", Opened.farEnd, { slow: true }),
+  idle: after("the session is idle for too long", OpenSessions.farEnd, { slow: true, calls: none }),
+  age: after("the session exceeds its maximum age", OpenSessions.farEnd, { slow: true }),
   silence,
   shutdown
 }

@@ -1,28 +1,29 @@
 /**
- * Opens and ends sessions over every transport in every way there is, many thousands of them, and looks again and again whether anything
- * is left of them. Fails if anything is, or if the heap grows.
+ * Opens and ends thousands of sessions over every transport in every way, and measures after each round what is left of
+ * them. Fails if resources are left, or if the heap grows.
  *
- * `--sessions 20000` is how many there are, `--rounds 30` how often it is looked, `--seed 1` decides what becomes of each, `--only http`
- * runs those over one transport and `--ending leave` those that end in one way (both may be said more than once), `--out folder` is where
- * the drawing and the samples go. `--leak 1024` leaks that many bytes for each session on purpose, to see that this is found.
+ * `--sessions 20000` sets the number of sessions, `--rounds 30` the number of measurements, and `--seed 1` the random
+ * choices. `--only http` selects a transport and `--ending leave` an ending; both can be repeated. `--out folder` sets
+ * the folder of the chart and the samples. `--leak 1024` leaks that many bytes for each session, to show that leaks are
+ * found.
  */
 import * as Effect from "effect/Effect"
 import { mkdirSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
 import { orExit } from "../../../scripts/commandLine.ts"
 import { chart } from "./chart.ts"
+import * as Format from "./format.ts"
 import * as Plan from "./plan.ts"
 import type { Sample } from "./Sample.ts"
 import { parse } from "./settings.ts"
 import * as Soak from "./soak.ts"
 import { table } from "./table.ts"
 import { judge } from "./verdict.ts"
-import * as Words from "./words.ts"
 
 const { endings, leakBytes, out, rounds, seed, sessions, subjects } = orExit(() => parse(process.argv.slice(2)))
 
 const progress = (sample: Sample, round: number): void => {
-  const heap = Words.amount("heap used", sample.levels["heap used"] ?? 0)
+  const heap = Format.amount("heap used", sample.levels["heap used"] ?? 0)
   const counts = Object.entries(sample.counts).filter(([, count]) => count > 0).map(([name, count]) =>
     `${name} ${count}`
   )
@@ -38,7 +39,7 @@ const onFailure = ({ client, ending, problem, subject }: Soak.Failure): void => 
 }
 
 console.log(
-  `about ${sessions} sessions, and at least one for each way to end, over ${
+  `about ${sessions} sessions, and at least one for each ending, over ${
     subjects.map(({ name }) => name).join(", ")
   }; seed ${seed}`
 )
@@ -59,7 +60,7 @@ const samples = {
   ...outcome,
   verdict
 }
-// What is infinite has no word in JSON.
+// JSON has no infinity.
 const json = JSON.stringify(samples, (_, value) => value === Infinity || value === -Infinity ? String(value) : value, 2)
 writeFileSync(path.join(out, "soak.json"), `${json}\n`)
 writeFileSync(path.join(out, "soak.svg"), chart(outcome.samples, verdict))
@@ -67,7 +68,7 @@ writeFileSync(path.join(out, "soak.svg"), chart(outcome.samples, verdict))
 console.log(`\n${table(verdict)}\n`)
 for (const complaint of verdict.complaints) console.log(complaint)
 if (!verdict.isGrowthJudged) {
-  console.log("whether anything grows cannot be told from so few rounds: it takes 7, or more")
+  console.log("growth is not judged: it takes at least 7 rounds")
 }
-console.log(`${verdict.complaints.length === 0 ? "nothing is left open" : "NOT as it should be"}; see ${out}`)
+console.log(`${verdict.complaints.length === 0 ? "nothing is left open" : "NOT as expected"}; see ${out}`)
 if (verdict.complaints.length > 0) process.exitCode = 1

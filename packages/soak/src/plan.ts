@@ -1,33 +1,33 @@
-/** Which sessions there will be, and what becomes of each: the same for the same seed. */
-import * as Dice from "./Dice.ts"
+/** The plan of a soak: its sessions and their endings, the same for the same seed. */
 import type { EndingName } from "./EndingName.ts"
 import { endings } from "./endings.ts"
+import * as Random from "./Random.ts"
 import type { Subject } from "./Subject.ts"
 
-/** One session to be. */
+/** A planned session. */
 export interface Visit {
   readonly subject: Subject
   readonly ending: EndingName
   /** The client's name. */
   readonly client: string
-  /** From 0, and less than 1. */
+  /** A number of at least 0 and less than 1 for random choices. */
   readonly chance: number
 }
 
-/** Sessions that are held at the same time; when all have ended, it is looked what is left. */
+/** Sessions of the same round. After all of them have ended, the process is measured. */
 export type Round = ReadonlyArray<Visit>
 
 export interface PlanOptions {
   readonly subjects: ReadonlyArray<Subject>
-  /** The endings that are wanted; default all. */
+  /** The selected endings. Default: all. */
   readonly only?: ReadonlyArray<EndingName>
-  /** How many there are besides one of each kind, which the first round begins with. */
+  /** The number of sessions, in addition to one of each kind at the start of the first round. */
   readonly sessions: number
   readonly rounds: number
   readonly seed: number
 }
 
-/** The names of an object's own members, as TypeScript knows them. */
+/** Returns the names of an object's own members, with their type. */
 const namesOf = (expected: Subject["endings"]): ReadonlyArray<EndingName> => {
   const names: Array<EndingName> = []
   const isName = (name: string): name is EndingName => name in expected
@@ -35,25 +35,25 @@ const namesOf = (expected: Subject["endings"]): ReadonlyArray<EndingName> => {
   return names
 }
 
-/** How much more there is of an ending that is not slow. */
+/** The factor by which endings are more frequent if they are not slow. */
 const quickShare = 4
 
-/** All endings of a subject again and again, each time in another order, so that each comes up as often as it should. */
-const deckOf = (names: ReadonlyArray<EndingName>, dice: Dice.Dice) => {
+/** Returns an endless sequence of a subject's endings, shuffled in each pass, so that each has its exact share. */
+const deckOf = (names: ReadonlyArray<EndingName>, random: Random.Random) => {
   const all = names.flatMap((name) => Array.from({ length: endings[name].slow === true ? 1 : quickShare }, () => name))
   let left: Array<EndingName> = []
   return (): ReadonlyArray<EndingName> => {
-    if (left.length === 0) left = [...dice.shuffled(all)]
+    if (left.length === 0) left = [...random.shuffled(all)]
     return left.splice(-1)
   }
 }
 
-/** Shares the sessions out among the rounds and, by their weights, the subjects. */
+/** Distributes the sessions among the rounds, and among the subjects by weight. */
 export const make = ({ only, rounds, seed, sessions, subjects }: PlanOptions): ReadonlyArray<Round> => {
-  const dice = Dice.make(seed)
+  const random = Random.make(seed)
   const decks = subjects.map((subject) => {
     const names = namesOf(subject.endings).filter((name) => only === undefined || only.includes(name))
-    return { subject, names, deal: deckOf(names, dice), dealt: 0 }
+    return { subject, names, deal: deckOf(names, random), dealt: 0 }
   })
   const weights = subjects.reduce((sum, { weight }) => sum + weight, 0)
   let clients = 0
@@ -61,10 +61,10 @@ export const make = ({ only, rounds, seed, sessions, subjects }: PlanOptions): R
     subject,
     ending,
     client: `client-${clients++}`,
-    chance: dice.next()
+    chance: random.next()
   })
   return Array.from({ length: rounds }, (_, index) =>
-    dice.shuffled(decks.flatMap((deck) => {
+    random.shuffled(decks.flatMap((deck) => {
       const due = Math.round((sessions * deck.subject.weight * (index + 1)) / (weights * rounds))
       const dealt = Array.from({ length: due - deck.dealt }, deck.deal).flat()
       deck.dealt = due

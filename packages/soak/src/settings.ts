@@ -1,4 +1,4 @@
-/** What is said on the command line. */
+/** The settings on the command line. */
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { choice, wholeNumber } from "../../../scripts/commandLine.ts"
@@ -12,7 +12,7 @@ export interface Settings {
   readonly rounds: number
   readonly seed: number
   readonly subjects: ReadonlyArray<Subject>
-  /** The endings that were asked for; `undefined` for all. */
+  /** The selected endings; `undefined` for all. */
   readonly endings: ReadonlyArray<EndingName> | undefined
   readonly out: string
   readonly leakBytes: number
@@ -28,7 +28,7 @@ const defaults = {
 
 const isEnding = (name: string): name is EndingName => Object.hasOwn(endings, name)
 
-/** Reads the command line; fails with a `UsageError`, or with one of `parseArgs`. */
+/** Parses the command line. Throws a `UsageError`, or an error of `parseArgs`. */
 export const parse = (args: ReadonlyArray<string>): Settings => {
   const { values } = parseArgs({
     args: [...args],

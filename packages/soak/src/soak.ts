@@ -1,4 +1,4 @@
-/** Holds the sessions of a plan, and looks after each round what is left of them. */
+/** Runs the sessions of a plan, and measures after each round what is left of them. */
 import { Census } from "@effect-mcp/testing"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -8,14 +8,14 @@ import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import type { EndingName } from "./EndingName.ts"
 import { endings } from "./endings.ts"
+import * as Idle from "./idle.ts"
 import type { Round, Visit } from "./plan.ts"
-import * as Rest from "./rest.ts"
 import type { Sample } from "./Sample.ts"
 import type { Counts, Server, Subject, Terms } from "./Subject.ts"
 import * as Tally from "./Tally.ts"
 import { unexpected } from "./Unexpected.ts"
 
-/** A session that did not end as it was to. */
+/** A session that did not end as expected. */
 export interface Failure {
   readonly subject: string
   readonly ending: EndingName
@@ -23,40 +23,40 @@ export interface Failure {
   readonly problem: string
 }
 
-/** What came of it. */
+/** The outcome of a soak. */
 export interface Outcome {
-  /** Of before the first session, and of after each round. */
+  /** The samples before the first session and after each round. */
   readonly samples: ReadonlyArray<Sample>
   readonly failures: ReadonlyArray<Failure>
-  /** What was logged as a warning, or worse. */
+  /** The log messages at the level warning or above. */
   readonly warnings: ReadonlyArray<string>
-  /** How many sessions came to which end, by the name of the subject and the ending. */
+  /** The numbers of sessions by subject and ending. */
   readonly held: Counts
 }
 
 export interface SoakOptions {
   readonly subjects: ReadonlyArray<Subject>
   readonly plan: ReadonlyArray<Round>
-  /** How many bytes are leaked for each session, so that it can be seen that this is found. */
+  /** The number of bytes to leak for each session, which shows that the soak finds leaks. */
   readonly leakBytes: number
-  /** Is told of each session that did not end as it was to, at once. */
+  /** Receives each session that did not end as expected, immediately. */
   readonly onFailure: (failure: Failure) => void
-  /** Is told of each sample. */
+  /** Receives each sample. */
   readonly onSample: (sample: Sample, round: number) => void
 }
 
-/** How many sessions of one subject wait at a time. */
+/** The number of concurrent sessions of one subject that wait for an expiry. */
 const slowConcurrency = 16
 
-/** How many sessions are at work at a time, over all subjects, so that none takes long for what it does, also on a busy machine. */
+/** The number of concurrently active sessions of all subjects, small enough that each is fast on a busy machine. */
 const atWork = 16
 
-/** How long one session may take, whatever becomes of it. */
-const patience = "30 seconds"
+/** The time limit of one session. */
+const sessionTimeout = "30 seconds"
 
 const allTerms = ["patient", "idle", "ageing"] as const satisfies ReadonlyArray<Terms>
 
-/** The servers of one subject, one for each of the terms that its endings ask for. */
+/** Starts the servers of a subject, one for each of the terms of its endings. */
 const startAll = Effect.fnUntraced(function*(subject: Subject) {
   const needed = new Set(Object.values(subject.endings).map(({ terms }) => terms ?? "patient"))
   const servers = new Map<Terms, Server>()
@@ -66,7 +66,7 @@ const startAll = Effect.fnUntraced(function*(subject: Subject) {
 
 type Servers = ReadonlyMap<string, ReadonlyMap<Terms, Server>>
 
-/** The tables of all servers of each subject together. */
+/** Returns the sums of the table sizes of all servers, by subject. */
 const tablesOf = (servers: Servers): Effect.Effect<Counts> =>
   Effect.gen(function*() {
     const sums: Record<string, number> = {}
@@ -94,13 +94,13 @@ const hold = (
     const expected = subject.endings[ending]
     const server = servers.get(subject.name)?.get(expected?.terms ?? "patient")
     return expected === undefined || server === undefined
-      ? Effect.fail(unexpected(`${subject.name} knows no ${ending}`))
-      : endings[ending].hold({ subject, ending, server, expected, client, chance, tally, rest })
+      ? Effect.fail(unexpected(`${subject.name} has no ending ${ending}`))
+      : endings[ending].run({ subject, ending, server, expected, client, chance, tally, rest })
   }).pipe(
     Effect.scoped,
     Effect.timeoutOrElse({
-      duration: patience,
-      orElse: () => Effect.fail(unexpected(`nothing came of it within ${patience}`))
+      duration: sessionTimeout,
+      orElse: () => Effect.fail(unexpected(`the session did not end within ${sessionTimeout}`))
     })
   )
 
@@ -112,14 +112,14 @@ const soak = Effect.fnUntraced(function*(
   for (const subject of subjects) servers.set(subject.name, yield* startAll(subject))
 
   const tally = Tally.make(leakBytes)
-  const gauges: Rest.Gauges = { fibers, tables: tablesOf(servers), tally, startedAt: performance.now() }
-  const base = yield* Rest.base(gauges)
-  // As text, or the samples would be among the objects that they count.
+  const gauges: Idle.Gauges = { fibers, tables: tablesOf(servers), tally, startedAt: performance.now() }
+  const base = yield* Idle.base(gauges)
+  // Samples are kept as text; as objects they would count themselves.
   const samples: Array<string> = []
   const failures: Array<Failure> = []
   const held: Record<string, number> = {}
   const look = Effect.fnUntraced(function*(round: number) {
-    const sample = yield* Rest.sample(gauges, base)
+    const sample = yield* Idle.sample(gauges, base)
     samples.push(JSON.stringify(sample))
     onSample(sample, round)
   })
@@ -152,7 +152,7 @@ const soak = Effect.fnUntraced(function*(
       (subject) => {
         const visits = round.filter((visit) => visit.subject === subject)
         const isSlow = ({ ending }: Visit) => endings[ending].slow === true
-        // Who waits for something to expire keeps nobody from going on, and as little busy.
+        // Sessions that wait for an expiry block no others, and use little CPU time.
         return Effect.all([
           Effect.forEach(visits.filter(isSlow), one, { concurrency: slowConcurrency, discard: true }),
           Effect.forEach(visits.filter((visit) => !isSlow(visit)), one, {
@@ -168,7 +168,7 @@ const soak = Effect.fnUntraced(function*(
   return { samples: samples.map((text): Sample => JSON.parse(text)), failures, held }
 })
 
-/** Runs it, in a census of its own. */
+/** Runs a soak with a fiber count of its own. */
 export const run = (options: SoakOptions): Effect.Effect<Outcome, unknown> => {
   const census = Census.make()
   const warnings: Array<string> = []

@@ -1,4 +1,4 @@
-/** All that is soaked. */
+/** The subjects of the soak. */
 import type { Subject } from "./Subject.ts"
 import { httpFallback, httpSse } from "./subjects/httpSse.ts"
 import { memory, memoryStreams } from "./subjects/memory.ts"

@@ -1,17 +1,17 @@
-/** What came of a soak, as a table. */
+/** A table of the results of a soak. */
+import * as Format from "./format.ts"
 import type { Verdict } from "./verdict.ts"
-import * as Words from "./words.ts"
 
-const heads = ["quantity", "first", "after warm-up", "last", "per 1,000 sessions", "with 98 % between", ""]
+const heads = ["quantity", "first", "after warm-up", "last", "per 1,000 sessions", "98 % interval", ""]
 
 export const table = ({ judged, warmUp }: Verdict): string => {
   const rows = judged.map(({ isGood, kind, quantity, trend, values }) => [
     quantity,
-    Words.amount(quantity, values[0] ?? 0),
-    Words.amount(quantity, values[warmUp] ?? values.at(-1) ?? 0),
-    Words.amount(quantity, values.at(-1) ?? 0),
-    Words.slope(quantity, trend.slope),
-    `${Words.slope(quantity, trend.low)} and ${Words.slope(quantity, trend.high)}`,
+    Format.amount(quantity, values[0] ?? 0),
+    Format.amount(quantity, values[warmUp] ?? values.at(-1) ?? 0),
+    Format.amount(quantity, values.at(-1) ?? 0),
+    Format.slope(quantity, trend.slope),
+    `${Format.slope(quantity, trend.low)} and ${Format.slope(quantity, trend.high)}`,
     kind === "shown" || (kind === "level" && !Number.isFinite(trend.low))
       ? "not judged"
       : isGood

@@ -1,20 +1,20 @@
-/** A straight line through samples, and how sure it is. */
+/** A linear trend of samples, with its confidence interval. */
 
-/** One sample: how much there was after so many sessions. */
+/** A point: a value after a number of sessions. */
 export interface Point {
   readonly x: number
   readonly y: number
 }
 
-/** How much more there is for each unit of `x`. */
+/** A linear trend. */
 export interface Trend {
   /** The median of the slopes between all pairs of points (Theil and Sen): a few outliers do not move it. */
   readonly slope: number
-  /** What it is where `x` is nothing: the median of what the slope leaves of each point. */
+  /** The value at `x` = 0: the median of the points' offsets from the slope. */
   readonly intercept: number
   /**
-   * The slope lies between these two with a confidence of 98 %, one of 99 % for each side by itself. Infinite where there are too few
-   * points to say so.
+   * The bounds of the slope with a confidence of 98 %, that is, 99 % for each bound. They are infinite if there are too
+   * few points.
    */
   readonly low: number
   readonly high: number
@@ -32,8 +32,8 @@ const median = (ordered: ReadonlyArray<number>): number => {
 }
 
 /**
- * Fits a line. The interval is Sen's: how far the ranks of the slopes may be off by chance is known without knowing how the noise is
- * distributed.
+ * Fits a line. The interval is Sen's, which is based on the ranks of the slopes and does not depend on the distribution
+ * of the noise.
  */
 export const fit = (points: ReadonlyArray<Point>): Trend => {
   const slopes = sorted(

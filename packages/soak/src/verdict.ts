@@ -1,40 +1,40 @@
-/** Judges what came of a soak. */
+/** The verdict on a soak. */
 import { differences, type Sample } from "./Sample.ts"
 import type { Outcome } from "./soak.ts"
 import type { Counts } from "./Subject.ts"
 import { fit, type Trend } from "./trend.ts"
 
-/** What becomes of one quantity. */
+/** The verdict on one quantity. */
 export interface Judged {
   readonly quantity: string
-  /** `count`: is to be what it was before the first session. `level`: must not grow. `shown`: may be what it likes. */
+  /** `count`: must return to the value before the first session. `level`: must not grow. `shown`: is not judged. */
   readonly kind: "count" | "level" | "shown"
   /** One value for each sample. */
   readonly values: ReadonlyArray<number>
-  /** For each session, behind the warm-up. */
+  /** The trend for each session, after the warm-up. */
   readonly trend: Trend
   readonly isGood: boolean
 }
 
 export interface Verdict {
-  /** How many samples belong to the warm-up. */
+  /** The number of samples in the warm-up. */
   readonly warmUp: number
   readonly judged: ReadonlyArray<Judged>
-  /** Whether there were samples enough to tell what grows from what only goes up and down. */
+  /** Whether there are enough samples to distinguish growth from noise. */
   readonly isGrowthJudged: boolean
-  /** What is wrong, in words; nothing where all is well. */
+  /** The problems; empty if there are none. */
   readonly complaints: ReadonlyArray<string>
 }
 
-/** The share of the samples that is no more than warm-up: in it code is compiled, and what is made once is made. */
+/** The share of the samples in the warm-up, in which code is compiled and single objects are created. */
 const warmUpShare = 1 / 3
 
 /**
- * How much a level may grow behind the warm-up, in all: V8 goes on to compile, and to note what it has seen, for a long time, and there
- * is no telling that from a leak. So a leak is found if it comes to more than this behind the warm-up, and if noise does not explain it.
+ * The allowed total growth of a level after the warm-up. V8 compiles and collects type feedback for a long time, which
+ * looks like a leak. A leak is reported if it exceeds this growth and the noise.
  */
 export const allowances: Counts = {
-  // The samples themselves, and what a late path through a library makes once.
+  // Allows for the samples themselves, and for single objects that rarely used code creates.
   objects: 1000,
   "heap used": 1024 * 1024,
   external: 512 * 1024,
@@ -50,12 +50,12 @@ const judgeLevel = (quantity: string, values: ReadonlyArray<number>, trend: Tren
   isGood: !(trend.low > 0 && trend.low * span > (allowances[quantity] ?? 0))
 })
 
-/** The names of all that was counted in any sample. */
+/** Returns the names of the quantities in any sample. */
 const namesIn = (samples: ReadonlyArray<Sample>, of: (sample: Sample) => Counts): ReadonlyArray<string> =>
   Array.from(new Set(samples.flatMap((sample) => Object.keys(of(sample)))))
 
-/** At most so many failures are told in full. */
-const toldFailures = 20
+/** The greatest number of failures that are printed in full. */
+const printedFailures = 20
 
 export const judge = ({ failures, samples, warnings }: Pick<Outcome, "failures" | "samples" | "warnings">): Verdict => {
   const [base] = samples
@@ -80,19 +80,19 @@ export const judge = ({ failures, samples, warnings }: Pick<Outcome, "failures" 
   const shown = seriesOf(({ shown }) => shown).map((series): Judged => ({ ...series, kind: "shown", isGood: true }))
 
   const complaints = [
-    ...failures.slice(0, toldFailures).map(({ client, ending, problem, subject }) =>
+    ...failures.slice(0, printedFailures).map(({ client, ending, problem, subject }) =>
       `${subject}, ${ending} (${client}): ${problem}`
     ),
-    ...failures.length > toldFailures ? [`and ${failures.length - toldFailures} more`] : [],
+    ...failures.length > printedFailures ? [`and ${failures.length - printedFailures} more`] : [],
     ...samples.flatMap((sample) =>
       differences(base?.counts ?? {}, sample.counts).map((difference) =>
-        `left behind after ${sample.sessions} sessions: ${difference}`
+        `left after ${sample.sessions} sessions: ${difference}`
       )
     ),
     ...levels.filter(({ isGood }) => !isGood).map(({ quantity, trend }) =>
       `${quantity} grows by ${trend.slope.toFixed(1)} for each session (at least ${trend.low.toFixed(1)})`
     ),
-    ...warnings.slice(0, toldFailures).map((warning) => `logged: ${warning}`)
+    ...warnings.slice(0, printedFailures).map((warning) => `logged: ${warning}`)
   ]
   const isGrowthJudged = levels.every(({ trend }) => Number.isFinite(trend.low))
   return { warmUp, judged: [...levels, ...counts, ...shown], isGrowthJudged, complaints }

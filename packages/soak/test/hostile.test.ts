@@ -7,7 +7,7 @@ import { none } from "../src/hostile/Vitals.ts"
 
 const terms = { seconds: 1, heapMebibytes: 512 }
 
-/** The victim lives, and its bystander was served. How fast is for the soak to measure, not for a test. */
+/** Asserts that the victim kept running and served its bystander. The soak measures how fast, not this test. */
 const assertUnharmed = ({ death, vitals }: Trial) => {
   assert.isUndefined(death)
   assert.deepStrictEqual([vitals.failed, vitals.lastFailure], [0, undefined])
@@ -15,20 +15,20 @@ const assertUnharmed = ({ death, vitals }: Trial) => {
 }
 
 describe("a hostile peer", () => {
-  it.live("that pings with ids of 4 MB and reads nothing leaves a server alive and its other clients served", () =>
+  it.live("that sends pings with ids of 4 MB, unread: the server keeps running and serves other clients", () =>
     Effect.gen(function*() {
       const trial = yield* ServerTrials.run("unix", "pings with ids of 4 MB, unread", terms)
       assertUnharmed(trial)
       assert.isAbove(trial.newcomers?.served ?? 0, 0)
     }))
 
-  it.live("that forgets its sessions leaves a client alive and its other sessions served", () =>
+  it.live("that forgets its sessions: the client keeps running and its other sessions work", () =>
     Effect.gen(function*() {
       assertUnharmed(yield* ClientTrials.run("http", "forgets its sessions", terms))
     }))
 })
 
-describe("a complaint is made of", () => {
+describe("a trial reports", () => {
   const trial: Trial = {
     side: "server",
     transport: "http",
@@ -38,21 +38,21 @@ describe("a complaint is made of", () => {
     newcomers: undefined
   }
 
-  it("nothing, where the victim lives and its bystanders were served", () => {
+  it("nothing if the victim kept running and its bystanders were served", () => {
     assert.isUndefined(complaint(trial))
   })
 
   for (
     const [what, change] of [
-      ["a victim that died", { death: "SIGABRT" }],
+      ["a victim that exited", { death: "SIGABRT" }],
       ["bystanders that were never served", { vitals: none }],
-      ["a client over stdio whose other session was never served", {
+      ["a client over stdio whose bystander was never served", {
         side: "client",
         transport: "stdio",
         vitals: none
       }],
       ["a call that failed", { vitals: { ...none, served: 10, failed: 1 } }],
-      ["an event loop that stood still", { vitals: { ...none, served: 10, loopMillis: 3001 } }]
+      ["a blocked event loop", { vitals: { ...none, served: 10, loopMillis: 3001 } }]
     ] as const
   ) {
     it(what, () => assert.isDefined(complaint({ ...trial, ...change })))

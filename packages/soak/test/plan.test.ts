@@ -8,12 +8,12 @@ const summary = (rounds: ReadonlyArray<Plan.Round>) =>
   rounds.map((round) => round.map(({ chance, client, ending, subject }) => [subject.name, ending, client, chance]))
 
 describe("a plan", () => {
-  it("is the same for the same seed, and another for another", () => {
+  it("depends only on the seed", () => {
     assert.deepStrictEqual(summary(plan(3)), summary(plan(3)))
     assert.notDeepEqual(summary(plan(3)), summary(plan(4)))
   })
 
-  it("begins with every ending of every transport", () => {
+  it("starts with every ending of every transport", () => {
     const [first = []] = plan(1, 0)
     assert.deepStrictEqual(
       first.map(({ ending, subject }) => `${subject.name} ${ending}`).toSorted(),
@@ -21,7 +21,7 @@ describe("a plan", () => {
     )
   })
 
-  it("shares the others out by weight, and evenly among the rounds", () => {
+  it("distributes the other sessions by weight, and evenly among the rounds", () => {
     const weights = subjects.reduce((sum, { weight }) => sum + weight, 0)
     const [, ...others] = plan(1)
     for (const subject of subjects) {
@@ -32,7 +32,7 @@ describe("a plan", () => {
     }
   })
 
-  it("gives each client a name of its own", () => {
+  it("gives each client a unique name", () => {
     const names = plan(1).flat().map(({ client }) => client)
     assert.strictEqual(new Set(names).size, names.length)
   })

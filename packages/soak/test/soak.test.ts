@@ -1,4 +1,4 @@
-/** The soak itself, in processes of its own: what is left of it is to be seen there and nowhere else. */
+/** The soak in separate processes, because only these show what is left after it. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { execFile } from "node:child_process"
@@ -23,7 +23,7 @@ interface Run {
   readonly said: string
 }
 
-/** Runs it with these arguments, and reads what it has written. */
+/** Runs the soak with arguments, and reads the files that it has written. */
 const soak = (...args: ReadonlyArray<string>) =>
   Effect.acquireUseRelease(
     Effect.sync(() => mkdtempSync(join(tmpdir(), "soak-"))),
@@ -51,10 +51,10 @@ const soak = (...args: ReadonlyArray<string>) =>
     (out) => Effect.sync(() => rmSync(out, { recursive: true, force: true }))
   )
 
-/** These processes have much to do, and share the cores. A session that hangs is found out by the soak itself, after 30 seconds. */
-const patience = 180_000
+/** The timeout of a test. The processes share the cores; the soak itself detects a session that hangs after 30 s. */
+const testTimeout = 180_000
 
-/** The same sessions, with a leak and without. */
+/** The arguments of the runs with a leak and without. */
 const usual = [
   "--only",
   "memory",
@@ -70,7 +70,7 @@ const usual = [
 
 describe.concurrent("a soak", () => {
   it.live(
-    "[law 2] leaves nothing of sessions over any transport, whatever their end; both sides see the end that they are to see",
+    "[law 2] leaves nothing of any session, and both sides report the expected reason",
     () =>
       Effect.gen(function*() {
         const { drawing, exitCode, report, said } = yield* soak("--sessions", "200", "--rounds", "1", "--seed", "11")
@@ -83,15 +83,15 @@ describe.concurrent("a soak", () => {
         assert.deepStrictEqual(after?.counts, before?.counts)
         assert.include(drawing, ">heap used</text>")
       }),
-    patience
+    testTimeout
   )
 
-  it.live("passes where there is no leak", () =>
+  it.live("passes without a leak", () =>
     Effect.gen(function*() {
       const { exitCode, report, said } = yield* soak(...usual)
       assert.deepStrictEqual(report.verdict.complaints, [], said)
       assert.strictEqual(exitCode, 0)
-    }), patience)
+    }), testTimeout)
 
   it.live("finds a leak of 1 KiB for each session", () =>
     Effect.gen(function*() {
@@ -99,5 +99,5 @@ describe.concurrent("a soak", () => {
       assert.strictEqual(exitCode, 1)
       assert.match(report.verdict.complaints.join("\n"), /^heap used grows by 1\d\d\d\.\d for each session/m)
       assert.match(report.verdict.complaints.join("\n"), /^objects grows by 1\.\d for each session/m)
-    }), patience)
+    }), testTimeout)
 })

@@ -1,4 +1,4 @@
-/** A connection that carries messages in order, in the hand of a peer that need not read them. */
+/** A connection of a hostile peer, which may leave its messages unread. */
 import { WebSocket } from "@effect/platform-node/NodeWS"
 import type { ChildProcess } from "node:child_process"
 import * as net from "node:net"
@@ -7,11 +7,11 @@ import { fromAttacker } from "./attackerAddress.ts"
 import { drained } from "./drained.ts"
 
 export interface Line {
-  /** Sends a message; waits while the connection takes nothing. `false` when it has closed. */
+  /** Sends a message, after back-pressure ends. Returns `false` if the connection has closed. */
   readonly send: (text: string) => Promise<boolean>
-  /** Sends the beginning of a message. Its end never comes. */
+  /** Sends the beginning of a message that never ends. */
   readonly begin: (text: string) => Promise<boolean>
-  /** Reads all that comes, or nothing at all. */
+  /** Starts or stops reading. */
   readonly read: (reads: boolean) => void
   readonly close: () => void
   /** Completes when the connection has closed. */
@@ -45,20 +45,20 @@ const overStreams = (input: Readable, output: Writable, close: () => void): Line
 const settled = (socket: Duplex, event: string): Promise<void> =>
   new Promise((resolve, reject) => void socket.once(event, resolve).once("error", reject))
 
-/** To the server behind a Unix socket. */
+/** Connects to a server on a Unix socket. */
 export const unix = async (path: string): Promise<Line> => {
   const socket = net.connect(path)
   await settled(socket, "connect")
   return overStreams(socket, socket, () => socket.destroy())
 }
 
-/** To a child process. */
+/** Uses the pipes of a child process. */
 export const stdio = (child: ChildProcess): Line => {
   if (child.stdin === null || child.stdout === null) throw new Error("the child has no pipes")
   return overStreams(child.stdout, child.stdin, () => child.stdin?.destroy())
 }
 
-/** To the server of WebSockets at this URL. */
+/** Connects to a WebSocket server. */
 export const webSocket = async (url: string): Promise<Line> => {
   const client = new WebSocket(url, ["mcp"], { perMessageDeflate: false, ...fromAttacker })
   let tcp: net.Socket | undefined

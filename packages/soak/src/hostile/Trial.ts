@@ -1,4 +1,4 @@
-/** One attack, and what became of its victim. */
+/** An attack, and its effect on the victim. */
 import { attackerAddress } from "./attackerAddress.ts"
 import type { Vitals } from "./Vitals.ts"
 
@@ -7,9 +7,9 @@ export interface Trial {
   readonly transport: string
   readonly attack: string
   readonly vitals: Vitals
-  /** The exit status or signal of a victim that did not live. */
+  /** The exit status or signal of a victim that exited. */
   readonly death: string | number | undefined
-  /** New clients that were served during the attack, and that were not; nothing where none can come. */
+  /** New clients, served and not served during the attack; `undefined` if the transport has no other clients. */
   readonly newcomers: { readonly served: number; readonly failed: number } | undefined
 }
 
@@ -34,29 +34,29 @@ export const row = ({ attack, death, newcomers, side, transport, vitals }: Trial
     ...vitals.lastFailure === undefined ? [] : [`(${vitals.lastFailure})`]
   ].join("  ")
 
-/** An event loop that stands still for longer counts as dead, in milliseconds. What is aimed at is 100. */
-const longestStandstill = 3000
+/** The longest allowed delay of an event loop, in milliseconds. The goal is 100. */
+const longestDelay = 3000
 
-/** Only over stdio has a server no bystanders. */
+/** Tells whether the trial has bystanders. Only a server over stdio has none. */
 const hasBystanders = ({ side, transport }: Trial): boolean => side === "client" || transport !== "stdio"
 
 /**
- * The attacker has an address of its own, so that no newcomer is rejected in its place. The clients behind a Unix
- * socket have none, and a host cannot tell them apart.
+ * Tells whether the server can distinguish the attacker from new clients by its address. Clients on a Unix socket have
+ * no address.
  */
 const distinguishesClients = ({ transport }: Trial): boolean => attackerAddress !== undefined && transport !== "unix"
 
 /**
- * Returns the complaint about a trial, if there is one: the victim died, or a bystander was not served, in its session
- * or as a newcomer that the server can tell from the attacker.
+ * Returns the problem of a trial, if there is one: the victim exited, its event loop was blocked for too long, or a
+ * bystander was not served, in its session or as a new client that the server can distinguish from the attacker.
  */
 export const complaint = (trial: Trial): string | undefined => {
   const { attack, death, newcomers, side, transport, vitals } = trial
   const what = `${side} over ${transport}, ${attack}`
-  if (death !== undefined) return `${what}: the victim died (${death})`
-  if (vitals.served === 0 && hasBystanders(trial)) return `${what}: no call of a bystander was answered`
-  if (vitals.loopMillis > longestStandstill) {
-    return `${what}: the event loop stood still for ${vitals.loopMillis.toFixed(0)} ms`
+  if (death !== undefined) return `${what}: the victim exited (${death})`
+  if (vitals.served === 0 && hasBystanders(trial)) return `${what}: no call of a bystander got a response`
+  if (vitals.loopMillis > longestDelay) {
+    return `${what}: the event loop was blocked for ${vitals.loopMillis.toFixed(0)} ms`
   }
   if (vitals.failed > 0) {
     return `${what}: ${vitals.failed} calls of a bystander failed, the last with: ${vitals.lastFailure}`

@@ -1,4 +1,4 @@
-/** A process that is attacked, as its parent sees it. */
+/** A process under attack, seen from its parent. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { type ChildProcess, spawn } from "node:child_process"
@@ -8,7 +8,7 @@ import { none, reportMillis, type Vitals } from "./Vitals.ts"
 export interface Victim {
   readonly vitals: () => Vitals
   readonly death: () => string | number | undefined
-  /** Where a server listens. */
+  /** The address of a server. */
   readonly place: Effect.Effect<string>
   readonly send: (message: string) => void
 }
@@ -60,7 +60,7 @@ export const start = Effect.fnUntraced(function*(
       })
   )
   return {
-    // A process whose event loop stands still does not report that it does.
+    // A process with a blocked event loop sends no reports, so the time since the last one counts.
     vitals: () =>
       vitals === none || death !== undefined
         ? vitals

@@ -1,12 +1,12 @@
-/** The reports of a process that is attacked: its heap, its event loop, and how well others are served. */
+/** The reports of a process under attack: its heap, its event loop and the calls of its bystanders. */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 
-/** One report. Everything is of the whole time so far. */
+/** A report about the whole time so far. */
 export interface Vitals {
   readonly heapBytes: number
   readonly rssBytes: number
   readonly loopMillis: number
-  /** Calls of a bystander that were answered and that failed, and the longest of them; a server has none of its own. */
+  /** Successful and failed calls of a bystander, and the longest call. A server has no bystander in its process. */
   readonly served: number
   readonly failed: number
   readonly longestMillis: number
@@ -23,7 +23,7 @@ export const none: Vitals = {
   lastFailure: undefined
 }
 
-/** Counts what becomes of the calls of a bystander. */
+/** A count of the outcomes of a bystander's calls. */
 export class Bystander {
   served = 0
   failed = 0
@@ -49,7 +49,7 @@ export const report = (bystander: Bystander): void => {
   let heapBytes = 0
   let rssBytes = 0
   let loopMillis = 0
-  // The first second is that of the start, when modules are still compiled.
+  // In the first second the process compiles modules.
   setTimeout(() => delay.enable(), 1000).unref()
   const send = () => {
     const { heapUsed, rss } = process.memoryUsage()
@@ -58,7 +58,7 @@ export const report = (bystander: Bystander): void => {
     if (delay.count > 0) loopMillis = Math.max(loopMillis, delay.max / 1e6)
     const { failed, lastFailure, longestMillis, served } = bystander
     const vitals: Vitals = { heapBytes, rssBytes, loopMillis, served, failed, longestMillis, lastFailure }
-    // The parent may have ended since the last report.
+    // The parent may have exited after the last report.
     process.send?.(vitals, undefined, undefined, () => {})
   }
   setInterval(send, reportMillis).unref()

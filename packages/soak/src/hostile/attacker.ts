@@ -1,6 +1,7 @@
 /**
- * One attack on a server: `node attacker.ts websocket ws://127.0.0.1:3000/mcp 'answers of 1 MB, unread'`. It ends when
- * its parent says so or goes. Over stdio it is the parent of the victim, and passes on what that reports.
+ * Runs an attack on a server: `node attacker.ts websocket ws://127.0.0.1:3000/mcp 'answers of 1 MB, unread'`. The
+ * attack ends at a message of the parent, or with the parent. Over stdio this process is the parent of the victim, and
+ * forwards its reports.
  */
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
@@ -18,11 +19,11 @@ process.on("disconnect", () => process.exit(0))
 
 const named = <Way>(attacks: Readonly<Record<string, Way>>): Way => {
   const attack = attacks[name]
-  if (attack === undefined) throw new Error(`there is no attack "${name}" over ${transport}`)
+  if (attack === undefined) throw new Error(`unknown attack "${name}" over ${transport}`)
   return attack
 }
 
-/** Starts the victim as a child, once. */
+/** Starts the victim as a child on the first call. */
 const child = (): Open => {
   const victim = spawn(
     process.execPath,

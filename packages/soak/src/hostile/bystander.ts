@@ -1,4 +1,4 @@
-/** Clients that mean no harm, beside a hostile one. */
+/** Harmless clients beside a hostile one. */
 import { ClientSession, type Transport } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -6,19 +6,19 @@ import type { Bystander } from "./Vitals.ts"
 
 const session = ClientSession.layer({ info: { name: "bystander", version: "1.0.0" } })
 
-/** The longest wait of a bystander for an answer, before the call counts as a failure. */
-const patience = "15 seconds"
+/** The timeout of a bystander's call. */
+const callTimeout = "15 seconds"
 
 const call = (bystander: Bystander, client: ClientSession.Shape) =>
   Effect.suspend(() => {
     const began = performance.now()
-    return Effect.match(client.callTool("echo", { bytes: 10 }, { timeout: patience }), {
+    return Effect.match(client.callTool("echo", { bytes: 10 }, { timeout: callTimeout }), {
       onSuccess: () => bystander.record(began, undefined),
       onFailure: (error) => bystander.record(began, error.message)
     })
   })
 
-/** Waits until the transport connects: the victim may just have been started. */
+/** Waits until the transport connects, because the victim may still be starting. */
 const connected = <A, R>(
   use: Effect.Effect<A, unknown, R | ClientSession.ClientSession>,
   bystander: Bystander,
@@ -31,7 +31,7 @@ const connected = <A, R>(
     )
   })
 
-/** Calls 20 times a second in one session, and opens another when that has closed. Runs until it is interrupted. */
+/** Calls 20 times a second in one session, and opens another after a close. Runs until interrupted. */
 export const stay = (bystander: Bystander, transport: Layer.Layer<Transport.Transport>) =>
   Effect.forever(Effect.andThen(
     connected(
@@ -46,7 +46,7 @@ export const stay = (bystander: Bystander, transport: Layer.Layer<Transport.Tran
     Effect.sleep(100)
   ))
 
-/** Opens a session twice a second, calls once, and closes it. Runs until it is interrupted. */
+/** Opens a session twice a second, calls once, and closes it. Runs until interrupted. */
 export const come = (bystander: Bystander, transport: Layer.Layer<Transport.Transport>) =>
   Effect.forever(Effect.andThen(
     connected(Effect.flatMap(ClientSession.ClientSession, (client) => call(bystander, client)), bystander, transport),

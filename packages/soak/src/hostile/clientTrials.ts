@@ -1,5 +1,5 @@
 /**
- * Attacks on a client: the victim and the hostile server are processes of their own, the honest server is in this one.
+ * Attacks on a client: the victim and the hostile server are separate processes; the honest server is in this one.
  */
 import { Content } from "@effect-mcp/protocol"
 import { SessionHost } from "@effect-mcp/session"
@@ -31,7 +31,7 @@ const honestServer = Effect.gen(function*() {
   return place
 })
 
-/** Has a client with so large a heap attacked for so long. */
+/** Runs an attack on a client, with a heap size and a duration. */
 export const run = Effect.fnUntraced(function*(
   transport: ClientTransport,
   attack: string,
@@ -45,7 +45,7 @@ export const run = Effect.fnUntraced(function*(
   const victim = yield* Victim.start("clientVictim.ts", [transport, place, honest], [
     `--max-old-space-size=${heapMebibytes}`
   ])
-  // It is served before the time begins; a victim that is attacked at once may take long to get there.
+  // The bystander is served before the time starts; under an immediate attack that may take long.
   for (let turn = 0; turn < 300 && victim.vitals().served < 5; turn++) yield* Effect.sleep(100)
   yield* Effect.sleep(seconds * 1000)
   const trial: Trial = {

@@ -1,7 +1,6 @@
 /**
- * The client that is attacked: `node clientVictim.ts websocket ws://127.0.0.1:3000/mcp /path/of/socket`. It uses the
- * hostile server as a host would, in one session after another, and is a client of an honest one behind a Unix socket
- * all the while.
+ * The client under attack: `node clientVictim.ts websocket ws://127.0.0.1:3000/mcp /path/of/socket`. It opens one
+ * session after another at the hostile server, and calls an honest server on a Unix socket at the same time.
  */
 import { ClientSession, type Transport } from "@effect-mcp/session"
 import * as AjvValidator from "@effect-mcp/session/AjvValidator"

@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream"
 
-/** Waits until the stream takes more again, or has closed. */
+/** Waits until the stream has drained or closed. */
 export const drained = (output: Writable): Promise<void> =>
   new Promise((resolve) => {
     const done = () => {

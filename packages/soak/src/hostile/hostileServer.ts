@@ -1,6 +1,6 @@
 /**
- * A hostile server: `node hostileServer.ts websocket 'cursors of 1 MB without end'`. It tells its parent where it
- * listens; over stdio it is the child of the client itself.
+ * A hostile server: `node hostileServer.ts websocket 'cursors of 1 MB without end'`. It sends its address to its
+ * parent. Over stdio it is the child of the client.
  */
 import { WebSocketServer } from "@effect/platform-node/NodeWS"
 import * as fs from "node:fs"
@@ -16,12 +16,12 @@ import { type Behaviour, behaviours, usualResult } from "./serverBehaviours.ts"
 
 const [transport = "", name = ""] = process.argv.slice(2)
 const found = behaviours(transport)[name]
-if (found === undefined) throw new Error(`there is no attack "${name}" over ${transport}`)
+if (found === undefined) throw new Error(`unknown attack "${name}" over ${transport}`)
 const behaviour: Behaviour = found
 const revision = behaviour.revision ?? "2025-11-25"
 
 process.on("disconnect", () => process.exit(0))
-// A client that goes away breaks pipes and sockets.
+// Writes to pipes and sockets fail after the client has closed them.
 process.on("uncaughtException", () => {})
 
 const announce = (place: string): void => void process.send?.({ place })
@@ -46,7 +46,7 @@ const read = (text: string): Message => {
 const answer = ({ id, method = "" }: Message): string =>
   Frames.success(id, behaviour.result?.(method, requests++) ?? usualResult(method, revision))
 
-/** Sends what is poured; `write` waits while the client takes nothing, and is `false` when it has gone. */
+/** Sends messages without end. `write` waits for back-pressure, and returns `false` after the client has closed. */
 const pour = async (write: (text: string) => Promise<boolean>): Promise<void> => {
   const { everyMillis = 0, pour: text } = behaviour
   if (text === undefined) return
@@ -55,7 +55,7 @@ const pour = async (write: (text: string) => Promise<boolean>): Promise<void> =>
   }
 }
 
-/** A conversation of lines or of messages: what comes, and a way to write. */
+/** Creates the receiver of a conversation of lines or messages. */
 const converse = (write: (text: string) => Promise<boolean>, stopReading: () => void) => (text: string): void => {
   const message = read(text)
   if (message.method === "notifications/initialized") {
@@ -129,7 +129,7 @@ const overHttp = (request: http.IncomingMessage, response: http.ServerResponse):
   })
 }
 
-/** Writes ten thousand of something at a time, until there are so many. */
+/** Writes a text many times, ten thousand at once. */
 const repeat = async (output: Writable, text: string, most: number): Promise<void> => {
   for (let sent = 0; sent < most && !output.destroyed; sent += 10_000) {
     if (!output.write(text)) await drained(output)
@@ -145,7 +145,7 @@ const endless = async (response: http.ServerResponse): Promise<void> => {
 let packed: Buffer | undefined
 const bomb = (): Buffer => packed ??= zlib.gzipSync(Buffer.alloc(1024 * Frames.MiB, " "))
 
-/** HTTP+SSE: one stream for all that the server sends. */
+/** Serves HTTP+SSE, with one stream for all messages of the server. */
 const overSse = () => {
   const streams = new Map<string, (text: string) => void>()
   return (request: http.IncomingMessage, response: http.ServerResponse): void => {

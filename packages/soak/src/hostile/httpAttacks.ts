@@ -1,4 +1,4 @@
-/** The attacks of a hostile client on a server over HTTP, on sockets that it need not read. */
+/** The attacks of a hostile client on a server over HTTP, on sockets that it may leave unread. */
 import * as http from "node:http"
 import * as net from "node:net"
 import { fromAttacker } from "./attackerAddress.ts"
@@ -6,7 +6,7 @@ import { drained } from "./drained.ts"
 import * as Frames from "./frames.ts"
 import type { Attack } from "./lineAttacks.ts"
 
-/** Where the victim listens. */
+/** The address of the victim. */
 export interface Place {
   readonly url: URL
   /** Whether a client has a session. */
@@ -23,7 +23,7 @@ const post = ({ url }: Place, body: string, session?: string, more = ""): string
 const get = ({ url }: Place, session: string): string =>
   `GET ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${session}\r\n\r\n`
 
-/** Opens a socket; one that fails is closed, and nothing more comes of it. */
+/** Opens a socket. Later errors close the socket and are ignored. */
 const connect = ({ url }: Place): Promise<net.Socket | undefined> =>
   new Promise((resolve) => {
     const socket = net.connect({ port: Number(url.port), host: url.hostname, ...fromAttacker })
@@ -42,7 +42,7 @@ const write = async (socket: net.Socket, text: string): Promise<boolean> => {
 
 const agent = new http.Agent({ keepAlive: true, ...fromAttacker })
 
-/** Posts a text and reads the whole answer. Returns the id of the session that the answer opens, if it opens one. */
+/** Posts a text and reads the whole response. Returns the session id of the response, if it has one. */
 const posted = (
   { url }: Place,
   body: string,
@@ -58,7 +58,7 @@ const posted = (
     }).on("error", () => resolve(undefined)).end(body)
   })
 
-/** Opens a session, and returns its id; nothing where there are no sessions, or none is to be had. */
+/** Opens a session, and returns its id; `undefined` if the server has no sessions or rejects this one. */
 const introduce = async (place: Place, revision?: string, capabilities?: string): Promise<string | undefined> => {
   if (!place.sessions) return undefined
   const id = await posted(place, Frames.initialize(revision, capabilities))
@@ -66,7 +66,7 @@ const introduce = async (place: Place, revision?: string, capabilities?: string)
   return id
 }
 
-/** Pipelines requests on sockets that it does not read; a socket that the victim has closed is followed by the next. */
+/** Pipelines requests on unread sockets. A new socket replaces one that the victim closes. */
 const unread = (sockets: number, body: (index: number) => string): Attack<Place> => async (place, signal) => {
   const one = async (): Promise<void> => {
     while (!signal.aborted) {
@@ -87,7 +87,7 @@ const unread = (sockets: number, body: (index: number) => string): Attack<Place>
   await Promise.all(Array.from({ length: sockets }, one))
 }
 
-/** Makes one call on each of so many connections. A connection that the victim has closed is followed by the next. */
+/** Sends one call on each of many connections. A new connection replaces one that the victim closes. */
 const many = (sockets: number, body: (index: number) => string): Attack<Place> => async (place, signal) => {
   const open = new Set<net.Socket>()
   const session = await introduce(place)
@@ -104,7 +104,7 @@ const many = (sockets: number, body: (index: number) => string): Attack<Place> =
   for (const socket of open) socket.destroy()
 }
 
-/** Posts one text after another, and reads the answers. */
+/** Posts one text after another, and reads the responses. */
 const paced =
   (millis: number, body: (index: number) => string, revision?: string): Attack<Place> => async (place, signal) => {
     const session = await introduce(place, revision)
@@ -124,7 +124,7 @@ const manySessions = (capabilities: string): Attack<Place> => async (place, sign
   await Promise.all(Array.from({ length: 8 }, one))
 }
 
-/** Sends requests, and resets the connection before the answer. */
+/** Sends requests, and resets each connection before the response. */
 const reset = (body: (index: number) => string): Attack<Place> => async (place, signal) => {
   for (let index = 1; !signal.aborted; index++) {
     const socket = await connect(place)
@@ -136,7 +136,7 @@ const reset = (body: (index: number) => string): Attack<Place> => async (place, 
   }
 }
 
-/** Has streams opened for calls that say much, and reads none of them. */
+/** Opens streams with calls that log much, and leaves the streams unread. */
 const unreadStreams = (streams: number): Attack<Place> => async (place, signal) => {
   const sockets = new Set<net.Socket>()
   while (!signal.aborted) {
@@ -161,7 +161,7 @@ const unreadStreams = (streams: number): Attack<Place> => async (place, signal) 
   for (const socket of sockets) socket.destroy()
 }
 
-/** Sends bodies of 4 MB of which each byte is a chunk of its own. */
+/** Sends bodies of 4 MB in chunks of one byte. */
 const bytewise = (sockets: number): Attack<Place> => async (place, signal) => {
   const session = await introduce(place)
   const head = post(place, "", session).replace("Content-Length: 0", "Transfer-Encoding: chunked")
@@ -185,7 +185,7 @@ const bytewise = (sockets: number): Attack<Place> => async (place, signal) => {
   await Promise.all(Array.from({ length: sockets }, one))
 }
 
-/** Announces bodies of 4 MB, sends all of them but the end, and waits. */
+/** Sends bodies of 4 MB without their last byte, and waits. */
 const halfBodies = (most: number): Attack<Place> => async (place, signal) => {
   const sockets = new Set<net.Socket>()
   const body = "x".repeat(4_000_000)
@@ -227,7 +227,7 @@ export const httpAttacks: Readonly<Record<string, Attack<Place>>> = {
   "connections that are reset before the answer to initialize": reset(() => Frames.initialize())
 }
 
-/** The attacks on a server with sessions besides. */
+/** Further attacks on a server with sessions. */
 export const httpSessionAttacks: Readonly<Record<string, Attack<Place>>> = {
   "sessions with 60 KB of nested capabilities": manySessions(`{"experimental":{"x":{"y":${Frames.nested(60_000)}}}}`),
   "sessions, as many as it takes": manySessions("{}")

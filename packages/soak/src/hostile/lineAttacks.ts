@@ -2,10 +2,10 @@
 import * as Frames from "./frames.ts"
 import type { Line } from "./Line.ts"
 
-/** Opens a connection to the victim. Rejects when the victim refuses it. */
+/** Opens a connection to the victim. Rejects if the victim rejects the connection. */
 export type Open = () => Promise<Line>
 
-/** Goes on until it is told to stop. */
+/** An attack, which runs until its signal aborts. */
 export type Attack<Way> = (way: Way, signal: AbortSignal) => Promise<void>
 
 const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis))
@@ -15,7 +15,7 @@ const introduce = async (line: Line, revision?: string, capabilities?: string): 
   await line.send(Frames.initialized)
 }
 
-/** Does the same on one connection after another: one that the victim has closed is followed by the next. */
+/** Repeats an attack on one connection. A new connection replaces one that the victim closes. */
 const onEach =
   (revision: string | undefined, then: (line: Line, signal: AbortSignal) => Promise<void>): Attack<Open> =>
   async (open, signal) => {
@@ -31,7 +31,7 @@ const onEach =
     }
   }
 
-/** Sends one text after another as fast as the connection takes them. */
+/** Sends one text after another, as fast as back-pressure allows. */
 const pour = async (line: Line, signal: AbortSignal, text: (index: number) => string): Promise<void> => {
   for (let index = 1; !signal.aborted; index++) {
     if (!await Promise.race([line.send(text(index)), untilAborted(signal)])) return
@@ -57,8 +57,7 @@ const paced = (revision: string | undefined, millis: number, text: (index: numbe
   })
 
 /**
- * Opens as many connections as the victim takes, at most so many at a time, begins each in the same way, and holds
- * them.
+ * Opens as many connections as the victim accepts, up to a number, starts each in the same way, and keeps them open.
  */
 const manyLines = (most: number, begin: (line: Line) => Promise<unknown>): Attack<Open> => async (open, signal) => {
   const lines: Array<Line> = []
@@ -112,7 +111,7 @@ export const lineAttacks: Readonly<Record<string, Attack<Open>>> = {
   )
 }
 
-/** The attacks of many connections besides; over stdio there is only one. */
+/** Further attacks with many connections. Stdio has only one. */
 export const manyLinesAttacks: Readonly<Record<string, Attack<Open>>> = {
   "messages of 4 MB that never end": manyLines(400, async (line) => {
     await introduce(line)

@@ -1,11 +1,11 @@
 /**
- * Plays hostile peers against a server and against a client, over every transport, and looks whether they live and
- * whether others are served throughout. Each victim is a process with a small heap.
+ * Runs hostile peers against a server and a client over every transport, and checks that the victims keep running and
+ * that other peers are served. Each victim is a process with a small heap.
  *
- * `--seconds 10` is how long each attack lasts, `--heap 512` the heap of a victim in MiB, `--side server` those against
- * one side, `--transport http` those over one transport, and `--attack answers` those whose name contains the text.
- * Prints, for each, the longest delay of the event loop, the peak of the heap, and how bystanders fared. Fails if a
- * victim dies or a bystander in its session is not served.
+ * `--seconds 10` sets the duration of each attack, and `--heap 512` the heap of a victim in MiB. `--side server`,
+ * `--transport http` and `--attack answers` (a part of the name) select attacks. Prints, for each attack, the longest
+ * delay of the event loop, the peak of the heap and the calls of bystanders. Fails if a victim exits or a bystander is
+ * not served.
  */
 import * as Effect from "effect/Effect"
 import { parseArgs } from "node:util"
@@ -69,5 +69,9 @@ console.log(
 )
 const complaints = outcomes.flatMap((outcome) => complaint(outcome) ?? [])
 for (const one of complaints) console.log(one)
-console.log(complaints.length === 0 ? "all victims live, and others were served" : `${complaints.length} complaints`)
+console.log(
+  complaints.length === 0
+    ? "all victims kept running, and all bystanders were served"
+    : `${complaints.length} complaints`
+)
 process.exit(complaints.length === 0 && outcomes.length > 0 ? 0 : 1)

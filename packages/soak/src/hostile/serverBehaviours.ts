@@ -2,17 +2,17 @@
 import * as Frames from "./frames.ts"
 
 export interface Behaviour {
-  /** The revision that the server agrees on. Default: 2025-11-25. */
+  /** The revision that the server negotiates. Default: 2025-11-25. */
   readonly revision?: string
-  /** The result of a request, as text; `undefined` for the usual one. */
+  /** Returns the result of a request as text; `undefined` for the usual one. */
   readonly result?: (method: string, index: number) => string | undefined
-  /** Sent one after another, as fast as the client takes them, once the client is initialized. */
+  /** Returns messages to send without end after initialization, as fast as back-pressure allows. */
   readonly pour?: (index: number) => string
-  /** Sends no faster than one in so many milliseconds. */
+  /** The shortest interval between two messages, in milliseconds. */
   readonly everyMillis?: number
-  /** Reads nothing from then on: replies of the client are never taken. */
+  /** Stops reading after initialization, so that replies of the client are never received. */
   readonly unread?: boolean
-  /** Over HTTP, in place of an answer to anything but `initialize`. */
+  /** The behaviour over HTTP, instead of a response to any request but `initialize`. */
   readonly http?: "forget" | "retry" | "bomb" | "unread answer" | "empty lines" | "bytewise"
 }
 
@@ -24,7 +24,7 @@ const repeated = (times: number, text: string): string => Array.from({ length: t
 const nestedItems = (depth: number): string =>
   depth === 0 ? "{}" : `{"allOf":[${repeated(8, `{"items":${nestedItems(depth - 1)}}`)}]}`
 
-/** Schemas whose check takes long, each with a value that shows it. */
+/** Schemas whose validation takes long, each with a value that shows it. */
 const slow: Readonly<Record<string, readonly [schema: string, value: string]>> = {
   pattern: [
     `{"type":"object","properties":{"x":{"type":"string","pattern":"^(a+)+$"}}}`,
@@ -42,7 +42,7 @@ const slow: Readonly<Record<string, readonly [schema: string, value: string]>> =
 
 const names = Object.keys(slow)
 
-/** Over every transport. */
+/** Behaviours over every transport. */
 const anywhere: Readonly<Record<string, Behaviour>> = {
   "pings with ids of 4 MB, unread": { pour: (index) => Frames.ping(index, 4_000_000), unread: true },
   "pings with ids of 4,000 bytes, unread": { pour: (index) => Frames.ping(index, 4000), unread: true },
@@ -71,7 +71,7 @@ const anywhere: Readonly<Record<string, Behaviour>> = {
   }
 }
 
-/** Over HTTP alone. */
+/** Behaviours over HTTP only. */
 const overHttp: Readonly<Record<string, Behaviour>> = {
   "forgets its sessions": { http: "forget" },
   "streams that end at once, with retry: 0": { http: "retry" },
@@ -84,7 +84,7 @@ const overHttp: Readonly<Record<string, Behaviour>> = {
 export const behaviours = (transport: string): Readonly<Record<string, Behaviour>> =>
   transport === "http" ? { ...anywhere, ...overHttp } : anywhere
 
-/** The result that a request has by default. */
+/** Returns the usual result of a request. */
 export const usualResult = (method: string, revision: string): string => {
   switch (method) {
     case "initialize":

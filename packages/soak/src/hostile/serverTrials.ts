@@ -1,4 +1,4 @@
-/** Attacks on a server: the victim and the attacker are processes of their own, the bystanders are in this one. */
+/** Attacks on a server: the victim and the attacker are separate processes; the bystanders are in this one. */
 import type { Transport } from "@effect-mcp/session"
 import { HttpSseClient, StreamableHttpClient, UnixSocketClient, WebSocketClient } from "@effect-mcp/transport"
 import * as Effect from "effect/Effect"
@@ -30,7 +30,7 @@ export const attacksOver = (transport: ServerTransport): ReadonlyArray<string> =
   }
 }
 
-/** An honest client's way to the victim; over stdio there is no room for one. */
+/** Returns the transport of an honest client; `undefined` over stdio, which has one client. */
 const wayTo = (transport: ServerTransport, place: string): Layer.Layer<Transport.Transport> | undefined => {
   switch (transport) {
     case "stdio":
@@ -46,7 +46,7 @@ const wayTo = (transport: ServerTransport, place: string): Layer.Layer<Transport
   }
 }
 
-/** Has a server with so large a heap attacked for so long. */
+/** Runs an attack on a server, with a heap size and a duration. */
 export const run = Effect.fnUntraced(function*(
   transport: ServerTransport,
   attack: string,
@@ -61,18 +61,18 @@ export const run = Effect.fnUntraced(function*(
   if (way !== undefined) {
     yield* Effect.forkScoped(Bystanders.stay(staying, way))
     yield* Effect.forkScoped(Bystanders.come(coming, way))
-    // They are served before it begins.
+    // The bystanders are served before the attack starts.
     while (staying.served < 5) yield* Effect.sleep(50)
   }
   const attacker = yield* Victim.start("attacker.ts", [transport, place, attack], victim === undefined ? [heap] : [])
-  // Over stdio the victim starts with its attacker, and measures its event loop from its second second on.
+  // Over stdio the victim starts with its attacker, and measures its event loop after its first second.
   if (victim === undefined) {
     while (attacker.vitals() === none && attacker.death() === undefined) yield* Effect.sleep(50)
     yield* Effect.sleep(1000)
   }
   yield* Effect.sleep(seconds * 1000)
   const suffering = victim ?? attacker
-  // Over stdio the attacker's end is that of the victim: its silence afterwards is no delay of its event loop.
+  // Over stdio the victim ends with its attacker. Missing reports after that are not a delay of the event loop.
   const attacked = suffering.vitals()
   attacker.send("stop")
   yield* Effect.sleep(500)

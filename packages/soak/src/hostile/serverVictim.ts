@@ -1,7 +1,7 @@
 /**
- * The server that is attacked: `node serverVictim.ts websocket`. It reports its vitals to its parent, and says where it
- * listens in its first message. Its tools are `echo`, which answers as many bytes as it is told, `wait`, which never
- * answers, and `flood`, which logs 64 KiB again and again.
+ * The server under attack: `node serverVictim.ts websocket`. It sends its address to its parent, and then its vitals.
+ * Its tools are `echo`, which returns a given number of bytes, `wait`, which never returns, and `flood`, which sends
+ * log messages of 64 KiB.
  */
 import { Content } from "@effect-mcp/protocol"
 import { EventStore, RequestContext, ServerSession, SessionHost } from "@effect-mcp/session"
@@ -84,7 +84,7 @@ const servers: Readonly<Record<Exclude<ServerTransport, "stdio">, () => Layer.La
 
 const [name = ""] = process.argv.slice(2)
 report(new Bystander())
-// The parent has ended, so no other process would end this one.
+// No other process stops this one after its parent has exited.
 process.on("disconnect", () => process.exit(0))
 
 if (name === "stdio") {
@@ -92,6 +92,6 @@ if (name === "stdio") {
   StdioServer.runMain(ServerSession.serve(handlers, options).pipe(Effect.provide(StdioServer.layerNode())))
 } else {
   const found = Object.entries(servers).find(([transport]) => transport === name)
-  if (found === undefined) throw new Error(`there is no transport "${name}"`)
+  if (found === undefined) throw new Error(`unknown transport "${name}"`)
   Effect.runFork(Layer.launch(found[1]()))
 }

@@ -1,20 +1,20 @@
-/** HTTP+SSE for a hostile client: a stream that is opened by hand, as a connection that carries messages. */
+/** The HTTP+SSE connection of a hostile client, implemented on sockets. */
 import * as net from "node:net"
 import { fromAttacker } from "./attackerAddress.ts"
 import { drained } from "./drained.ts"
 import type { Line } from "./Line.ts"
 
 /**
- * The requests of one connection that wait for their status. With more than it serves at a time the server closes the
- * connection.
+ * The greatest number of requests on one connection that wait for their status. The server closes a connection with
+ * more concurrent requests than it allows.
  */
 const mostPending = 4
 
 const statusLine = /HTTP\/1\.1 /g
 
 /**
- * Opens the stream, waits for the `endpoint` event, and posts messages there. Of the responses to the posts, only their
- * number is read.
+ * Opens the stream, waits for the `endpoint` event, and posts messages to its URI. The responses to the posts are only
+ * counted.
  */
 export const open = async (url: URL): Promise<Line> => {
   const stream = net.connect({ port: Number(url.port), host: url.hostname, ...fromAttacker })

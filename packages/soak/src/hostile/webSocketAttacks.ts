@@ -1,4 +1,4 @@
-/** The attacks of a hostile client on a server below the messages of a WebSocket, on sockets of its own. */
+/** The attacks of a hostile client on a WebSocket server below the level of messages, on raw sockets. */
 import * as net from "node:net"
 import { fromAttacker } from "./attackerAddress.ts"
 import { drained } from "./drained.ts"
@@ -7,7 +7,7 @@ import type { Attack } from "./lineAttacks.ts"
 
 const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis))
 
-/** A short text message from a client, masked with zeros. */
+/** Returns a short text message of a client, masked with zeros. */
 const text = (payload: string): Buffer => {
   const head = payload.length < 126
     ? [0x81, 0x80 | payload.length]
@@ -15,7 +15,7 @@ const text = (payload: string): Buffer => {
   return Buffer.from([...head, 0, 0, 0, 0, ...Buffer.from(payload)])
 }
 
-/** Opens a WebSocket by hand. */
+/** Opens a WebSocket on a raw socket. */
 const open = (url: URL): Promise<net.Socket | undefined> =>
   new Promise((resolve) => {
     const socket = net.connect({ port: Number(url.port), host: url.hostname, ...fromAttacker })
@@ -23,11 +23,12 @@ const open = (url: URL): Promise<net.Socket | undefined> =>
     socket.once("data", (head) => resolve(String(head).startsWith("HTTP/1.1 101") ? socket : undefined))
     socket.write(
       `GET ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
-        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: mcp\r\n\r\n"
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n" +
+        "Sec-WebSocket-Protocol: mcp\r\n\r\n"
     )
   })
 
-/** Sends the same again and again on so many connections; one that the victim has closed is followed by the next. */
+/** Repeats the same bytes on many connections. A new connection replaces one that the victim closes. */
 const flood = (connections: number, bytes: Uint8Array): Attack<URL> => async (url, signal) => {
   const one = async (): Promise<void> => {
     while (!signal.aborted) {
@@ -49,7 +50,7 @@ const flood = (connections: number, bytes: Uint8Array): Attack<URL> => async (ur
 }
 
 export const webSocketAttacks: Readonly<Record<string, Attack<URL>>> = {
-  "messages of one character that are no JSON": flood(
+  "messages of one character that are not JSON": flood(
     2,
     Buffer.concat(Array.from({ length: 10_000 }, () => text("{")))
   )

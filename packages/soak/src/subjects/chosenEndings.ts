@@ -1,6 +1,6 @@
 import type { Subject } from "../Subject.ts"
 
-/** The endings that one of the sides chooses, where a session has one connection: the other side sees its end. */
+/** The expected outcomes of endings by one side over a single connection, whose end the other side detects. */
 export const chosenEndings = {
   "client-close": { client: "Requested", server: "PeerEnded" },
   "server-close": { client: "PeerEnded", server: "Requested" },

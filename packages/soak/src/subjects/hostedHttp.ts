@@ -1,4 +1,4 @@
-/** What subjects have in common that serve a host on a port of HTTP. */
+/** The shared part of subjects that serve a session host over HTTP. */
 import { SessionHost, type Transport } from "@effect-mcp/session"
 import { Authentication } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
@@ -13,7 +13,7 @@ import type { Counts, Server, Terms } from "../Subject.ts"
 import * as Http from "./http.ts"
 import { transportOf } from "./transportOf.ts"
 
-/** What a server may stand on, and how full it is. */
+/** The stores of a server, with the sizes of their tables. */
 export interface Stores {
   readonly layer: Layer.Layer<never>
   readonly tables: () => Counts
@@ -21,18 +21,18 @@ export interface Stores {
 
 const noStores: Effect.Effect<Stores> = Effect.succeed({ layer: Layer.empty, tables: () => ({}) })
 
-/** Both halves of a transport. */
+/** The client and the server of a transport. */
 export interface Halves {
-  /** The server, on this port. */
+  /** Creates the server on a port. */
   readonly server: (
     port: number
   ) => Layer.Layer<HttpServer, ServeError, Authentication.Authentication | SessionHost.SessionHost>
-  /** The client of a server on this port, whose session is to come to this end. */
+  /** Creates a client of the server on a port, whose session will end in this way. */
   readonly client: (port: number, ending: EndingName) => Layer.Layer<Transport.Transport>
   readonly stores?: Effect.Effect<Stores, never, Scope.Scope>
 }
 
-/** Starts a server on this port, or on any that is free. */
+/** Starts a server on a port, or on a free port. */
 export const start = (halves: Halves, port = 0) => (terms: Terms): Effect.Effect<Server, unknown, Scope.Scope> =>
   Effect.gen(function*() {
     const { layer, tables } = yield* halves.stores ?? noStores
@@ -46,13 +46,13 @@ export const start = (halves: Halves, port = 0) => (terms: Terms): Effect.Effect
     const host = Context.get(context, SessionHost.SessionHost)
     const bound = yield* Http.portOf(context)
     return {
-      dial: (client, way, ending) =>
+      dial: (client, route, ending) =>
         Effect.gen(function*() {
-          const { port, relay } = yield* Http.reach(bound, way)
+          const { port, relay } = yield* Http.reach(bound, route)
           const transport = yield* transportOf(halves.client(port, ending))
           return { transport, farSide: Hosted.farSide(host, client), ...Http.faultsOf(relay) }
         }),
       tables: Effect.map(Hosted.tables(host), (counts) => ({ ...counts, ...tables() })),
-      again: start(halves, bound)
+      restart: start(halves, bound)
     }
   })

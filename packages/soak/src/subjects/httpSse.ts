@@ -1,4 +1,4 @@
-/** HTTP+SSE, and the client that falls back to it. */
+/** The subjects for HTTP+SSE, and for the client that falls back to it. */
 import { HttpFallbackClient, HttpSseClient, HttpSseServer } from "@effect-mcp/transport"
 import type { Subject } from "../Subject.ts"
 import { chosenEndings } from "./chosenEndings.ts"
@@ -29,7 +29,7 @@ export const httpSse: Subject = {
 
 const { silence: _, ...endingsOfFallback } = endings
 
-/** It connects with its first word, so it cannot be silent. */
+/** The client that falls back. It connects with its first message, so the ending `silent` does not apply. */
 export const httpFallback: Subject = {
   name: "http-fallback",
   weight: 5,

@@ -1,4 +1,4 @@
-/** Memory, in both forms: a host in this process that is handed one end of a pair. */
+/** The subjects for both memory transports: a host in this process serves one end of a pair. */
 import { MemoryTransport, SessionHost } from "@effect-mcp/session"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -21,7 +21,7 @@ const start =
             return { transport, farSide: Effect.succeed(Hosted.farSideOf(hosted)) }
           }),
         tables: Hosted.tables(host),
-        again: start(pair)
+        restart: start(pair)
       }
     })
 

@@ -1,4 +1,4 @@
-/** Streamable HTTP without sessions: what the client takes for one is many requests to the server. */
+/** The subject for Streamable HTTP without sessions: the server handles the client's session as single requests. */
 import { LawServer } from "@effect-mcp/testing"
 import { Authentication, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
 import * as Effect from "effect/Effect"
@@ -23,9 +23,9 @@ const start = (port = 0) => (): Effect.Effect<Server, unknown, Scope.Scope> =>
     ))
     const bound = yield* Http.portOf(context)
     return {
-      dial: (_, way) =>
+      dial: (_, route) =>
         Effect.gen(function*() {
-          const { port, relay } = yield* Http.reach(bound, way)
+          const { port, relay } = yield* Http.reach(bound, route)
           const transport = yield* transportOf(
             StreamableHttpClient.layerNode({
               url: `http://127.0.0.1:${port}/mcp`,
@@ -34,12 +34,12 @@ const start = (port = 0) => (): Effect.Effect<Server, unknown, Scope.Scope> =>
           )
           return {
             transport,
-            farSide: Effect.fail(unexpected("a server without sessions has no side of one")),
+            farSide: Effect.fail(unexpected("a server without sessions has no session to inspect")),
             ...Http.faultsOf(relay)
           }
         }),
       tables: Effect.succeed({}),
-      again: start(bound)
+      restart: start(bound)
     }
   })
 
@@ -48,8 +48,8 @@ export const sessionless: Subject = {
   weight: 10,
   concurrency: 6,
   start: start(),
-  asks: false,
-  survives: true,
+  sendsRequests: false,
+  survivesRestart: true,
   endings: {
     "client-close": { client: "Requested", server: undefined },
     leave: { client: "Requested", server: undefined },

@@ -1,4 +1,4 @@
-/** Stdio: a child process for each session. */
+/** The subject for stdio: a child process for each session. */
 import type { CloseReason } from "@effect-mcp/protocol"
 import { StdioClient } from "@effect-mcp/transport"
 import * as Deferred from "effect/Deferred"
@@ -12,7 +12,7 @@ import { transportOf } from "./transportOf.ts"
 
 const program = fileURLToPath(new URL("../child.ts", import.meta.url))
 
-/** Every reason there is, by its name. */
+/** All close reasons, by name. */
 const reasons: Readonly<Record<string, Reason>> = Object.fromEntries(
   ([
     "Requested",
@@ -27,7 +27,7 @@ const reasons: Readonly<Record<string, Reason>> = Object.fromEntries(
   ] as const satisfies ReadonlyArray<CloseReason.CloseReason["_tag"]>).map((reason) => [reason, reason])
 )
 
-/** What a child says of itself on standard error. */
+/** Reads the reports of a child on standard error. */
 const hearing = () => {
   const pid = Deferred.makeUnsafe<number>()
   const closed = Deferred.makeUnsafe<Reason>()
@@ -47,10 +47,10 @@ const hearing = () => {
 }
 
 const server: Server = {
-  dial: (_, way) =>
+  dial: (_, route) =>
     Effect.gen(function*() {
       const { farSide, kill, onLine } = hearing()
-      if (way === "relayed") {
+      if (route === "relayed") {
         const { halfClose, transport } = yield* PlainChild.make(program, onLine)
         return { transport, farSide, halfClose } satisfies Line
       }
@@ -60,7 +60,7 @@ const server: Server = {
       return { transport, farSide, kill: kill("SIGKILL") } satisfies Line
     }),
   tables: Effect.succeed({}),
-  again: () => Effect.succeed(server)
+  restart: () => Effect.succeed(server)
 }
 
 export const stdio: Subject = {
@@ -72,7 +72,8 @@ export const stdio: Subject = {
   answersHalfClosed: true,
   endings: {
     ...chosenEndings,
-    // Whoever writes sees that nobody is there, and on a busy machine long before the system says what has become of the child.
+    // A write fails as soon as the child is gone, on a busy machine long before the system reports the exit of the
+    // child.
     kill: { client: ["PeerEnded", "TransportFailed"], server: undefined },
     crash: { client: "PeerEnded", server: undefined },
     "half-close": { client: "PeerEnded", server: "PeerEnded" }

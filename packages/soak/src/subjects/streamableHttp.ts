@@ -1,4 +1,4 @@
-/** Streamable HTTP with sessions: as they are, and with stores of events and sessions behind them. */
+/** The subjects for Streamable HTTP with sessions, with and without event and session stores. */
 import { EventStore, SessionStore } from "@effect-mcp/session"
 import { StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
@@ -25,7 +25,7 @@ const stores: Effect.Effect<HostedHttp.Stores, never, Scope.Scope> = Effect.gen(
 })
 
 const halves: HostedHttp.Halves = {
-  // A request that its client has left behind is not served for much longer.
+  // A short timeout for detached requests ends their handlers soon.
   server: (port) =>
     StreamableHttpServer.layerNode({
       port,
@@ -36,15 +36,15 @@ const halves: HostedHttp.Halves = {
   client: (port, ending) =>
     StreamableHttpClient.layerNode({
       url: `http://127.0.0.1:${port}/mcp`,
-      // A session whose stream is read is not idle.
+      // An open standalone stream would keep the session from being idle.
       standalone: ending !== "idle",
-      // However busy the machine is, no session is left because its end came too late.
+      // A long timeout, so that no session is left on a busy machine because its DELETE came too late.
       closeTimeout: "20 seconds",
       reconnect: { initialInterval: "20 millis", maxAttempts: 3 }
     })
 }
 
-// A client hears of the end of its session when it asks for something next.
+// A client learns of the end of its session with its next request.
 const endings = {
   "client-close": { client: "Requested", server: "PeerEnded" },
   "server-close": { client: "Requested", server: "Requested" },
@@ -66,7 +66,7 @@ export const streamableHttp: Subject = {
   concurrency: 6,
   start: HostedHttp.start(halves),
   endings,
-  survives: true
+  survivesRestart: true
 }
 
 export const streamableHttpStored: Subject = {
@@ -75,5 +75,5 @@ export const streamableHttpStored: Subject = {
   concurrency: 6,
   start: HostedHttp.start({ ...halves, stores }),
   endings,
-  survives: true
+  survivesRestart: true
 }

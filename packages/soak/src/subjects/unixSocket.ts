@@ -1,4 +1,4 @@
-/** Unix sockets. */
+/** The subject for Unix sockets. */
 import { SessionHost } from "@effect-mcp/session"
 import { UnixSocketClient, UnixSocketServer } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
@@ -17,7 +17,7 @@ import { transportOf } from "./transportOf.ts"
 
 let directories = 0
 
-/** A directory that nobody else has, and that is not there yet. */
+/** Returns the path of a unique directory that does not exist yet. */
 const freeDirectory = Effect.sync(() => join(tmpdir(), `soak-${process.pid}-${directories++}`))
 
 const directoryAt = (path: string) =>
@@ -35,17 +35,17 @@ const startIn = (directory: string) => (terms: Terms): Effect.Effect<Server, unk
     ))
     const host = Context.get(context, SessionHost.SessionHost)
     return {
-      dial: (client, way) =>
+      dial: (client, route) =>
         Effect.gen(function*() {
           const relayed = join(directory, `${client}.relay`)
-          const relay = way === "direct" ? undefined : yield* Relay.make({ path }, { path: relayed })
+          const relay = route === "direct" ? undefined : yield* Relay.make({ path }, { path: relayed })
           const transport = yield* transportOf(
             UnixSocketClient.layerNode({ path: relay === undefined ? path : relayed })
           )
           return { transport, farSide: Hosted.farSide(host, client), ...faultsOf(relay) }
         }),
       tables: Hosted.tables(host),
-      again: startIn(directory)
+      restart: startIn(directory)
     }
   })
 
@@ -57,7 +57,7 @@ export const unixSocket: Subject = {
   answersHalfClosed: true,
   endings: {
     ...chosenEndings,
-    // Whoever reads sees an end, and whoever writes that nobody is there.
+    // A read reports the end of the connection, and a write fails.
     destroy: { client: ["PeerEnded", "TransportFailed"], server: ["PeerEnded", "TransportFailed"] },
     "half-close": { client: "PeerEnded", server: "PeerEnded" },
     age: { client: "PeerEnded", server: "Expired", terms: "ageing" },

@@ -1,4 +1,4 @@
-/** WebSocket. */
+/** The subject for WebSocket. */
 import { WebSocketClient, WebSocketServer } from "@effect-mcp/transport"
 import type { Subject } from "../Subject.ts"
 import { chosenEndings } from "./chosenEndings.ts"
@@ -9,7 +9,7 @@ export const webSocket: Subject = {
   weight: 20,
   concurrency: 6,
   start: HostedHttp.start({
-    // Whoever looks after connections looks once more when there are none, and is not to be waited for that long.
+    // The timer for pings fires once more after the last connection. A short interval shortens the wait of samples.
     server: (port) => WebSocketServer.layerNode({ port, pingInterval: "3 seconds" }),
     client: (port) => WebSocketClient.layerNode({ url: `ws://127.0.0.1:${port}/mcp` })
   }),

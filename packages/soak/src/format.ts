@@ -1,4 +1,4 @@
-/** Numbers as people read them. */
+/** Formatting of quantities. */
 const bytes: ReadonlySet<string> = new Set(["heap used", "external", "array buffers", "resident set"])
 
 const inBytes = (value: number): string => {
@@ -7,13 +7,13 @@ const inBytes = (value: number): string => {
   return size >= 1024 ? `${(value / 1024).toFixed(1)} KiB` : `${value.toFixed(0)} B`
 }
 
-/** How much there is of something. */
+/** Formats a value of a quantity. */
 export const amount = (quantity: string, value: number): string => {
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞"
   if (bytes.has(quantity)) return inBytes(value)
   return Number.isInteger(value) ? String(value) : value.toFixed(2)
 }
 
-/** How much more there is of it after a thousand sessions, or less. */
+/** Formats the change of a quantity for a thousand sessions. */
 export const slope = (quantity: string, perSession: number): string =>
   `${perSession > 0 ? "+" : ""}${amount(quantity, perSession * 1000)}`

@@ -1,11 +1,11 @@
-/** Waits until a process has come to rest, and looks at what is in it then. */
+/** Measurements of the process after it has become idle. */
 import * as Effect from "effect/Effect"
 import { queryObjects } from "node:v8"
 import { differences, type Sample } from "./Sample.ts"
 import type { Counts } from "./Subject.ts"
 import type { Tally } from "./Tally.ts"
 
-/** What is looked at. */
+/** The sources of the measurements. */
 export interface Gauges {
   readonly fibers: () => number
   readonly tables: Effect.Effect<Counts>
@@ -14,7 +14,7 @@ export interface Gauges {
 }
 
 const handles = (): Counts => {
-  // Those that sessions come and go with are shown also where there are none.
+  // Handles that sessions open are shown even if their count is 0.
   const counts: Record<string, number> = { "handles TCPSocketWrap": 0, "handles ProcessWrap": 0 }
   for (const kind of process.getActiveResourcesInfo()) {
     const name = `handles ${kind}`
@@ -26,14 +26,14 @@ const handles = (): Counts => {
 const counts = ({ fibers, tables }: Gauges): Effect.Effect<Counts> =>
   Effect.map(tables, (tables) => ({ fibers: fibers(), ...handles(), ...tables }))
 
-/** How often it is looked whether something has come to rest, and how many times. */
+/** The interval and the greatest number of polls until the counts are stable. */
 const pollMillis = 20
 const polls = 500
 
-/** The counts before the first session: those that do not change for a while. */
+/** Returns the counts before the first session, after they have been stable for a while. */
 export const base = (gauges: Gauges): Effect.Effect<Counts> =>
   Effect.gen(function*() {
-    // Node opens them when they are used first.
+    // Node opens these streams on first use.
     for (const stream of [process.stdout, process.stderr]) stream.write("")
     let before = yield* counts(gauges)
     for (let same = 0, poll = 0; same < 5 && poll < polls; poll++) {
@@ -45,7 +45,7 @@ export const base = (gauges: Gauges): Effect.Effect<Counts> =>
     return before
   })
 
-/** Some turns of the event loop, in which registries are told what was collected, and handles that were closed are let go. */
+/** Waits for some turns of the event loop, in which finalization registries run and closed handles are released. */
 const turns = Effect.promise(async () => {
   for (let turn = 0; turn < 3; turn++) {
     await new Promise((resolve) => setImmediate(resolve))
@@ -53,13 +53,13 @@ const turns = Effect.promise(async () => {
   }
 })
 
-/** How many times it is collected at most. */
+/** The greatest number of garbage collections for one sample. */
 const collections = 8
 
-/** Collects until that changes nothing any more: what is collected may have held on to something else. */
+/** Collects garbage until the heap is stable, because finalizers may release further objects. */
 const collected: Effect.Effect<void> = Effect.gen(function*() {
   const { gc } = globalThis
-  if (gc === undefined) return yield* Effect.die(new Error("start Node with --expose-gc"))
+  if (gc === undefined) return yield* Effect.die(new Error("global.gc is missing: start Node with --expose-gc"))
   let before = Number.POSITIVE_INFINITY
   for (let collection = 0; collection < collections; collection++) {
     gc()
@@ -70,7 +70,7 @@ const collected: Effect.Effect<void> = Effect.gen(function*() {
   }
 })
 
-/** A sample, once the counts are those of the base; or, where they do not come to be, with those there are. */
+/** Takes a sample after the counts have returned to the base, or after the last poll. */
 export const sample = (gauges: Gauges, base: Counts): Effect.Effect<Sample> =>
   Effect.gen(function*() {
     const { startedAt, tally } = gauges
@@ -81,7 +81,7 @@ export const sample = (gauges: Gauges, base: Counts): Effect.Effect<Sample> =>
     }
     yield* collected
     const { arrayBuffers, external, heapUsed, rss } = process.memoryUsage()
-    // Without what V8 notes of the code that it has run, which grows for a long time and is no leak.
+    // Excludes V8's data about executed code, which grows for a long time and is not a leak.
     const objects = queryObjects(Object, { format: "count" })
     return {
       sessions: tally.sessions(),

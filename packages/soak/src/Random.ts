@@ -1,13 +1,13 @@
-/** Numbers that look random and are the same for the same seed. */
-export interface Dice {
-  /** From 0, and less than 1. */
+/** Pseudo-random numbers that are the same for the same seed. */
+export interface Random {
+  /** Returns a number of at least 0 and less than 1. */
   readonly next: () => number
-  /** The same things in another order. */
-  readonly shuffled: <A>(things: ReadonlyArray<A>) => ReadonlyArray<A>
+  /** Returns the items in random order. */
+  readonly shuffled: <A>(items: ReadonlyArray<A>) => ReadonlyArray<A>
 }
 
-/** Weyl's sequence, mixed: every seed has a period of 2³². */
-export const make = (seed: number): Dice => {
+/** Creates a mixed Weyl sequence: every seed has a period of 2³². */
+export const make = (seed: number): Random => {
   let state = Math.imul(seed, 0x9e3779b1) | 0
   const next = (): number => {
     state = (state + 0x6d2b79f5) | 0

@@ -1,4 +1,4 @@
-/** What endings have in common: a session that is used, and comes to its end. */
+/** Open sessions: the part that all endings share, from the handshake to the checks after the end. */
 import { CloseReason } from "@effect-mcp/protocol"
 import { ClientSession, Transport } from "@effect-mcp/session"
 import * as Cause from "effect/Cause"
@@ -8,38 +8,38 @@ import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import type { Occasion } from "./Ending.ts"
 import * as Hosted from "./Hosted.ts"
-import type { Expected, FarSide, Line, Reason, Way } from "./Subject.ts"
+import type { Expected, FarSide, Line, Reason, Route } from "./Subject.ts"
 import { type Unexpected, unexpected } from "./Unexpected.ts"
 
-/** Fails if this is not so. */
-export const check = (isSo: boolean, otherwise: () => string): Effect.Effect<void, Unexpected> =>
-  isSo ? Effect.void : Effect.suspend(() => Effect.fail(unexpected(otherwise())))
+/** Fails with a message unless a condition holds. */
+export const check = (isSo: boolean, problem: () => string): Effect.Effect<void, Unexpected> =>
+  isSo ? Effect.void : Effect.suspend(() => Effect.fail(unexpected(problem())))
 
 const checkReason = (side: string, reason: Reason, expected: Expected["client" | "server"], said = "") =>
   check(
     [expected].flat().includes(reason),
-    () => `the ${side}'s session ended as ${reason}, not as ${[expected].flat().join(" or ")}${said}`
+    () => `the ${side}'s session ended as ${reason}, expected ${[expected].flat().join(" or ")}${said}`
   )
 
-/** Shakes hands over a line. */
+/** Opens a session over a connection. */
 export const connect = ({ client, tally }: Occasion, { transport }: Line) =>
   ClientSession.make({ info: { name: client, version: "1.0.0" }, limits: Hosted.limits }).pipe(
     Effect.provideService(Transport.Transport, transport),
     Effect.tap((session) => Effect.sync(() => tally.add(session)))
   )
 
-/** A session that operates, and both of its sides. */
+/** An operating session with both of its sides. */
 export interface Opened {
   readonly occasion: Occasion
   readonly line: Line
   readonly session: ClientSession.Shape
-  /** `undefined` where the server is not expected to say anything of its end. */
+  /** The server's side; `undefined` if the server is not expected to report its end. */
   readonly farSide: FarSide | undefined
-  /** Closes the client's scope, in which there is nothing but the session. */
+  /** Closes the client's scope, which contains only the session. */
   readonly leave: Effect.Effect<void>
 }
 
-/** A little of everything that a session can do. */
+/** Uses the main features of a session. */
 const use = Effect.fnUntraced(function*({ occasion: { chance, subject }, session }: Opened) {
   const value = Math.floor(chance * 1000)
   const echoed = yield* session.callTool("echo", { value })
@@ -50,15 +50,15 @@ const use = Effect.fnUntraced(function*({ occasion: { chance, subject }, session
   if (chance < 0.5) {
     let steps = 0
     yield* session.callTool("steps", { count: 3 }, { onProgress: () => Effect.sync(() => void steps++) })
-    yield* check(steps === 3, () => `${steps} steps of progress instead of 3`)
-  } else if (subject.asks !== false) {
+    yield* check(steps === 3, () => `${steps} progress notifications instead of 3`)
+  } else if (subject.sendsRequests !== false) {
     yield* session.callTool("ask")
   }
 })
 
-/** Opens a session and uses it a little. */
-export const open = Effect.fnUntraced(function*(occasion: Occasion, way: Way = "direct") {
-  const line = yield* occasion.server.dial(occasion.client, way, occasion.ending)
+/** Opens a session and uses its main features. */
+export const open = Effect.fnUntraced(function*(occasion: Occasion, route: Route = "direct") {
+  const line = yield* occasion.server.dial(occasion.client, route, occasion.ending)
   const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
   const session = yield* Scope.provide(connect(occasion, line), scope)
   const opened: Opened = {
@@ -68,18 +68,18 @@ export const open = Effect.fnUntraced(function*(occasion: Occasion, way: Way = "
     farSide: occasion.expected.server === undefined ? undefined : yield* line.farSide,
     leave: Scope.close(scope, Exit.void)
   }
-  // One that expires in any case may do so amid its use, where the machine is busy. How it ended is seen to as always.
+  // An ageing session may expire during its use on a busy machine. Its end is checked in any case.
   yield* occasion.expected.terms === "ageing"
     ? Effect.catchTag(use(opened), "RequestError", () => Effect.void)
     : use(opened)
   return opened
 })
 
-/** The server's session has ended, if it has one. */
+/** Waits for the end of the server's session, if there is one, and checks its reason. */
 export const farEnd = ({ farSide }: Opened): Effect.Effect<void, Unexpected> =>
   farSide === undefined ? Effect.void : Effect.asVoid(farSide.closed)
 
-/** Both sides have ended as they were to, and nothing is in flight any more. */
+/** Checks that both sides ended as expected, and that no request is in flight. */
 export const ended = Effect.fnUntraced(function*(opened: Opened) {
   const { farSide, leave, occasion: { expected }, session } = opened
   if (expected.client === "Requested") yield* leave
@@ -87,23 +87,23 @@ export const ended = Effect.fnUntraced(function*(opened: Opened) {
   yield* checkReason("client", reason._tag, expected.client, `: ${CloseReason.describe(reason)}`)
   yield* leave
   const { sent, served } = yield* session.inFlight
-  yield* check(sent === 0 && served === 0, () => `${sent} requests wait and ${served} are served after the end`)
+  yield* check(sent === 0 && served === 0, () => `${sent} requests are pending and ${served} are handled after the end`)
   if (farSide !== undefined) yield* checkReason("server", yield* farSide.closed, expected.server)
   return reason
 })
 
-/** A call that is in flight. */
+/** An in-flight call. */
 export type Call = Fiber.Fiber<Exit.Exit<unknown, unknown>>
 
-/** Calls a tool that never answers, so often. */
-export const callInVain = (session: ClientSession.Shape, times: number) =>
+/** Starts calls of a tool that never returns. */
+export const callUnanswered = (session: ClientSession.Shape, times: number) =>
   Effect.forEach(
     Array.from({ length: times }),
     () => Effect.forkScoped(Effect.exit(session.callTool("wait")), { startImmediately: true })
   )
 
-/** What never was to be answered has failed: no call hangs, whatever has become of its session. */
-export const inVain = (calls: ReadonlyArray<Call>) =>
+/** Checks that these calls failed: no call outlives its session. */
+export const expectFailures = (calls: ReadonlyArray<Call>) =>
   Effect.forEach(calls, (call) =>
     Effect.flatMap(Fiber.join(call), (exit) =>
       check(
