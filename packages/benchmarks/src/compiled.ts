@@ -1,5 +1,5 @@
-// Before anything else: what has been made of a schema by then is not replaced. It works on a whole process, so this is a
-// program of its own: it measures, and prints the results as JSON.
+// Enabled before all other imports, because parsers that exist by then are not replaced. The setting applies to a whole
+// process, so this is a program of its own. It prints its measurements as JSON.
 await import("effect/schema/SchemaJITCompiler/enable")
 const memory = await import("./memory.ts")
 

@@ -1,30 +1,28 @@
 /**
- * Servers over Streamable HTTP, each in a process of its own, under a load that this process makes.
+ * Benchmarks of servers over Streamable HTTP, each in a process of its own, under a load from this process.
  *
- * To see where the time of one goes, have Node profile it:
+ * To profile a server:
  *
  *     node --cpu-prof --cpu-prof-dir=results/profiles src/main.ts --only http-calls --servers "Effect MCP" --rounds 5
  *
- * There is a profile for each process; the first is that of the load.
+ * Node writes a profile for each process. The first is that of the load.
  */
 import { type Connection, open, stall } from "./http/Connection.ts"
 import { type ServerProcess, start } from "./http/ServerProcess.ts"
 import * as Session from "./http/Session.ts"
 import { alternate, type Contender, millisOf, quantile, type Samples } from "./measure.ts"
 
-/**
- * A server to measure.
- */
+/** A server to measure. */
 export interface Server {
   readonly name: string
-  /** The program in `http/servers`, and the word that tells it how to answer. */
+  /** The program in `http/servers`, and its argument for the form of responses. */
   readonly program: string
   readonly mode: string
-  /** What each has to be compared with: the peers, and what no server on the same foundation can undercut. */
+  /** The role in comparisons: a peer, this library, or a floor that no server on the same foundation can undercut. */
   readonly role: "floor" | "peer" | "ours"
-  /** Whether it can tell a client something before it answers. */
-  readonly tells: boolean
-  /** Whether Effect's schemas are compiled in its process. */
+  /** Whether the server can send notifications before its response. */
+  readonly sendsNotifications: boolean
+  /** Whether the server's process compiles Effect's schemas. */
   readonly compiled: boolean
 }
 
@@ -33,7 +31,7 @@ const floor = (name: string, program: string): Server => ({
   program,
   mode: "",
   role: "floor",
-  tells: false,
+  sendsNotifications: false,
   compiled: false
 })
 
@@ -42,7 +40,7 @@ const peer = (name: string, program: string, mode: string): Server => ({
   program,
   mode,
   role: "peer",
-  tells: mode !== "json",
+  sendsNotifications: mode !== "json",
   compiled: false
 })
 
@@ -50,7 +48,7 @@ const ours = (name: string, mode: string): Server => ({ ...peer(name, "ours", mo
 
 const compiled = (server: Server): Server => ({ ...server, name: `${server.name}, schemas compiled`, compiled: true })
 
-/** The foundation that Effect MCP and `effect/ai` share, without anything on it. */
+/** The foundation that Effect MCP and `effect/ai` share, without MCP. */
 export const bareRoute = "bare effect/http route"
 
 const servers: ReadonlyArray<Server> = [
@@ -71,26 +69,26 @@ const servers: ReadonlyArray<Server> = [
 export interface Options {
   readonly rounds: number
   readonly calls: number
-  /** How many sessions are opened to see what an idle one costs. */
+  /** The number of sessions for the measurement of idle sessions. */
   readonly sessions: number
-  /** Only the servers whose name contains this. */
+  /** A part of the names of the servers to measure. */
   readonly servers: string
 }
 
-/** What many connections get done at a time, and how busy that keeps either side: 1 is all the time. */
+/** The throughput of many connections, and the share of time in which each side is busy. */
 export interface Throughput {
   readonly perSecond: number
   readonly server: number
   readonly load: number
 }
 
-/** What a session costs that does nothing, in bytes. */
+/** The cost of an idle session, in bytes. */
 export interface Idle {
   readonly resident: number
   readonly heap: number
 }
 
-/** How long a ping takes, in milliseconds. */
+/** The duration of a ping, in milliseconds. */
 export interface Latency {
   readonly median: number
   readonly late: number
@@ -98,19 +96,19 @@ export interface Latency {
 
 export interface Stalled {
   readonly alone: Latency
-  /** While another session's client does not read what a tool goes on telling it. */
+  /** The duration while another session's client does not read the notifications of a tool. */
   readonly beside: Latency | undefined
-  /** What the server kept for that client meanwhile, in bytes. */
-  readonly kept: number | undefined
+  /** The memory that the server held for that client, in bytes. */
+  readonly held: number | undefined
 }
 
-/** The samples of each server that took part. */
+/** The samples of each measured server. */
 export interface Comparison<Sample> {
   readonly servers: ReadonlyArray<Server>
   readonly samples: { readonly [server: string]: ReadonlyArray<Sample> }
 }
 
-/** Connections at a time. */
+/** The number of concurrent connections. */
 export const width = 32
 
 const warmUpRounds = 3
@@ -128,7 +126,7 @@ const times = <A>(count: number, make: (index: number) => Promise<A>): Promise<R
 
 const connections = (port: number): Promise<ReadonlyArray<Connection>> => times(width, () => open(port))
 
-/** Does the work this many times, on each connection one after the other. */
+/** Repeats work, sequentially on each connection. */
 const spread = async (
   connections: ReadonlyArray<Connection>,
   count: number,
@@ -140,13 +138,13 @@ const spread = async (
   }))
 }
 
-/** How often something happened in a second, and who was kept busy by it. */
+/** Measures the rate of work, and the share of time in which each side is busy. */
 const throughput = async (
   server: ServerProcess,
   count: number,
   work: (connections: ReadonlyArray<Connection>) => Promise<void>
 ): Promise<Throughput> => {
-  // Afresh, since a server hangs up on those that have been idle for a while.
+  // New connections, because a server closes idle ones after a while.
   const open = await connections(server.port)
   const before = await server.state("as it is")
   const load = performance.eventLoopUtilization()
@@ -158,7 +156,7 @@ const throughput = async (
   return { perSecond: count / millis * 1000, server: busy / (busy + after.idle - before.idle), load: utilization }
 }
 
-/** All servers run throughout: what is idle takes nothing. */
+/** Compares servers. All of them run throughout, because an idle process takes no CPU time. */
 const compare = async <Sample>(
   taking: ReadonlyArray<Server>,
   rounds: number,
@@ -179,7 +177,7 @@ const compare = async <Sample>(
   }
 }
 
-/** `tools/call`, one at a time in each of as many sessions as there are connections. */
+/** Measures `tools/call`, one at a time in each session, with one session for each connection. */
 export const measureCalls = (options: Options): Promise<Comparison<Throughput>> =>
   compare(chosen(options), options.rounds, async (server) => {
     const first = await connections(server.port)
@@ -192,7 +190,7 @@ export const measureCalls = (options: Options): Promise<Comparison<Throughput>> 
         }))
   })
 
-/** Sessions that are opened, and ended with nothing in between: three exchanges. */
+/** Measures sessions that are opened and ended with nothing in between: three exchanges. */
 export const measureHandshakes = (options: Options): Promise<Comparison<Throughput>> => {
   const count = Math.ceil(options.calls / 4)
   return compare(
@@ -207,14 +205,14 @@ export const measureHandshakes = (options: Options): Promise<Comparison<Throughp
   )
 }
 
-/** What an idle session costs; each sample is from a process that is new. */
+/** Measures the cost of an idle session. Each sample is from a new process. */
 export const measureIdle = async (options: Options): Promise<Comparison<Idle>> => {
   const taking = chosen(options).filter(({ role }) => role !== "floor")
   const once = async (kind: Server): Promise<Idle> => {
     const server = await start(kind)
     try {
       const open = await connections(server.port)
-      // What a process takes once, for the first sessions it sees, is not what a session costs.
+      // The first sessions of a process allocate memory that later sessions share.
       await spread(open, 1000, async (connection, _, turn) => {
         const session = await Session.open(server.port, connection)
         await session.add(connection, turn)
@@ -234,7 +232,7 @@ export const measureIdle = async (options: Options): Promise<Comparison<Idle>> =
     }
   }
   const contenders = taking.map((server) => ({ name: server.name, once: () => once(server) }))
-  // It hardly differs from one time to the next.
+  // Few rounds are enough, because the results hardly vary.
   return { servers: taking, samples: Object.fromEntries(await alternate(contenders, Math.min(options.rounds, 3))) }
 }
 
@@ -243,7 +241,7 @@ const latencyOf = (samples: Samples): Latency => {
   return { median: quantile(sorted, 0.5), late: quantile(sorted, 0.99) }
 }
 
-/** What fits into the buffers between a server and a client that does not read is gone after that many milliseconds. */
+/** The time after which the buffers between a server and a stalled client are full, in milliseconds. */
 const settling = 1000
 
 const pause = (millis: number): Promise<void> =>
@@ -251,10 +249,10 @@ const pause = (millis: number): Promise<void> =>
     setTimeout(resolve, millis)
   })
 
-/** Pings in one session, alone and while another session's client has stopped to read. */
+/** Measures pings in one session, alone and while another session's client has stopped reading. */
 export const measureStalled = (options: Options): Promise<Comparison<Stalled>> => {
   const count = Math.ceil(options.calls / 2)
-  return compare(chosen(options), options.rounds, async ({ port, state }, { tells }) => {
+  return compare(chosen(options), options.rounds, async ({ port, state }, { sendsNotifications }) => {
     const first = await open(port)
     const pinging = await Session.open(port, first)
     const stalling = await Session.open(port, first)
@@ -269,7 +267,7 @@ export const measureStalled = (options: Options): Promise<Comparison<Stalled>> =
     return async () => {
       const before = await state("collected")
       const alone = await pings()
-      if (!tells) return { alone, beside: undefined, kept: undefined }
+      if (!sendsNotifications) return { alone, beside: undefined, held: undefined }
       const { cancel, request } = stalling.flood()
       const hangUp = await stall(port, request)
       await pause(settling)
@@ -279,9 +277,9 @@ export const measureStalled = (options: Options): Promise<Comparison<Stalled>> =
       await cancelling.exchange(cancel)
       cancelling.close()
       hangUp()
-      // The next server's turn starts when this one has let go of it all.
+      // The next server is measured after this one has released its memory.
       await state("collected")
-      return { alone, beside, kept: after.heap + after.external - before.heap - before.external }
+      return { alone, beside, held: after.heap + after.external - before.heap - before.external }
     }
   })
 }

@@ -1,17 +1,17 @@
-/** A load of calls as bare text: what makes it shall cost next to nothing beside what serves it. */
+/** A load of calls as plain text, which costs little beside the server under load. */
 import { performance } from "node:perf_hooks"
 import { alternate, type Contender, type Samples } from "./measure.ts"
 
-/** What messages go over, both ways. One call of `write` may bring several, each ended by a line feed. */
-export interface Wire {
+/** A connection of messages. One call of `write` may contain several, each ended by a line feed. */
+export interface MessageConnection {
   readonly write: (messages: ReadonlyArray<string>) => void
-  /** Is given what has come; a message may come in pieces, but is never mixed with another. */
-  readonly listen: (hear: (messages: ReadonlyArray<string>) => void) => void
-  /** Fails when the other side goes. */
-  readonly gone: Promise<never>
+  /** Subscribes to received messages. A message may arrive in pieces, never mixed with another. */
+  readonly subscribe: (receive: (messages: ReadonlyArray<string>) => void) => void
+  /** Rejects when the other side closes. */
+  readonly closed: Promise<never>
 }
 
-/** What a client begins with. */
+/** The first request of a client. */
 export const initialize = {
   jsonrpc: "2.0",
   id: 0,
@@ -19,18 +19,18 @@ export const initialize = {
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "benchmark", version: "1.0.0" } }
 }
 
-/** How many calls are under way at a time. */
+/** The numbers of concurrent calls. */
 const widths: ReadonlyArray<number> = [1, 64]
 
-/** What the just-in-time compiler takes to come to rest. */
+/** The number of rounds until the just-in-time compiler has finished. */
 const warmUpRounds = 5
 
-/** Microseconds per call: how many under way, server, one number per round. */
+/** Microseconds per call, by the number of concurrent calls and server, with one number per round. */
 export interface Results {
   readonly [width: string]: { readonly [server: string]: Samples }
 }
 
-/** Calls of servers that run at the same time: what is idle takes nothing. */
+/** Measures calls of servers. All of them run throughout, because an idle process takes no CPU time. */
 export const compare = async (
   clients: ReadonlyArray<{ readonly name: string; readonly client: Client }>,
   { calls, rounds }: { readonly calls: number; readonly rounds: number }
@@ -47,60 +47,62 @@ export const compare = async (
   return results
 }
 
-/** A client that has shaken hands. */
+/** A client after its handshake. */
 export interface Client {
-  /** Makes so many calls, with so many under way at a time. How long it took, in milliseconds. */
+  /** Makes calls with a number of them in flight, and returns the duration in milliseconds. */
   readonly calls: (count: number, inFlight: number) => Promise<number>
 }
 
 const call = (id: number): string =>
   `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"add","arguments":{"a":${id},"b":1}}}`
 
-/** The sum of each call, by its id: what is measured must also be right. */
+/** Checks that each response has the sum of its call. */
 const check = (answers: ReadonlyArray<string>, from: number): void => {
   const seen = new Set<number>()
   for (const answer of answers) {
     const { id, result } = JSON.parse(answer)
     if (typeof id !== "number" || id < from || id >= from + answers.length || seen.has(id)) {
-      throw new Error(`nobody asked for ${answer}`)
+      throw new Error(`unexpected response: ${answer}`)
     }
-    if (Number(result?.content?.[0]?.text) !== id + 1) throw new Error(`a wrong answer: ${answer}`)
+    if (Number(result?.content?.[0]?.text) !== id + 1) throw new Error(`wrong result: ${answer}`)
     seen.add(id)
   }
 }
 
-export const connect = async (wire: Wire): Promise<Client> => {
-  let hear = (_messages: ReadonlyArray<string>): void => {}
-  wire.listen((messages) => hear(messages))
-  const hello = new Promise<ReadonlyArray<string>>((resolve) => {
-    hear = resolve
+export const connect = async (connection: MessageConnection): Promise<Client> => {
+  let receive = (_messages: ReadonlyArray<string>): void => {}
+  connection.subscribe((messages) => receive(messages))
+  const response = new Promise<ReadonlyArray<string>>((resolve) => {
+    receive = resolve
   })
-  wire.write([JSON.stringify(initialize)])
-  const [first] = await Promise.race([hello, wire.gone])
-  if (JSON.parse(first ?? "null")?.result?.serverInfo?.name !== "benchmark") throw new Error(`no handshake: ${first}`)
-  wire.write(["{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"])
+  connection.write([JSON.stringify(initialize)])
+  const [first] = await Promise.race([response, connection.closed])
+  if (JSON.parse(first ?? "null")?.result?.serverInfo?.name !== "benchmark") {
+    throw new Error(`handshake failed: ${first}`)
+  }
+  connection.write(["{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"])
 
   let next = 1
   return {
     calls: async (count, inFlight) => {
       const from = next
       next += count
-      // Written beforehand, so that a call costs its sending and its answer's coming.
+      // Encoded in advance, so that only sending and receiving are measured.
       const requests = Array.from({ length: count }, (_, index) => call(from + index))
       const answers: Array<string> = []
       let sent = Math.min(inFlight, count)
       const done = new Promise<number>((resolve) => {
-        hear = (messages) => {
+        receive = (messages) => {
           for (const message of messages) answers.push(message)
           if (answers.length === count) return resolve(performance.now())
           const more = requests.slice(sent, sent + messages.length)
           sent += more.length
-          if (more.length > 0) wire.write(more)
+          if (more.length > 0) connection.write(more)
         }
       })
       const began = performance.now()
-      wire.write(requests.slice(0, sent))
-      const ended = await Promise.race([done, wire.gone])
+      connection.write(requests.slice(0, sent))
+      const ended = await Promise.race([done, connection.closed])
       check(answers, from)
       return ended - began
     }

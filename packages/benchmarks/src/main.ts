@@ -12,7 +12,7 @@ import * as startup from "./startup.ts"
 import * as stdio from "./stdio.ts"
 import * as webSocket from "./webSocket.ts"
 
-/** The parts; `http` stands for all that start with it. */
+/** The parts of the benchmarks; `http` stands for all that start with it. */
 const parts = [
   "startup",
   "stdio",
@@ -25,7 +25,7 @@ const parts = [
   "http-stalled"
 ]
 
-/** The parts in which there is more than one server. */
+/** The parts that compare several servers. */
 const compared = ["stdio", "http", "http-calls", "http-handshakes", "http-idle", "http-stalled"]
 
 const { calls, only, rounds, servers, sessions } = CommandLine.orExit(() => {
@@ -41,7 +41,7 @@ const { calls, only, rounds, servers, sessions } = CommandLine.orExit(() => {
   const { only, servers } = values
   if (only !== undefined) CommandLine.choice("only", only, parts)
   if (servers !== "" && only !== undefined && !compared.includes(only)) {
-    throw new CommandLine.UsageError(`--servers chooses among those of ${compared.join(", ")}, not of ${only}`)
+    throw new CommandLine.UsageError(`--servers selects servers of ${compared.join(", ")}, not of ${only}`)
   }
   return {
     rounds: CommandLine.wholeNumber("rounds", values.rounds),
@@ -52,11 +52,11 @@ const { calls, only, rounds, servers, sessions } = CommandLine.orExit(() => {
   }
 })
 
-/** One part of it all, unless another was asked for. */
+/** Measures a part, unless the command line selects another one. */
 const part = async <Results>(name: string, measure: () => Promise<Results>): Promise<Results | undefined> =>
   only === undefined || only === name || name.startsWith(`${only}-`) ? await measure() : undefined
 
-/** The same measurement in a process of its own, in which Effect's schemas are compiled. */
+/** Repeats the measurement in a process that compiles Effect's schemas. */
 const measureCompiled = async (): Promise<memory.Results> => {
   const program = fileURLToPath(new URL("compiled.ts", import.meta.url))
   const { stdout } = await promisify(execFile)(
@@ -76,7 +76,7 @@ const measured = {
   rounds,
   calls,
   sessions,
-  // One after the other: they would disturb each other.
+  // Sequential, because concurrent measurements would affect each other.
   startup: await part("startup", () => startup.measure(rounds)),
   stdio: await part("stdio", () => stdio.measure({ rounds, calls, servers })),
   webSocket: await part("websocket", () => webSocket.measure({ rounds, calls })),

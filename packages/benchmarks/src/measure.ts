@@ -1,6 +1,4 @@
-/**
- * What takes part in a comparison; `once` does the work one time and says how long it took, or more than that.
- */
+/** A contender of a comparison. `once` does the work one time and returns a sample, such as the duration. */
 export interface Contender<Sample = number> {
   readonly name: string
   readonly once: () => Promise<Sample>
@@ -10,8 +8,8 @@ export interface Contender<Sample = number> {
 export type Samples = ReadonlyArray<number>
 
 /**
- * Measures in alternating rounds, so that a change in the machine's mood meets all contenders alike. Each round starts with
- * another contender, since the first one inherits less garbage than the others.
+ * Measures in alternating rounds, so that a change of the machine's speed affects all contenders alike. Each round
+ * starts with another contender, because the first one has less garbage to collect than the others.
  */
 export const alternate = async <Sample>(
   contenders: ReadonlyArray<Contender<Sample>>,
@@ -27,14 +25,14 @@ export const alternate = async <Sample>(
   return samples
 }
 
-/** How long this takes, in milliseconds. */
+/** Returns the duration of work in milliseconds. */
 export const millisOf = async (work: () => Promise<unknown>): Promise<number> => {
   const start = performance.now()
   await work()
   return performance.now() - start
 }
 
-/** The value below which this share of them lies, once they are sorted. */
+/** Returns a quantile of sorted samples. */
 export const quantile = (sorted: Samples, at: number): number => {
   const position = (sorted.length - 1) * at
   const below = sorted[Math.floor(position)] ?? Number.NaN
@@ -42,9 +40,7 @@ export const quantile = (sorted: Samples, at: number): number => {
   return below + (above - below) * (position - Math.floor(position))
 }
 
-/**
- * The median, with the quartiles around it.
- */
+/** The median and the quartiles of samples. */
 export interface Summary {
   readonly median: number
   readonly low: number
@@ -56,6 +52,6 @@ export const summarize = (samples: Samples): Summary => {
   return { median: quantile(sorted, 0.5), low: quantile(sorted, 0.25), high: quantile(sorted, 0.75) }
 }
 
-/** The median of the ratios within the rounds: what slows a whole round down cancels out. */
+/** Returns the median of the ratios within each round, in which a slow round cancels out. */
 export const ratio = (samples: Samples, base: Samples): number =>
   summarize(samples.map((sample, round) => sample / (base[round] ?? Number.NaN))).median

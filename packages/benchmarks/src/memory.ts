@@ -7,46 +7,44 @@ import * as ours from "./peers/ours.ts"
 import type { Peer } from "./peers/Peer.ts"
 import type { ToolName } from "./peers/tools.ts"
 
-/**
- * How the calls are made.
- */
+/** A load of calls. */
 export interface Load {
   readonly name: string
   readonly tool: ToolName
   readonly inFlight: number
 }
 
-/** A tool that answers at once leaves little in flight, however many wait; one that takes a turn leaves it all there. */
+/** The loads. A tool that returns at once keeps few calls in flight; one that waits for a turn keeps all in flight. */
 export const loads: ReadonlyArray<Load> = [
   { name: "sequential", tool: "add", inFlight: 1 },
   { name: "64 in flight", tool: "add", inFlight: 64 },
   { name: "64 in flight, tool waits a turn", tool: "addLater", inFlight: 64 }
 ]
 
-/** Microseconds per call: load, peer, one number per round. */
+/** Microseconds per call, by load and peer, with one number per round. */
 export interface Comparison {
   readonly [load: string]: { readonly [peer: string]: Samples }
 }
 
-/** What the messages go through between the two sides. */
-export type Wire = "by reference" | "json"
+/** The encoding of messages between the two sides. */
+export type Encoding = "by reference" | "json"
 
-/** A comparison for each wire. */
-export type Results = { readonly [W in Wire]: Comparison }
+/** A comparison for each encoding. */
+export type Results = { readonly [E in Encoding]: Comparison }
 
 export interface Options {
   readonly rounds: number
   readonly calls: number
 }
 
-// It marks the heap whenever the process rests, and while it does every write to an object costs more: some samples would
-// be half as slow again as others.
+// The memory reducer marks the heap when the process is idle. Writes to objects then cost more, and some samples would
+// take 1.5 times as long as others.
 setFlagsFromString("--no-memory-reducer")
 
-/** What the just-in-time compiler takes to come to rest. */
+/** The number of rounds until the just-in-time compiler has finished. */
 const warmUpRounds = 8
 
-/** The share of the calls that a library has to make; one that is an order of magnitude slower needs fewer for the same. */
+/** The share of calls of a library. One that is ten times slower needs fewer calls for the same precision. */
 const shares: { readonly [peer: string]: number } = { "effect/ai": 1 / 8 }
 
 const compare = async (peers: ReadonlyArray<Peer>, options: Options): Promise<Comparison> => {
@@ -58,7 +56,7 @@ const compare = async (peers: ReadonlyArray<Peer>, options: Options): Promise<Co
       return {
         name: peer.name,
         once: async () => {
-          // Nobody cleans up after another. Not a full collection, which would leave the young generation small.
+          // Each contender starts without garbage of another. A full collection would shrink the young generation.
           globalThis.gc?.({ type: "minor", execution: "sync" })
           return await millisOf(run) * 1000 / calls
         }
@@ -71,7 +69,7 @@ const compare = async (peers: ReadonlyArray<Peer>, options: Options): Promise<Co
   return results
 }
 
-/** `tools/call` through both sides of each library, within this process. */
+/** Measures `tools/call` through both sides of each library, in this process. */
 export const measure = async (options: Options): Promise<Results> => ({
   "by reference": await compare(
     [await ours.connect("none"), await officialV1.connect("none"), await officialV2.connect("none")],
@@ -88,6 +86,6 @@ export const measure = async (options: Options): Promise<Results> => ({
   )
 })
 
-/** The same calls with what observes them, and without. */
+/** Measures the same calls with and without observability. */
 export const measureObserved = async (options: Options): Promise<Comparison> =>
   compare(await ours.connectObserved(), options)

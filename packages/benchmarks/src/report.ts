@@ -21,12 +21,12 @@ interface Row {
   readonly peer: string
 }
 
-/** One wire: what a call costs, and how that compares. */
-const wire = (name: memory.Wire, interpreted: memory.Results, compiled: memory.Results): string => {
+/** Reports one encoding: the cost of a call, and the ratios. */
+const encodingReport = (name: memory.Encoding, interpreted: memory.Results, compiled: memory.Results): string => {
   const loads = Object.keys(interpreted[name])
   const peers = Object.keys(Object.values(interpreted[name])[0] ?? {})
   const samples = (row: Row, load: string, peer = row.peer): Samples => row.results[name][load]?.[peer] ?? []
-  // The official packages do not use Effect's schemas; compiled or not, they are the same.
+  // The official packages do not use Effect's schemas, so compilation does not change them.
   const rows: ReadonlyArray<Row> = peers.flatMap((peer) => [
     { name: peer, results: interpreted, peer },
     ...(peer.startsWith("official") ? [] : [{ name: compiledName(peer), results: compiled, peer }])
@@ -49,21 +49,21 @@ const wire = (name: memory.Wire, interpreted: memory.Results, compiled: memory.R
   ].join("\n\n")
 }
 
-/** The calls in memory. */
+/** Reports the calls in memory. */
 export const ofMemory = (interpreted: memory.Results, compiled: memory.Results): string =>
   [
     "tools/call through both sides in memory; median (middle half)",
-    wire("by reference", interpreted, compiled),
-    wire("json", interpreted, compiled)
+    encodingReport("by reference", interpreted, compiled),
+    encodingReport("json", interpreted, compiled)
   ].join("\n\n")
 
-/** What it costs to observe the calls. */
+/** Reports the cost of observability. */
 export const ofObserved = (observed: memory.Comparison): string => {
   const loads = Object.keys(observed)
   const [bare = "", ...others] = Object.keys(Object.values(observed)[0] ?? {})
   const samples = (load: string, peer: string): Samples => observed[load]?.[peer] ?? []
   return [
-    "the same, by reference, with what observes the calls at both sides",
+    "the same, by reference, with observability on both sides",
     format([
       ["microseconds per call", ...loads],
       ...[bare, ...others].map((peer) => [peer, ...loads.map((load) => cell(samples(load, peer)))])
@@ -78,18 +78,18 @@ export const ofObserved = (observed: memory.Comparison): string => {
   ].join("\n\n")
 }
 
-/** A comparison of what serves, for each number of calls that are under way: what a call costs, and how that compares. */
+/** Reports a comparison of servers for each number of concurrent calls: the cost of a call, and the ratios. */
 const widths = (results: load.Results, bases: ReadonlyArray<string>, isOurs: (name: string) => boolean): string => {
   const columns = Object.keys(results)
   const names = Object.keys(Object.values(results)[0] ?? {})
   const samples = (width: string, name: string): Samples => results[width]?.[name] ?? []
   return [
     format([
-      ["microseconds per call", ...columns.map((width) => `${width} under way`)],
+      ["microseconds per call", ...columns.map((width) => `${width} in flight`)],
       ...names.map((name) => [name, ...columns.map((width) => cell(samples(width, name)))])
     ]),
     format([
-      ["ratio of times; median of the rounds", ...columns.map((width) => `${width} under way`)],
+      ["ratio of times; median of the rounds", ...columns.map((width) => `${width} in flight`)],
       ...names.filter(isOurs).flatMap((name) =>
         bases.filter((base) => names.includes(base)).map((base) => [
           `${name} / ${base}`,
@@ -100,28 +100,28 @@ const widths = (results: load.Results, bases: ReadonlyArray<string>, isOurs: (na
   ].join("\n\n")
 }
 
-/** Calls of servers over stdio. */
+/** Reports the calls of servers over stdio. */
 export const ofStdio = (results: load.Results): string =>
   [
-    "tools/call of stdio servers under a load of bare lines; median (middle half)",
+    "tools/call of stdio servers under a load of plain lines; median (middle half)",
     widths(results, stdio.bases, (name) => name.startsWith("Effect MCP"))
   ].join("\n\n")
 
-/** Calls of servers over WebSocket. */
+/** Reports the calls of servers over WebSocket. */
 export const ofWebSocket = (results: load.Results): string =>
   [
-    "tools/call of WebSocket servers under a load of bare messages; median (middle half)",
+    "tools/call of WebSocket servers under a load of plain messages; median (middle half)",
     widths(results, [webSocket.floor], (name) => name.startsWith("Effect MCP"))
   ].join("\n\n")
 
-/** The start of stdio servers. */
+/** Reports the start of stdio servers. */
 export const ofStartup = (results: { readonly [name: string]: Samples }): string => {
   const compared = (name: string, base: string) => [
     `${name} / ${base}`,
     ratio(results[name] ?? [], results[base] ?? []).toFixed(2)
   ]
   return [
-    "stdio server, from its start to the answer to initialize; median (middle half)",
+    "stdio server, from its start to the response to initialize; median (middle half)",
     format([
       ["milliseconds", ""],
       ...Object.entries(results).map(([name, samples]) => [name, cell(samples)])

@@ -9,7 +9,7 @@ const cell = (samples: Samples): string => {
   return `${number(median)} (${number(low)}–${number(high)})`
 }
 
-/** One number of each sample; there is none where the server does not do what it counts. */
+/** Selects a number of each sample; `undefined` if the server does not support the measurement. */
 type Pick<Sample> = (sample: Sample) => number | undefined
 
 const picked = <Sample>(
@@ -18,7 +18,7 @@ const picked = <Sample>(
   pick: Pick<Sample>
 ): Samples => (name === undefined ? [] : samples[name] ?? []).flatMap((sample) => pick(sample) ?? [])
 
-/** The best of the others, by its median. */
+/** Returns the peer with the best median. */
 const bestPeer = <Sample>(
   comparison: http.Comparison<Sample>,
   pick: Pick<Sample>,
@@ -62,7 +62,7 @@ const throughput = (title: string, comparison: http.Comparison<http.Throughput>)
     title,
     pick: ({ perSecond }) => perSecond,
     better: "more",
-    // A server that was not busy all the time was not the one that was waited for.
+    // A server that is not busy all the time is not the bottleneck.
     others: [["server busy", share(({ server }) => server)], ["load busy", share(({ load }) => load)]]
   })
 
@@ -90,14 +90,14 @@ export const ofIdle = (comparison: http.Comparison<http.Idle>, sessions: number)
 
 const micros = (millis: number | undefined): number | undefined => millis === undefined ? undefined : millis * 1000
 
-/** How much longer it takes beside the other: within each round. */
+/** Returns the ratio of durations beside the stalled reader and alone, within each round. */
 const slowdown = (of: (latency: http.Latency) => number) => (samples: ReadonlyArray<http.Stalled>): string => {
   const both = samples.flatMap(({ alone, beside }) => beside === undefined ? [] : [of(beside) / of(alone)])
   return both.length === 0 ? "" : summarize(both).median.toFixed(2)
 }
 
-const kept = (samples: ReadonlyArray<http.Stalled>): string =>
-  (summarize(samples.map(({ kept }) => kept ?? Number.NaN)).median / 1024 / 1024).toFixed(1)
+const held = (samples: ReadonlyArray<http.Stalled>): string =>
+  (summarize(samples.map(({ held }) => held ?? Number.NaN)).median / 1024 / 1024).toFixed(1)
 
 export const ofStalled = (comparison: http.Comparison<http.Stalled>): string => {
   const latency = (title: string, of: (latency: http.Latency) => number): ReadonlyArray<string> => [
@@ -107,10 +107,10 @@ export const ofStalled = (comparison: http.Comparison<http.Stalled>): string => 
       better: "less"
     }),
     table(comparison, {
-      title: "the same beside a reader that has stalled",
+      title: "the same beside a stalled reader",
       pick: ({ beside }) => micros(beside === undefined ? undefined : of(beside)),
       better: "less",
-      others: [["× alone", slowdown(of)], ["MiB kept for it", kept]]
+      others: [["× alone", slowdown(of)], ["MiB held for it", held]]
     })
   ]
   return [...latency("median", ({ median }) => median), ...latency("99th of 100", ({ late }) => late)].join("\n\n")

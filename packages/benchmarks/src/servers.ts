@@ -8,23 +8,21 @@ const path = (relative: string): string => fileURLToPath(new URL(relative, impor
 const packages = ["protocol", "session", "transport"]
 const built = path("../results/built")
 
-/** The manifest as it will be published. */
+/** Returns the manifest as it is published. */
 const published = (manifest: string): string => {
   const { publishConfig, ...rest } = JSON.parse(manifest)
   return JSON.stringify({ ...rest, ...publishConfig })
 }
 
-/**
- * The server of this name as TypeScript, run by Node from the packages' sources.
- */
+/** Returns the path of a server in TypeScript, which Node runs from the packages' sources. */
 export const fromSource = (name: string): string => path(`servers/${name}.ts`)
 
 /**
- * The server of this name as it would be deployed: plain JavaScript, over the built packages, laid out as an installation
- * would be. Effect and the official packages are found further up.
+ * Returns the path of a server as it is deployed: JavaScript with the built packages, in the layout of an installation.
+ * Effect and the official packages resolve from a parent folder.
  */
 export const fromBuild = (name: string): string => {
-  // The servers name no types, so that a copy is a compilation.
+  // The servers have no type annotations, so a copy of the file is JavaScript.
   const file = `${built}/${name}.mjs`
   copyFileSync(fromSource(name), file)
   return file
@@ -43,7 +41,7 @@ export const build = (): void => {
   }
 }
 
-/** The server of this name as one file, with only what it uses of all packages, as it would be bundled to start fast. */
+/** Bundles a server into one file with only the code that it uses, for a fast start, and returns its path. */
 export const fromBundle = async (name: string): Promise<string> => {
   const file = `${built}/bundled/${name}.mjs`
   await bundle({

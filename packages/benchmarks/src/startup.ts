@@ -3,11 +3,11 @@ import { initialize } from "./load.ts"
 import { alternate, type Contender, millisOf, type Samples } from "./measure.ts"
 import * as servers from "./servers.ts"
 
-/** From the start of the process to its first line. That it then ends by itself is checked, but not counted. */
+/** Measures the time from the start of a process to its first line. Its exit is checked, but not measured. */
 const firstLine = (file: string): Promise<{ readonly line: string; readonly millis: number }> =>
   new Promise((resolve, reject) => {
     const start = performance.now()
-    // The timeout is for servers that hang.
+    // The timeout stops a server that hangs.
     const child = spawn(process.execPath, [file], { stdio: ["pipe", "pipe", "inherit"], timeout: 10_000 })
     let output = ""
     let answered: { readonly line: string; readonly millis: number } | undefined
@@ -38,10 +38,10 @@ const exit = (): Promise<void> =>
     spawn(process.execPath, ["-e", "0"], { stdio: "ignore" }).on("error", reject).on("exit", () => resolve())
   })
 
-/** Nothing can be faster than a Node that does nothing. */
+/** The floor: the start and exit of Node without a program. */
 const floor = "node -e 0, to its exit"
 
-/** Which ratios are worth a line. */
+/** The ratios to report. */
 export const comparisons: ReadonlyArray<readonly [name: string, base: string]> = [
   ["Effect MCP, built", "official v1"],
   ["Effect MCP, built", "official v2"],
@@ -50,7 +50,7 @@ export const comparisons: ReadonlyArray<readonly [name: string, base: string]> =
   ["Effect MCP, from TypeScript", "official v2, from TypeScript"]
 ]
 
-/** The start of stdio servers, in milliseconds. */
+/** Measures the start of stdio servers, in milliseconds. */
 export const measure = async (rounds: number): Promise<{ readonly [name: string]: Samples }> => {
   servers.build()
   const server = (name: string, file: string): Contender => ({ name, once: () => answer(file) })
@@ -65,7 +65,7 @@ export const measure = async (rounds: number): Promise<{ readonly [name: string]
     server("Effect MCP, from TypeScript", servers.fromSource("ours")),
     server("official v2, from TypeScript", servers.fromSource("officialV2"))
   ]
-  // The first start of each reads its files from the disk.
+  // The first start of each server reads its files from the disk, so it is not counted.
   await alternate(contenders, 1)
   return Object.fromEntries(await alternate(contenders, rounds))
 }

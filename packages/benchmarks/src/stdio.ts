@@ -1,7 +1,7 @@
 /**
- * Servers over stdio, each a child process, under a load that this process writes as bare lines.
+ * Benchmarks of servers over stdio, each a child process, under a load of plain lines from this process.
  *
- * To see where the time of one goes, have Node profile it:
+ * To profile a server:
  *
  *     node --cpu-prof --cpu-prof-dir=results/profiles src/main.ts --only stdio --rounds 5
  */
@@ -14,11 +14,11 @@ const compiler = import.meta.resolve("effect/schema/SchemaJITCompiler/enable")
 interface Server {
   readonly name: string
   readonly program: string
-  /** Whether Effect's schemas are compiled in its process. */
+  /** Whether the server's process compiles Effect's schemas. */
   readonly compiled?: boolean
 }
 
-/** The calls that a server has to answer are shared out so that each takes about as long. */
+/** The servers. Faster ones get more calls, so that each takes about the same time. */
 const all: ReadonlyArray<Server> = [
   { name: "raw lines of JSON", program: "echo" },
   { name: "official v1", program: "officialV1" },
@@ -29,10 +29,10 @@ const all: ReadonlyArray<Server> = [
   { name: "Effect MCP, schemas compiled", program: "ours", compiled: true }
 ]
 
-/** Which ratios are worth a line. */
+/** The ratios to report. */
 export const bases: ReadonlyArray<string> = ["raw lines of JSON", "official v1", "official v2", "effect/ai"]
 
-/** A child process whose standard streams carry the messages. */
+/** Starts a child process whose standard streams carry the messages. */
 const start = ({ compiled, name, program }: Server) => {
   const options = [...process.execArgv, ...(compiled === true ? ["--import", compiler] : [])]
   const child = spawn(process.execPath, [...options, servers.fromBuild(program)], {
@@ -41,32 +41,32 @@ const start = ({ compiled, name, program }: Server) => {
   const exited = new Promise<void>((resolve) => {
     child.once("exit", () => resolve())
   })
-  const gone = new Promise<never>((_, reject) => {
+  const closed = new Promise<never>((_, reject) => {
     child.on("error", reject).on("exit", (code) => reject(new Error(`${name} exited with ${code}`)))
     child.stdin.on("error", reject)
   })
-  // It also goes when it is told to.
-  gone.catch(() => {})
+  // The process exits on request as well.
+  closed.catch(() => {})
   let rest = ""
-  const wire: load.Wire = {
+  const connection: load.MessageConnection = {
     write: (messages) => void child.stdin.write(`${messages.join("\n")}\n`),
-    listen: (hear) => {
+    subscribe: (receive) => {
       child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
         const lines = (rest + chunk).split("\n")
         rest = lines.pop() ?? ""
-        if (lines.length > 0) hear(lines)
+        if (lines.length > 0) receive(lines)
       })
     },
-    gone
+    closed
   }
   const stop = async (): Promise<void> => {
     child.stdin.end()
     await exited
   }
-  return { wire, stop }
+  return { connection, stop }
 }
 
-/** `tools/call` of servers over stdio. All run throughout: what is idle takes nothing. */
+/** Measures `tools/call` of servers over stdio. All run throughout, because an idle process takes no CPU time. */
 export const measure = async ({ calls, rounds, servers: part }: {
   readonly rounds: number
   readonly calls: number
@@ -77,7 +77,7 @@ export const measure = async ({ calls, rounds, servers: part }: {
   const running = taking.map((server) => ({ ...server, ...start(server) }))
   try {
     const clients = await Promise.all(
-      running.map(async ({ name, wire }) => ({ name, client: await load.connect(wire) }))
+      running.map(async ({ name, connection }) => ({ name, client: await load.connect(connection) }))
     )
     return await load.compare(clients, { calls, rounds })
   } finally {

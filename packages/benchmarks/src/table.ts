@@ -1,4 +1,4 @@
-/** A table for the terminal: the first column to the left, the others to the right. */
+/** Formats a table for the terminal: the first column is left-aligned, the others are right-aligned. */
 export const format = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)))
   return rows.map((row) =>

@@ -1,10 +1,10 @@
-/** Servers over WebSocket, each in a process of its own, under a load that this process writes as bare messages. */
+/** Benchmarks of servers over WebSocket, each in a process of its own, under a load of plain messages. */
 import { NodeWS } from "@effect/platform-node"
 import { once } from "node:events"
 import { type ServerProcess, start } from "./http/ServerProcess.ts"
 import * as load from "./load.ts"
 
-/** What no server over WebSocket can undercut: `ws`, and JSON in and out. */
+/** The floor of servers over WebSocket: `ws` with JSON parsing and encoding. */
 export const floor = "raw ws"
 
 const programs = [
@@ -13,24 +13,26 @@ const programs = [
   { name: "Effect MCP, schemas compiled", program: "oursWebSocket", mode: "", compiled: true }
 ]
 
-const dial = async (port: number): Promise<{ readonly wire: load.Wire; readonly close: () => void }> => {
+const dial = async (
+  port: number
+): Promise<{ readonly connection: load.MessageConnection; readonly close: () => void }> => {
   const socket = new NodeWS.WebSocket(`ws://127.0.0.1:${port}/mcp`, "mcp")
-  const gone = new Promise<never>((_, reject) => {
+  const closed = new Promise<never>((_, reject) => {
     socket.on("error", reject).on("close", (code, reason) => reject(new Error(`closed with ${code} ${String(reason)}`)))
   })
-  gone.catch(() => {})
-  await Promise.race([once(socket, "open"), gone])
+  closed.catch(() => {})
+  await Promise.race([once(socket, "open"), closed])
   return {
-    wire: {
+    connection: {
       write: (messages) => messages.forEach((message) => socket.send(message)),
-      listen: (hear) => void socket.on("message", (data) => hear([String(data)])),
-      gone
+      subscribe: (receive) => void socket.on("message", (data) => receive([String(data)])),
+      closed
     },
     close: () => socket.close()
   }
 }
 
-/** `tools/call` of servers over WebSocket. All run throughout: what is idle takes nothing. */
+/** Measures `tools/call` of servers over WebSocket. All run throughout, because an idle process takes no CPU time. */
 export const measure = async ({ calls, rounds }: {
   readonly rounds: number
   readonly calls: number
@@ -42,9 +44,9 @@ export const measure = async ({ calls, rounds }: {
     for (const program of programs) {
       const server = await start(program)
       running.push(server)
-      const { close, wire } = await dial(server.port)
+      const { close, connection } = await dial(server.port)
       dialled.push({ close })
-      clients.push({ name: program.name, client: await load.connect(wire) })
+      clients.push({ name: program.name, client: await load.connect(connection) })
     }
     return await load.compare(clients, { calls, rounds })
   } finally {

@@ -1,6 +1,6 @@
 /**
- * The client that the conformance suite tries: `node src/client.ts http://localhost:3000/mcp`. Which scenario it plays, and at which
- * revision, the suite says in the environment.
+ * The client that the conformance suite tests: `node src/client.ts http://localhost:3000/mcp`. The suite passes the
+ * scenario and the revision in the environment.
  */
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as StreamableHttpClient from "@effect-mcp/transport/StreamableHttpClient"
@@ -15,7 +15,7 @@ const { MCP_CONFORMANCE_PROTOCOL_VERSION: revision = Revision.latest, MCP_CONFOR
   process.env
 
 if (!Revision.isRevision(revision)) {
-  throw new Error(`MCP_CONFORMANCE_PROTOCOL_VERSION is none of ${Revision.supported.join(", ")}: ${revision}`)
+  throw new Error(`MCP_CONFORMANCE_PROTOCOL_VERSION must be one of ${Revision.supported.join(", ")}: ${revision}`)
 }
 
 NodeRuntime.runMain(

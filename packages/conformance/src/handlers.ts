@@ -1,6 +1,6 @@
 /**
- * All that the scenarios of the conformance suite ask of a server, at the revisions with a handshake. The names of tools, prompts
- * and resources, and most of their words, are those that the suite looks for.
+ * The handlers for the server scenarios of the conformance suite, at the revisions with a handshake. The suite expects
+ * the names of the tools, prompts and resources, and most of their texts.
  */
 import * as ServerSession from "@effect-mcp/session/ServerSession"
 import * as AskingTools from "./handlers/askingTools.ts"
@@ -12,7 +12,7 @@ import * as Resources from "./handlers/resources.ts"
 import * as SchemaTools from "./handlers/schemaTools.ts"
 import * as Tool from "./handlers/tool.ts"
 
-/** What the server does with what its client asks. */
+/** The handlers of the server. */
 export const handlers = ServerSession.handlers({
   ...Tool.handlers([
     ...ContentTools.tools,
@@ -25,7 +25,7 @@ export const handlers = ServerSession.handlers({
   ...Prompts.handlers
 })
 
-/** What the server says of itself. */
+/** The options of the server. */
 export const options: ServerSession.Options = {
   info: { name: "effect-mcp-conformance", title: "Conformance", version: "0.1.0" }
 }

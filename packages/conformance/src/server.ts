@@ -1,6 +1,6 @@
 /**
- * The server that the conformance suite tries: `node src/server.ts --port 3000` serves at `/mcp` on this machine, and prints the address.
- * Without a port it takes one that is free; `--newest 2025-06-18` is the newest revision that it knows.
+ * The server that the conformance suite tests: `node src/server.ts --port 3000` serves at `/mcp` on localhost, and
+ * prints the URL. Without a port it uses a free one. `--newest 2025-06-18` sets the newest supported revision.
  */
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as EventStore from "@effect-mcp/session/EventStore"
@@ -24,7 +24,7 @@ if (!Revision.isRevision(newest)) {
   throw new Error(`--newest takes one of ${Revision.supported.join(", ")}, not ${newest}`)
 }
 
-// The suite asks for a server that is called localhost.
+// The suite requires the host name localhost.
 const announce = HttpServer.addressFormattedWith((address) =>
   Effect.sync(() => console.log(`http://localhost:${new URL(address).port}/mcp`))
 )
@@ -32,7 +32,7 @@ const announce = HttpServer.addressFormattedWith((address) =>
 const server = Layer.effectDiscard(announce).pipe(
   Layer.provide(StreamableHttpServer.layerNode({ port: Number(values.port) })),
   Layer.provide(Authentication.anonymous),
-  // With a store of events a client can come back to a stream that was closed.
+  // With an event store a client can resume a stream.
   Layer.provide(EventStore.layerMemory()),
   Layer.provide(SessionHost.layer(handlers, { ...options, revisions: Revisions.upTo(newest) }))
 )

@@ -2,11 +2,11 @@ import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { readChecks, readWords } from "../src/suite/check.ts"
+import { readChecks, readClientOutput } from "../src/suite/check.ts"
 import { newest } from "../src/suite/release.ts"
 import type { Scenario, Side } from "../src/suite/scenario.ts"
 
-describe("what the suite has written", () => {
+describe("the output of the suite", () => {
   let folder = ""
   beforeEach(() => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), "checks-"))
@@ -34,25 +34,25 @@ describe("what the suite has written", () => {
     assert.deepStrictEqual(readChecks(folder, scenario("client", "ping")), [{ id: "client", status: "SUCCESS" }])
   })
 
-  it("is nothing where a scenario was not run", () => {
+  it("is undefined for a scenario that did not run", () => {
     assert.isUndefined(readChecks(folder, scenario("server", "ping")))
     assert.isUndefined(readChecks(path.join(folder, "nowhere"), scenario("server", "ping")))
   })
 
-  it("holds what a client said", () => {
+  it("contains the output of a client", () => {
     write("ping-2026-11-21T17-24-24-003Z", [])
-    assert.strictEqual(readWords(folder, scenario("client", "ping")), "")
+    assert.strictEqual(readClientOutput(folder, scenario("client", "ping")), "")
     fs.writeFileSync(path.join(folder, "ping-2026-11-21T17-24-24-003Z", "stderr.txt"), "no server\n")
-    assert.strictEqual(readWords(folder, scenario("client", "ping")), "no server\n")
+    assert.strictEqual(readClientOutput(folder, scenario("client", "ping")), "no server\n")
   })
 
-  it("is not chosen from two runs", () => {
+  it("is rejected if a scenario ran twice", () => {
     write("server-ping-2026-11-21T17-24-24-001Z", [])
     write("server-ping-2026-11-21T17-24-25-001Z", [])
     assert.throws(() => readChecks(folder, scenario("server", "ping")), "more than once")
   })
 
-  it("has no status that nobody knows", () => {
+  it("is rejected for an unknown status", () => {
     write("server-ping-2026-11-21T17-24-24-001Z", [{ id: "ping", status: "DONE" }])
     assert.throws(() => readChecks(folder, scenario("server", "ping")))
   })

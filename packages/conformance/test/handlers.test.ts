@@ -1,4 +1,4 @@
-/** What the conformance suite's scenarios ask of a server, over memory, and with the client that is tried by the suite as well. */
+/** The handlers for the suite's server scenarios, over memory, with the client that the suite tests. */
 import type { Content, Logging, Progress, Revision, Sampling, Tool } from "@effect-mcp/protocol"
 import { ClientSession, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -17,7 +17,7 @@ const server = (newest: Revision.Revision = "2025-11-25") =>
 const withClient = (newest?: Revision.Revision) =>
   Effect.provide(Layer.suspend(() => Layer.provide(Client.layer("2025-11-25"), server(newest))))
 
-/** A client that the suite's own resembles: it has a model, and hears of what the server logs. */
+/** A client like the suite's own: it supports sampling and receives log messages. */
 const withModel = (
   asked: Array<Sampling.CreateMessageParams> = [],
   logs: Array<Logging.LogMessageParams> = []
@@ -45,7 +45,7 @@ const call = (name: string, input?: { readonly [name: string]: unknown }) =>
 const textOf = ({ content }: Tool.CallToolResult): string =>
   content.map((block) => block.type === "text" ? block.text : `[${block.type}]`).join(" ")
 
-/** The error that the server answers with. */
+/** Returns the error of the server. */
 const refusal = Effect.fnUntraced(function*<A, R>(
   request: (session: ClientSession.Shape) => Effect.Effect<A, { readonly reason: { readonly _tag: string } }, R>
 ) {
@@ -86,7 +86,7 @@ describe("tools", () => {
       }).pipe(withClient()))
   }
 
-  it.effect("test_error_handling fails in words", () =>
+  it.effect("test_error_handling fails with a result for the model", () =>
     Effect.gen(function*() {
       const result = yield* call("test_error_handling")
       assert.isTrue(result.isError)
@@ -110,7 +110,7 @@ describe("tools", () => {
       assert.deepStrictEqual(steps, [0, 50, 100])
     }).pipe(withClient()))
 
-  it.effect("[LOG-01] [LOG-02] test_tool_with_logging sends three messages, unless they are too mild", () => {
+  it.effect("[LOG-01] [LOG-02] test_tool_with_logging sends three messages, unless the level is higher", () => {
     const logs: Array<Logging.LogMessageParams> = []
     return Effect.gen(function*() {
       const { setLogLevel } = yield* ClientSession.ClientSession
@@ -124,16 +124,16 @@ describe("tools", () => {
     }).pipe(withModel([], logs))
   })
 
-  it.effect("test_reconnection answers after a while, where there is no stream to let go of", () =>
+  it.effect("test_reconnection returns after a delay on a transport without streams", () =>
     Effect.gen(function*() {
       const calling = yield* Effect.forkChild(call("test_reconnection"))
       yield* TestClock.adjust("99 millis")
       assert.isUndefined(calling.pollUnsafe())
       yield* TestClock.adjust("1 millis")
-      assert.include(textOf(yield* Fiber.join(calling)), "open all the time")
+      assert.include(textOf(yield* Fiber.join(calling)), "was open during the call")
     }).pipe(withClient()))
 
-  it.effect("test_sampling passes a question on to the client's model", () => {
+  it.effect("test_sampling sends a sampling request", () => {
     const asked: Array<Sampling.CreateMessageParams> = []
     return Effect.gen(function*() {
       assert.include(textOf(yield* call("test_sampling", { prompt: "How many?" })), "42")
@@ -144,34 +144,34 @@ describe("tools", () => {
     }).pipe(withModel(asked))
   })
 
-  it.effect("test_sampling fails in words where the client has no model", () =>
+  it.effect("test_sampling fails with a result for the model if the client has no sampling", () =>
     Effect.gen(function*() {
       const result = yield* call("test_sampling", { prompt: "How many?" })
       assert.isTrue(result.isError)
       assert.include(textOf(result), "sampling")
     }).pipe(withClient()))
 
-  it.effect("[ELI-07] test_elicitation fails in words where the client finds that its user's answer does not fit", () =>
+  it.effect("[ELI-07] test_elicitation fails with a result for the model if the content does not fit the schema", () =>
     Effect.gen(function*() {
       const result = yield* call("test_elicitation", { message: "Who are you?" })
       assert.isTrue(result.isError)
       assert.include(textOf(result), "elicitation/create: ")
     }).pipe(withClient()))
 
-  it.effect("[ELI-08] test_elicitation_sep1034_defaults is answered with what it suggests", () =>
+  it.effect("[ELI-08] test_elicitation_sep1034_defaults receives the default values", () =>
     Effect.gen(function*() {
       const suggested = { name: "John Doe", age: 30, score: 95.5, status: "active", verified: true }
       assert.include(textOf(yield* call("test_elicitation_sep1034_defaults")), JSON.stringify(suggested))
     }).pipe(withClient()))
 
-  it.effect("test_elicitation_sep1330_enums asks for choices, of which none has a default", () =>
+  it.effect("test_elicitation_sep1330_enums requests enum fields without defaults", () =>
     Effect.gen(function*() {
       assert.include(textOf(yield* call("test_elicitation_sep1330_enums")), "action=accept, content={}")
     }).pipe(withClient()))
 
   const contact = { name: "Ada", contactMethod: "phone", phone: "1", address: { city: "London" } }
 
-  it.effect("json_schema_2020_12_tool takes what fits every part of its schema", () =>
+  it.effect("json_schema_2020_12_tool accepts only arguments that fit every part of its schema", () =>
     Effect.gen(function*() {
       assert.strictEqual(textOf(yield* call("json_schema_2020_12_tool", contact)), JSON.stringify(contact))
     }).pipe(withClient()))
@@ -194,12 +194,12 @@ describe("tools", () => {
       }).pipe(withClient()))
   }
 
-  it.effect("before 2025-11-25, arguments that do not fit are a protocol error", () =>
+  it.effect("before 2025-11-25, invalid arguments are a protocol error", () =>
     Effect.gen(function*() {
       assert.include(yield* refusal(({ callTool }) => callTool("test_sampling")), { code: -32602 })
     }).pipe(withClient("2025-06-18")))
 
-  it.effect("there is no other tool", () =>
+  it.effect("an unknown tool is a protocol error", () =>
     Effect.gen(function*() {
       assert.include(yield* refusal(({ callTool }) => callTool("test_nothing")), { code: -32602 })
     }).pipe(withClient()))
@@ -222,7 +222,7 @@ describe("resources", () => {
       assert.deepStrictEqual(kinds, ["text", "blob", "text"])
     }).pipe(withClient()))
 
-  it.effect("are made of a template, with what was filled in", () =>
+  it.effect("are created from a template with its values", () =>
     Effect.gen(function*() {
       const { listResourceTemplates, readResource } = yield* ClientSession.ClientSession
       const { resourceTemplates: [template] } = yield* listResourceTemplates()
@@ -231,7 +231,7 @@ describe("resources", () => {
       assert.isTrue(contents !== undefined && "text" in contents && contents.text.includes("123"))
     }).pipe(withClient()))
 
-  it.effect("are not found where there are none", () =>
+  it.effect("are rejected if they do not exist", () =>
     Effect.gen(function*() {
       for (const uri of ["test://nothing", "test://template//data", "test://template/1/2/data"]) {
         const expected = { code: -32002, data: { uri } }
@@ -242,7 +242,7 @@ describe("resources", () => {
 })
 
 describe("prompts", () => {
-  it.effect("bring what was filled into them", () =>
+  it.effect("contain the values of their arguments", () =>
     Effect.gen(function*() {
       const { getPrompt, listPrompts } = yield* ClientSession.ClientSession
       const { prompts } = yield* listPrompts()
@@ -261,7 +261,7 @@ describe("prompts", () => {
       assert.include(JSON.stringify(said[2]), "\"uri\":\"test://resourceUri\"")
     }).pipe(withClient()))
 
-  it.effect("need their arguments, and to be there", () =>
+  it.effect("are rejected if an argument is missing or the prompt is unknown", () =>
     Effect.gen(function*() {
       const missing = yield* refusal(({ getPrompt }) => getPrompt("test_prompt_with_arguments", { arg1: "1" }))
       assert.deepInclude(missing, {

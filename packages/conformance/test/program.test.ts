@@ -10,7 +10,7 @@ const serving = `
 `
 
 describe("run", () => {
-  it.live("says how a program ended, and all that it wrote", () =>
+  it.live("reports the exit and the output of a program", () =>
     Effect.gen(function*() {
       const run = yield* Program.run(["-e", "console.log(process.env.WHO); console.error('bad'); process.exit(3)"], {
         WHO: "Ada"
@@ -22,7 +22,7 @@ describe("run", () => {
 })
 
 describe("serve", () => {
-  it.live("gives the address that the program prints, and ends it with the scope", () =>
+  it.live("returns the URL that a server prints, and stops the server with the scope", () =>
     Effect.gen(function*() {
       const address = yield* Effect.scoped(Effect.gen(function*() {
         const address = yield* Program.serve(["-e", serving])
@@ -32,15 +32,15 @@ describe("serve", () => {
       assert.isFalse(yield* isReachable(address))
     }))
 
-  it.live("ends a program that does not want to", () =>
+  it.live("kills a program that does not stop", () =>
     Effect.gen(function*() {
       const address = yield* Effect.scoped(
-        Program.serve(["-e", `process.on("SIGTERM", () => {});${serving}`], { patience: "50 millis" })
+        Program.serve(["-e", `process.on("SIGTERM", () => {});${serving}`], { timeout: "50 millis" })
       )
       assert.isFalse(yield* isReachable(address))
     }))
 
-  it.live("fails with what a program says that serves nothing", () =>
+  it.live("fails with the output of a program that prints no URL", () =>
     Effect.gen(function*() {
       const { message } = yield* Effect.flip(Effect.scoped(Program.serve(["-e", "throw new Error('no port left')"])))
       assert.include(message, "ended with 1")

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process"
 import { final, newest } from "../src/suite/release.ts"
 import { scenarios } from "../src/suite/scenario.ts"
 
-/** The scenarios of servers and of clients by which the suite scores an implementation of 2025-11-25. */
+/** Returns the server and client scenarios by which the suite scores an implementation of 2025-11-25. */
 const scored = (): ReadonlyArray<string> => {
   const listing = execFileSync(process.execPath, [newest.program, "list", "--requirements", "2025-11-25"], {
     encoding: "utf8"
@@ -15,14 +15,14 @@ const scored = (): ReadonlyArray<string> => {
 describe("scenarios", () => {
   const all = scenarios(newest)
 
-  it("hold all that an implementation is scored by, but for authorization", () => {
+  it("include all scored scenarios, except those for authorization", () => {
     const names = new Set(all.filter(({ revision }) => revision === "2025-11-25").map(({ name }) => name))
     const missing = scored().filter((name) => !names.has(name))
     assert.isNotEmpty(missing)
     assert.isEmpty(missing.filter((name) => !name.startsWith("auth/")))
   })
 
-  it("are tried at the revisions that they are for", () => {
+  it("run at their revisions", () => {
     const revisionsOf = (wanted: string) => all.filter(({ name }) => name === wanted).map(({ revision }) => revision)
     assert.deepStrictEqual(revisionsOf("server-session-lifecycle"), ["2025-11-25", "2025-06-18", "2025-03-26"])
     assert.deepStrictEqual(revisionsOf("ping"), ["2025-11-25", "2025-06-18"])
@@ -30,7 +30,7 @@ describe("scenarios", () => {
     assert.isEmpty(revisionsOf("server-stateless"))
   })
 
-  it("are listed by the final release, too", () => {
+  it("are listed by the final release as well", () => {
     const older = scenarios(final)
     const sidesOf = (wanted: string) =>
       older.filter(({ name, revision }) => name === wanted && revision === "2025-11-25").map(({ side }) => side)

@@ -1,4 +1,4 @@
-/** What the suite's scenarios have a client do, with a server of our own in the suite's place. */
+/** The suite's client scenarios, with a server of this project instead of the suite's. */
 import { Content, type Tool } from "@effect-mcp/protocol"
 import { RequestContext, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -22,7 +22,7 @@ const names = [
   "json_schema_echo"
 ]
 
-/** Offers these tools, and notes what it is asked. */
+/** Creates a server with tools, which records its requests. */
 const server = (asked: Array<unknown>, offered: ReadonlyArray<string>, isError: boolean) =>
   ServerSession.layerInProcess({
     "tools/list": () =>
@@ -72,7 +72,7 @@ describe("a client's scenario", () => {
       }))
   }
 
-  it.effect("initialize asks for no tools where none are offered", () =>
+  it.effect("initialize lists no tools if the server declares none", () =>
     Effect.provide(
       Scenarios.named("initialize"),
       Layer.suspend(() =>
@@ -83,19 +83,19 @@ describe("a client's scenario", () => {
       )
     ))
 
-  it.effect("fails where its tool is missing", () =>
+  it.effect("fails if its tool is missing", () =>
     Effect.gen(function*() {
       const { message } = yield* Effect.flip(play("tools_call", [], []))
       assert.strictEqual(message, "the server has no tool add_numbers")
     }))
 
-  it.effect("fails where its tool does", () =>
+  it.effect("fails if its tool fails", () =>
     Effect.gen(function*() {
       const { message } = yield* Effect.flip(play("sse-retry", [], names, true))
       assert.include(message, "the tool test_reconnection failed")
     }))
 
-  it.effect("has to be known", () =>
+  it.effect("must have a known name", () =>
     Effect.gen(function*() {
       const { message } = yield* Effect.flip(play("auth/metadata-default"))
       assert.include(message, "\"auth/metadata-default\" is none of initialize, ")

@@ -16,7 +16,7 @@ for (const side of ["server", "client"] satisfies ReadonlyArray<Side>) {
     const tried = all.filter((scenario) => scenario.side === side)
     let outcomes: ReadonlyArray<Outcome> = []
 
-    // The suite runs all of a server's scenarios at once, which takes a tenth of running one after the other.
+    // The suite runs all server scenarios at once, which takes a tenth of the time of single runs.
     beforeAll(async () => {
       const output = fs.mkdtempSync(path.join(os.tmpdir(), "conformance-"))
       try {

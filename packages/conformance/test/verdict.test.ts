@@ -20,7 +20,7 @@ const expected = (more?: Partial<ExpectedFailure>): ExpectedFailure => ({
 })
 
 describe("judge", () => {
-  it("finds nothing wrong where a check passed and none failed", () => {
+  it("has no problems if a check passed and none failed", () => {
     const checks = [check("answers", "SUCCESS"), check("heard", "INFO"), check("later", "SKIPPED")]
     assert.deepStrictEqual(judge({ scenario: ping, checks }, []), {
       scenario: ping,
@@ -33,7 +33,7 @@ describe("judge", () => {
     })
   })
 
-  it("takes warnings as seriously as failures", () => {
+  it("treats warnings as failures", () => {
     const { failed, unexpected, warnings } = judge({
       scenario: ping,
       checks: [check("answers", "SUCCESS"), check("slow", "WARNING", "5 seconds"), check("wrong", "FAILURE")]
@@ -45,18 +45,18 @@ describe("judge", () => {
     ])
   })
 
-  it("believes no scenario that checked nothing, or was not run", () => {
+  it("rejects a scenario that checked nothing or did not run", () => {
     const none = [{ check: "none", message: "the suite checked nothing" }]
     assert.deepStrictEqual(judge({ scenario: ping, checks: [check("heard", "INFO")] }, []).unexpected, none)
     assert.deepStrictEqual(judge({ scenario: ping, checks: undefined }, []).unexpected, none)
   })
 
-  it("passes on the complaint of a program that ended badly", () => {
+  it("reports the last output of a program that failed", () => {
     const { unexpected } = judge({ scenario: ping, checks: [check("answers", "SUCCESS")], complaint: "exit 3" }, [])
     assert.deepStrictEqual(unexpected, [{ check: "exit", message: "exit 3" }])
   })
 
-  it("excuses the check that the baseline names, and no other", () => {
+  it("excepts only the check that the baseline names", () => {
     const checks = [check("slow", "WARNING"), check("wrong", "FAILURE")]
     const verdict = judge({ scenario: ping, checks }, [expected()])
     assert.deepStrictEqual(verdict.expected, [expected()])
@@ -64,7 +64,7 @@ describe("judge", () => {
     assert.isEmpty(verdict.stale)
   })
 
-  it("excuses it where the baseline says, and nowhere else", () => {
+  it("excepts a check only for the side, scenario, release and revision of the baseline", () => {
     for (
       const elsewhere of [
         expected({ side: "client" }),
@@ -83,7 +83,7 @@ describe("judge", () => {
     assert.isEmpty(astray([ping], [here]))
   })
 
-  it("finds an expectation that does not come true", () => {
+  it("reports an expected failure that does not occur", () => {
     const { stale } = judge({ scenario: ping, checks: [check("slow", "SUCCESS")] }, [expected()])
     assert.deepStrictEqual(stale, [expected()])
   })
@@ -105,11 +105,11 @@ describe("the table", () => {
     ])
   })
 
-  it("is followed by what there is to say", () => {
+  it("is followed by remarks", () => {
     assert.deepStrictEqual(remarks(verdicts), [
       `expected: server ping at 2025-11-25 (${newest.version}): slow: it sleeps`,
       `FAILED: server tools at 2025-11-25 (${newest.version}): wrong: oh`,
-      `STALE: server ping at 2025-06-18 (${newest.version}): slow does not fail any more; remove it from the baseline`
+      `STALE: server ping at 2025-06-18 (${newest.version}): slow no longer fails; remove it from the baseline`
     ])
   })
 })

@@ -1,8 +1,6 @@
 import { connect, type Socket } from "node:net"
 
-/**
- * What a server answered to one request. The body is read as Latin-1: nothing here says more than ASCII.
- */
+/** The response to a request. The body is decoded as Latin-1, because all bodies here are ASCII. */
 export interface Answer {
   readonly status: number
   readonly head: string
@@ -10,21 +8,21 @@ export interface Answer {
 }
 
 /**
- * A connection that is kept alive, with one exchange at a time. It is a bare socket: Node's own client would take as long
- * to ask as the quickest servers take to answer.
+ * A persistent connection with one exchange at a time. It is a raw socket, because Node's HTTP client takes as long for
+ * a request as the fastest servers for a response.
  */
 export interface Connection {
   readonly exchange: (request: string) => Promise<Answer>
   readonly close: () => void
 }
 
-/** What a header of this name says, which is given in lower case; the answer's own case is kept. */
+/** Returns the value of a header. The name is given in lower case. */
 export const header = ({ head }: Answer, name: string): string | undefined => {
   const at = head.toLowerCase().indexOf(`\r\n${name}: `)
   return at < 0 ? undefined : head.slice(at + name.length + 4, head.indexOf("\r\n", at + 2))
 }
 
-/** The body that starts here in chunks, once the last of them has come. */
+/** Returns the decoded body of chunks, after the last one has arrived. */
 const unchunked = (text: string, from: number): string | undefined => {
   let body = ""
   let at = from
@@ -40,7 +38,7 @@ const unchunked = (text: string, from: number): string | undefined => {
   }
 }
 
-/** The answer that this text is, once it is whole. */
+/** Parses a response, after all of it has arrived. */
 const answerIn = (text: string): Answer | undefined => {
   const end = text.indexOf("\r\n\r\n")
   if (end < 0) return undefined
@@ -65,7 +63,7 @@ const socketTo = (port: number): Promise<Socket> =>
     socket.setEncoding("latin1").once("error", reject)
   })
 
-/** Connects to a port of this machine. */
+/** Connects to a local port. */
 export const open = async (port: number): Promise<Connection> => {
   const socket = await socketTo(port)
   let text = ""
@@ -82,7 +80,10 @@ export const open = async (port: number): Promise<Connection> => {
     waiting?.resolve(answer)
     waiting = undefined
   })
-  socket.on("error", fail).on("close", () => fail(new Error(`the server hung up after ${JSON.stringify(text)}`)))
+  socket.on("error", fail).on(
+    "close",
+    () => fail(new Error(`the server closed the connection after ${JSON.stringify(text)}`))
+  )
   return {
     exchange: (request) =>
       new Promise((resolve, reject) => {
@@ -94,7 +95,8 @@ export const open = async (port: number): Promise<Connection> => {
 }
 
 /**
- * Sends a request whose answer is a stream, and stops reading as soon as the first event has come. Resolves to what hangs up.
+ * Sends a request with a stream as response, and stops reading after the first event. Resolves to a function that
+ * closes the connection.
  */
 export const stall = async (port: number, request: string): Promise<() => void> => {
   const socket = await socketTo(port)

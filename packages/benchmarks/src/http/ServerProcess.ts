@@ -3,12 +3,10 @@ import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 import type { Question, State } from "./servers/supervised.ts"
 
-/**
- * A server in a process of its own.
- */
+/** A server in a process of its own. */
 export interface ServerProcess {
   readonly port: number
-  /** How the process is. */
+  /** Returns the memory and the load of the process. */
   readonly state: (question: Question) => Promise<State>
   readonly stop: () => Promise<void>
 }
@@ -16,8 +14,8 @@ export interface ServerProcess {
 const compiler = import.meta.resolve("effect/schema/SchemaJITCompiler/enable")
 
 /**
- * Starts a server, which listens on a port of the loopback interface. Node's options are those of this process, so that
- * `node --cpu-prof …` profiles the servers, too.
+ * Starts a server on a loopback port. It inherits Node's options from this process, so that `node --cpu-prof …`
+ * profiles the servers as well.
  */
 export const start = async ({ compiled, mode, name, program }: {
   readonly name: string
@@ -32,7 +30,7 @@ export const start = async ({ compiled, mode, name, program }: {
   const ended = new Promise<never>((_, reject) => {
     child.on("error", reject).on("exit", (code) => reject(new Error(`${name} exited with ${code}`)))
   })
-  // Whoever asks it hears of its end; when it is stopped nobody does.
+  // Pending requests fail with the exit. Without a pending request, an exit is expected.
   ended.catch(() => {})
   const next = async (): Promise<unknown> => (await Promise.race([once(child, "message"), ended]))[0]
   const port = await next()
@@ -44,7 +42,7 @@ export const start = async ({ compiled, mode, name, program }: {
       const said = next()
       child.send(question)
       const state = await said
-      if (!isState(state)) throw new Error(`${name} said ${JSON.stringify(state)} instead of how it is`)
+      if (!isState(state)) throw new Error(`${name} said ${JSON.stringify(state)} instead of its state`)
       return state
     },
     stop: async () => {

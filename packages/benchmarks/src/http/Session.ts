@@ -1,14 +1,12 @@
 import { info, numberIn } from "../peers/tools.ts"
 import { type Answer, type Connection, header } from "./Connection.ts"
 
-/**
- * A session whose handshake is over, as a client sees it that sends one request at a time.
- */
+/** A session after its handshake, for a client that sends one request at a time. */
 export interface Session {
   /** Calls the tool `add`, and checks the sum. */
   readonly add: (connection: Connection, a: number) => Promise<void>
   readonly ping: (connection: Connection) => Promise<void>
-  /** The text of a request that calls a tool which does not stop, and that of the notification which cancels it. */
+  /** Returns a request that calls a tool without end, and the notification that cancels it. */
   readonly flood: () => { readonly request: string; readonly cancel: string }
   readonly end: (connection: Connection) => Promise<void>
 }
@@ -27,9 +25,9 @@ const head = (method: string, port: number, id: string | undefined): string =>
 const post = (head: string, body: string): string =>
   `${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 
-const complaint = (answer: Answer): Error => new Error(`not what was asked for: ${JSON.stringify(answer)}`)
+const complaint = (answer: Answer): Error => new Error(`unexpected response: ${JSON.stringify(answer)}`)
 
-/** The result with this id, whether the answer is JSON or a stream of events. */
+/** Returns the result with an id from a response in JSON or as an event stream. */
 const resultIn = (answer: Answer, id: number): object => {
   if (answer.status !== 200) throw complaint(answer)
   const messages = answer.body.startsWith("{")
@@ -50,7 +48,7 @@ const initialize = JSON.stringify({
 })
 const initialized = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })
 
-/** Opens a session: `initialize`, and `notifications/initialized` once that is answered. */
+/** Opens a session with `initialize` and `notifications/initialized`. */
 export const open = async (port: number, connection: Connection): Promise<Session> => {
   const answer = await connection.exchange(post(head("POST", port, undefined), initialize))
   const result = resultIn(answer, 0)

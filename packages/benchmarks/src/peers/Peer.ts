@@ -1,21 +1,19 @@
 import * as Effect from "effect/Effect"
 import type { ToolName } from "./tools.ts"
 
-/**
- * A client that is connected to a server in this process, both made with the same library.
- */
+/** A client that is connected to a server in this process, both of the same library. */
 export interface Peer {
   readonly name: string
-  /** Makes this many calls in this many loops side by side, and checks that each answered the right sum. */
+  /** Makes calls in a number of concurrent loops, and checks the sum of each. */
   readonly run: (tool: ToolName, calls: number, inFlight: number) => Promise<void>
   readonly close: () => Promise<void>
 }
 
 const check = (sum: number, a: number): void => {
-  if (sum !== a + 1) throw new Error(`${a} + 1 was answered with ${sum}`)
+  if (sum !== a + 1) throw new Error(`${a} + 1 returned ${sum}`)
 }
 
-/** Each library is driven by loops of its own kind, so that none pays for crossing over to the other. */
+/** Creates a peer that is driven by promises, so that a library of promises pays for no conversion. */
 export const fromPromises = (options: {
   readonly name: string
   readonly add: (tool: ToolName, a: number, b: number) => Promise<number>
@@ -38,7 +36,7 @@ export const fromPromises = (options: {
   }
 }
 
-/** As `fromPromises`, with fibers. */
+/** Creates a peer that is driven by fibers, likewise. */
 export const fromEffects = <E>(options: {
   readonly name: string
   readonly add: (tool: ToolName, a: number, b: number) => Effect.Effect<number, E>

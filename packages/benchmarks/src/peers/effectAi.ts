@@ -24,7 +24,7 @@ const registrations = McpServer.toolkit(tools).pipe(
   }))
 )
 
-/** The MCP server that comes with Effect, and its client for tests. They always write and parse JSON. */
+/** Connects the MCP server of Effect and its test client. They always encode and parse JSON. */
 export const connect = (): Promise<Peer> =>
   Effect.gen(function*() {
     const scope = yield* Scope.make()

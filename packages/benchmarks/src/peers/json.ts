@@ -1,6 +1,6 @@
 /**
- * Makes an in-memory transport of the official SDKs write and parse every message, as `MemoryTransport` does by default;
- * they pass objects by reference.
+ * Makes an in-memory transport of the official SDKs encode and parse every message, as `MemoryTransport` does by
+ * default. Otherwise the SDKs pass objects by reference.
  */
 export const throughJson = <Message, Options>(transport: {
   send: (message: Message, options?: Options) => Promise<void>

@@ -6,7 +6,7 @@ import { throughJson } from "./json.ts"
 import { fromPromises, type Peer } from "./Peer.ts"
 import { info, nextTurn, numberIn, sum } from "./tools.ts"
 
-/** The official SDK, version 1, on both sides. */
+/** Connects both sides of the official SDK, version 1. */
 export const connect = async (serialization: "json" | "none"): Promise<Peer> => {
   const [near, far] = InMemoryTransport.createLinkedPair()
   if (serialization === "json") [near, far].forEach(throughJson)

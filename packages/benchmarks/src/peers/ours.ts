@@ -25,7 +25,7 @@ const passing: Middleware.Middleware = {
   outbound: (request, next) => next(request)
 }
 
-/** What a program may have its requests pass, at both sides. */
+/** The middleware of a program, on both sides. */
 const observing: { readonly [name: string]: Middleware.Middleware } = {
   [bare]: {},
   "with middleware that does nothing": passing,
@@ -34,11 +34,11 @@ const observing: { readonly [name: string]: Middleware.Middleware } = {
   "with spans and metrics": Middleware.all(Tracing.make(), Metrics.middleware)
 }
 
-/** A client and a server for each of them. */
+/** Connects a client and a server for each middleware. */
 export const connectObserved = (): Promise<ReadonlyArray<Peer>> =>
   Promise.all(Object.keys(observing).map((name) => connect("none", name)))
 
-/** Effect MCP on both sides. */
+/** Connects both sides of Effect MCP. */
 export const connect = (serialization: "json" | "none", name: string = bare): Promise<Peer> =>
   Effect.gen(function*() {
     const scope = yield* Scope.make()

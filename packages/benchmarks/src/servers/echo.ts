@@ -1,4 +1,4 @@
-/** What any server over stdio has to do: lines in, JSON parsed and written, lines out. It knows nothing of MCP. */
+/** The minimum of any server over stdio, without MCP: it reads lines, parses and encodes JSON, and writes lines. */
 let rest = ""
 process.stdin.setEncoding("utf8").on("data", (chunk) => {
   const lines = `${rest}${chunk}`.split("\n")

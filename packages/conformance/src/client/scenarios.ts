@@ -1,18 +1,16 @@
-/**
- * What the scenarios of the conformance suite have a client do, once it is connected.
- */
+/** The client scenarios of the conformance suite, after the handshake. */
 import * as ClientSession from "@effect-mcp/session/ClientSession"
 import type { RequestError } from "@effect-mcp/session/RequestError"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 
-/** The suite's server did not do what its scenario says, so there was nothing to try. */
+/** The failure of a scenario whose server does not behave as the suite specifies. */
 export class ScenarioFailed extends Data.TaggedError("ScenarioFailed")<{ readonly message: string }> {}
 
-/** One scenario. The suite's server watches, and judges. */
+/** A scenario. The suite's server records and judges it. */
 export type Scenario = Effect.Effect<void, RequestError | ScenarioFailed, ClientSession.ClientSession>
 
-/** The tool of this name, which the server has to offer. */
+/** Returns a tool by name. Fails if the server does not list it. */
 const find = Effect.fnUntraced(function*(name: string) {
   const { listTools } = yield* ClientSession.ClientSession
   const { tools } = yield* listTools()
@@ -32,7 +30,7 @@ const listAndCall = (name: string, input?: { readonly [name: string]: unknown })
   Effect.andThen(find(name), call(name, input))
 
 const scenarios: ReadonlyMap<string, Scenario> = new Map<string, Scenario>([
-  // Its server has no tools and says so.
+  // The server of this scenario declares no tools.
   [
     "initialize",
     Effect.flatMap(
@@ -52,7 +50,7 @@ const scenarios: ReadonlyMap<string, Scenario> = new Map<string, Scenario>([
   ]
 ])
 
-/** The scenario of this name. Fails where there is none. */
+/** Returns a scenario by name. Fails if there is none. */
 export const named = (name: string): Scenario =>
   scenarios.get(name) ??
     Effect.fail(

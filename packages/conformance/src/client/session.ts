@@ -1,6 +1,4 @@
-/**
- * The client's side of a scenario: who it is, and what it answers.
- */
+/** The client session of a scenario, with its handlers. */
 import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
 import * as ElicitationContent from "@effect-mcp/protocol/ElicitationContent"
 import type * as Revision from "@effect-mcp/protocol/Revision"
@@ -12,7 +10,7 @@ import type * as Layer from "effect/Layer"
 import * as Revisions from "../revisions.ts"
 
 const handlers = {
-  // Its user accepts every form as it stands, and visits no pages.
+  // The user accepts every form with its default values, and opens no URLs.
   "elicitation/create": (question: Elicitation.ElicitParams): Effect.Effect<Elicitation.ElicitResult> =>
     Effect.succeed(
       question.mode === "url"
@@ -21,7 +19,7 @@ const handlers = {
     )
 }
 
-/** A session that offers this revision, and takes an older one where the server knows no newer. */
+/** Creates a session that proposes a revision, and accepts older ones from the server. */
 export const layer = (
   offered: Revision.Revision
 ): Layer.Layer<ClientSession.ClientSession, HandshakeError.HandshakeError, Transport> =>

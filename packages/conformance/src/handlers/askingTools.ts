@@ -1,6 +1,4 @@
-/**
- * Tools that ask the client's model or its user before they answer.
- */
+/** Tools that send a sampling or elicitation request before they return. */
 import * as Content from "@effect-mcp/protocol/Content"
 import type * as ElicitationSchema from "@effect-mcp/protocol/ElicitationSchema"
 import type * as Protocol from "@effect-mcp/protocol/Tool"
@@ -9,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type { Tool } from "./tool.ts"
 import { nothing } from "./tool.ts"
 
-/** The schema of a tool that takes one text. */
+/** Returns the schema of a tool with one text argument. */
 const oneText = (name: string, description: string): Protocol.ObjectSchema => ({
   type: "object",
   properties: { [name]: { type: "string", description } },

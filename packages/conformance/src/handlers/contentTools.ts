@@ -1,6 +1,4 @@
-/**
- * Tools that answer in every kind of content, and one that fails.
- */
+/** Tools that return every type of content, and one that fails. */
 import * as Content from "@effect-mcp/protocol/Content"
 import * as Effect from "effect/Effect"
 import * as Media from "./media.ts"
@@ -19,12 +17,12 @@ const failing: Tool.Tool = {
 export const tools: ReadonlyArray<Tool.Tool> = [
   answering(
     "test_simple_text",
-    "Answers in words.",
+    "Returns text.",
     Content.text("This is a simple text response for testing.")
   ),
-  answering("test_image_content", "Answers in a picture.", Media.image),
-  answering("test_audio_content", "Answers in a sound.", Media.audio),
-  answering("test_embedded_resource", "Answers in a resource.", {
+  answering("test_image_content", "Returns an image.", Media.image),
+  answering("test_audio_content", "Returns audio.", Media.audio),
+  answering("test_embedded_resource", "Returns an embedded resource.", {
     type: "resource",
     resource: {
       uri: "test://embedded-resource",
@@ -34,7 +32,7 @@ export const tools: ReadonlyArray<Tool.Tool> = [
   }),
   answering(
     "test_multiple_content_types",
-    "Answers in words, a picture and a resource.",
+    "Returns text, an image and an embedded resource.",
     Content.text("Multiple content types test:"),
     Media.image,
     {

@@ -1,6 +1,4 @@
-/**
- * What there is to show and to play.
- */
+/** Images and audio for the tools and prompts. */
 import type * as Content from "@effect-mcp/protocol/Content"
 
 /** A PNG of one pixel. */
@@ -10,7 +8,7 @@ export const image: Content.ImageContent = {
   mimeType: "image/png"
 }
 
-/** A WAV file without a single sample: one channel of eight bits, 8,000 a second. */
+/** A WAV file without samples: one channel, 8 bits, 8,000 Hz. */
 export const audio: Content.AudioContent = {
   type: "audio",
   data: "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=",

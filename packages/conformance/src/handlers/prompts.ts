@@ -1,6 +1,4 @@
-/**
- * Prompts with and without arguments, with a resource and with a picture, and what may come next in their arguments.
- */
+/** Prompts with and without arguments, with a resource and an image, and the completion of their arguments. */
 import type * as Completion from "@effect-mcp/protocol/Completion"
 import * as Content from "@effect-mcp/protocol/Content"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -10,7 +8,7 @@ import * as Media from "./media.ts"
 
 interface Template {
   readonly prompt: Prompt.Prompt
-  /** Is given a value for each of the prompt's arguments, in their order. */
+  /** Returns the messages for the values of the prompt's arguments, in their order. */
   readonly fill: (...values: ReadonlyArray<string>) => ReadonlyArray<Content.ContentBlock>
 }
 
@@ -32,7 +30,7 @@ const templates: ReadonlyArray<Template> = [
   {
     prompt: {
       name: "test_prompt_with_embedded_resource",
-      description: "A prompt that brings a resource",
+      description: "A prompt with an embedded resource",
       arguments: [argument("resourceUri", "URI of the resource to embed")]
     },
     fill: (uri = "") => [
@@ -44,18 +42,18 @@ const templates: ReadonlyArray<Template> = [
     ]
   },
   {
-    prompt: { name: "test_prompt_with_image", description: "A prompt that brings a picture" },
+    prompt: { name: "test_prompt_with_image", description: "A prompt with an image" },
     fill: () => [Media.image, Content.text("Please analyze the image above.")]
   }
 ]
 
-/** Fails where there is no prompt of this name (PRM-03). */
+/** Returns a prompt by name. Fails if there is none (PRM-03). */
 const find = (name: string): Effect.Effect<Template, McpError.McpError> => {
   const found = templates.find(({ prompt }) => prompt.name === name)
   return found === undefined ? Effect.fail(McpError.invalidParams(`Unknown prompt: ${name}`)) : Effect.succeed(found)
 }
 
-/** What the suite itself fills in, so that there is something to be completed. */
+/** The suggestions for arguments: the values that the suite uses. */
 const proposals = ["testValue1", "testValue2"]
 
 export const handlers = {

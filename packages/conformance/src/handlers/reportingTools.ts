@@ -1,6 +1,4 @@
-/**
- * Tools that say something before they answer.
- */
+/** Tools that send notifications before they return. */
 import * as Content from "@effect-mcp/protocol/Content"
 import { RequestContext } from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
@@ -22,7 +20,7 @@ const progress: Tool = {
     yield* progress({ progress: 50, total: 100, message: "Completed step 50 of 100" })
     yield* pause
     yield* progress({ progress: 100, total: 100, message: "Completed step 100 of 100" })
-    return [Content.text(String(meta?.progressToken ?? "nobody asked for progress"))]
+    return [Content.text(String(meta?.progressToken ?? "the request has no progress token"))]
   })
 }
 

@@ -1,6 +1,4 @@
-/**
- * Resources: text, bytes, one to subscribe to, and a template.
- */
+/** Resources: text, binary, one for subscriptions, and a template. */
 import * as ErrorCode from "@effect-mcp/protocol/ErrorCode"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Resource from "@effect-mcp/protocol/Resource"
@@ -21,19 +19,19 @@ const resources = [
   readable({
     uri: "test://static-text",
     name: "static-text",
-    description: "A text that never changes",
+    description: "A constant text",
     mimeType: "text/plain"
   }, { text: "This is the content of the static text resource." }),
   readable({
     uri: "test://static-binary",
     name: "static-binary",
-    description: "A picture that never changes",
+    description: "A constant image",
     mimeType: Media.image.mimeType
   }, { blob: Media.image.data }),
   readable({
     uri: "test://watched-resource",
     name: "watched-resource",
-    description: "A text to subscribe to",
+    description: "A text for subscriptions",
     mimeType: "text/plain"
   }, { text: "Watched resource content" })
 ]
@@ -41,11 +39,11 @@ const resources = [
 const template: Resource.ResourceTemplate = {
   uriTemplate: "test://template/{id}/data",
   name: "template",
-  description: "Something for any id",
+  description: "A resource for any id",
   mimeType: "application/json"
 }
 
-/** The id in an address that fits the template. */
+/** Returns the id in a URI that matches the template. */
 const idOf = (uri: string): string | undefined => /^test:\/\/template\/([^/]+)\/data$/.exec(uri)?.[1]
 
 const filled = (uri: string, id: string): Resource.ResourceContents => ({
@@ -54,7 +52,7 @@ const filled = (uri: string, id: string): Resource.ResourceContents => ({
   text: JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` })
 })
 
-/** Fails where there is no such resource (RES-05). */
+/** Reads a resource. Fails if there is none (RES-05). */
 const read = (uri: string): Effect.Effect<Resource.ResourceContents, McpError.McpError> => {
   const id = idOf(uri)
   const contents = id === undefined ? resources.find(({ resource }) => resource.uri === uri)?.contents : filled(uri, id)
@@ -75,7 +73,7 @@ export const handlers = {
     onOnePage(cursor, { resourceTemplates: [template] }),
   "resources/read": ({ uri }: Resource.ResourceParams) =>
     Effect.map(read(uri), (contents) => ({ contents: [contents] })),
-  // None of the resources ever changes, so nobody has to be remembered.
+  // The resources are constant, so subscriptions need no record.
   "resources/subscribe": ({ uri }: Resource.ResourceParams) => Effect.as(read(uri), {}),
   "resources/unsubscribe": ({ uri }: Resource.ResourceParams) => Effect.as(read(uri), {})
 }

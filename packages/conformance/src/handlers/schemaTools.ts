@@ -1,6 +1,4 @@
-/**
- * A tool whose schema has much of what JSON Schema 2020-12 has words for.
- */
+/** A tool whose schema uses many keywords of JSON Schema 2020-12. */
 import * as Content from "@effect-mcp/protocol/Content"
 import type * as Protocol from "@effect-mcp/protocol/Tool"
 import * as Effect from "effect/Effect"
@@ -33,7 +31,7 @@ const inputSchema: Protocol.ObjectSchema = {
 const contact: Tool = {
   definition: {
     name: "json_schema_2020_12_tool",
-    description: "Takes a person and a way to reach them, and says what it took.",
+    description: "Takes a person with contact details, and returns them.",
     inputSchema
   },
   run: (input) => Effect.succeed([Content.text(JSON.stringify(input))])

@@ -1,6 +1,4 @@
-/**
- * A tool: its JSON Schema as clients see it, and an Effect that answers. What a client sends is held against that same schema.
- */
+/** Tools: the definition that clients see, and an Effect that runs the tool on arguments that fit its schema. */
 import * as Content from "@effect-mcp/protocol/Content"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -13,15 +11,15 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
-/** A tool that could not do what it was asked to. Its words are for the model to read (TOOL-04). */
+/** The failure of a tool. Its message is for the model (TOOL-04). */
 export class ToolFailure extends Data.TaggedError("ToolFailure")<{ readonly message: string }> {}
 
-/** The arguments of a call, which fit the tool's schema. */
+/** The validated arguments of a call. */
 export interface Arguments {
   readonly [name: string]: unknown
 }
 
-/** A tool, ready to be listed and called. */
+/** A tool with its definition and implementation. */
 export interface Tool {
   readonly definition: Protocol.Tool
   readonly run: (
@@ -29,19 +27,19 @@ export interface Tool {
   ) => Effect.Effect<ReadonlyArray<Content.ContentBlock>, ToolFailure | RequestError, RequestContext>
 }
 
-/** The schema of a tool that takes nothing. */
+/** The schema of a tool without arguments. */
 export const nothing: Protocol.ObjectSchema = { type: "object", additionalProperties: false }
 
 const failure = (text: string): Protocol.CallToolResult => ({ content: [Content.text(text)], isError: true })
 
-/** Since 2025-11-25 the model reads what was wrong with its arguments; before, its client gets a protocol error (TOOL-05). */
-const misfit = (problem: string) =>
+/** Rejects invalid arguments: from 2025-11-25 on with a tool result, before with a protocol error (TOOL-05). */
+const rejectArguments = (problem: string) =>
   Effect.flatMap(RequestContext, ({ profile }) =>
     Revision.isAtLeast(profile.revision, "2025-11-25")
       ? Effect.succeed(failure(problem))
       : Effect.fail(McpError.invalidParams(problem)))
 
-/** What a server does with these tools. All of them fit on one page. */
+/** Creates the handlers for tools. All tools are on one page. */
 export const handlers = (tools: ReadonlyArray<Tool>): Handlers.Handlers<"client", RequestContext> => {
   const validator = AjvValidator.make()
   const byName = new Map(tools.map((tool) => [tool.definition.name, tool]))
@@ -53,9 +51,9 @@ export const handlers = (tools: ReadonlyArray<Tool>): Handlers.Handlers<"client"
     "tools/call": Effect.fnUntraced(function*({ arguments: input = {}, name }) {
       const tool = byName.get(name)
       if (tool === undefined) return yield* McpError.invalidParams(`Unknown tool: ${name}`)
-      // The schemas are our own: one that cannot be compiled is a defect.
+      // The schemas are constants of this package, so a compilation error is a defect.
       const problem = Result.getOrThrow(validator.compile(tool.definition.inputSchema))(input)
-      if (problem !== undefined) return yield* misfit(`Invalid arguments for tool ${name}: ${problem}`)
+      if (problem !== undefined) return yield* rejectArguments(`Invalid arguments for tool ${name}: ${problem}`)
       return yield* tool.run(input).pipe(
         Effect.map((content) => ({ content })),
         Effect.catchTag(["ToolFailure", "RequestError"], ({ message }) => Effect.succeed(failure(message)))

@@ -1,5 +1,5 @@
 /**
- * Checks of the suite that are expected to fail, each with the reason. One that passes has to go: runs fail until it does.
+ * Checks of the suite that are expected to fail, each with a reason. A run fails if one of them passes.
  */
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import type { Side } from "./scenario.ts"
@@ -7,11 +7,11 @@ import type { Side } from "./scenario.ts"
 export interface ExpectedFailure {
   readonly side: Side
   readonly scenario: string
-  /** The id of the check, or `none` where the scenario checks nothing. */
+  /** The id of the check, or `none` if the scenario checks nothing. */
   readonly check: string
-  /** Absent: in all releases of the suite. */
+  /** The release of the suite; all releases if absent. */
   readonly release?: string
-  /** Absent: at all revisions. */
+  /** The revision; all revisions if absent. */
   readonly revision?: Revision.Revision
   readonly reason: string
 }

@@ -1,12 +1,10 @@
-/**
- * What the suite found out: one check of a scenario, and how it reads them from where it writes them.
- */
+/** The checks of a scenario, read from the files that the suite writes. */
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import type { Scenario } from "./scenario.ts"
 
-/** One check. What is of no interest here is left out. */
+/** A check, reduced to the fields that are used. */
 export interface Check {
   readonly id: string
   readonly status: "SUCCESS" | "FAILURE" | "WARNING" | "SKIPPED" | "INFO"
@@ -21,11 +19,11 @@ const Checks: Schema.Codec<ReadonlyArray<Check>, unknown> = Schema.toCodecJson(S
 
 const decode = Schema.decodeUnknownSync(Checks)
 
-/** The suite puts what it writes of a scenario into a folder of its name, followed by the moment at which it ran. */
+/** Returns the pattern of a scenario's folder, whose name ends in the time of the run. */
 const namePattern = ({ name, side }: Scenario): RegExp =>
   new RegExp(String.raw`^${side === "server" ? "server-" : ""}${name.replaceAll(".", "\\.")}-\d{4}-\d\d-\d\dT`)
 
-/** What a file that the suite wrote of a scenario holds; `undefined` where there is none. */
+/** Reads a file of a scenario; `undefined` if there is none. */
 const readFile = (output: string, scenario: Scenario, file: string): string | undefined => {
   const pattern = namePattern(scenario)
   const names = fs.existsSync(output) ? fs.readdirSync(output).filter((name) => pattern.test(name)) : []
@@ -34,12 +32,12 @@ const readFile = (output: string, scenario: Scenario, file: string): string | un
   return found === undefined ? undefined : fs.readFileSync(found, "utf8")
 }
 
-/** The checks of a scenario in the suite's output; `undefined` where it has not been run. */
+/** Reads the checks of a scenario from the suite's output; `undefined` if the scenario did not run. */
 export const readChecks = (output: string, scenario: Scenario): ReadonlyArray<Check> | undefined => {
   const text = readFile(output, scenario, "checks.json")
   return text === undefined ? undefined : decode(JSON.parse(text))
 }
 
-/** What the client of a scenario wrote on its standard streams. */
-export const readWords = (output: string, scenario: Scenario): string =>
+/** Reads the output of a scenario's client on its standard streams. */
+export const readClientOutput = (output: string, scenario: Scenario): string =>
   ["stdout.txt", "stderr.txt"].map((file) => readFile(output, scenario, file) ?? "").join("")

@@ -1,37 +1,35 @@
-/**
- * Child processes: programs of Node that are run to their end, and one that serves meanwhile.
- */
+/** Child processes of Node: programs that run to their exit, and servers. */
 import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { type ChildProcess, spawn } from "node:child_process"
 
-/** A program ended before it did what it was started for. */
+/** The failure of a program that exited too early. */
 export class ProgramFailed extends Data.TaggedError("ProgramFailed")<{ readonly message: string }> {}
 
-/** How a program ended, and all that it wrote. */
+/** The exit of a program, and its output. */
 export interface Run {
   readonly exitCode: number | null
   readonly output: string
 }
 
-/** A program that is running. Leaving the scope ends it. */
+/** A running program, which stops when its scope closes. */
 interface Running {
   readonly output: () => string
-  /** Calls back each time it has written, and when it has ended. */
+  /** Calls back after each output, and after the exit. */
   readonly watch: (look: (ended: number | null | undefined) => void) => void
 }
 
 const start = (
   args: ReadonlyArray<string>,
   env: Readonly<Record<string, string>>,
-  patience: Duration.Input
+  timeout: Duration.Input
 ): Effect.Effect<Running, never, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
       Effect.sync(() => spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: "pipe" })),
-      stop(patience)
+      stop(timeout)
     ),
     (child) => {
       let output = ""
@@ -57,38 +55,38 @@ const start = (
     }
   )
 
-/** Asks it to end and waits until it has, so that whatever follows finds nothing of it. */
-const stop = (patience: Duration.Input) => (child: ChildProcess): Effect.Effect<void> => {
+/** Stops a program, and waits for its exit. */
+const stop = (timeout: Duration.Input) => (child: ChildProcess): Effect.Effect<void> => {
   const end = (signal: NodeJS.Signals) =>
     Effect.callback<void>((resume) => {
       if (child.exitCode !== null || child.signalCode !== null) return resume(Effect.void)
       child.once("close", () => resume(Effect.void))
       child.kill(signal)
     })
-  return Effect.timeoutOrElse(end("SIGTERM"), { duration: patience, orElse: () => end("SIGKILL") })
+  return Effect.timeoutOrElse(end("SIGTERM"), { duration: timeout, orElse: () => end("SIGKILL") })
 }
 
-/** How long a program may take to end when it is asked to. */
-const enough = "5 seconds"
+/** The time limit for the exit of a program after it was asked to stop. */
+const stopTimeout = "5 seconds"
 
-/** Runs a program to its end, whatever that is. */
+/** Runs a program until it exits, with any status. */
 export const run = (
   args: ReadonlyArray<string>,
   env: Readonly<Record<string, string>> = {}
 ): Effect.Effect<Run> =>
-  Effect.scoped(Effect.flatMap(start(args, env, enough), ({ output, watch }) =>
+  Effect.scoped(Effect.flatMap(start(args, env, stopTimeout), ({ output, watch }) =>
     Effect.callback<Run>((resume) => {
       watch((ended) => {
         if (ended !== undefined) resume(Effect.succeed({ exitCode: ended, output: output() }))
       })
     })))
 
-/** Starts a program that serves, and waits for the address that it prints. Leaving the scope ends it. */
+/** Starts a server, and waits for the URL that it prints. The server stops when the scope closes. */
 export const serve = (
   args: ReadonlyArray<string>,
-  { patience = enough }: { readonly patience?: Duration.Input } = {}
+  { timeout = stopTimeout }: { readonly timeout?: Duration.Input } = {}
 ): Effect.Effect<string, ProgramFailed, Scope.Scope> =>
-  Effect.flatMap(start(args, {}, patience), ({ output, watch }) =>
+  Effect.flatMap(start(args, {}, timeout), ({ output, watch }) =>
     Effect.callback<string, ProgramFailed>((resume) => {
       watch((ended) => {
         const address = /^(http:\/\/\S+)$/m.exec(output())?.[1]
@@ -96,7 +94,9 @@ export const serve = (
         else if (ended !== undefined) {
           resume(
             Effect.fail(
-              new ProgramFailed({ message: `${args.join(" ")} ended with ${ended} and served nothing:\n${output()}` })
+              new ProgramFailed({
+                message: `${args.join(" ")} ended with ${ended} before it printed a URL:\n${output()}`
+              })
             )
           )
         }

@@ -1,6 +1,6 @@
 /**
- * The releases of the conformance suite that we run: the newest final one, and the newest of all, which knows older revisions and
- * checks every message against the schema of its revision.
+ * The releases of the conformance suite that run: the newest final release, and the newest of all. The latter supports
+ * older revisions, and validates every message against the schema of its revision.
  */
 import { fileURLToPath } from "node:url"
 

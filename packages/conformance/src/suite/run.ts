@@ -1,11 +1,9 @@
-/**
- * Runs the suite against our server and our client, each a program of its own.
- */
+/** Runs the suite against a server and a client, each in a process of its own. */
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { readChecks, readWords } from "./check.ts"
+import { readChecks, readClientOutput } from "./check.ts"
 import * as Program from "./program.ts"
 import { type Release, releases } from "./release.ts"
 import { revisions, type Scenario } from "./scenario.ts"
@@ -13,15 +11,15 @@ import type { Outcome } from "./verdict.ts"
 
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
-/** The server that is tried: a program that takes `--port` and `--newest`, and prints the address it serves at. */
+/** The tested server: a program that takes `--port` and `--newest`, and prints its URL. */
 export const server = file("../server.ts")
 
-/** The client that is tried: a program that takes the address of the suite's server. */
+/** The tested client: a program that takes the URL of the suite's server. */
 export const client = file("../client.ts")
 
 const lastWords = (output: string): string => output.trimEnd().split("\n").slice(-12).join("\n")
 
-/** Scenarios of one release at one revision. */
+/** The scenarios of one release at one revision. */
 interface Batch {
   readonly release: Release
   readonly revision: Revision.Revision
@@ -37,13 +35,13 @@ const batchesOf = (scenarios: ReadonlyArray<Scenario>): ReadonlyArray<Batch> =>
     }))
   ).filter(({ scenarios }) => scenarios.length > 0)
 
-/** Where the suite writes what it found out. */
+/** Returns the folder for the suite's files. */
 const folderOf = (output: string, { release, revision }: Pick<Scenario, "release" | "revision">): string =>
   path.join(output, release.version, revision)
 
 /**
- * One process of ours serves all scenarios of a release at a revision, one after the other. The suite's client offers the newest
- * revision whatever it has been told, so the server knows none above the one that is tried.
+ * Runs all server scenarios of a release at a revision against one process. The suite's client always proposes the
+ * newest revision, so the server supports none above the tested one.
  */
 const runServer = (output: string, tried: string) =>
   Effect.fnUntraced(function*({ release, revision, scenarios }: Batch) {
@@ -62,7 +60,7 @@ const runServer = (output: string, tried: string) =>
     })
   }, Effect.scoped)
 
-/** One process of ours for each scenario; the suite judges how it ends, too. */
+/** Runs a client process for each scenario. The suite judges its exit as well. */
 const runClient = (output: string, tried: string) =>
   Effect.fnUntraced(function*(scenario: Scenario) {
     const { name, release, revision } = scenario
@@ -80,26 +78,26 @@ const runClient = (output: string, tried: string) =>
         "-o",
         folder
       ],
-      // The older release does not tell the client what it is tried at.
+      // The older release does not pass the revision to the client.
       { MCP_CONFORMANCE_PROTOCOL_VERSION: revision }
     )
     const outcome: Outcome = {
       scenario,
       checks: readChecks(folder, scenario),
-      ...(exitCode === 0 ? undefined : { complaint: lastWords(readWords(folder, scenario) || said) })
+      ...(exitCode === 0 ? undefined : { complaint: lastWords(readClientOutput(folder, scenario) || said) })
     }
     return outcome
   })
 
-/** The programs that are tried. Default: ours. */
+/** The tested programs. Default: those of this package. */
 export interface Tried {
   readonly server?: string
   readonly client?: string
 }
 
 /**
- * Runs these scenarios, and keeps what the suite writes in the folder `output`, below the release and the revision. Some of it
- * measures time: scenarios of clients run one after the other.
+ * Runs scenarios, and writes the suite's files to the folder `output`, by release and revision. Client scenarios run
+ * one after the other, because some of them measure time.
  */
 export const run = Effect.fnUntraced(function*(
   scenarios: ReadonlyArray<Scenario>,

@@ -1,14 +1,14 @@
 /**
- * What a release of the suite has to try, as it says itself. Nothing is left out silently because a list of our own is older.
+ * The scenarios of a release, as the suite lists them. A list in this package could miss new scenarios.
  */
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import { execFileSync } from "node:child_process"
 import type { Release } from "./release.ts"
 
-/** Whom a scenario is about. */
+/** The side that a scenario tests. */
 export type Side = "server" | "client"
 
-/** One scenario at one revision. */
+/** A scenario at a revision. */
 export interface Scenario {
   readonly side: Side
   readonly name: string
@@ -19,13 +19,13 @@ export interface Scenario {
 /** The revisions that the suite has scenarios for and that begin with a handshake, newest first. */
 export const revisions: ReadonlyArray<Revision.Revision> = ["2025-11-25", "2025-06-18", "2025-03-26"]
 
-/** Authorization is not there yet: these scenarios need it. */
+/** Tells whether a scenario needs authorization, which the library does not support yet. */
 const needsAuthorization = (name: string): boolean => name.startsWith("auth/")
 
-/** The headings of the suite's list. What stands below another one is about neither side. */
+/** The headings of the suite's list. Scenarios under other headings test neither side. */
 const sides: ReadonlyMap<string, Side> = new Map([["Server scenarios", "server"], ["Client scenarios", "client"]])
 
-/** All scenarios of a release that need no authorization, at all revisions. */
+/** Returns all scenarios of a release, at all revisions, except those that need authorization. */
 export const scenarios = (release: Release): ReadonlyArray<Scenario> => {
   const listing = execFileSync(process.execPath, [release.program, "list"], { encoding: "utf8" })
   const listed = Array.from(listing.matchAll(/^(\w[^(\n]*) \(.*\n((?: {2}- .*\n?)*)/gm)).flatMap(

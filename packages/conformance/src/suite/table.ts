@@ -1,13 +1,11 @@
-/**
- * Verdicts as a table for the terminal, and in words.
- */
+/** Verdicts as a table for the terminal, and as remarks. */
 import type { ExpectedFailure } from "./baseline.ts"
 import type { Scenario } from "./scenario.ts"
 import type { Verdict } from "./verdict.ts"
 
 const headings = ["scenario", "side", "revision", "suite", "passed", "failed", "warnings", ""]
 
-/** Where the numbers stand, which are set to the right. */
+/** The columns with numbers, which are right-aligned. */
 const numbers: ReadonlySet<number> = new Set([4, 5, 6])
 
 const remark = ({ expected, stale, unexpected }: Verdict): string => {
@@ -22,7 +20,7 @@ const row = (verdict: Verdict): ReadonlyArray<string> => {
   return [name, side, revision, release.version, ...[passed, failed, warnings].map(String), remark(verdict)]
 }
 
-/** One line for each scenario at each revision. */
+/** Formats one line for each scenario at each revision. */
 export const table = (verdicts: ReadonlyArray<Verdict>): string => {
   const rows = [headings, ...verdicts.map(row)]
   const widths = headings.map((_, column) => Math.max(...rows.map((cells) => (cells[column] ?? "").length)))
@@ -37,18 +35,16 @@ export const table = (verdicts: ReadonlyArray<Verdict>): string => {
 const place = ({ name, release, revision, side }: Scenario): string =>
   `${side} ${name} at ${revision} (${release.version})`
 
-/** What an entry of the baseline is about. */
+/** Formats the subject of an entry of the baseline. */
 export const entry = ({ check, release, revision, scenario, side }: ExpectedFailure): string =>
   `${side} ${scenario}${revision === undefined ? "" : ` at ${revision}`}${
     release === undefined ? "" : ` (${release})`
   }: ${check}`
 
-/** What was expected, and why; what was not; and what the baseline has to lose. Nothing where all is well. */
+/** Formats expected failures with reasons, unexpected failures and stale entries of the baseline. */
 export const remarks = (verdicts: ReadonlyArray<Verdict>): ReadonlyArray<string> =>
   verdicts.flatMap(({ expected, scenario, stale, unexpected }) => [
     ...expected.map(({ check, reason }) => `expected: ${place(scenario)}: ${check}: ${reason}`),
     ...unexpected.map(({ check, message }) => `FAILED: ${place(scenario)}: ${check}: ${message}`),
-    ...stale.map(({ check }) =>
-      `STALE: ${place(scenario)}: ${check} does not fail any more; remove it from the baseline`
-    )
+    ...stale.map(({ check }) => `STALE: ${place(scenario)}: ${check} no longer fails; remove it from the baseline`)
   ])

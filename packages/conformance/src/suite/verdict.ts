@@ -1,23 +1,22 @@
 /**
- * What is to be thought of a scenario that was run: which checks failed, which of them were expected to, and which expectations
- * are out of date.
+ * Verdicts on scenarios: the failed checks, the expected ones among them, and stale entries of the baseline.
  */
 import { type ExpectedFailure, expectedFailures } from "./baseline.ts"
 import type { Check } from "./check.ts"
 import type { Scenario } from "./scenario.ts"
 
-/** A scenario, and what the suite found out. */
+/** A scenario with the results of the suite. */
 export interface Outcome {
   readonly scenario: Scenario
-  /** Absent where the suite wrote none. */
+  /** The checks; absent if the suite wrote none. */
   readonly checks: ReadonlyArray<Check> | undefined
-  /** The last that the suite, or the program it tried, had to say, where it ended badly. */
+  /** The last output of the suite or of the tested program, after a failure exit. */
   readonly complaint?: string
 }
 
-/** What is wrong. */
+/** A problem. */
 export interface Problem {
-  /** The id of the check; `none` where nothing was checked, `exit` where a program ended badly though its checks are well. */
+  /** The id of the check; `none` if nothing was checked; `exit` if a program failed although its checks passed. */
   readonly check: string
   readonly message: string
 }
@@ -27,15 +26,15 @@ export interface Verdict {
   readonly passed: number
   readonly failed: number
   readonly warnings: number
-  /** What nobody expected. */
+  /** The unexpected problems. */
   readonly unexpected: ReadonlyArray<Problem>
-  /** What failed as it was expected to. */
+  /** The expected failures that occurred. */
   readonly expected: ReadonlyArray<ExpectedFailure>
-  /** Expectations of this scenario that did not come true. */
+  /** The expected failures of this scenario that did not occur. */
   readonly stale: ReadonlyArray<ExpectedFailure>
 }
 
-/** Warnings are the suite's word for a SHOULD, and count here like failures. */
+/** Returns the problems of an outcome. A warning, which is the suite's result for a SHOULD, counts as a failure. */
 const problemsOf = ({ checks = [], complaint }: Outcome): ReadonlyArray<Problem> => {
   const problems = checks.filter(({ status }) => status === "FAILURE" || status === "WARNING").map((check) => ({
     check: check.id,
@@ -43,7 +42,7 @@ const problemsOf = ({ checks = [], complaint }: Outcome): ReadonlyArray<Problem>
   }))
   if (problems.length > 0) return problems
   if (complaint !== undefined) return [{ check: "exit", message: complaint }]
-  // A scenario that looked at nothing shows nothing.
+  // A scenario without a check proves nothing.
   return checks.some(({ status }) => status === "SUCCESS")
     ? []
     : [{ check: "none", message: "the suite checked nothing" }]
@@ -73,7 +72,7 @@ export const judge = (outcome: Outcome, baseline: ReadonlyArray<ExpectedFailure>
   }
 }
 
-/** Entries of the baseline that are about none of these scenarios: they were misspelt, or the suite has them no more. */
+/** Returns the entries of the baseline that match no scenario: misspelt ones, or ones that the suite has removed. */
 export const astray = (
   scenarios: ReadonlyArray<Scenario>,
   baseline: ReadonlyArray<ExpectedFailure> = expectedFailures

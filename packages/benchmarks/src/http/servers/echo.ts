@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { added, info } from "./tools.ts"
 
-/**
- * What a server without any protocol answers: it takes the message apart and writes a result, and that is all.
- */
+/** Returns the response of a server without a protocol, which only parses the message and writes a result. */
 export const answer = (text: string): { readonly id: string | undefined; readonly body: string | undefined } => {
   const { id, method, params } = JSON.parse(text)
   const reply = (result: object) => JSON.stringify({ jsonrpc: "2.0", id, result })

@@ -5,7 +5,7 @@ import * as Layer from "effect/Layer"
 import { createServer } from "node:http"
 import { report } from "./supervised.ts"
 
-/** Serves on a port of the loopback interface, whichever is free, and says which. */
+/** Serves on a free loopback port, and reports the port. */
 export const layerHttpServer = Layer.effectDiscard(
   Effect.map(HttpServer.HttpServer, ({ address }) => {
     report("port" in address ? address.port : 0)
@@ -14,5 +14,5 @@ export const layerHttpServer = Layer.effectDiscard(
   Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
 )
 
-/** Without a word about each request, which no other server here says either. */
+/** Options without a log line for each request, because the other servers write none. */
 export const quiet = { disableLogger: true, disableListenLog: true }

@@ -1,7 +1,7 @@
 import type { Server } from "node:http"
 import { report } from "./supervised.ts"
 
-/** Lets it listen on a port of the loopback interface, whichever is free, and says which. */
+/** Listens on a free loopback port, and returns the port. */
 export const listen = (server: Server): Promise<number> =>
   new Promise((resolve) => {
     server.listen(0, "127.0.0.1", () => {

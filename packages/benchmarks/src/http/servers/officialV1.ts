@@ -32,7 +32,7 @@ const serve = async (): Promise<StreamableHTTPServerTransport> => {
       sessions.delete(id)
     }
   })
-  // Less than the whole: its callbacks may be undefined, which the type of a transport does not admit.
+  // Only a part, because its callbacks may be undefined, which the type of a transport does not allow.
   const connected: Pick<StreamableHTTPServerTransport, "start" | "send" | "close"> = transport
   await server.connect(connected)
   return transport

@@ -23,7 +23,7 @@ const host = SessionHost.layer({
     name === "flood" ? flood : Effect.succeed({ content: [Content.text(sum(input))] })
 }, {
   info,
-  // No other server here limits them.
+  // Unlimited, because the other servers have no limit.
   sessions: { max: Number.POSITIVE_INFINITY }
 })
 

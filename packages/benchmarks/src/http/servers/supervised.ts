@@ -1,11 +1,7 @@
-/**
- * `collected` collects all garbage first.
- */
+/** A question to a server's process. `collected` collects all garbage first. */
 export type Question = "as it is" | "collected"
 
-/**
- * How a server's process is: what it holds, in bytes, and for how long its event loop has been busy and idle, in milliseconds.
- */
+/** The state of a process: its memory in bytes, and the busy and idle time of its event loop in milliseconds. */
 export interface State {
   readonly resident: number
   readonly heap: number
@@ -19,7 +15,7 @@ const nextTurn = (): Promise<void> =>
     setImmediate(resolve)
   })
 
-/** What one collection finalizes, the next can free. */
+/** Collects garbage several times, because a collection can free what an earlier one has finalized. */
 const collect = async (): Promise<void> => {
   for (let times = 0; times < 4; times++) {
     await globalThis.gc?.({ type: "major", execution: "async" })
@@ -34,12 +30,12 @@ const state = async (question: unknown): Promise<State> => {
   return { resident: rss, heap: heapUsed, external, busy: active, idle }
 }
 
-/** Says that the server listens, answers how it is, and ends with whoever started it. */
+/** Reports the port of a server to its parent, answers questions about its state, and exits with the parent. */
 export const report = (port: number): void => {
   process.on("message", (question) => {
     void state(question).then((state) => process.send?.(state))
   })
-  // Not only by letting go of the channel: open connections keep a process alive.
+  // Open connections would keep the process alive after the channel has closed.
   process.on("disconnect", () => process.exit(0))
   process.send?.(port)
 }
