@@ -293,6 +293,6 @@ describe("our client with a server of the official SDK, version 1", () => {
         })
       ))
       yield* Child.until(() => farewells.length > 0)
-      assert.deepStrictEqual(farewells, [[1000, "the client has ended the session"]])
+      assert.deepStrictEqual(farewells, [[1000, "the client has closed the session"]])
     }))
 })

@@ -11,7 +11,7 @@ import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import type * as HttpClientOptions from "./HttpClientOptions.ts"
 import * as HttpSseClient from "./HttpSseClient.ts"
-import { headersOf } from "./internal/http/client/headersOf.ts"
+import { headersOf } from "./internal/http/client/AuthorizationHeaders.ts"
 import * as HttpClients from "./internal/http/client/HttpClients.ts"
 import * as StreamableHttpClient from "./StreamableHttpClient.ts"
 

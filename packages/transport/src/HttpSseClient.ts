@@ -15,7 +15,7 @@ import * as Effect from "effect/Effect"
 import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import type * as HttpClientOptions from "./HttpClientOptions.ts"
-import { headersOf } from "./internal/http/client/headersOf.ts"
+import { headersOf } from "./internal/http/client/AuthorizationHeaders.ts"
 import * as HttpClients from "./internal/http/client/HttpClients.ts"
 import * as FrameText from "./internal/shared/FrameText.ts"
 import * as Sse from "./Sse.ts"
@@ -80,8 +80,8 @@ export const make = (
         url: options.url,
         headers: headersOf(options.headers),
         authorize: options.authorize,
-        limitBytes: options.maxMessageBytes ?? Sse.defaultMaxEventBytes,
-        limitNodes: options.maxMessageNodes ?? FrameText.defaultMaxNodes,
+        maxMessageBytes: options.maxMessageBytes ?? Sse.defaultMaxEventBytes,
+        maxMessageNodes: options.maxMessageNodes ?? FrameText.defaultMaxNodes,
         connectTimeout: options.connectTimeout ?? "30 seconds"
       })
     }

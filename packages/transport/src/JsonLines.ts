@@ -7,10 +7,11 @@
  */
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import type { FrameError } from "@effect-mcp/session/Transport"
-import * as TransportError from "@effect-mcp/session/TransportError"
+import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Result from "effect/Result"
 import * as FrameText from "./internal/shared/FrameText.ts"
 import * as GrowingBuffer from "./internal/shared/GrowingBuffer.ts"
+import * as OutgoingFrame from "./internal/shared/OutgoingFrame.ts"
 import * as utf8 from "./internal/shared/utf8.ts"
 
 /**
@@ -181,12 +182,5 @@ export const decoder = (
  * @category encoding
  * @since 0.1.0
  */
-export const encode = (message: unknown): Result.Result<string, TransportError.TransportError> => {
-  try {
-    const json: string | undefined = JSON.stringify(message)
-    if (json !== undefined) return Result.succeed(`${json}\n`)
-    return Result.fail(TransportError.make({ _tag: "Unserializable", cause: new Error("undefined is not JSON") }))
-  } catch (cause) {
-    return Result.fail(TransportError.make({ _tag: "Unserializable", cause }))
-  }
-}
+export const encode = (message: unknown): Result.Result<string, TransportError.TransportError> =>
+  OutgoingFrame.encode(message, "\n")

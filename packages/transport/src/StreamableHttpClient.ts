@@ -15,7 +15,7 @@ import * as Effect from "effect/Effect"
 import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import type * as HttpClientOptions from "./HttpClientOptions.ts"
-import { headersOf } from "./internal/http/client/headersOf.ts"
+import { headersOf } from "./internal/http/client/AuthorizationHeaders.ts"
 import * as HttpClients from "./internal/http/client/HttpClients.ts"
 import * as ReconnectDelay from "./internal/http/client/streamable/ReconnectDelay.ts"
 import type { Settings } from "./internal/http/client/streamable/StreamableHttpClientConnection.ts"
@@ -91,8 +91,8 @@ const settings = (
   headers: headersOf(headers),
   authorize,
   standalone: standalone ?? true,
-  limitBytes: maxMessageBytes ?? Sse.defaultMaxEventBytes,
-  limitNodes: maxMessageNodes ?? FrameText.defaultMaxNodes,
+  maxMessageBytes: maxMessageBytes ?? Sse.defaultMaxEventBytes,
+  maxMessageNodes: maxMessageNodes ?? FrameText.defaultMaxNodes,
   reconnect: ReconnectDelay.make({
     initialMillis: Duration.toMillis(reconnect?.initialInterval ?? "1 second"),
     factor: reconnect?.factor ?? 1.5,

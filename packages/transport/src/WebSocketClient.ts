@@ -14,9 +14,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { WebSocketConstructor } from "effect/socket/Socket"
 import type * as HttpClientOptions from "./HttpClientOptions.ts"
-import { headersOf } from "./internal/http/client/headersOf.ts"
+import { headersOf } from "./internal/http/client/AuthorizationHeaders.ts"
 import type { NodeSettings, Settings } from "./internal/websocket/client/WebSocketClientConnection.ts"
-import * as WebSocketLimits from "./internal/websocket/webSocketLimits.ts"
+import * as WebSocketSettings from "./internal/websocket/settings.ts"
 
 /**
  * Options of a WebSocket client.
@@ -74,7 +74,7 @@ const settings = (options: Options): Settings => {
   NumericOption.check(options, rules)
   return {
     url: options.url,
-    limits: WebSocketLimits.ofMessages(options),
+    limits: WebSocketSettings.messageLimits(options),
     connectMillis: Duration.toMillis(options.connectTimeout ?? "10 seconds"),
     closeMillis: Duration.toMillis(options.closeTimeout ?? "2 seconds")
   }
@@ -85,7 +85,7 @@ const nodeSettings = (options: NodeOptions): NodeSettings => {
   const { authorize, headers, pingInterval } = options
   return {
     ...settings(options),
-    maxPayloadBytes: WebSocketLimits.payloadBytes(options),
+    maxPayloadBytes: WebSocketSettings.maxPayload(options),
     pingMillis: Duration.toMillis(pingInterval ?? "15 seconds"),
     headers: headersOf(headers),
     authorize
@@ -130,7 +130,7 @@ export const make = (
     const { WebSocketConstructor } = yield* Effect.promise(() => import("effect/socket/Socket"))
     const construct = yield* WebSocketConstructor
     const connection = yield* loaded
-    return connection.makeBare(settings(options), construct)
+    return connection.makeStandard(settings(options), construct)
   })
 
 /**

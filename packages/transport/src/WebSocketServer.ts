@@ -58,10 +58,9 @@ import * as HttpServerSettings from "./internal/http/server/HttpServerSettings.t
 import * as NodeListener from "./internal/http/server/NodeListener.ts"
 import * as StreamWatchdog from "./internal/http/server/StreamWatchdog.ts"
 import * as IncomingMessages from "./internal/shared/IncomingMessages.ts"
-import { receivableBytes } from "./internal/websocket/receivableBytes.ts"
 import * as WebSocketHandler from "./internal/websocket/server/WebSocketHandler.ts"
 import * as WebSocketUpgrade from "./internal/websocket/server/WebSocketUpgrade.ts"
-import * as WebSocketLimits from "./internal/websocket/webSocketLimits.ts"
+import * as WebSocketSettings from "./internal/websocket/settings.ts"
 
 /**
  * Options of a WebSocket server; all are optional.
@@ -166,7 +165,7 @@ export const make = Effect.fnUntraced(function*(
   const guard = yield* HttpGuard.make(watchdog, settings)
   const closeMillis = Duration.toMillis(options.closeTimeout ?? "2 seconds")
   const methods = yield* WebSocketHandler.make({
-    limits: WebSocketLimits.ofMessages(options),
+    limits: WebSocketSettings.messageLimits(options),
     maxInitializeBytes: settings.maxInitializeBytes,
     incoming: IncomingMessages.make(yield* MemoryBudget, options.maxTotalUnfinishedBytes),
     pingMillis: Duration.toMillis(options.pingInterval ?? "15 seconds"),
@@ -174,7 +173,7 @@ export const make = Effect.fnUntraced(function*(
     subprotocol: options.subprotocol ?? "required"
   })
   return (request) => {
-    WebSocketUpgrade.letGoWithin(request, closeMillis)
+    WebSocketUpgrade.destroyAfter(request, closeMillis)
     return guard.admit(methods, request)
   }
 })
@@ -281,7 +280,7 @@ export const layerNode = (
       port: options.port,
       hostname: options.hostname,
       websocket: {
-        maxPayload: receivableBytes(WebSocketLimits.payloadBytes(options))
+        maxPayload: WebSocketSettings.maxPayload(options)
       }
     },
     (closeConnections) =>

@@ -11,10 +11,10 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "HTTP-02",
-    file: "packages/transport/src/internal/http/client/streamable/StreamableHttpClientConnection.ts",
-    original: "      const answer = yield* endpoint.post(json, membership(under))\n",
+    file: "packages/transport/src/internal/http/client/streamable/Exchange.ts",
+    original: "      const response = yield* state.endpoint.post(json, state.membership(session))\n",
     broken:
-      "      yield* Effect.ignore(endpoint.post(json, membership(under)))\n      const answer = yield* endpoint.post(json, membership(under))\n",
+      "      yield* Effect.ignore(state.endpoint.post(json, state.membership(session)))\n      const response = yield* state.endpoint.post(json, state.membership(session))\n",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",
     name: "each message is a POST of its own with one message in it"
   },
@@ -28,9 +28,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "HTTP-04",
-    file: "packages/transport/src/internal/http/client/streamable/StreamableHttpClientConnection.ts",
-    original: "      const answer = yield* endpoint.post(json, membership(under))\n",
-    broken: "      const answer = yield* endpoint.post(`[${json}]`, membership(under))\n",
+    file: "packages/transport/src/internal/http/client/streamable/Exchange.ts",
+    original: "      const response = yield* state.endpoint.post(json, state.membership(session))\n",
+    broken: "      const response = yield* state.endpoint.post(`[${json}]`, state.membership(session))\n",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",
     name: "each message is a POST of its own with one message in it"
   },
@@ -60,15 +60,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "HTTP-10",
-    file: "packages/transport/src/internal/http/client/streamable/StreamableHttpClientConnection.ts",
-    original: "      if (type !== \"text/event-stream\") return yield* unexpected(answer)\n",
-    broken: "      if (type !== \"text/json\") return yield* unexpected(answer)\n",
+    file: "packages/transport/src/internal/http/client/streamable/Exchange.ts",
+    original: "      if (type !== \"text/event-stream\") return yield* unexpectedResponse(response)\n",
+    broken: "      if (type !== \"text/json\") return yield* unexpectedResponse(response)\n",
     test: "packages/transport/test/http/client/streamable/answers.test.ts",
     name: "an answer may be JSON or a stream of events, whose messages come in order"
   },
   {
     id: "HTTP-10",
-    file: "packages/transport/src/internal/http/client/streamable/StreamableHttpClientConnection.ts",
+    file: "packages/transport/src/internal/http/client/streamable/Exchange.ts",
     original: "      if (type === \"application/json\") {\n",
     broken: "      if (type === \"text/json\") {\n",
     test: "packages/transport/test/http/client/streamable/answers.test.ts",

@@ -51,9 +51,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHS-07",
-    file: "packages/transport/src/internal/http/client/streamable/StreamableHttpClientConnection.ts",
-    original: "reading.isAnswered() ? undefined : yield* resume(message.method, reading, current, cause)",
-    broken: "reading.isAnswered() ? undefined : endedBecause(cause)",
+    file: "packages/transport/src/internal/http/client/streamable/Exchange.ts",
+    original: "reader.isAnswered ? undefined : yield* resume(state, this.#renew, stream)",
+    broken: "reader.isAnswered ? undefined : unexpectedResponse(response)",
     test: "packages/transport/test/http/client/streamable/resuming.test.ts",
     name: "a stream that ends before the response is taken up again behind its last event"
   },
@@ -228,9 +228,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHS-27",
-    file: "packages/transport/src/internal/http/client/streamable/StreamableHttpClientConnection.ts",
-    original: "answer.status === 404 && under.session !== undefined",
-    broken: "answer.status === 410 && under.session !== undefined",
+    file: "packages/transport/src/internal/http/client/streamable/ClientState.ts",
+    original: "response.status === 404 && session.id !== undefined",
+    broken: "response.status === 410 && session.id !== undefined",
     test: "packages/transport/test/http/client/streamable/renewing.test.ts",
     name: "a message that is refused with 404 is sent again in a new session"
   },
@@ -253,8 +253,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-30",
     file: "packages/transport/src/internal/http/client/streamable/StreamableHttpClientConnection.ts",
-    original: "      revision = profile.revision\n",
-    broken: "      revision = \"2025-11-25\"\n",
+    original: "      state.revision = profile.revision\n",
+    broken: "      state.revision = \"2025-11-25\"\n",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",
     name: "the revision in the header is the one that was agreed on"
   }

@@ -3,9 +3,9 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "STD-02",
-    file: "packages/transport/src/JsonLines.ts",
-    original: "JSON.stringify(message)\n",
-    broken: "JSON.stringify(message, undefined, 1)\n",
+    file: "packages/transport/src/internal/shared/OutgoingFrame.ts",
+    original: "JSON.stringify(frame)\n",
+    broken: "JSON.stringify(frame, undefined, 1)\n",
     test: "packages/transport/test/JsonLines.test.ts",
     name: "a line holds no newline but its last, and reads back as it was"
   },
@@ -21,8 +21,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "STD-04",
     file: "packages/transport/src/JsonLines.ts",
-    original: "`${json}\\n`)",
-    broken: "`${json}\\n# a remark\\n`)",
+    original: "OutgoingFrame.encode(message, \"\\n\")",
+    broken: "OutgoingFrame.encode(message, \"\\n# a remark\\n\")",
     test: "packages/transport/test/stdio/StdioClient.test.ts",
     name: "messages go to the child line by line, and come back",
     hangs: true

@@ -31,7 +31,7 @@ describe.concurrent("a server says why it closes", () => {
       const [session] = yield* server.host.sessions
       yield* Effect.forkChild(server.host.find(session?.id ?? "")?.close({ _tag: "Requested" }) ?? Effect.void)
       yield* until(() => peer.farewell !== undefined)
-      assert.deepStrictEqual(peer.farewell, { code: 1000, reason: "the server has ended the session" })
+      assert.deepStrictEqual(peer.farewell, { code: 1000, reason: "the server has closed the session" })
     }))
 
   it.live("1001 where it goes, behind the answers to what is in flight", () =>
@@ -46,7 +46,7 @@ describe.concurrent("a server says why it closes", () => {
       yield* Effect.repeat(server.host.health, { until: ({ draining }) => draining })
       yield* Deferred.succeed(go, undefined)
       yield* until(() => peer.farewell !== undefined)
-      assert.deepStrictEqual(peer.farewell, { code: 1001, reason: "the server is about to go" })
+      assert.deepStrictEqual(peer.farewell, { code: 1001, reason: "the server is shutting down" })
       assert.isDefined(peer.answer(1)?.result)
       peer.leave(1001)
       yield* until(() => peer.ended)
@@ -138,7 +138,7 @@ describe.concurrent("a client that closes", () => {
         const [reason] = reasons(server)
         assert.include(
           String(reason?._tag === "TransportFailed" ? reason.cause : ""),
-          "the connection was cut off without a close frame"
+          "the connection broke without a close frame"
         )
         yield* until(() => peer.gone)
       }

@@ -14,7 +14,7 @@ import * as Frames from "../support/webSocketFrames.ts"
 import { dial, listen, type Peer, ping } from "../support/webSocketPeer.ts"
 import { reasons, serve } from "../support/webSocketServer.ts"
 
-const silence = /nothing was heard of the peer any more, and it answered no ping/
+const silence = /the peer is dead: it sent nothing and answered no ping/
 
 const pings = Frames.opcodes.ping
 

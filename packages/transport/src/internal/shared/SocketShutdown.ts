@@ -1,18 +1,19 @@
-/** How a socket of Node comes to its end. */
+/** The shutdown of a Node socket: it writes what was taken, waits for the peer within a bound, and is then destroyed. */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { Socket } from "node:net"
 import { atMost, timerMillis } from "./nodeTimers.ts"
 
-/** Ends the stream behind what was written, and waits until the system has it, or will not have it any more. */
+/** Ends this side, and waits until the operating system has everything that was written, or cannot take it. */
 const written = (socket: Socket): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     socket.end(() => resume(Effect.void))
   })
 
 /**
- * Waits until the peer has ended its side, too, or the socket is no more. A socket that is let go while something comes in is reset
- * by the system, and the peer would see that instead of the end, and over TCP not even what was written before.
+ * Waits until the peer has ended its side or the socket is closed. If a socket is destroyed while input arrives, the
+ * operating system resets the connection. The peer then sees a reset instead of the end, and over TCP it also loses the
+ * last data.
  */
 const answered = (socket: Socket): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
@@ -22,7 +23,7 @@ const answered = (socket: Socket): Effect.Effect<void> =>
     return Effect.sync(() => socket.off("end", onEnd).off("close", onEnd))
   })
 
-/** Throws away what comes meanwhile: a peer that waits for us to read reads nothing itself. */
+/** Discards the input during an effect: a peer that waits for its data to be read may not read itself. */
 const discarding = <A>(socket: Socket, effect: Effect.Effect<A>): Effect.Effect<A> =>
   Effect.acquireUseRelease(
     Effect.sync(() => {
@@ -37,24 +38,24 @@ const discarding = <A>(socket: Socket, effect: Effect.Effect<A>): Effect.Effect<
   )
 
 /**
- * Waits until what was taken is with the system, its end included, and the peer has ended its side, too, or has not within this time;
- * or until the socket is no more. The caller sets the bound, and lets go of the socket.
+ * Waits until everything is written and the peer has ended its side, or has not within `peerTimeout`; or until the socket
+ * is closed. The caller bounds the whole wait, and destroys the socket.
  */
 export const finished = (
   socket: Socket,
   taken: Effect.Effect<void>,
-  answeredWithin: Duration.Input
+  peerTimeout: Duration.Input
 ): Effect.Effect<void> =>
   discarding(
     socket,
-    taken.pipe(Effect.andThen(written(socket)), Effect.andThen(atMost(answered(socket), answeredWithin)))
+    taken.pipe(Effect.andThen(written(socket)), Effect.andThen(atMost(answered(socket), peerTimeout)))
   )
 
 /**
- * Lets go of a socket this long after its own side has ended. Where Node leaves the two sides to end apart, a peer could keep it for
- * as long as it likes.
+ * Destroys a socket this long after this side has ended. If a half-open socket is allowed, a peer could otherwise keep it
+ * open forever.
  */
-export const letGoWithin = (socket: Socket, millis: number): void => {
+export const destroyAfter = (socket: Socket, millis: number): void => {
   socket.once("finish", () => {
     if (socket.closed) return
     const timer = setTimeout(() => socket.destroy(), timerMillis(millis))

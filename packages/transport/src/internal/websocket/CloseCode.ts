@@ -1,26 +1,27 @@
+/** The close frames of both sides: the code and text for each close reason, and the meaning of a received code. */
 import { CloseReason } from "@effect-mcp/protocol"
 
-/** What a close frame says. */
-export interface Farewell {
+/** The contents of a close frame. */
+export interface CloseFrame {
   readonly code: number
   readonly text: string
 }
 
-/** Who says it: a server goes away when it goes as a whole, and not when it closes one session. */
-export type Side = "client" | "server" | "leaving server"
+/** The side that closes. A server that shuts down sends another code than one that closes a session. */
+export type Side = "client" | "server" | "server shutting down"
 
-/** How much a close frame has room for. */
-const limitBytes = 123
+/** The most bytes of the text in a close frame. */
+const maxTextBytes = 123
 
 const encoder = new TextEncoder()
 
-/** As much of the text as there is room for, and no part of a character. */
+/** Cuts a text to the room in a close frame, between characters. */
 const fitting = (text: string): string => {
-  const { read } = encoder.encodeInto(text, new Uint8Array(limitBytes))
+  const { read } = encoder.encodeInto(text, new Uint8Array(maxTextBytes))
   return text.slice(0, read)
 }
 
-/** Browsers let a page say 1000, or a code of its own from 4000 on; so both sides have the same. */
+/** Browsers permit a page to send 1000 and codes from 3000 on, so both sides use these. */
 const codes: Readonly<Record<CloseReason.CloseReason["_tag"], number>> = {
   Requested: 1000,
   PeerEnded: 1000,
@@ -33,29 +34,29 @@ const codes: Readonly<Record<CloseReason.CloseReason["_tag"], number>> = {
   Evicted: 4006
 }
 
-const words: Readonly<Record<Side, string>> = {
-  client: "the client has ended the session",
-  server: "the server has ended the session",
-  "leaving server": "the server is about to go"
+const texts: Readonly<Record<Side, string>> = {
+  client: "the client has closed the session",
+  server: "the server has closed the session",
+  "server shutting down": "the server is shutting down"
 }
 
-/** What is said to the peer when the session has ended for this reason. */
-export const farewell = (reason: CloseReason.CloseReason, side: Side): Farewell => {
+/** Returns the close frame for the reason why the session ended. */
+export const closeFrame = (reason: CloseReason.CloseReason, side: Side): CloseFrame => {
   const code = codes[reason._tag]
   switch (reason._tag) {
     case "Requested":
-      return { code: side === "leaving server" ? 1001 : code, text: words[side] }
+      return { code: side === "server shutting down" ? 1001 : code, text: texts[side] }
     case "PeerEnded":
       return { code, text: "" }
     case "TransportFailed":
-      // What has failed on this side is for this side's log.
+      // The cause belongs only into the log of this side.
       return { code, text: "the transport failed" }
     default:
       return { code, text: fitting(CloseReason.describe(reason)) }
   }
 }
 
-/** What the codes of the standard mean that say that something has gone wrong. */
+/** The meanings of the codes that report an error. */
 const meanings: ReadonlyMap<number, string> = new Map([
   [1002, "protocol error"],
   [1003, "unsupported data"],
@@ -69,7 +70,7 @@ const meanings: ReadonlyMap<number, string> = new Map([
 ])
 
 const problemOf = (code: number, text: string): string => {
-  if (code === 1006) return "the connection was cut off without a close frame"
+  if (code === 1006) return "the connection broke without a close frame"
   const meaning = meanings.get(code)
   return [
     `the peer closed the connection with code ${code}`,
@@ -78,6 +79,6 @@ const problemOf = (code: number, text: string): string => {
   ].join("")
 }
 
-/** What is wrong where the peer has closed with this code; nothing, where it has ended the connection in good order. */
+/** Returns the error of a close code; `undefined` if the peer has closed the connection normally. */
 export const problem = (code: number, text: string): Error | undefined =>
   code === 1000 || code === 1001 || code === 1005 ? undefined : new Error(problemOf(code, text))

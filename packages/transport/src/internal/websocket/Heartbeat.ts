@@ -1,82 +1,69 @@
+/** The liveness checks of all connections of a client or server. */
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
+import * as WatchLoop from "../shared/WatchLoop.ts"
 import type { Pulse } from "./SocketControl.ts"
 
-/** Looks after connections whose peers may be gone without a word. */
 export interface Heartbeat {
-  /** Watches this pulse, and calls once if there is none any more. What comes back ends it. */
-  readonly watch: (pulse: Pulse, onSilence: () => void) => () => void
+  /** Watches a peer, and calls `onDead` once if it is dead. Returns a function that ends the watch. */
+  readonly watch: (pulse: Pulse, onDead: () => void) => () => void
 }
 
-/** How long it goes without looking at least. Whoever looks all the time does nothing else, and leaves no peer the time to answer. */
-const shortestMillis = 1000
+/** The shortest interval: checks without a pause would take all time, and leave the peers none to answer. */
+const minIntervalMillis = 1000
 
-/** What is known of a peer. */
-interface Care {
+interface Watched {
   readonly pulse: Pulse
-  readonly onSilence: () => void
-  /** How much had come at the last look. */
-  heard: number
-  /** It was silent then, and has been asked for a sign of life. */
-  asked: boolean
+  readonly onDead: () => void
+  /** The bytes that the peer had sent at the last check. */
+  receivedBytes: number
+  /** Whether it was silent then, and was pinged. */
+  wasPinged: boolean
 }
 
 /**
- * One fiber for all connections, and none where there are none. It looks once in every interval: whoever has said nothing since the
- * look before is pinged, and whoever has not answered by the next one has gone silent. That is so after two to three intervals.
+ * Creates the checks, with one fiber for all connections. At each interval, a peer that was silent since the check before
+ * is pinged, and one that is still silent one check later is dead. That takes two to three intervals.
  */
 export const make = Effect.fnUntraced(function*(
   wantedMillis: number
 ): Effect.fn.Return<Heartbeat, never, Scope.Scope> {
-  const intervalMillis = Math.max(wantedMillis, shortestMillis)
-  const scope = yield* Effect.scope
-  const runFork = Effect.runForkWith(yield* Effect.context<never>())
-  const watched = new Set<Care>()
-  let watching = false
+  const intervalMillis = Math.max(wantedMillis, minIntervalMillis)
+  const watched = new Set<Watched>()
 
-  const giveUp = (care: Care) => {
-    // A process that was stopped for long looks before it has read what came meanwhile.
+  const declareDead = (peer: Watched) => {
+    // A process that was suspended runs its timers before it reads the input that arrived meanwhile.
     setImmediate(() => {
-      if (!watched.has(care) || care.pulse.heard() !== care.heard) return
-      watched.delete(care)
-      care.onSilence()
+      if (!watched.has(peer) || peer.pulse.receivedBytes() !== peer.receivedBytes) return
+      watched.delete(peer)
+      peer.onDead()
     })
   }
 
-  const look = () => {
-    for (const care of watched) {
-      const heard = care.pulse.heard()
-      if (heard !== care.heard) {
-        care.heard = heard
-        care.asked = false
-      } else if (care.asked) giveUp(care)
+  const check = Effect.sync(() => {
+    for (const peer of watched) {
+      const receivedBytes = peer.pulse.receivedBytes()
+      if (receivedBytes !== peer.receivedBytes) {
+        peer.receivedBytes = receivedBytes
+        peer.wasPinged = false
+      } else if (peer.wasPinged) declareDead(peer)
       else {
-        care.asked = true
-        care.pulse.ping()
+        peer.wasPinged = true
+        peer.pulse.ping()
       }
     }
-    watching = watched.size > 0
-  }
+    return watched.size > 0
+  })
 
-  const begin = () => {
-    if (watching) return
-    watching = true
-    const turns = Effect.whileLoop({
-      while: () => watching,
-      body: () => Effect.andThen(Effect.sleep(intervalMillis), Effect.sync(look)),
-      step: () => {}
-    })
-    Fiber.runIn(runFork(turns), scope)
-  }
+  const start = yield* WatchLoop.make(intervalMillis, check)
 
   return {
-    watch: (pulse, onSilence) => {
+    watch: (pulse, onDead) => {
       if (!Number.isFinite(intervalMillis)) return () => {}
-      const care = { pulse, onSilence, heard: pulse.heard(), asked: false }
-      watched.add(care)
-      begin()
-      return () => void watched.delete(care)
+      const peer = { pulse, onDead, receivedBytes: pulse.receivedBytes(), wasPinged: false }
+      watched.add(peer)
+      start()
+      return () => void watched.delete(peer)
     }
   }
 })

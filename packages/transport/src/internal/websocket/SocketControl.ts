@@ -1,37 +1,37 @@
+/** The control of the connection below a WebSocket: its back-pressure, its liveness and its end. */
 import type * as Effect from "effect/Effect"
 
-/** What can be told of a peer that says nothing. */
+/** The signs of life of a peer. */
 export interface Pulse {
-  /** How many bytes have come from it so far. */
-  readonly heard: () => number
-  /** Asks it for a sign of life. */
+  /** Returns the number of bytes that the peer has sent. */
+  readonly receivedBytes: () => number
+  /** Sends a ping. */
   readonly ping: () => void
 }
 
-/** What carries the frames of a WebSocket, beside what every WebSocket offers. */
 export interface SocketControl {
-  /** How many bytes wait for the network. */
-  readonly waiting: () => number
-  /** Whether it still takes anything. */
+  /** Returns the number of bytes that wait for the network. */
+  readonly unsentBytes: () => number
+  /** Returns whether more can be sent. */
   readonly isOpen: () => boolean
   /**
-   * Calls with the length of each piece of the input. The function that it returns stops that. Absent where pieces
-   * cannot be seen.
+   * Calls the listener with the length of each chunk of input. Returns a function that removes it. Absent if chunks cannot
+   * be observed.
    */
   readonly onReceived: ((listener: (bytes: number) => void) => () => void) | undefined
   /**
-   * Reads no more than one piece of the input in a turn of the event loop from now on, while `isWanted` after a piece.
-   * The WebSocket has begun to read. Absent where that cannot be decided.
+   * From now on, after a chunk of input for which `isWanted` returns `true`, reads on only in the next turn of the event
+   * loop. The WebSocket has started to read. Absent if that cannot be decided.
    */
   readonly readInTurns: ((isWanted: () => boolean) => void) | undefined
-  /** Calls once when less waits, or when it is open no more. What comes back calls it off. */
+  /** Calls the listener once, after there is more room or the connection has closed. Returns a function that removes it. */
   readonly onRoom: (listener: () => void) => () => void
-  /** What is written within goes out in one piece. */
-  readonly together: (write: () => void) => void
-  /** Absent where nobody can tell. */
+  /** Sends everything that `write` writes in one chunk. */
+  readonly batch: (write: () => void) => void
+  /** Absent if the liveness of the peer cannot be observed. */
   readonly pulse: Pulse | undefined
-  /** Waits until nothing is left of it. */
-  readonly gone: Effect.Effect<void>
-  /** Ends it at once, with whatever waits. */
-  readonly cut: () => void
+  /** Waits until the connection is closed. */
+  readonly closed: Effect.Effect<void>
+  /** Closes the connection at once, and discards all that waits. */
+  readonly destroy: () => void
 }

@@ -1,8 +1,9 @@
+/** The control of a WebSocket on Node, over its TCP or TLS socket. */
 import * as Effect from "effect/Effect"
 import type { Socket } from "node:net"
 import type { SocketControl } from "./SocketControl.ts"
 
-const gone = (socket: Socket): Effect.Effect<void> =>
+const closed = (socket: Socket): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     if (socket.closed) return resume(Effect.void)
     const onClose = () => resume(Effect.void)
@@ -10,26 +11,26 @@ const gone = (socket: Socket): Effect.Effect<void> =>
     return Effect.sync(() => socket.off("close", onClose))
   })
 
-/** So many bytes are a piece that is followed by another. Node reads no more than these at a time. */
-const wholePieceBytes = 65_536
+/** The length of a chunk that another one follows: Node reads at most this many bytes at a time. */
+const fullChunkBytes = 65_536
 
 /**
- * Node reads up to 32 pieces of 64 KiB in one turn, and the WebSocket takes all messages of a piece at once. 300,000 of
- * a few bytes each would hold up every other connection for a second.
+ * Node reads up to 32 chunks of 64 KiB in one turn, and the WebSocket takes all messages of a chunk at once. 300,000
+ * messages of a few bytes would block every other connection for a second.
  */
 const readInTurns = (socket: Socket, isWanted: () => boolean): void => {
   const resume = () => void socket.resume()
   socket.on("data", (chunk: Uint8Array) => {
-    // A reader that has paused it decides when it goes on.
-    if (chunk.length < wholePieceBytes || !isWanted() || socket.isPaused()) return
+    // A reader that has paused the socket decides when to resume it.
+    if (chunk.length < fullChunkBytes || !isWanted() || socket.isPaused()) return
     socket.pause()
     setImmediate(resume)
   })
 }
 
-/** The wire of a WebSocket on Node: the TCP socket below it, or what TLS makes of one; and what sends a ping. */
+/** Creates the control of an open WebSocket. `ping` sends a ping. */
 export const make = (socket: Socket, ping: () => void): SocketControl => ({
-  waiting: () => socket.writableLength,
+  unsentBytes: () => socket.writableLength,
   isOpen: () => socket.writable,
   onReceived: (listener) => {
     const onData = (chunk: Uint8Array) => listener(chunk.length)
@@ -46,17 +47,17 @@ export const make = (socket: Socket, ping: () => void): SocketControl => ({
     socket.on("drain", once).on("close", once)
     return off
   },
-  together: (write) => {
+  batch: (write) => {
     socket.cork()
     write()
     socket.uncork()
   },
   pulse: {
-    heard: () => socket.bytesRead,
+    receivedBytes: () => socket.bytesRead,
     ping: () => {
       if (socket.writable) ping()
     }
   },
-  gone: gone(socket),
-  cut: () => void socket.destroy()
+  closed: closed(socket),
+  destroy: () => void socket.destroy()
 })

@@ -1,3 +1,4 @@
+/** The connection of one session over a WebSocket, for clients and servers. */
 import { CloseReason } from "@effect-mcp/protocol"
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import type { Principal } from "@effect-mcp/session/Principal"
@@ -18,60 +19,60 @@ import type { SocketControl } from "./SocketControl.ts"
 import * as WebSocketFraming from "./WebSocketFraming.ts"
 import { WebSocketWriter } from "./WebSocketWriter.ts"
 
-/** What both sides say of a connection. */
+/** The settings of a connection. */
 export interface Options {
-  /** Which side this is, when it closes. */
+  /** The side of this connection, when it closes. */
   readonly side: Effect.Effect<CloseCode.Side>
   readonly limits: WebSocketFraming.Limits
-  /** How long the peer may take to answer a close frame. */
+  /** The time that the peer has to answer a close frame. */
   readonly closeMillis: number
   readonly heartbeat: Heartbeat
-  /** Who sends what comes in, where somebody has found out. */
+  /** The sender of all messages, if it is known. */
   readonly principal?: Principal | undefined
-  /** The unfinished messages of the server, if this connection counts among its own. */
+  /** The unfinished messages of the server, to which this connection adds its own. */
   readonly incoming?: IncomingMessages | undefined
 }
 
 /**
- * The most bytes of the answer to a ping, which has no payload. It belongs to no message: a client that only answers
- * pings would seem to send a longer and longer one.
+ * The most bytes of a pong, whose payload is empty. A pong belongs to no message: without this, a client that only answers
+ * pings would seem to send an ever longer message.
  */
 const pongBytes = 14
 
-/** How often a pong may come: no more often than pings are sent. A message in pieces of a few bytes is no pong. */
+/** The shortest time between pongs, which is that of pings. More chunks of a few bytes belong to a message. */
 const pongMillis = 1000
 
-/** A piece of the input with more messages is read in a turn of its own. A large message costs less without turns. */
+/** The most messages of a chunk that is read together with the next one. A large message costs less without turns. */
 const manyMessages = 64
 
-/** After so many pieces in a row with few messages, pieces are read as they come. */
-const trustedPieces = 32
+/** The number of chunks in a row with few messages, after which chunks are read without turns. */
+const trustedChunks = 32
 
-/** Events of a WebSocket carry what went wrong, where they know it. */
+/** Returns the error in an event of a WebSocket, if it has one. */
 export const errorIn = (event: unknown): unknown =>
   Predicate.hasProperty(event, "error") && event.error instanceof Error ? event.error : event
 
-const brokenRules = (event: unknown): Error => {
+const broken = (event: unknown): Error => {
   const cause = errorIn(event)
-  return new Error(`the WebSocket broke: ${cause instanceof Error ? cause.message : "nobody says why"}`, { cause })
+  return new Error(`the WebSocket broke: ${cause instanceof Error ? cause.message : "without a reason"}`, { cause })
 }
 
-/** What was wrong, if anything was, when reading ended. */
+/** Returns the error with which reading ended, if it did not end normally. */
 const problemOf = ({ reason }: Socket.SocketError): Error | undefined =>
   reason._tag === "SocketCloseError"
     ? CloseCode.problem(reason.code, reason.closeReason ?? "")
-    : brokenRules("cause" in reason ? reason.cause : undefined)
+    : broken("cause" in reason ? reason.cause : undefined)
 
 const writeFailed = (cause: Error) => TransportError.make({ _tag: "WriteFailed", cause })
 
 const peerEnded: Transport.End = { exit: undefined, writable: false }
 
 /**
- * A session's connection over a WebSocket, which lives in the scope. The wire is asked for when the WebSocket is open.
+ * Opens a connection, which lives in the scope. `controlOf` runs after the WebSocket is open.
  */
 export const make = Effect.fnUntraced(function*<E>(
   socket: Socket.Socket,
-  wireOf: Effect.Effect<SocketControl, E>,
+  controlOf: Effect.Effect<SocketControl, E>,
   options: Options
 ): Effect.fn.Return<Transport.Connection, Socket.SocketError | E, Scope.Scope> {
   const { closeMillis, heartbeat, incoming, limits, principal, side } = options
@@ -79,32 +80,32 @@ export const make = Effect.fnUntraced(function*<E>(
     Effect.gen(function*() {
       const { pull } = yield* restore(socket.reader)
       const messages = yield* socket.writer
-      const wire = yield* wireOf
+      const control = yield* controlOf
       let messagesTaken = Number.POSITIVE_INFINITY
-      let largePieces = 0
-      wire.readInTurns?.(() => {
-        largePieces = messagesTaken > manyMessages ? 0 : largePieces + 1
+      let quietChunks = 0
+      control.readInTurns?.(() => {
+        quietChunks = messagesTaken > manyMessages ? 0 : quietChunks + 1
         messagesTaken = 0
-        return largePieces < trustedPieces
+        return quietChunks < trustedChunks
       })
-      const writer = new WebSocketWriter(messages, wire, yield* MemoryBudget)
+      const writer = new WebSocketWriter(messages, control, yield* MemoryBudget)
       let reason: CloseReason.CloseReason = CloseReason.requested
-      let cutBecause: Error | undefined
-      const cut = (why: Error) => {
-        cutBecause = why
+      let destroyedBecause: Error | undefined
+      const destroy = (why: Error) => {
+        destroyedBecause = why
         writer.end(writeFailed(why))
-        wire.cut()
+        control.destroy()
       }
 
-      const rest = wire.pulse === undefined ? () => {} : heartbeat.watch(
-        wire.pulse,
-        () => cut(new Error("nothing was heard of the peer any more, and it answered no ping"))
+      const unwatch = control.pulse === undefined ? () => {} : heartbeat.watch(
+        control.pulse,
+        () => destroy(new Error("the peer is dead: it sent nothing and answered no ping"))
       )
-      const unfinished = wire.onReceived === undefined ? undefined : incoming?.watch(cut)
+      const unfinished = control.onReceived === undefined ? undefined : incoming?.watch(destroy)
       const clock = yield* Clock.Clock
       let pongAt = Number.NEGATIVE_INFINITY
       let unfinishedBytes = 0
-      const unlisten = unfinished === undefined ? undefined : wire.onReceived?.((bytes) => {
+      const unlisten = unfinished === undefined ? undefined : control.onReceived?.((bytes) => {
         if (bytes <= pongBytes) {
           const now = monotonicMillis(clock)
           if (now - pongAt >= pongMillis) {
@@ -116,22 +117,22 @@ export const make = Effect.fnUntraced(function*<E>(
         unfinished.update(unfinishedBytes)
       })
 
-      // What still comes in is for nobody, but behind it comes the peer's close frame.
+      // Discards the input, until the peer's close frame ends it.
       const answered = Effect.ignore(Effect.forever(pull, { disableYield: true }))
 
       yield* Effect.addFinalizer(() =>
         Effect.suspend(() => {
-          rest()
+          unwatch()
           unlisten?.()
           unfinished?.end()
           writer.end(writeFailed(new Error("the connection is closed")))
           const closed = Effect.flatMap(side, (ours) => {
-            const { code, text } = CloseCode.farewell(reason, ours)
+            const { code, text } = CloseCode.closeFrame(reason, ours)
             return Effect.ignore(messages.write(new Socket.CloseEvent(code, text)))
           })
-          return atMost(Effect.andThen(closed, Effect.andThen(answered, wire.gone)), closeMillis)
+          return atMost(Effect.andThen(closed, Effect.andThen(answered, control.closed)), closeMillis)
         }).pipe(
-          Effect.andThen(Effect.sync(wire.cut))
+          Effect.andThen(Effect.sync(control.destroy))
         )
       )
 
@@ -146,7 +147,7 @@ export const make = Effect.fnUntraced(function*<E>(
         return Effect.flatMap(pull, (batch) => Turns.frames(batch, take)).pipe(
           Effect.forever({ disableYield: true }),
           Effect.catch((error): Effect.Effect<Transport.End, TransportError.TransportError> => {
-            const problem = cutBecause ?? problemOf(error)
+            const problem = destroyedBecause ?? problemOf(error)
             if (problem === undefined) {
               writer.end(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
               return Effect.succeed(peerEnded)

@@ -15,28 +15,30 @@ const reasons: ReadonlyArray<CloseReason.CloseReason> = [
 ]
 
 it("every reason has a code that any WebSocket may send, and fits into a close frame", () => {
-  for (const side of ["client", "server", "leaving server"] as const) {
+  for (const side of ["client", "server", "server shutting down"] as const) {
     for (const reason of reasons) {
-      const { code, text } = CloseCode.farewell(reason, side)
+      const { code, text } = CloseCode.closeFrame(reason, side)
       assert.isAtMost(Buffer.byteLength(text), 123)
       assert.notInclude(text, "�")
       // Pages may say 1000, and what is from 3000 on.
-      assert.isTrue(code === 1000 || (code >= 4000 && code < 5000) || (side === "leaving server" && code === 1001))
+      assert.isTrue(
+        code === 1000 || (code >= 4000 && code < 5000) || (side === "server shutting down" && code === 1001)
+      )
     }
   }
 })
 
 it("nothing that has failed has the same code as something else", () => {
-  const codes = reasons.map((reason) => CloseCode.farewell(reason, "client").code).filter((code) => code !== 1000)
+  const codes = reasons.map((reason) => CloseCode.closeFrame(reason, "client").code).filter((code) => code !== 1000)
   assert.strictEqual(new Set(codes).size, reasons.length - 2)
 })
 
 it("the other side is told what the code means", () => {
   for (const reason of reasons) {
-    const { code, text } = CloseCode.farewell(reason, "server")
+    const { code, text } = CloseCode.closeFrame(reason, "server")
     const problem = CloseCode.problem(code, text)
     if (code === 1000) assert.isUndefined(problem)
     else assert.include(problem?.message, `code ${code} (${reason._tag}): ${text}`)
   }
-  assert.strictEqual(CloseCode.problem(1006, "")?.message, "the connection was cut off without a close frame")
+  assert.strictEqual(CloseCode.problem(1006, "")?.message, "the connection broke without a close frame")
 })

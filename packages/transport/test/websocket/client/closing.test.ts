@@ -12,8 +12,8 @@ import * as Frames from "../../support/webSocketFrames.ts"
 import { listen, ping } from "../../support/webSocketPeer.ts"
 
 const farewells: ReadonlyArray<readonly [reason: CloseReason.CloseReason | undefined, code: number, words: string]> = [
-  [undefined, 1000, "the client has ended the session"],
-  [{ _tag: "Requested" }, 1000, "the client has ended the session"],
+  [undefined, 1000, "the client has closed the session"],
+  [{ _tag: "Requested" }, 1000, "the client has closed the session"],
   [{ _tag: "HandshakeFailed", problem: "no common revision" }, 4000, "the handshake failed: no common revision"],
   [{ _tag: "HandshakeTimeout", afterMillis: 7 }, 4001, "the handshake did not finish within 7 ms"],
   [{ _tag: "Expired", afterMillis: 7, of: "idle" }, 4002, "expired: nobody used it for 7 ms"],

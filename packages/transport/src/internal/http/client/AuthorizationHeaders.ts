@@ -1,44 +1,57 @@
+/** The headers that a program gives a client, among them those that authorize it. */
 import * as Effect from "effect/Effect"
-import type { Redacted } from "effect/Redacted"
+import * as Redacted from "effect/Redacted"
 import * as Semaphore from "effect/Semaphore"
-import { plainHeaders } from "./plainHeaders.ts"
+import type { HeaderOptions, HeaderValues } from "../../../HttpClientOptions.ts"
 
-type HeaderValues = Readonly<Record<string, string | Redacted<string>>>
+type PlainHeaders = Readonly<Record<string, string>>
 
-/** Asks the program for headers that prove who asks, with what the server says about how. */
-export type Authorize = (challenge: string | undefined) => Effect.Effect<HeaderValues | undefined>
+const none: HeaderValues = {}
 
-/** What proves to one server who asks. However many calls learn at the same time that it is wanted, the program is asked once. */
+/** Returns an effect that makes the headers of one request. */
+export const headersOf = (headers: HeaderOptions["headers"]): Effect.Effect<HeaderValues> =>
+  headers === undefined ? Effect.succeed(none) : Effect.isEffect(headers) ? headers : Effect.succeed(headers)
+
+/** Returns headers as they are sent: their names in lower case, and no value redacted. */
+export const plainHeaders = (values: HeaderValues): PlainHeaders =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name.toLowerCase(),
+      typeof value === "string" ? value : Redacted.value(value)
+    ])
+  )
+
+/** The headers that authorize a client to one server. However many requests need new ones, `authorize` runs once. */
 export class AuthorizationHeaders {
-  readonly #authorize: Authorize | undefined
+  readonly #authorize: HeaderOptions["authorize"]
   readonly #authorizing = Semaphore.makeUnsafe(1)
-  #headers: Readonly<Record<string, string>> = {}
-  #count = 0
+  #current: PlainHeaders = {}
+  #version = 0
 
-  constructor(authorize: Authorize | undefined) {
+  constructor(authorize: HeaderOptions["authorize"]) {
     this.#authorize = authorize
   }
 
-  /** What is sent to prove it. */
-  get headers(): Readonly<Record<string, string>> {
-    return this.#headers
+  /** The current headers. */
+  get current(): PlainHeaders {
+    return this.#current
   }
 
-  /** How many there have been, so that a call can say which one it was made with. */
-  get count(): number {
-    return this.#count
+  /** The number of the current headers, by which a request remembers those that it was sent with. */
+  get version(): number {
+    return this.#version
   }
 
-  /** Gets a new proof, unless there is a newer one than the call was made with. Whether there is one. */
-  renew(challenge: string | undefined, since: number): Effect.Effect<boolean> {
+  /** Gets new headers, unless there are newer ones than the request was sent with. Returns whether there are. */
+  renew(challenge: string | undefined, sentWith: number): Effect.Effect<boolean> {
     const authorize = this.#authorize
     if (authorize === undefined) return Effect.succeed(false)
     return Effect.suspend((): Effect.Effect<boolean> => {
-      if (this.#count !== since) return Effect.succeed(true)
+      if (this.#version !== sentWith) return Effect.succeed(true)
       return Effect.map(authorize(challenge), (values) => {
         if (values === undefined) return false
-        this.#headers = plainHeaders(values)
-        this.#count++
+        this.#current = plainHeaders(values)
+        this.#version++
         return true
       })
     }).pipe(this.#authorizing.withPermits(1))

@@ -1,3 +1,4 @@
+/** One HTTP request, over any HTTP client of Effect. */
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
@@ -8,48 +9,79 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as UrlParams from "effect/http/UrlParams"
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as ContentEncoding from "../../shared/ContentEncoding.ts"
-import { isConnectError } from "./isConnectError.ts"
 import * as ServerAddress from "./serverAddress.ts"
 
-/** What makes the calls in the end. */
+/** The HTTP client that sends the requests. */
 export type Client = HttpClient.HttpClient
 
 /** One HTTP request. */
 export interface Call {
   readonly method: "DELETE" | "GET" | "POST"
   readonly url: URL
-  /** The names in lower case. */
+  /** The headers, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** JSON, if there is anything to send. */
+  /** The JSON to send, if there is any. */
   readonly body: string | undefined
 }
 
-/** What came back, as far as its body, which is read while the scope of the call is open. */
-export interface Answer {
+/** The response. Its body is read while the scope of the call is open. */
+export interface HttpResponse {
   readonly status: number
   readonly header: (name: string) => string | undefined
-  /** The body, decoded if it came compressed. Fails with what broke it off. */
+  /** The body, decompressed. Fails with the reason why it broke. */
   readonly chunks: Stream.Stream<Uint8Array, unknown>
-  /** The body came compressed, so that few bytes on the network may be many here. */
+  /** Whether the body was compressed: then few bytes on the network may be many here. */
   readonly isCompressed: boolean
 }
 
-export const isAccepted = ({ status }: Answer): boolean => status >= 200 && status < 300
+/** Returns whether the status is a success. */
+export const isAccepted = ({ status }: HttpResponse): boolean => status >= 200 && status < 300
 
-/** The media type of the body, without its parameters. */
-export const mediaType = (answer: Answer): string | undefined =>
-  answer.header("content-type")?.split(";")[0]?.trim().toLowerCase()
+/** Returns the media type of the body, without its parameters. */
+export const mediaType = (response: HttpResponse): string | undefined =>
+  response.header("content-type")?.split(";")[0]?.trim().toLowerCase()
 
 /**
- * Makes one HTTP request. Leaving the scope gives it up, in whatever state it is. It fails with `ConnectFailed` when certainly
- * nothing was sent, and with `ExchangeEnded` when something may have been.
+ * Sends one HTTP request. Closing the scope aborts it in any state. It fails with `ConnectFailed` if nothing was sent, and
+ * with `ExchangeEnded` if something may have been.
  */
-export type MakeCall = (call: Call) => Effect.Effect<Answer, TransportError.TransportError, Scope.Scope>
+export type MakeCall = (call: Call) => Effect.Effect<HttpResponse, TransportError.TransportError, Scope.Scope>
 
-/** Why it failed, without the request and its headers, which are nobody else's business (SHS-23). */
+/** The codes of errors before a connection is made: of name resolution, of connecting, and of TLS. */
+const connectErrorCodes: ReadonlySet<unknown> = new Set([
+  "EAI_AGAIN",
+  "ECONNREFUSED",
+  "EHOSTDOWN",
+  "EHOSTUNREACH",
+  "ENETDOWN",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "UND_ERR_INVALID_ARG",
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE"
+])
+
+/** The system calls before a connection is made. */
+const connectSyscalls: ReadonlySet<unknown> = new Set(["connect", "getaddrinfo"])
+
+/** Returns whether a request failed before anything of it was sent. An unknown error counts as failed later. */
+const isConnectError = (cause: unknown): boolean =>
+  (Predicate.hasProperty(cause, "code") && connectErrorCodes.has(cause.code)) ||
+  (Predicate.hasProperty(cause, "syscall") && connectSyscalls.has(cause.syscall)) ||
+  (Predicate.hasProperty(cause, "cause") && isConnectError(cause.cause))
+
+/** Returns the cause of an error, without the request and its headers, which may be secret (SHS-23). */
 const causeOf = ({ reason }: HttpClientError.HttpClientError): unknown =>
   reason.cause ?? new Error(reason.description ?? reason._tag)
 
@@ -67,22 +99,23 @@ const requestOf = ({ body, headers, method, url }: Call): HttpClientRequest.Http
 }
 
 /**
- * `fetch` has decoded a body before its `Response` is there, and leaves the header as it was. Other clients decode
- * nothing.
+ * Returns the decompressed body. `fetch` decompresses it on its own and leaves the header as it was; other clients do
+ * not decompress.
  */
-const decoded = (response: HttpClientResponse.HttpClientResponse, contentEncoding: string): Answer["chunks"] => {
+const decoded = (response: HttpClientResponse.HttpClientResponse, contentEncoding: string): HttpResponse["chunks"] => {
   const chunks = Stream.mapError(response.stream, causeOf)
   return Option.isSome(HttpClientResponse.toWeb(response))
     ? ContentEncoding.decodedBefore(chunks, contentEncoding)
     : ContentEncoding.decode(chunks, contentEncoding)
 }
 
-/** Whatever is in a query: a server may have put the session there, under a name of its own, and a program its key. */
+/** Any parameter of a query: a server may send a session id in one, under any name, and a program its key. */
 const anyName = /(?:)/
 
+/** Creates the function that sends requests, over the HTTP client in the context. */
 export const make: Effect.Effect<MakeCall, never, Client> = Effect.gen(function*() {
   const client = HttpClient.withScope(yield* HttpClient.HttpClient)
-  // `fetch` follows redirects by itself, and takes the session id and the program's own headers along to wherever they lead.
+  // By default `fetch` follows redirects to any origin, with the session id and the program's headers.
   const fetchOptions = Option.getOrElse(yield* Effect.serviceOption(FetchHttpClient.RequestInit), () => ({}))
   const redacted = yield* Headers.CurrentRedactedNames
   return (call) =>
@@ -91,7 +124,7 @@ export const make: Effect.Effect<MakeCall, never, Client> = Effect.gen(function*
       Effect.provideService(Headers.CurrentRedactedNames, [...redacted, "mcp-session-id"]),
       Effect.provideService(UrlParams.CurrentRedactedNames, [anyName]),
       Effect.mapError(explain(call)),
-      Effect.map((response): Answer => {
+      Effect.map((response): HttpResponse => {
         const { headers, status } = response
         const encoding = headers["content-encoding"]
         const isCompressed = ContentEncoding.isCompressed(encoding)

@@ -1,15 +1,18 @@
-/** What makes HTTP calls, loaded when it is used. */
+/** The HTTP clients of Effect, loaded on first use. */
 import * as Effect from "effect/Effect"
 import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 
-/** On Node. It keeps connections for the next call, lets go of one that is given up, and leaves none when the Layer closes. */
+/**
+ * The client of Node, undici. It keeps connections alive for later requests, closes the connection of an aborted one, and
+ * closes all connections with the Layer.
+ */
 export const undici: Layer.Layer<HttpClient> = Layer.unwrap(Effect.map(
   Effect.promise(() => import("@effect/platform-node/NodeHttpClient")),
   (client) => client.layerUndici
 ))
 
-/** The `fetch` that there is. */
+/** The global `fetch`. */
 export const fetch: Layer.Layer<HttpClient> = Layer.unwrap(Effect.map(
   Effect.promise(() => import("effect/http/FetchHttpClient")),
   (client) => client.layer

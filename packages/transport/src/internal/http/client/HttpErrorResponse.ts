@@ -1,3 +1,4 @@
+/** The HTTP response with which a server rejects a message. */
 import { type JsonRpc, RequestId } from "@effect-mcp/protocol"
 import type { Inbound } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
@@ -5,18 +6,18 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
-import type { Answer } from "./HttpCall.ts"
+import type { HttpResponse } from "./HttpCall.ts"
 import * as ResponseBody from "./ResponseBody.ts"
 
-/** What the server said when it refused a message. */
+/** An HTTP error response. */
 export interface HttpErrorResponse {
   readonly status: number
   readonly text: string
   readonly bytes: number
-  /** Its body, if that is a JSON-RPC error. */
+  /** The body, if it is a JSON-RPC error. */
   readonly failure: Failure | undefined
   readonly location: string | undefined
-  /** When it would have the message tried again. */
+  /** The delay after which the server accepts the message again, if it names one. */
   readonly retryAfterMillis: number | undefined
 }
 
@@ -25,7 +26,7 @@ interface Failure {
   readonly error: { readonly code: number; readonly message: string }
 }
 
-/** How much of a body that is no JSON-RPC error is shown, in characters. */
+/** The most characters of a body, or of a `Location`, that an error shows. */
 const shownCharacters = 200
 
 const isFailure = (value: unknown): value is Failure =>
@@ -42,7 +43,7 @@ const failureIn = (text: string): Failure | undefined => {
   }
 }
 
-/** `Retry-After`: seconds, or a date. */
+/** Parses `Retry-After`: seconds, or a date. */
 const retryAfter = (value: string | undefined, now: number): number | undefined => {
   if (value === undefined) return undefined
   if (/^[0-9]+$/.test(value)) return Number(value) * 1_000
@@ -50,31 +51,32 @@ const retryAfter = (value: string | undefined, now: number): number | undefined 
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
-export const read = (answer: Answer): Effect.Effect<HttpErrorResponse> =>
+/** Reads an error response. */
+export const read = (response: HttpResponse): Effect.Effect<HttpErrorResponse> =>
   Effect.gen(function*() {
-    const text = yield* ResponseBody.readRefusal(answer)
+    const text = yield* ResponseBody.readError(response)
     const now = yield* Clock.currentTimeMillis
     return {
-      status: answer.status,
+      status: response.status,
       text,
       bytes: text.length,
       failure: failureIn(text),
-      location: answer.header("location"),
-      retryAfterMillis: retryAfter(answer.header("retry-after"), now)
+      location: response.header("location"),
+      retryAfterMillis: retryAfter(response.header("retry-after"), now)
     }
   })
 
-/** What a server says that has not begun: it knows no such method, has no time, or does not speak this HTTP. */
-const notBegun: ReadonlySet<number> = new Set([501, 503, 505])
+/** The statuses from 500 on of a server that has not started on the message. */
+const notStarted: ReadonlySet<number> = new Set([501, 503, 505])
 
-/** Does it say that the message was not carried out? A server that failed, or a proxy that lost one, may have been at it. */
-const saysNotTaken = ({ status }: HttpErrorResponse): boolean => status < 500 || notBegun.has(status)
+/** Returns whether the message was certainly not carried out. After other statuses the server may have started on it. */
+const isCertain = ({ status }: HttpErrorResponse): boolean => status < 500 || notStarted.has(status)
 
 /**
- * The refusal as the response to this request, if it is a JSON-RPC error about it or about none. Under an id that is none, nobody
- * could take it for a response.
+ * Returns the JSON-RPC error as the response to this request, if it has the request's id or none. An invalid id is not
+ * put into it, because a response with that id would match no request.
  */
-const responseTo = (id: JsonRpc.Request["id"], { failure }: HttpErrorResponse): object | undefined => {
+const failureFor = (id: JsonRpc.Request["id"], { failure }: HttpErrorResponse): object | undefined => {
   if (failure === undefined) return undefined
   if (failure.id === undefined || failure.id === null) return RequestId.isRequestId(id) ? { ...failure, id } : failure
   return failure.id === id ? failure : undefined
@@ -82,35 +84,36 @@ const responseTo = (id: JsonRpc.Request["id"], { failure }: HttpErrorResponse): 
 
 const problemOf = ({ failure, location, status, text }: HttpErrorResponse): string => {
   if (failure !== undefined) return failure.error.message
-  // `fetch` in a browser shows a redirect as status 0, without its `Location`.
+  // In a browser, `fetch` shows a redirect as status 0, without its `Location`.
   if (status === 0) return "`fetch` does not show where it is redirected to; set `url` to that"
-  // Those of an upgrade to a WebSocket, and those that are none of a request's.
+  // A redirect of an upgrade to a WebSocket, or a status of which `Redirects` makes none.
   if (status >= 300 && status < 400 && location !== undefined) {
     return `redirects are not followed: ${location.slice(0, shownCharacters)}`
   }
   return text.trim() === "" ? "it does not say why" : text.slice(0, shownCharacters)
 }
 
-export const error = (refusal: HttpErrorResponse): TransportError.TransportError =>
+/** Returns the error of a rejected message. */
+export const error = (response: HttpErrorResponse): TransportError.TransportError =>
   TransportError.make({
     _tag: "Rejected",
-    status: refusal.status,
-    problem: problemOf(refusal),
-    retryAfterMillis: refusal.retryAfterMillis
+    status: response.status,
+    problem: problemOf(response),
+    retryAfterMillis: response.retryAfterMillis
   })
 
-/** What there is of a response to this request, which is refused; fails where there is none. */
-export const answerTo = (
+/** Returns the response to a rejected request, if the body is one; otherwise fails. */
+export const responseTo = (
   id: JsonRpc.Request["id"],
-  answer: Answer
+  httpResponse: HttpResponse
 ): Effect.Effect<Inbound, TransportError.TransportError> =>
-  Effect.flatMap(read(answer), (refusal): Effect.Effect<Inbound, TransportError.TransportError> => {
-    const response = responseTo(id, refusal)
-    if (response !== undefined) return Effect.succeed({ frame: Result.succeed(response), bytes: refusal.bytes })
-    const cause = error(refusal)
-    return Effect.fail(saysNotTaken(refusal) ? cause : TransportError.make({ _tag: "ExchangeEnded", cause }))
+  Effect.flatMap(read(httpResponse), (rejection): Effect.Effect<Inbound, TransportError.TransportError> => {
+    const response = failureFor(id, rejection)
+    if (response !== undefined) return Effect.succeed({ frame: Result.succeed(response), bytes: rejection.bytes })
+    const cause = error(rejection)
+    return Effect.fail(isCertain(rejection) ? cause : TransportError.make({ _tag: "ExchangeEnded", cause }))
   })
 
-/** The message is refused. */
-export const fail = (answer: Answer): Effect.Effect<never, TransportError.TransportError> =>
-  Effect.flatMap(read(answer), error)
+/** Fails with the error of a rejected message. */
+export const fail = (response: HttpResponse): Effect.Effect<never, TransportError.TransportError> =>
+  Effect.flatMap(read(response), error)

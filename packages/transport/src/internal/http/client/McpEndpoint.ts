@@ -1,61 +1,55 @@
+/** The endpoint of a server, as one connection calls it. */
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
-import type { Redacted } from "effect/Redacted"
 import type * as Scope from "effect/Scope"
+import type { HeaderOptions, HeaderValues } from "../../../HttpClientOptions.ts"
 import * as ContentEncoding from "../../shared/ContentEncoding.ts"
-import { AuthorizationHeaders, type Authorize } from "./AuthorizationHeaders.ts"
-import { type Answer, type Call, type MakeCall } from "./HttpCall.ts"
-import { plainHeaders } from "./plainHeaders.ts"
+import { AuthorizationHeaders, plainHeaders } from "./AuthorizationHeaders.ts"
+import { type Call, type HttpResponse, type MakeCall } from "./HttpCall.ts"
 import * as Redirects from "./Redirects.ts"
 import * as ResponseBody from "./ResponseBody.ts"
 import * as ServerAddress from "./serverAddress.ts"
 
-type HeaderValues = Readonly<Record<string, string | Redacted<string>>>
-
-/** Where the server is, and what the program wants to be said to it. */
+/** The URL of a server, and the headers that the program sends it. */
 export interface Settings {
   readonly url: string | URL
-  /** Run for each call. */
+  /** Makes the headers of one request. */
   readonly headers: Effect.Effect<HeaderValues>
-  /** Asked for headers that prove who asks. */
-  readonly authorize: Authorize | undefined
+  readonly authorize: HeaderOptions["authorize"]
 }
 
-/** What a call says of the session it belongs to. */
+/** The headers by which a request belongs to a session. */
 export interface Membership {
-  /** The session id, once the server has given one (SHS-24). */
+  /** The session id, after the server has given one (SHS-24). */
   readonly session: string | undefined
-  /** The revision, once it has been agreed on (INIT-11, SHS-30). */
+  /** The revision, after it is negotiated (INIT-11, SHS-30). */
   readonly revision: string | undefined
 }
 
-/** One call; its answer is read while its scope is open. */
-export type Called = Effect.Effect<Answer, TransportError.TransportError, Scope.Scope>
+/** One request; its response is read while its scope is open. */
+export type Called = Effect.Effect<HttpResponse, TransportError.TransportError, Scope.Scope>
 
-/** How a call is made, where there is more to it than to make it. */
+/** A wrapper around a request that changes how it is run. */
 export type Making = (called: Called) => Called
 
-const plainly: Making = (called) => called
+const unchanged: Making = (called) => called
 
 /**
- * A URL of the server's, as one session sees it. Each call has the program's own headers, and its proof of who asks.
- * Redirects within the server's origin are followed, and serve later calls.
+ * A URL of the server. Each request has the program's headers and those that authorize it. Redirects within the server's
+ * origin are followed, and later requests go where they led.
  */
 export interface McpEndpoint {
-  /** Where its streams are, as far as is known. */
+  /** Returns the URL of GETs, after the redirects so far. */
   readonly url: () => URL
-  /** Sends one message (HTTP-02). Either form of answer will do (HTTP-03). Each call that it takes is made in this way. */
+  /** Sends one message (HTTP-02) and accepts JSON and SSE (HTTP-03). `making` wraps each request that it takes. */
   readonly post: (json: string, membership: Membership, making?: Making) => Called
-  /** Opens a stream (SHS-12): the standalone one, or one that goes on behind this event (SHS-19). */
+  /** Opens a stream: the standalone one (SHS-12), or the one that continues after this event (SHS-19). */
   readonly get: (membership: Membership, lastEventId: string | undefined) => Called
   /** Ends the session (SHS-28). */
   readonly remove: (membership: Membership) => Called
-  /** Another URL of the same server. What has proved who asks here proves it there. */
+  /** Returns the endpoint at another URL of the same server, with the same authorization. */
   readonly at: (url: URL) => McpEndpoint
-  /**
-   * Forgets where temporary redirects led: a new session begins at the URL that the program named, or that it has moved
-   * to for good.
-   */
+  /** Drops the temporary redirects. A new session starts at the program's URL, or where it has moved permanently. */
   readonly resetRedirects: () => void
 }
 
@@ -65,39 +59,39 @@ const memberHeaders = ({ revision, session }: Membership): Record<string, string
 })
 
 /**
- * Compression is asked for where an answer may be large, and where the program has not said otherwise. It is not asked
- * for streams: many servers and proxies compress them in blocks, and events would wait until one is full.
+ * Headers of each method that the program may replace. A POST accepts compression. A GET does not, because many servers
+ * and proxies compress streams in blocks, and events would wait until a block is full.
  */
-const asking: Readonly<Record<Call["method"], Readonly<Record<string, string>>>> = {
+const defaultHeaders: Readonly<Record<Call["method"], Readonly<Record<string, string>>>> = {
   DELETE: {},
   GET: {},
   POST: { "accept-encoding": ContentEncoding.accepted }
 }
 
-const challengeOf = (answer: Answer) => answer.header("www-authenticate")
+const challengeOf = (response: HttpResponse) => response.header("www-authenticate")
 
-const unauthenticated = (answer: Answer): TransportError.TransportError =>
-  TransportError.make({ _tag: "Unauthenticated", challenge: challengeOf(answer) })
+const unauthenticated = (response: HttpResponse): TransportError.TransportError =>
+  TransportError.make({ _tag: "Unauthenticated", challenge: challengeOf(response) })
 
 /**
- * An effect that makes the endpoint of one connection. Endpoints that come of the same effect share the permanent
- * redirects. It fails only if the URL is none, or has credentials in it.
+ * Returns an effect that creates the endpoint of one connection. Endpoints of the same effect share the permanent
+ * redirects. It fails only if the URL is invalid or has credentials.
  */
 export const make = (
   call: MakeCall,
   settings: Settings
 ): Effect.Effect<McpEndpoint, TransportError.TransportError> => {
   const permanent = Redirects.noMoves()
-  return Effect.map(ServerAddress.parse(settings.url), (url) => known(call, url, permanent, settings))
+  return Effect.map(ServerAddress.parse(settings.url), (url) => endpointAt(call, url, permanent, settings))
 }
 
-const known = (
+const endpointAt = (
   call: MakeCall,
   url: URL,
   permanent: Redirects.Moves,
   { authorize, headers }: Settings
 ): McpEndpoint => {
-  const proof = new AuthorizationHeaders(authorize)
+  const authorization = new AuthorizationHeaders(authorize)
 
   const attempt = (
     location: Redirects.Location,
@@ -105,21 +99,27 @@ const known = (
     membership: Membership,
     own: Readonly<Record<string, string>>,
     body: string | undefined,
-    making: Making = plainly
+    making: Making = unchanged
   ): Called =>
     Effect.flatMap(headers, (values) => {
-      const all = { ...asking[method], ...plainHeaders(values), ...proof.headers, ...memberHeaders(membership), ...own }
+      const all = {
+        ...defaultHeaders[method],
+        ...plainHeaders(values),
+        ...authorization.current,
+        ...memberHeaders(membership),
+        ...own
+      }
       return location.follow(method, (url) => making(call({ method, url, headers: all, body })))
     })
 
   const authorized = Effect.fnUntraced(function*(attempted: Called) {
-    const since = proof.count
-    const answer = yield* attempted
-    if (answer.status !== 401) return answer
-    yield* ResponseBody.discard(answer)
-    if (!(yield* proof.renew(challengeOf(answer), since))) return yield* unauthenticated(answer)
-    const again = yield* attempted
-    return again.status === 401 ? yield* unauthenticated(again) : again
+    const sentWith = authorization.version
+    const response = yield* attempted
+    if (response.status !== 401) return response
+    yield* ResponseBody.discard(response)
+    if (!(yield* authorization.renew(challengeOf(response), sentWith))) return yield* unauthenticated(response)
+    const retried = yield* attempted
+    return retried.status === 401 ? yield* unauthenticated(retried) : retried
   })
 
   const at = (location: Redirects.Location): McpEndpoint => ({

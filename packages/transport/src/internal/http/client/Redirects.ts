@@ -1,6 +1,6 @@
 /**
- * Redirects, followed within the origin of the server (RFC 9110, 15.4). To another origin, credentials and session ids
- * would go along.
+ * The redirects within the origin of the server (RFC 9110, 15.4). They are not followed to another origin, because
+ * credentials and session ids would go along.
  */
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
@@ -10,7 +10,7 @@ import * as ResponseBody from "./ResponseBody.ts"
 import * as ServerAddress from "./serverAddress.ts"
 
 type Method = HttpCall.Call["method"]
-type Called = Effect.Effect<HttpCall.Answer, TransportError.TransportError, Scope.Scope>
+type Called = Effect.Effect<HttpCall.HttpResponse, TransportError.TransportError, Scope.Scope>
 
 /** The most redirects in a row that are followed. */
 const limit = 5
@@ -19,15 +19,15 @@ const limit = 5
 const shownCharacters = 200
 
 /**
- * Where requests go instead of to the URL that the program named. A redirect of a POST or a DELETE moves every method,
- * because 307 and 308 keep the method; one of a GET moves only GETs.
+ * The URLs that replace the program's URL. A redirect of a POST or a DELETE moves every method, because 307 and 308 keep
+ * the method; a redirect of a GET moves only GETs.
  */
 export interface Moves {
   every: URL | undefined
   get: URL | undefined
 }
 
-/** No moves. One object belongs to a transport, and collects the permanent moves of all of its connections. */
+/** Creates an object without moves. Each transport has one for the permanent moves of all its connections. */
 export const noMoves = (): Moves => ({ every: undefined, get: undefined })
 
 /** 301 and 308 are permanent, the others temporary. The first three may turn a POST into a GET. */
@@ -43,19 +43,19 @@ const shown = (location: string, base: URL): string => {
   return (url.host === "" ? url.protocol : ServerAddress.shown(url)).slice(0, shownCharacters)
 }
 
-const problemOf = (method: Method, from: URL, { header, status }: HttpCall.Answer, followed: number) => {
+const problemOf = (method: Method, from: URL, { header, status }: HttpCall.HttpResponse, followed: number) => {
   const location = header("location")
   if (location === undefined) return "the redirect has no Location"
   const named = `the redirect to Location ${shown(location, from)} is not followed`
   if (method !== "GET" && !keepsMethod(status)) return `${named}: with this status, only a GET is redirected`
-  if (!URL.canParse(location, from.href)) return `${named}: it is no URL`
+  if (!URL.canParse(location, from.href)) return `${named}: it is not a URL`
   if (new URL(location, from).origin !== from.origin) {
     return `${named}: it is not at ${from.origin}; set \`url\` to it if that server may have the headers`
   }
   return followed < limit ? undefined : `${named}: the server has redirected the request ${limit} times before`
 }
 
-/** `fetch` takes no URL with credentials, and the program says which it has. */
+/** Returns the URL of a redirect, without credentials: `fetch` rejects a URL that has some. */
 const targetOf = (location: string, from: URL): URL => {
   const url = new URL(location, from)
   url.username = ""
@@ -63,7 +63,7 @@ const targetOf = (location: string, from: URL): URL => {
   return url
 }
 
-/** The URL of one endpoint, as one connection knows it. */
+/** The URL of one endpoint, as one connection calls it. */
 export class Location {
   readonly #given: URL
   readonly #permanent: Moves
@@ -74,14 +74,14 @@ export class Location {
     this.#permanent = permanent
   }
 
-  /** Where requests of this method go. */
+  /** Returns the URL of a method. */
   of(method: Method): URL {
     const [temporary, permanent] = [this.#temporary, this.#permanent]
     return (method === "GET" ? temporary.get ?? permanent.get : undefined) ??
       temporary.every ?? permanent.every ?? this.#given
   }
 
-  /** Forgets the temporary redirects. They were found for a session that is lost. */
+  /** Drops the temporary redirects, because they belong to a session that is lost. */
   reset(): void {
     this.#temporary = noMoves()
   }
@@ -92,37 +92,35 @@ export class Location {
     if (isPermanent) this.#permanent[member] = url
   }
 
-  /**
-   * Makes a request, and makes it again wherever the server redirects it. Moves that led to an accepted answer are
-   * kept.
-   */
+  /** Sends a request, and sends it again wherever the server redirects it. Moves to a successful response are kept. */
   follow(method: Method, request: (url: URL) => Called): Called {
     const begin = this.of(method)
     return Effect.flatMap(
       request(begin),
-      (answer) => isRedirect(answer.status) ? this.#followOn(method, request, begin, answer) : Effect.succeed(answer)
+      (response) =>
+        isRedirect(response.status) ? this.#followOn(method, request, begin, response) : Effect.succeed(response)
     )
   }
 
-  #followOn(method: Method, request: (url: URL) => Called, begin: URL, redirect: HttpCall.Answer): Called {
+  #followOn(method: Method, request: (url: URL) => Called, begin: URL, redirect: HttpCall.HttpResponse): Called {
     return Effect.gen({ self: this }, function*() {
       let url = begin
-      let answer = redirect
-      // Where a temporary move leads to is not where the first URL has moved for good.
+      let response = redirect
+      // The first URL has moved permanently only if each redirect on the way is permanent.
       let permanent = url === this.#given || url === this.#permanent.every || url === this.#permanent.get
-      for (let followed = 0; isRedirect(answer.status); followed++) {
-        const { status } = answer
-        yield* ResponseBody.discard(answer)
-        const problem = problemOf(method, url, answer, followed)
+      for (let followed = 0; isRedirect(response.status); followed++) {
+        const { status } = response
+        yield* ResponseBody.discard(response)
+        const problem = problemOf(method, url, response, followed)
         if (problem !== undefined) {
           return yield* TransportError.make({ _tag: "Rejected", status, problem, retryAfterMillis: undefined })
         }
         permanent &&= isPermanent(status)
-        url = targetOf(answer.header("location") ?? "", url)
-        answer = yield* request(url)
+        url = targetOf(response.header("location") ?? "", url)
+        response = yield* request(url)
       }
-      if (HttpCall.isAccepted(answer)) this.#move(method, url, permanent)
-      return answer
+      if (HttpCall.isAccepted(response)) this.#move(method, url, permanent)
+      return response
     })
   }
 }

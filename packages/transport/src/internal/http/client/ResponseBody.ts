@@ -1,54 +1,55 @@
+/** The body of an HTTP response, read within bounds. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as CollectedBody from "../../shared/CollectedBody.ts"
 import { atMost, delay } from "../../shared/nodeTimers.ts"
 import * as utf8 from "../../shared/utf8.ts"
-import type { Answer } from "./HttpCall.ts"
+import type { HttpResponse } from "./HttpCall.ts"
 
-/** How long the rest of a body may take that nobody needs. A connection whose answer was read to its end can be used again. */
-const restWithin = "200 millis"
+/** The time for the rest of a body that is not needed. A response that is read to its end frees its connection for reuse. */
+const drainTimeout = "200 millis"
 
-/** How much of the body of a refusal is read, and for how long: it need never end. */
-const refusalBytes = 64 * 1024
-const refusalWithin = "1 second"
+/** The bounds of an error response, whose body may never end. */
+const maxErrorBytes = 64 * 1024
+const errorTimeout = "1 second"
 
-/** Collects the body up to its end, or as much of it as fits. Returns whether that is all. */
-const collect = (answer: Answer, body: CollectedBody.CollectedBody): Effect.Effect<boolean, unknown> =>
+/** Collects the body, or as much of it as fits. Returns whether that is all. */
+const collect = (response: HttpResponse, body: CollectedBody.CollectedBody): Effect.Effect<boolean, unknown> =>
   Effect.suspend(() => {
     let fits = true
     const take = (chunk: Uint8Array) => {
       fits = body.push(chunk)
       return fits
     }
-    // Chunk by chunk, what came together would cost a turn of a fiber for each byte.
+    // All chunks that arrived together in one step: one by one, each of a byte would cost a turn of the fiber.
     const takeAll = (chunks: ReadonlyArray<Uint8Array>) => Effect.sync(() => chunks.every(take))
     return Effect.map(
-      Stream.runForEachWhile(Stream.chunks(answer.chunks), takeAll),
+      Stream.runForEachWhile(Stream.chunks(response.chunks), takeAll),
       () => fits
     )
   })
 
-/** The whole body; `undefined` if it is larger than the limit. Fails with what broke it off. */
-export const read = (answer: Answer, limitBytes: number): Effect.Effect<Uint8Array | undefined, unknown> =>
+/** Reads the whole body; `undefined` if it is larger than the limit. Fails with the reason why it broke. */
+export const read = (response: HttpResponse, limitBytes: number): Effect.Effect<Uint8Array | undefined, unknown> =>
   Effect.suspend(() => {
     const body = CollectedBody.make(limitBytes)
-    return Effect.map(collect(answer, body), (fits) => fits ? body.bytes() : undefined)
+    return Effect.map(collect(response, body), (fits) => fits ? body.bytes() : undefined)
   })
 
-/** What a refusal says, as far as it can be read in good time. */
-export const readRefusal = (answer: Answer): Effect.Effect<string> =>
+/** Reads the text of an error response, or the part of it within the bounds. */
+export const readError = (response: HttpResponse): Effect.Effect<string> =>
   Effect.suspend(() => {
-    const body = CollectedBody.make(refusalBytes)
+    const body = CollectedBody.make(maxErrorBytes)
     return Effect.map(
-      atMost(Effect.ignore(collect(answer, body)), refusalWithin),
+      atMost(Effect.ignore(collect(response, body)), errorTimeout),
       () => utf8.decodeLeniently(utf8.withoutByteOrderMark(body.bytes()))
     )
   })
 
-/** Reads what is left of a body that nobody needs, unless it takes too long. */
-export const discard = (answer: Answer): Effect.Effect<void> =>
-  atMost(Effect.ignore(Stream.runDrain(answer.chunks)), restWithin)
+/** Reads and discards the rest of a body, within a bound. */
+export const discard = (response: HttpResponse): Effect.Effect<void> =>
+  atMost(Effect.ignore(Stream.runDrain(response.chunks)), drainTimeout)
 
-/** Waits for something that reads a body; once `enough` has come, not for much longer. */
+/** Waits for the reading of a body; after `enough`, only for a short time more. */
 export const untilEnough = <A, E>(reading: Effect.Effect<A, E>, enough: Effect.Effect<void>): Effect.Effect<void, E> =>
-  Effect.raceFirst(Effect.asVoid(reading), Effect.andThen(enough, delay(restWithin)))
+  Effect.raceFirst(Effect.asVoid(reading), Effect.andThen(enough, delay(drainTimeout)))

@@ -1,3 +1,4 @@
+/** The messages of one SSE stream, which may span several HTTP responses. */
 import type { FrameError, Inbound } from "@effect-mcp/session/Transport"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -6,40 +7,41 @@ import * as Sse from "../../../Sse.ts"
 import * as ContentEncoding from "../../shared/ContentEncoding.ts"
 import * as FrameText from "../../shared/FrameText.ts"
 import * as Turns from "../../shared/Turns.ts"
-import type { Answer } from "./HttpCall.ts"
+import type { HttpResponse } from "./HttpCall.ts"
 
-/** One stream of the server, in as many answers as it takes: when one breaks off, another goes on behind the last event. */
+/** One stream of the server. After a response breaks, another one continues the stream after its last event. */
 export interface SseReceiver {
-  /** Reads one answer to its end. The result is what broke it off, or nothing if it just ended. */
-  readonly read: (answer: Answer) => Effect.Effect<unknown>
-  /** The last event id as a header can carry it (SHS-19); `undefined` if there is none to come back with. */
+  /** Reads one response to its end. Returns the reason why it broke, or nothing if it ended. */
+  readonly read: (response: HttpResponse) => Effect.Effect<unknown>
+  /** Returns the last event id for the header (SHS-19); `undefined` if the stream cannot be resumed. */
   readonly lastEventId: () => string | undefined
-  /** How long the server wants to be waited for, as it said last. */
+  /** Returns the last reconnection time that the server sent. */
   readonly retryMillis: () => number | undefined
-  /** How many events have come, those that came again not counted. */
+  /** Returns the number of events so far, without repeated ones. */
   readonly events: () => number
-  /** The number of messages delivered so far. */
+  /** Returns the number of messages so far. */
   readonly messages: () => number
-  /** An event could not be read, so that what the stream was for may have been in it. */
+  /** Returns whether an event could not be read. It may have been the response. */
   readonly isDamaged: () => boolean
 }
 
-/** How many ids are remembered, to know an event again that comes twice. */
-const remembered = 1024
+/** The most event ids that are remembered, to recognize repeated events. */
+const maxRemembered = 1024
 
-/** How long an id may be to come back with, in characters; a server that could send longer ones would fill the memory with them. */
-const longestId = 4096
+/** The longest event id that is remembered, in characters: longer ones could fill the memory. */
+const maxIdLength = 4096
 
-/** A header carries the bytes of the id, one character for each; some bytes no header can carry. */
+/** Returns an id as a header value: a character for each byte. A header cannot carry all bytes. */
 const headerValue = (id: string): string | undefined => {
-  // oxlint-disable-next-line no-control-regex -- Control characters are what it is about.
-  if (id === "" || id.length > longestId || /[\u0000-\u0008\u000A-\u001F\u007F]/.test(id)) return undefined
+  // oxlint-disable-next-line no-control-regex -- It looks for control characters.
+  if (id === "" || id.length > maxIdLength || /[\u0000-\u0008\u000A-\u001F\u007F]/.test(id)) return undefined
   return Array.from(new TextEncoder().encode(id), (byte) => String.fromCharCode(byte)).join("")
 }
 
+/** Creates the receiver of one stream. */
 export const make = (options: {
-  readonly limitBytes: number
-  readonly limitNodes: number
+  readonly maxMessageBytes: number
+  readonly maxMessageNodes: number
   readonly deliver: (inbound: Inbound) => void
 }): SseReceiver => {
   let lastEventId = ""
@@ -47,15 +49,15 @@ export const make = (options: {
   let events = 0
   let messages = 0
   let damaged = false
-  // A server that resumes a stream may begin too early. Within one answer nothing is taken for a repetition.
+  // The ids of earlier responses. A server may resume a stream too early; within one response no event is a repetition.
   let earlier: ReadonlySet<string> = new Set()
   const ids = new Set<string>()
 
   const remember = (id: string) => {
-    // What comes last stands last.
+    // Moves the id to the end, where it is dropped last.
     ids.delete(id)
     ids.add(id)
-    if (ids.size > remembered) ids.delete(ids.values().next().value ?? id)
+    if (ids.size > maxRemembered) ids.delete(ids.values().next().value ?? id)
   }
 
   const take = (event: Result.Result<Sse.Event, FrameError>, bytes: number) => {
@@ -65,25 +67,25 @@ export const make = (options: {
       return options.deliver({ frame: Result.fail(event.failure), bytes })
     }
     const { data, event: type, id } = event.success
-    if (id !== undefined && id !== "" && id.length <= longestId) {
+    if (id !== undefined && id !== "" && id.length <= maxIdLength) {
       if (earlier.has(id)) return
       remember(id)
     }
     events++
-    // An event without data gives an id to come back with (SHS-03), and one of another type is no message.
+    // An event without data only sets the last event id (SHS-03). An event of another type is no message.
     if (data === "" || type !== "message") return
-    const frame = FrameText.parse(data, options.limitNodes)
+    const frame = FrameText.parse(data, options.maxMessageNodes)
     if (Result.isFailure(frame)) damaged = true
     else messages++
     options.deliver({ frame, bytes })
   }
 
   return {
-    read: (answer) =>
+    read: (response) =>
       Effect.suspend(() => {
         earlier = new Set(ids)
-        const decoder = Sse.decoder(take, { maxEventBytes: options.limitBytes, lastEventId })
-        const expansion = ContentEncoding.expansion(answer, options.limitBytes)
+        const decoder = Sse.decoder(take, { maxEventBytes: options.maxMessageBytes, lastEventId })
+        const expansion = ContentEncoding.expansion(response, options.maxMessageBytes)
         const push = (chunk: Uint8Array) => {
           const before = events
           decoder.push(chunk)
@@ -93,7 +95,7 @@ export const make = (options: {
         }
         const pushAll = (chunks: ReadonlyArray<Uint8Array>) =>
           Effect.andThen(Turns.bytes(chunks, push), expansion.check)
-        return Stream.runForEachArray(answer.chunks, pushAll).pipe(
+        return Stream.runForEachArray(response.chunks, pushAll).pipe(
           Effect.match({ onSuccess: () => undefined, onFailure: (cause) => cause })
         )
       }),

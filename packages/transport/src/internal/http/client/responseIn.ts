@@ -1,3 +1,4 @@
+/** The search for responses in a frame. */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import * as Predicate from "effect/Predicate"
 
@@ -8,12 +9,12 @@ interface Response {
 const isResponse = (message: unknown): message is Response =>
   Predicate.hasProperty(message, "id") && !("method" in message)
 
-/** The responses in a frame. A batch holds no other: a frame may be nested without end. */
+/** Returns the responses in a frame. It does not look into nested batches, because a frame may be nested deeply. */
 export const responsesIn = (frame: unknown): ReadonlyArray<Response> => {
   const messages: ReadonlyArray<unknown> = Array.isArray(frame) ? frame : [frame]
   return messages.filter(isResponse)
 }
 
-/** The response to this request in a frame, if it is there. */
+/** Returns the response to a request in a frame, if it is there. */
 export const responseIn = (frame: unknown, id: JsonRpc.Request["id"]): Response | undefined =>
   responsesIn(frame).find((response) => response.id === id)

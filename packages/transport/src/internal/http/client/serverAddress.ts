@@ -1,15 +1,16 @@
+/** The address of a server: parsed, and shown without secrets. */
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 
-/** What may be shown of an address that is none: it may hold secrets in the same places as one that is. */
+/** Returns an invalid address without its secrets, which are in the same places as those of a valid one. */
 const shownText = (given: string | URL): string => String(given).replace(/[?#].*$/s, "").replace(/\/\/.*@/s, "//")
 
-/** Where something is sent, without what may be secret. */
+/** Returns a URL without its secrets. */
 export const shown = ({ host, pathname, protocol }: URL): string => `${protocol}//${host}${pathname}`
 
 /**
- * The address of a server. One that is none is refused, and so is one with credentials in it: some clients would drop them, others would
- * not go there, and others again show them in their errors.
+ * Parses the address of a server. It fails if the URL is invalid or has credentials: some HTTP clients drop them, some
+ * reject such a URL, and some show them in errors.
  */
 export const parse = (given: string | URL): Effect.Effect<URL, TransportError.TransportError> =>
   Effect.try({
@@ -23,7 +24,7 @@ export const parse = (given: string | URL): Effect.Effect<URL, TransportError.Tr
         TransportError.make({
           _tag: "ConnectFailed",
           target: shown(url),
-          cause: new Error("the credentials in the URL would not be sent; say them in `headers`, as `authorization`")
+          cause: new Error("the credentials in the URL would not be sent; send them in `headers`, as `authorization`")
         })
     )
   )

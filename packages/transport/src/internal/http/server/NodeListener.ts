@@ -34,7 +34,7 @@ export const listening = <A, R>(
     const server = createServer()
     // `closeAllConnections` does not know these sockets: a client whose upgrade was rejected could keep the server open.
     server.on("upgrade", (_, socket) => {
-      if (socket instanceof Socket) SocketShutdown.letGoWithin(socket, flushMillis)
+      if (socket instanceof Socket) SocketShutdown.destroyAfter(socket, flushMillis)
     })
     return Layer.provideMerge(
       serve(layerCloseConnections(server)),

@@ -1,3 +1,4 @@
+/** The dialer over `ws`. It sends headers, and controls the TCP socket. */
 import * as TransportError from "@effect-mcp/session/TransportError"
 import { WebSocket } from "@effect/platform-node/NodeWS"
 import * as Effect from "effect/Effect"
@@ -5,28 +6,28 @@ import * as Socket from "effect/socket/Socket"
 import * as Stream from "effect/Stream"
 import type { IncomingMessage } from "node:http"
 import type * as Net from "node:net"
-import type { Answer } from "../../http/client/HttpCall.ts"
+import type { HttpResponse } from "../../http/client/HttpCall.ts"
 import * as SocketShutdown from "../../shared/SocketShutdown.ts"
-import { receivableBytes } from "../receivableBytes.ts"
-import { subprotocol } from "../subprotocol.ts"
+import { subprotocol } from "../settings.ts"
 import * as TcpBackpressure from "../TcpBackpressure.ts"
 import type { Dial } from "./WebSocketDialer.ts"
 
-/** Where to, and what is received at all. */
+/** The server to dial, and the bounds of the connection. */
 export interface Options {
   readonly url: URL
+  /** The URL without its secrets, for errors. */
   readonly target: string
   readonly connectMillis: number
   readonly closeMillis: number
   readonly maxPayloadBytes: number
 }
 
-/** How much of a refusal is read, and for how long: it need never end. */
-const refusalBytes = 64 * 1024
-const refusalMillis = 1000
+/** The bounds of an error response, whose body may never end. */
+const maxErrorBytes = 64 * 1024
+const errorMillis = 1000
 
-/** Reads what a refusal says, as far as it comes in good time. */
-const readRefusal = (response: IncomingMessage, then: (answer: Answer) => void): void => {
+/** Reads an error response, or the part of it within the bounds. */
+const readError = (response: IncomingMessage, then: (response: HttpResponse) => void): void => {
   const chunks: Array<Uint8Array> = []
   let length = 0
   let isDone = false
@@ -41,37 +42,37 @@ const readRefusal = (response: IncomingMessage, then: (answer: Answer) => void):
       isCompressed: false
     })
   }
-  const timer = setTimeout(done, refusalMillis)
+  const timer = setTimeout(done, errorMillis)
   response.on("data", (chunk: Uint8Array) => {
     length += chunk.length
-    if (length > refusalBytes) done()
+    if (length > maxErrorBytes) done()
     else chunks.push(chunk)
   }).on("error", done).on("end", done).on("close", done)
 }
 
-/** Over `ws`: with headers of one's own, and with the TCP socket in reach. */
+/** Creates the dialer. */
 export const make = (options: Options): Dial => (headers) =>
   Effect.gen(function*() {
     const { closeMillis, connectMillis, maxPayloadBytes, target, url } = options
-    let refused: Answer | undefined
+    let rejection: HttpResponse | undefined
     let opened: { readonly webSocket: WebSocket; readonly tcp: Net.Socket } | undefined
 
     const begin = (): WebSocket => {
       const webSocket = new WebSocket(url, [subprotocol], {
         headers,
-        maxPayload: receivableBytes(maxPayloadBytes),
+        maxPayload: maxPayloadBytes,
         perMessageDeflate: false
       })
-      // Whoever opens it listens; one that is given up may still have something to say.
+      // The socket of Effect listens only while it opens the WebSocket. A later error without a listener ends the process.
       webSocket.on("error", () => {})
       webSocket.once("upgrade", (response) => {
-        // Both close frames have been sent by then, or the server's side has ended. `ws` alone would wait for half a minute.
-        SocketShutdown.letGoWithin(response.socket, closeMillis)
+        // Both close frames were sent by then, or the server has ended its side. `ws` alone would wait for 30 seconds.
+        SocketShutdown.destroyAfter(response.socket, closeMillis)
         opened = { webSocket, tcp: response.socket }
       })
       webSocket.once("unexpected-response", (_request, response) =>
-        readRefusal(response, (answer) => {
-          refused = answer
+        readError(response, (read) => {
+          rejection = read
           webSocket.terminate()
         }))
       return webSocket
@@ -91,8 +92,8 @@ export const make = (options: Options): Dial => (headers) =>
 
     return {
       socket: yield* Socket.fromWebSocket(acquire, { openTimeout: connectMillis }),
-      refused: () => refused,
-      wire: Effect.suspend(() => {
+      rejection: () => rejection,
+      control: Effect.suspend(() => {
         if (opened === undefined) {
           const cause = new Error("the WebSocket is not open")
           return Effect.fail(TransportError.make({ _tag: "ConnectFailed", target, cause }))

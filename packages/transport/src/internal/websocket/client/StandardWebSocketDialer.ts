@@ -1,19 +1,21 @@
+/** The dialer over any WebSocket, such as that of a browser. It does not learn why a WebSocket does not open. */
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Socket from "effect/socket/Socket"
 import * as BrowserBackpressure from "../BrowserBackpressure.ts"
-import { subprotocol } from "../subprotocol.ts"
+import { subprotocol } from "../settings.ts"
 import type { Dial } from "./WebSocketDialer.ts"
 
-/** Where to, by what makes WebSockets. */
+/** The server to dial, and the constructor of WebSockets. */
 export interface Options {
   readonly url: URL
+  /** The URL without its secrets, for errors. */
   readonly target: string
   readonly connectMillis: number
   readonly construct: Socket.WebSocketConstructor["Service"]
 }
 
-/** Over any WebSocket, such as that of a browser: nothing is known of why it does not open. */
+/** Creates the dialer. It sends no headers. */
 export const make = ({ connectMillis, construct, target, url }: Options): Dial => () =>
   Effect.gen(function*() {
     let opened: Socket.WebSocketLike | undefined
@@ -26,8 +28,8 @@ export const make = ({ connectMillis, construct, target, url }: Options): Dial =
     )
     return {
       socket: yield* Socket.fromWebSocket(acquire, { openTimeout: connectMillis }),
-      refused: () => undefined,
-      wire: Effect.suspend(() => {
+      rejection: () => undefined,
+      control: Effect.suspend(() => {
         if (opened !== undefined && "protocol" in opened && opened.protocol === subprotocol) {
           return Effect.succeed(BrowserBackpressure.make(opened))
         }

@@ -1,13 +1,13 @@
+/** The connections of a WebSocket client, over any WebSocket or over `ws`. */
 import type * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
-import type { Redacted } from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import type * as Socket from "effect/socket/Socket"
-import { AuthorizationHeaders, type Authorize } from "../../http/client/AuthorizationHeaders.ts"
-import type { Answer } from "../../http/client/HttpCall.ts"
+import type { HeaderOptions, HeaderValues } from "../../../HttpClientOptions.ts"
+import { AuthorizationHeaders, plainHeaders } from "../../http/client/AuthorizationHeaders.ts"
+import type { HttpResponse } from "../../http/client/HttpCall.ts"
 import * as HttpErrorResponse from "../../http/client/HttpErrorResponse.ts"
-import { plainHeaders } from "../../http/client/plainHeaders.ts"
 import * as ServerAddress from "../../http/client/serverAddress.ts"
 import * as Heartbeat from "../Heartbeat.ts"
 import * as WebSocketConnection from "../WebSocketConnection.ts"
@@ -15,9 +15,7 @@ import type * as WebSocketFraming from "../WebSocketFraming.ts"
 import * as StandardWebSocketDialer from "./StandardWebSocketDialer.ts"
 import type { Dial, Dialled } from "./WebSocketDialer.ts"
 
-type HeaderValues = Readonly<Record<string, string | Redacted<string>>>
-
-/** What every client says. */
+/** The settings of every client. */
 export interface Settings {
   readonly url: string | URL
   readonly limits: WebSocketFraming.Limits
@@ -25,59 +23,59 @@ export interface Settings {
   readonly closeMillis: number
 }
 
-/** What one on Node says besides. */
+/** The settings of a client on Node. */
 export interface NodeSettings extends Settings {
   readonly maxPayloadBytes: number
   readonly pingMillis: number
   readonly headers: Effect.Effect<HeaderValues>
-  readonly authorize: Authorize | undefined
+  readonly authorize: HeaderOptions["authorize"]
 }
 
-interface Place {
+interface Target {
   readonly url: URL
-  /** The same, without what may be secret. */
+  /** The URL without its secrets. */
   readonly target: string
 }
 
-const placeOf = (given: string | URL): Effect.Effect<Place, TransportError.TransportError> =>
+const targetOf = (given: string | URL): Effect.Effect<Target, TransportError.TransportError> =>
   Effect.map(ServerAddress.parse(given), (url) => {
     url.protocol = url.protocol.replace(/^http/, "ws")
     return { url, target: ServerAddress.shown(url) }
   })
 
-const unauthenticated = (answer: Answer): TransportError.TransportError =>
-  TransportError.make({ _tag: "Unauthenticated", challenge: answer.header("www-authenticate") })
+const unauthenticated = (response: HttpResponse): TransportError.TransportError =>
+  TransportError.make({ _tag: "Unauthenticated", challenge: response.header("www-authenticate") })
 
 const causeOf = ({ reason }: Socket.SocketError): unknown => {
   if (reason._tag === "SocketOpenError" && reason.kind === "Timeout") {
-    return new Error("the server did not answer in time")
+    return new Error("the server did not answer within connectTimeout")
   }
   const cause = "cause" in reason ? WebSocketConnection.errorIn(reason.cause) : reason
-  // Browsers do not say more to a page.
+  // Browsers give a page no reason.
   return cause instanceof Error && cause.message !== ""
     ? cause
-    : new Error("the WebSocket did not open, and nobody says why", { cause })
+    : new Error("the WebSocket did not open, without a reason", { cause })
 }
 
-/** A server that answered the request for a WebSocket with something else. */
-class Refused {
-  readonly _tag = "Refused"
-  readonly answer: Answer
+/** The error of an upgrade that the server answered with another HTTP response. */
+class UpgradeRejected {
+  readonly _tag = "UpgradeRejected"
+  readonly response: HttpResponse
 
-  constructor(answer: Answer) {
-    this.answer = answer
+  constructor(response: HttpResponse) {
+    this.response = response
   }
 }
 
-type Opening = Effect.Effect<Transport.Connection, TransportError.TransportError | Refused, Scope.Scope>
+type Opened = Effect.Effect<Transport.Connection, TransportError.TransportError | UpgradeRejected, Scope.Scope>
 
 const opened = Effect.fnUntraced(function*(
-  { refused, socket, wire }: Dialled,
+  { control, rejection, socket }: Dialled,
   target: string,
   { closeMillis, limits }: Settings,
   pingMillis: number
-): Effect.fn.Return<Transport.Connection, TransportError.TransportError | Refused, Scope.Scope> {
-  return yield* WebSocketConnection.make(socket, wire, {
+): Effect.fn.Return<Transport.Connection, TransportError.TransportError | UpgradeRejected, Scope.Scope> {
+  return yield* WebSocketConnection.make(socket, control, {
     side: Effect.succeed("client"),
     limits,
     closeMillis,
@@ -85,57 +83,57 @@ const opened = Effect.fnUntraced(function*(
   }).pipe(
     Effect.mapError((error) => {
       if (error._tag === "TransportError") return error
-      const answer = refused()
-      return answer === undefined
+      const response = rejection()
+      return response === undefined
         ? TransportError.make({ _tag: "ConnectFailed", target, cause: causeOf(error) })
-        : new Refused(answer)
+        : new UpgradeRejected(response)
     })
   )
 })
 
-/** Over any WebSocket. */
-export const makeBare = (
+/** Creates the transport over any WebSocket. */
+export const makeStandard = (
   settings: Settings,
   construct: Socket.WebSocketConstructor["Service"]
 ): Transport.Transport["Service"] => ({
   connect: Effect.gen(function*() {
-    const place = yield* placeOf(settings.url)
+    const target = yield* targetOf(settings.url)
     const { connectMillis } = settings
-    const dial = StandardWebSocketDialer.make({ ...place, connectMillis, construct })
-    return yield* opened(yield* dial({}), place.target, settings, Number.POSITIVE_INFINITY)
-  }).pipe(Effect.catchTag("Refused", ({ answer }) => HttpErrorResponse.fail(answer)))
+    const dial = StandardWebSocketDialer.make({ ...target, connectMillis, construct })
+    return yield* opened(yield* dial({}), target.target, settings, Number.POSITIVE_INFINITY)
+  }).pipe(Effect.catchTag("UpgradeRejected", ({ response }) => HttpErrorResponse.fail(response)))
 })
 
-/** Over `ws`, which is loaded when the first connection is made. */
+/** Creates the transport over `ws`, which is loaded with the first connection. */
 export const makeNode = (settings: NodeSettings): Transport.Transport["Service"] => {
   const { authorize, closeMillis, connectMillis, headers, maxPayloadBytes, pingMillis } = settings
-  const proof = new AuthorizationHeaders(authorize)
+  const authorization = new AuthorizationHeaders(authorize)
 
   const connect = Effect.gen(function*() {
     const node = yield* Effect.promise(() => import("./NodeWebSocketDialer.ts"))
-    const place = yield* placeOf(settings.url)
-    const dial: Dial = node.make({ ...place, connectMillis, closeMillis, maxPayloadBytes })
+    const target = yield* targetOf(settings.url)
+    const dial: Dial = node.make({ ...target, connectMillis, closeMillis, maxPayloadBytes })
 
-    const attempt: Opening = Effect.gen(function*() {
-      const dialled = yield* dial({ ...plainHeaders(yield* headers), ...proof.headers })
-      return yield* opened(dialled, place.target, settings, pingMillis)
+    const attempt: Opened = Effect.gen(function*() {
+      const dialled = yield* dial({ ...plainHeaders(yield* headers), ...authorization.current })
+      return yield* opened(dialled, target.target, settings, pingMillis)
     })
 
-    const since = proof.count
-    return yield* Effect.catchTag(attempt, "Refused", (refused): Opening => {
-      const { answer } = refused
-      if (answer.status !== 401) return Effect.fail(refused)
+    const sentWith = authorization.version
+    return yield* Effect.catchTag(attempt, "UpgradeRejected", (rejected): Opened => {
+      const { response } = rejected
+      if (response.status !== 401) return Effect.fail(rejected)
       return Effect.flatMap(
-        proof.renew(answer.header("www-authenticate"), since),
-        (isNew) => isNew ? attempt : unauthenticated(answer)
+        authorization.renew(response.header("www-authenticate"), sentWith),
+        (isNew) => isNew ? attempt : unauthenticated(response)
       )
     })
   })
   return {
     connect: Effect.catchTag(
       connect,
-      "Refused",
-      ({ answer }) => answer.status === 401 ? unauthenticated(answer) : HttpErrorResponse.fail(answer)
+      "UpgradeRejected",
+      ({ response }) => response.status === 401 ? unauthenticated(response) : HttpErrorResponse.fail(response)
     )
   }
 }

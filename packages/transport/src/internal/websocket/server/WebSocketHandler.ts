@@ -1,3 +1,4 @@
+/** The requests of a WebSocket server: a GET becomes a WebSocket, and that a session of the host. */
 import type { Principal } from "@effect-mcp/session/Principal"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import type * as Transport from "@effect-mcp/session/Transport"
@@ -20,7 +21,7 @@ import * as WebSocketConnection from "../WebSocketConnection.ts"
 import type * as WebSocketFraming from "../WebSocketFraming.ts"
 import * as WebSocketUpgrade from "./WebSocketUpgrade.ts"
 
-/** What is the same for all connections of a server. */
+/** The settings of all connections of a server. */
 export interface Options {
   readonly limits: WebSocketFraming.Limits
   readonly maxInitializeBytes: number
@@ -30,12 +31,12 @@ export interface Options {
   readonly subprotocol: WebSocketUpgrade.Requirement
 }
 
-/** A whole frame that says nothing else. The HTTP server writes frames whole, so that it may stand between any two of them. */
+/** A ping frame. The HTTP server writes whole frames, so a ping may be written between any two of them. */
 const ping = Uint8Array.of(0x89, 0)
 
 /**
- * What serves the requests that were let in, by their methods: a GET becomes a WebSocket, and that a session of the host. The session
- * does not end with the request, but at the latest with the scope.
+ * Creates the handlers of accepted requests, by method. A session does not end with its request, but at the latest with
+ * the scope.
  */
 export const make = Effect.fnUntraced(function*(
   { closeMillis, incoming, maxInitializeBytes, limits, pingMillis, subprotocol }: Options
@@ -47,19 +48,19 @@ export const make = Effect.fnUntraced(function*(
 
   const side: WebSocketConnection.Options["side"] = Effect.map(
     host.health,
-    ({ draining }) => sessions.isLeaving || draining ? "leaving server" : "server"
+    ({ draining }) => sessions.isLeaving || draining ? "server shutting down" : "server"
   )
 
-  /** Accepts the offer. Its HTTP response is the beginning of the connection. */
+  /** Accepts the upgrade. Its HTTP response starts the connection. */
   const accept = Effect.fnUntraced(function*(
     socket: Socket.Socket,
     tcp: Net.Socket,
     principal: Principal | undefined
   ): Effect.fn.Return<Transport.Connection, Socket.SocketError, Scope.Scope> {
-    const wire = TcpBackpressure.make(tcp, () => void tcp.write(ping))
-    // However far it has come.
-    yield* Effect.addFinalizer(() => Effect.andThen(atMost(wire.gone, closeMillis), Effect.sync(wire.cut)))
-    return yield* WebSocketConnection.make(socket, Effect.succeed(wire), {
+    const control = TcpBackpressure.make(tcp, () => void tcp.write(ping))
+    // Registered first, so that the socket is destroyed even if the WebSocket does not open.
+    yield* Effect.addFinalizer(() => Effect.andThen(atMost(control.closed, closeMillis), Effect.sync(control.destroy)))
+    return yield* WebSocketConnection.make(socket, Effect.succeed(control), {
       side,
       limits,
       closeMillis,
@@ -91,7 +92,7 @@ export const make = Effect.fnUntraced(function*(
     Effect.gen(function*() {
       if (sessions.isLeaving) return yield* Effect.fail(HttpResponses.leaving((yield* host.health).retryAfterMillis))
       const tcp = yield* WebSocketUpgrade.take(request, subprotocol)
-      const socket = yield* Effect.mapError(request.upgrade, () => WebSocketUpgrade.notSeen)
+      const socket = yield* Effect.mapError(request.upgrade, () => WebSocketUpgrade.notAnUpgrade)
       return yield* open(socket, tcp, { principal, client: ClientAddress.of(request) })
     })
 

@@ -1,3 +1,4 @@
+/** The upgrade of an HTTP request to a WebSocket of this protocol. */
 import { toIncomingMessage } from "@effect/platform-node/NodeHttpServerRequest"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -7,7 +8,7 @@ import { IncomingMessage } from "node:http"
 import type { Socket } from "node:net"
 import * as HttpResponses from "../../http/server/HttpResponses.ts"
 import * as SocketShutdown from "../../shared/SocketShutdown.ts"
-import { subprotocol } from "../subprotocol.ts"
+import { subprotocol } from "../settings.ts"
 
 const key = /^[+/0-9A-Za-z]{22}==$/
 
@@ -26,7 +27,7 @@ const otherVersion = HttpResponses.refusal(426, "Sec-WebSocket-Version must be 1
   headers: { upgrade: "websocket", connection: "upgrade", "sec-websocket-version": "13" }
 })
 
-/** Whether a client has to offer the subprotocol. */
+/** Whether a client must offer the subprotocol. */
 export type Requirement = "required" | "optional"
 
 const offersSubprotocol = ({ headers }: HttpServerRequest): boolean =>
@@ -45,9 +46,9 @@ const problemOf = (request: HttpServerRequest, requirement: Requirement): HttpSe
 }
 
 /**
- * The TCP socket below a request that offers to become a WebSocket of this protocol; or the answer that says why it may not. The HTTP
- * server selects from what is offered, and by itself takes the first, so that nothing but this protocol is left of the offer. Nor is
- * compression, if the server has it: what waits to be compressed waits unseen, so that nobody would wait for a client that does not read.
+ * Returns the TCP socket of a valid upgrade request; fails with the response to an invalid one. It removes all other
+ * subprotocols from the request, because the HTTP server selects the first. It also removes compression: data that waits
+ * to be compressed is not counted, so senders would not wait for a client that does not read.
  */
 export const take = (
   request: HttpServerRequest,
@@ -66,15 +67,15 @@ export const take = (
 }
 
 /**
- * Lets go of the connection below a request for an upgrade, of any kind and whatever comes of it, this long after it was ended here. The
- * HTTP server keeps no such connection in mind: a client that was refused could keep it, and the server from going.
+ * Destroys the socket of an upgrade request this long after the server has ended its side. The HTTP server does not track
+ * such a socket, so a rejected client could keep it open and delay the shutdown.
  */
-export const letGoWithin = (request: HttpServerRequest, millis: number): void => {
+export const destroyAfter = (request: HttpServerRequest, millis: number): void => {
   const message: unknown = toIncomingMessage(request)
   if (message instanceof IncomingMessage && Predicate.hasProperty(message, "upgrade") && message.upgrade === true) {
-    SocketShutdown.letGoWithin(message.socket, millis)
+    SocketShutdown.destroyAfter(message.socket, millis)
   }
 }
 
-/** What is said where the HTTP server does not see an offer, such as for want of `Connection: upgrade`. */
-export const notSeen = upgradeRequired
+/** The response to a request that the HTTP server does not treat as an upgrade, such as one without `Connection: upgrade`. */
+export const notAnUpgrade = upgradeRequired

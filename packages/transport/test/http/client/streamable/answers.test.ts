@@ -147,7 +147,7 @@ it.live("a JSON answer that is cut off fails its request", () =>
 
 for (
   const [name, status, type, words] of [
-    ["no content", 202, undefined, "accepted"],
+    ["no content", 202, undefined, "status 202"],
     ["a page", 200, "text/html", "text/html"],
     ["nothing at all", 204, undefined, "204"]
   ] as const

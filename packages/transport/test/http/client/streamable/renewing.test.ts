@@ -207,12 +207,12 @@ for (
     [
       "answered with an error",
       (received, reply) => reply.json({ jsonrpc: "2.0", id: idOf(received), error: { code: -32603, message: "no" } }),
-      "refused"
+      "rejected"
     ],
     ["refused", (_, reply) => reply.status(503), "503"],
     ["cut off", (_, reply) => reply.cut(), "could not be opened"],
     ["never answered", (_, reply) => reply.stream().end(), "without a response"],
-    ["no JSON", (_, reply) => reply.raw(200, { "content-type": "application/json" }, "{"), "no JSON"]
+    ["no JSON", (_, reply) => reply.raw(200, { "content-type": "application/json" }, "{"), "not JSON"]
   ] satisfies ReadonlyArray<[string, Handler, string]>
 ) {
   it.live(`a session is lost for good when the new handshake is ${name}`, () =>

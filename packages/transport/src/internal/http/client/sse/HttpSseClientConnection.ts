@@ -1,3 +1,4 @@
+/** The connection of an HTTP+SSE client: one SSE stream, and POSTs to the endpoint that it names. */
 import { JsonRpc, type Profile } from "@effect-mcp/protocol"
 import type * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
@@ -13,8 +14,9 @@ import * as Sse from "../../../../Sse.ts"
 import * as ContentEncoding from "../../../shared/ContentEncoding.ts"
 import { forkInScope } from "../../../shared/forkInScope.ts"
 import * as FrameText from "../../../shared/FrameText.ts"
+import { InboundBuffer } from "../../../shared/InboundBuffer.ts"
 import { delay } from "../../../shared/nodeTimers.ts"
-import * as OutgoingFrame from "../../../shared/OutgoingFrame.ts"
+import { encoded } from "../../../shared/OutgoingFrame.ts"
 import * as Turns from "../../../shared/Turns.ts"
 import * as HttpCall from "../HttpCall.ts"
 import * as HttpErrorResponse from "../HttpErrorResponse.ts"
@@ -22,14 +24,15 @@ import * as McpEndpoint from "../McpEndpoint.ts"
 import * as ResponseBody from "../ResponseBody.ts"
 import * as ServerAddress from "../serverAddress.ts"
 
-/** What a connection is made of. */
+/** The settings of a client. */
 export interface Settings extends McpEndpoint.Settings {
-  readonly limitBytes: number
-  readonly limitNodes: number
-  /** How long it may take until the server has said where to POST to. */
+  readonly maxMessageBytes: number
+  readonly maxMessageNodes: number
+  /** The time that the server has to name the endpoint for messages. */
   readonly connectTimeout: Duration.Input
 }
 
+/** Creates the transport, which opens a connection for each session. */
 export const make = (
   settings: Settings
 ): Effect.Effect<Transport.Transport["Service"], never, HttpCall.Client> =>
@@ -37,14 +40,14 @@ export const make = (
     connect: Effect.flatMap(McpEndpoint.make(call, settings), (endpoint) => open(settings, endpoint))
   }))
 
-/** How soon the end of a stream is heard of whose server has gone, once one of its other connections has broken. */
-const endWithin = "200 millis"
+/** The time in which a stream ends, if its server is gone, after a POST has failed. */
+const endTimeout = "200 millis"
 
-/** How much of a reference that is none is shown, in characters. */
+/** The most characters of an invalid endpoint that an error shows. */
 const shownCharacters = 200
 
-/** How much of a stream is read that nobody listens to yet, in bytes. */
-const earlyBytes = 1024 * 1024
+/** The most bytes of a stream that are read before its session runs it. */
+const maxEarlyBytes = 1024 * 1024
 
 const failed = (url: URL, problem: string, cause?: unknown): TransportError.TransportError =>
   TransportError.make({
@@ -54,86 +57,95 @@ const failed = (url: URL, problem: string, cause?: unknown): TransportError.Tran
   })
 
 /**
- * Where to POST to: what the reference comes to from the URL of the stream, if that is at the same server. Another one has no business
- * with the messages of this session, nor with the headers that prove who sends them.
+ * Resolves the endpoint for messages, relative to the URL of the stream. It fails if the endpoint has another origin:
+ * that server must not receive the session's messages, nor the headers that authorize them.
  */
-const messagesAt = (
+const messageEndpoint = (
   stream: McpEndpoint.McpEndpoint,
   reference: string
 ): Exit.Exit<McpEndpoint.McpEndpoint, TransportError.TransportError> => {
   if (!URL.canParse(reference, stream.url().href)) {
-    // What stands in a query may be the session.
+    // The query may contain the session id.
     const shown = JSON.stringify(reference.replace(/\?.*/s, "").slice(0, shownCharacters))
-    return Exit.fail(failed(stream.url(), `the server says that messages are to go to ${shown}, which is no URL`))
+    return Exit.fail(failed(stream.url(), `the endpoint for messages that the server names is not a URL: ${shown}`))
   }
   const url = new URL(reference, stream.url())
   if (url.origin !== stream.url().origin) {
-    // What has no origin has a scheme.
-    const elsewhere = url.origin === "null" ? url.protocol : url.origin
+    const origin = url.origin === "null" ? url.protocol : url.origin
     return Exit.fail(
       failed(
         stream.url(),
-        `the server says that messages are to go to ${elsewhere}, and nothing is sent to another origin`
+        `the endpoint for messages that the server names is at ${origin}; nothing is sent to another origin`
       )
     )
   }
-  // Who sends them the program says, and `fetch` takes no URL with credentials.
+  // `fetch` rejects a URL with credentials, and those of the program are in its headers.
   url.username = ""
   url.password = ""
   return Exit.succeed(stream.at(url))
 }
 
-const open = Effect.fnUntraced(function*(
-  { limitBytes, limitNodes, connectTimeout }: Settings,
-  stream: McpEndpoint.McpEndpoint
-): Effect.fn.Return<Transport.Connection, TransportError.TransportError, Scope.Scope> {
-  const scope = yield* Effect.scope
-  const owned = forkInScope(scope)
+/** The SSE stream of one connection. */
+class ServerStream {
+  readonly #settings: Settings
+  readonly #endpoint: McpEndpoint.McpEndpoint
+  readonly #inbound: InboundBuffer
+  readonly #subscribed = Deferred.makeUnsafe<void>()
+  readonly #messages = Deferred.makeUnsafe<McpEndpoint.McpEndpoint, TransportError.TransportError>()
+  readonly #ended = Deferred.makeUnsafe<Transport.End, TransportError.TransportError>()
 
-  // Before anybody listens, what comes is kept.
-  const kept: Array<Transport.Inbound> = []
-  let deliver = (inbound: Transport.Inbound): void => {
-    kept.push(inbound)
-  }
-  let revision: string | undefined
-  const listening = Deferred.makeUnsafe<void>()
-  const told = Deferred.makeUnsafe<McpEndpoint.McpEndpoint, TransportError.TransportError>()
-  const ended = Deferred.makeUnsafe<Transport.End, TransportError.TransportError>()
-
-  // ---------------------------------------------------------------------------------------------------------------------
-  // The stream
-  // ---------------------------------------------------------------------------------------------------------------------
-
-  const take = (event: Result.Result<Sse.Event, Transport.FrameError>, bytes: number): void => {
-    if (Result.isFailure(event)) return deliver({ frame: Result.fail(event.failure), bytes })
-    const { data, event: type } = event.success
-    // The first word counts: a session does not move.
-    if (type === "endpoint") Deferred.doneUnsafe(told, messagesAt(stream, data))
-    else if (type === "message" && data !== "") deliver({ frame: FrameText.parse(data, limitNodes), bytes })
+  constructor(settings: Settings, endpoint: McpEndpoint.McpEndpoint, inbound: InboundBuffer) {
+    this.#settings = settings
+    this.#endpoint = endpoint
+    this.#inbound = inbound
   }
 
-  const end = (
-    problem: string,
-    exit: Exit.Exit<Transport.End, TransportError.TransportError>,
-    cause?: unknown
-  ): void => {
-    Deferred.doneUnsafe(
-      told,
-      Exit.fail(failed(stream.url(), `${problem} before it said where messages are to go`, cause))
+  /** Waits for the end of the stream. */
+  get ended(): Effect.Effect<Transport.End, TransportError.TransportError> {
+    return Deferred.await(this.#ended)
+  }
+
+  /** Reads on after the first bytes. */
+  subscribed(): void {
+    Deferred.doneUnsafe(this.#subscribed, Exit.void)
+  }
+
+  /** Opens the stream, reads it in the scope, and returns the endpoint for messages. */
+  open(
+    scope: Scope.Scope
+  ): Effect.Effect<McpEndpoint.McpEndpoint, TransportError.TransportError, Scope.Scope> {
+    const url = () => this.#endpoint.url()
+    return Effect.gen({ self: this }, function*() {
+      const response = yield* this.#endpoint.get({ session: undefined, revision: undefined }, undefined)
+      if (!HttpCall.isAccepted(response)) return yield* HttpErrorResponse.fail(response)
+      const type = HttpCall.mediaType(response)
+      if (type !== "text/event-stream") {
+        return yield* failed(url(), `the content type of the response is ${type ?? "unknown"}, not text/event-stream`)
+      }
+      yield* Effect.forkIn(this.#read(response), scope)
+      return yield* Deferred.await(this.#messages)
+    }).pipe(
+      Effect.timeoutOrElse({
+        duration: this.#settings.connectTimeout,
+        orElse: () => {
+          const millis = Duration.toMillis(this.#settings.connectTimeout)
+          return Effect.fail(failed(url(), `the server has not named an endpoint for messages within ${millis} ms`))
+        }
+      })
     )
-    Deferred.doneUnsafe(ended, exit)
   }
 
-  const read = (answer: HttpCall.Answer): Effect.Effect<void> =>
-    Effect.suspend(() => {
+  #read(response: HttpCall.HttpResponse): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { maxMessageBytes } = this.#settings
       let events = 0
       const decoder = Sse.decoder((event, size) => {
         events++
-        take(event, size)
-      }, { maxEventBytes: limitBytes })
-      const expansion = ContentEncoding.expansion(answer, limitBytes)
+        this.#take(event, size)
+      }, { maxEventBytes: maxMessageBytes })
+      const expansion = ContentEncoding.expansion(response, maxMessageBytes)
       let bytes = 0
-      return Stream.runForEachArray(answer.chunks, (chunks) =>
+      return Stream.runForEachArray(response.chunks, (chunks) =>
         Turns.bytes(chunks, (part) => {
           const before = events
           decoder.push(part)
@@ -141,74 +153,79 @@ const open = Effect.fnUntraced(function*(
           bytes += part.length
         }).pipe(
           Effect.andThen(expansion.check),
-          Effect.andThen(Effect.suspend(() => bytes < earlyBytes ? Effect.void : Deferred.await(listening)))
+          Effect.andThen(Effect.suspend(() => bytes < maxEarlyBytes ? Effect.void : Deferred.await(this.#subscribed)))
         ))
     }).pipe(
       Effect.match({
-        onSuccess: () => end("the stream ended", Exit.succeed({ exit: undefined, writable: false })),
+        onSuccess: () => this.#end("the stream ended", Exit.succeed({ exit: undefined, writable: false })),
         onFailure: (cause) =>
-          end("the stream broke off", Exit.fail(TransportError.make({ _tag: "ReadFailed", cause })), cause)
+          this.#end("the stream broke", Exit.fail(TransportError.make({ _tag: "ReadFailed", cause })), cause)
       })
     )
+  }
 
-  const opened = Effect.gen(function*() {
-    const answer = yield* stream.get({ session: undefined, revision: undefined }, undefined)
-    if (!HttpCall.isAccepted(answer)) return yield* HttpErrorResponse.fail(answer)
-    const type = HttpCall.mediaType(answer)
-    if (type !== "text/event-stream") {
-      return yield* failed(stream.url(), `the answer is no stream of events, but of type ${type ?? "unknown"}`)
+  #take(event: Result.Result<Sse.Event, Transport.FrameError>, bytes: number): void {
+    if (Result.isFailure(event)) return this.#inbound.deliver({ frame: Result.fail(event.failure), bytes })
+    const { data, event: type } = event.success
+    // Only the first endpoint counts: a session keeps its endpoint.
+    if (type === "endpoint") Deferred.doneUnsafe(this.#messages, messageEndpoint(this.#endpoint, data))
+    else if (type === "message" && data !== "") {
+      this.#inbound.deliver({ frame: FrameText.parse(data, this.#settings.maxMessageNodes), bytes })
     }
-    yield* Effect.forkIn(read(answer), scope)
-    return yield* Deferred.await(told)
-  })
+  }
 
-  const messages = yield* Effect.timeoutOrElse(opened, {
-    duration: connectTimeout,
-    orElse: () => {
-      const millis = Duration.toMillis(connectTimeout)
-      return Effect.fail(failed(stream.url(), `the server has not said within ${millis} ms where messages are to go`))
-    }
-  })
+  #end(problem: string, exit: Exit.Exit<Transport.End, TransportError.TransportError>, cause?: unknown): void {
+    Deferred.doneUnsafe(
+      this.#messages,
+      Exit.fail(failed(this.#endpoint.url(), `${problem} before it named an endpoint for messages`, cause))
+    )
+    Deferred.doneUnsafe(this.#ended, exit)
+  }
+}
 
-  // ---------------------------------------------------------------------------------------------------------------------
-  // Messages
-  // ---------------------------------------------------------------------------------------------------------------------
+const open = Effect.fnUntraced(function*(
+  settings: Settings,
+  endpoint: McpEndpoint.McpEndpoint
+): Effect.fn.Return<Transport.Connection, TransportError.TransportError, Scope.Scope> {
+  const scope = yield* Effect.scope
+  const inScope = forkInScope(scope)
+  const inbound = new InboundBuffer()
+  const stream = new ServerStream(settings, endpoint, inbound)
+  const messages = yield* stream.open(scope)
+  let revision: string | undefined
 
-  /** A server that has gone takes the session with it, which says more than that one message could not be sent. */
+  /** Fails with the end of the stream instead, if the server is gone: that is the more useful error. */
   const unlessEnded = (error: TransportError.TransportError): Effect.Effect<never, TransportError.TransportError> =>
     error.reason._tag === "ConnectFailed" || error.reason._tag === "ExchangeEnded"
       ? Effect.raceFirst(
         Effect.andThen(
-          Effect.exit(Deferred.await(ended)),
+          Effect.exit(stream.ended),
           Effect.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
         ),
-        Effect.andThen(delay(endWithin), Effect.fail(error))
+        Effect.andThen(delay(endTimeout), Effect.fail(error))
       )
       : Effect.fail(error)
 
   const post = (frame: JsonRpc.Frame): Effect.Effect<void, TransportError.TransportError> =>
     Effect.scoped(Effect.gen(function*() {
-      const json = yield* OutgoingFrame.encoded(frame)
-      const answer = yield* Effect.catch(messages.post(json, { session: undefined, revision }), unlessEnded)
-      if (HttpCall.isAccepted(answer)) return yield* ResponseBody.discard(answer)
-      if (!JsonRpc.isRequest(frame)) return yield* HttpErrorResponse.fail(answer)
-      return deliver(yield* HttpErrorResponse.answerTo(frame.id, answer))
+      const json = yield* encoded(frame)
+      const response = yield* Effect.catch(messages.post(json, { session: undefined, revision }), unlessEnded)
+      if (HttpCall.isAccepted(response)) return yield* ResponseBody.discard(response)
+      if (!JsonRpc.isRequest(frame)) return yield* HttpErrorResponse.fail(response)
+      return inbound.deliver(yield* HttpErrorResponse.responseTo(frame.id, response))
     }))
 
-  // What is sent first arrives first.
-  const turn = Semaphore.makeUnsafe(1)
+  // One POST at a time, so that messages arrive in order.
+  const sending = Semaphore.makeUnsafe(1)
 
   return {
-    run: (deliverTo) =>
+    run: (deliver) =>
       Effect.suspend(() => {
-        for (const inbound of kept.splice(0)) deliverTo(inbound)
-        deliver = deliverTo
-        Deferred.doneUnsafe(listening, Exit.void)
-        return Deferred.await(ended)
-      }).pipe(Effect.ensuring(Effect.sync(() => {
-        deliver = () => {}
-      }))),
-    send: ({ message }) => owned(turn.withPermits(1)(post(message))),
+        inbound.subscribe(deliver)
+        stream.subscribed()
+        return stream.ended
+      }).pipe(Effect.ensuring(Effect.sync(() => inbound.close()))),
+    send: ({ message }) => inScope(sending.withPermits(1)(post(message))),
     onHandshake: (profile: Profile.Profile) => {
       revision = profile.revision
     }

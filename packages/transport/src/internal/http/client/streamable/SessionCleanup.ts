@@ -1,4 +1,4 @@
-/** The sessions that a server has opened for one connection, and has to be told to end (SHS-28): mostly one. */
+/** The sessions that a server has opened for one connection and that the client has to end (SHS-28): mostly one. */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -11,87 +11,86 @@ import * as ResponseBody from "../ResponseBody.ts"
 
 export interface SessionCleanup {
   /**
-   * Makes a call that may open a session. Only its answer says by which id the server knows that session, so that the call goes on
-   * for a while when it is given up, and the session is ended then. Whoever gives it up does not wait.
+   * Makes a call that may open a session. Only its response has the session id. So if the caller is interrupted, the call
+   * goes on in the background for a while, and its session is ended then. The caller does not wait for that.
    */
-  readonly heardOut: McpEndpoint.Making
-  /** The server knows nothing of this one any more. */
+  readonly completeInBackground: McpEndpoint.Making
+  /** Removes a session that the server has lost. */
   readonly forget: (session: string) => void
-  /** Ends a session with a DELETE while the connection goes on, and does not wait for it. */
+  /** Ends a session with a DELETE in the background, while the connection goes on. */
   readonly abandon: (session: string) => Effect.Effect<void>
-  /** Has the server end them all, those that may still come included. */
+  /** Ends all sessions, also those of calls that go on in the background, and waits for it. */
   readonly end: Effect.Effect<void>
 }
 
-/** The id of the session that an answer opens, if it opens one that has an id. */
-export const sessionOf = (answer: HttpCall.Answer): string | undefined => {
-  const id = HttpCall.isAccepted(answer) ? answer.header("mcp-session-id") : undefined
+/** Returns the id of the session that a response opens, if it opens one with an id. */
+export const sessionOf = (response: HttpCall.HttpResponse): string | undefined => {
+  const id = HttpCall.isAccepted(response) ? response.header("mcp-session-id") : undefined
   return id === "" ? undefined : id
 }
 
-/** The server may take as long as this to say which session it has opened, and that it has ended it. */
+/** Creates the cleanup of one connection. The server has this time to send a session id, and to confirm a DELETE. */
 export const make = (
   remove: (session: string) => McpEndpoint.Called,
   closeTimeout: Duration.Input
 ): SessionCleanup => {
-  const known = new Set<string>()
-  // Calls that no caller waits for any more: for the sessions that they may still open, and to end those that were
-  // opened in vain.
-  const givenUp = new Set<Fiber.Fiber<void>>()
+  const open = new Set<string>()
+  // The fibers for which no caller waits: calls that may still open sessions, and the ends of sessions.
+  const background = new Set<Fiber.Fiber<void>>()
 
   const endOne = (session: string): Effect.Effect<void> => {
-    const said = Effect.scoped(Effect.flatMap(remove(session), ResponseBody.discard))
-    // The server may close a connection that was kept at the very moment that this goes out on it. It can be said twice.
-    return Effect.ignore(Effect.catchIf(said, ({ reason }) => reason._tag === "ExchangeEnded", () => said))
+    const removed = Effect.scoped(Effect.flatMap(remove(session), ResponseBody.discard))
+    // The server may close a kept connection just when the DELETE is sent on it. A DELETE can be repeated.
+    return Effect.ignore(Effect.catchIf(removed, ({ reason }) => reason._tag === "ExchangeEnded", () => removed))
   }
 
-  const beside = (work: Effect.Effect<void>): Effect.Effect<void> =>
+  const runInBackground = (work: Effect.Effect<void>): Effect.Effect<void> =>
     Effect.map(Effect.forkDetach(work), (fiber) => {
-      givenUp.add(fiber)
-      fiber.addObserver(() => givenUp.delete(fiber))
+      background.add(fiber)
+      fiber.addObserver(() => background.delete(fiber))
     })
 
-  const giveUp = (calling: Fiber.Fiber<HttpCall.Answer, unknown>, whileCalled: Scope.Closeable) => {
-    const letGo = Scope.close(whileCalled, Exit.void)
-    const ended = Effect.flatMap(Fiber.join(calling), (answer) => {
-      const session = sessionOf(answer)
-      return Effect.andThen(letGo, session === undefined ? Effect.void : endOne(session))
+  const completeAndEnd = (calling: Fiber.Fiber<HttpCall.HttpResponse, unknown>, callScope: Scope.Closeable) => {
+    const close = Scope.close(callScope, Exit.void)
+    const ended = Effect.flatMap(Fiber.join(calling), (response) => {
+      const session = sessionOf(response)
+      return Effect.andThen(close, session === undefined ? Effect.void : endOne(session))
     })
-    return beside(
+    return runInBackground(
       Effect.ensuring(
         atMost(Effect.ignore(ended), closeTimeout),
-        Effect.andThen(Fiber.interrupt(calling), letGo)
+        Effect.andThen(Fiber.interrupt(calling), close)
       )
     )
   }
 
   return {
-    heardOut: (called) =>
+    completeInBackground: (called) =>
       Effect.uninterruptibleMask((restore) =>
         Effect.gen(function*() {
-          const whileCalled = yield* Scope.make()
-          const calling = yield* Effect.forkDetach(Scope.provide(called, whileCalled), { startImmediately: true })
+          const callScope = yield* Scope.make()
+          const calling = yield* Effect.forkDetach(Scope.provide(called, callScope), { startImmediately: true })
           const exit = yield* Effect.exit(restore(Fiber.join(calling)))
-          if (Exit.hasInterrupts(exit)) yield* giveUp(calling, whileCalled)
-          else yield* Effect.addFinalizer((over) => Scope.close(whileCalled, over))
-          const answer = yield* exit
-          const session = sessionOf(answer)
-          if (session !== undefined) known.add(session)
-          return answer
+          if (Exit.hasInterrupts(exit)) yield* completeAndEnd(calling, callScope)
+          else yield* Effect.addFinalizer((exit) => Scope.close(callScope, exit))
+          const response = yield* exit
+          const session = sessionOf(response)
+          if (session !== undefined) open.add(session)
+          return response
         })
       ),
     forget: (session) => {
-      known.delete(session)
+      open.delete(session)
     },
     abandon: (session) => {
-      known.delete(session)
-      return beside(atMost(endOne(session), closeTimeout))
+      open.delete(session)
+      return runInBackground(atMost(endOne(session), closeTimeout))
     },
     end: Effect.suspend(() =>
       Effect.andThen(
-        atMost(Effect.forEach(known, endOne, { concurrency: "unbounded", discard: true }), closeTimeout),
-        // These have been waited for as long as the others by now, and are for no longer.
-        Effect.suspend(() => Fiber.awaitAll(Array.from(givenUp)))
+        atMost(Effect.forEach(open, endOne, { concurrency: "unbounded", discard: true }), closeTimeout),
+        // These fibers have a bound of their own, which began no later.
+        Effect.suspend(() => Fiber.awaitAll(Array.from(background)))
       )
     )
   }

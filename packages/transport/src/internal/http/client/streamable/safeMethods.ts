@@ -1,8 +1,7 @@
-/**
- * What a client may ask twice without a difference to anything but the time it takes. The method table does not say this, and
- * what it does not name may do anything.
- */
-const readingMethods: ReadonlySet<string> = new Set([
+/** The safe methods: requests that change nothing, so a client may repeat them. */
+
+/** Methods that are not in this set may do anything, also those of extensions. */
+const safeMethods: ReadonlySet<string> = new Set([
   "ping",
   "tools/list",
   "resources/list",
@@ -15,4 +14,5 @@ const readingMethods: ReadonlySet<string> = new Set([
   "tasks/list"
 ])
 
-export const isReading = (method: string): boolean => readingMethods.has(method)
+/** Returns whether a method is safe. */
+export const isSafe = (method: string): boolean => safeMethods.has(method)

@@ -83,8 +83,9 @@ export class HttpSseServerConnection {
   }
 
   send({ message }: Outbound): Effect.Effect<void, TransportError.TransportError> {
-    const data = OutgoingFrame.encode(message)
-    if (typeof data !== "string") return Effect.fail(data)
+    const encoded = OutgoingFrame.encode(message)
+    if (Result.isFailure(encoded)) return Effect.fail(encoded.failure)
+    const data = encoded.success
     const event = Sse.event(undefined, data, "message")
     if (this.#reader.isFull) return Effect.flatMap(this.#reader.room, () => this.#put(event))
     return this.#put(event)

@@ -1,6 +1,7 @@
 import { ErrorCode, JsonRpc } from "@effect-mcp/protocol"
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import * as OutgoingFrame from "../../../shared/OutgoingFrame.ts"
 import type { SseResponseBody } from "../SseResponseBody.ts"
 import type { SseStream } from "../SseStream.ts"
@@ -151,8 +152,9 @@ export class PostExchange {
   /** Says something to whoever sent this. */
   say(message: JsonRpc.Frame, last: boolean): Effect.Effect<void, TransportError.TransportError> {
     if (this.#over) return OutgoingFrame.noRoute(message)
-    const body = OutgoingFrame.encode(message)
-    if (typeof body !== "string") return Effect.fail(body)
+    const encoded = OutgoingFrame.encode(message)
+    if (Result.isFailure(encoded)) return Effect.fail(encoded.failure)
+    const body = encoded.success
     if (last) this.#refused = "error" in message
     if (this.#stream !== undefined) return this.#write(this.#stream, body, last)
     const status = last ? statusOf(message, this.#frame) : 200

@@ -99,8 +99,8 @@ export class StreamableHttpServerConnection implements Host {
     if (replyTo instanceof PostExchange) return replyTo.say(message, last)
     const stream = this.#standalone
     if (replyTo !== undefined || stream === undefined || !stream.isOpen) return OutgoingFrame.noRoute(message)
-    const text = OutgoingFrame.encode(message)
-    return typeof text === "string" ? stream.write(text) : Effect.fail(text)
+    const encoded = OutgoingFrame.encode(message)
+    return Result.isFailure(encoded) ? Effect.fail(encoded.failure) : stream.write(encoded.success)
   }
 
   endExchange(origin: StreamOrigin, rejected?: boolean): void {

@@ -1,0 +1,120 @@
+/** The exchange of one message of the client: its POST, and what becomes of the response. */
+import { type JsonRpc } from "@effect-mcp/protocol"
+import type * as TransportError from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import { encoded } from "../../../shared/OutgoingFrame.ts"
+import * as HttpCall from "../HttpCall.ts"
+import * as HttpErrorResponse from "../HttpErrorResponse.ts"
+import * as ResponseBody from "../ResponseBody.ts"
+import { type ClientState, sessionIdentity } from "./ClientState.ts"
+import { readJson, ResponseReader, unexpectedResponse } from "./ResponseReader.ts"
+import { resume } from "./ResumableStream.ts"
+import { isSafe } from "./safeMethods.ts"
+import * as SessionCleanup from "./SessionCleanup.ts"
+import type { Renew } from "./SessionRenewal.ts"
+
+type Sent = Effect.Effect<void, TransportError.TransportError>
+
+/** The parts of a connection that an exchange uses. */
+export interface ExchangeDependencies {
+  readonly state: ClientState
+  readonly sessions: SessionCleanup.SessionCleanup
+  readonly renew: Renew
+  /** The standalone SSE stream, which starts after the handshake. */
+  readonly standalone: { readonly start: Effect.Effect<void> }
+}
+
+export class Exchange {
+  readonly #state: ClientState
+  readonly #sessions: SessionCleanup.SessionCleanup
+  readonly #renew: Renew
+  readonly #standalone: ExchangeDependencies["standalone"]
+
+  constructor({ renew, sessions, standalone, state }: ExchangeDependencies) {
+    this.#state = state
+    this.#sessions = sessions
+    this.#renew = renew
+    this.#standalone = standalone
+  }
+
+  /** Sends a request, and delivers everything up to its response. */
+  request(message: JsonRpc.Request): Sent {
+    return Effect.flatMap(encoded(message), (json) => {
+      if (message.method === "initialize") this.#state.initializeRequest = message
+      return this.#request(message, json, false)
+    })
+  }
+
+  /** Sends a message that has no response. */
+  send(frame: JsonRpc.Frame): Sent {
+    return Effect.flatMap(encoded(frame), (json) => this.#send(frame, json, false))
+  }
+
+  /** Sends a request; if its session is lost, once more in a new one, unless it may have been carried out. */
+  #request(message: JsonRpc.Request, json: string, isRepeated: boolean): Sent {
+    return Effect.scoped(Effect.gen({ self: this }, function*() {
+      const state = this.#state
+      yield* state.ready
+      const session = state.session
+      const isInitialize = message.method === "initialize"
+      const response = yield* state.endpoint.post(
+        json,
+        state.membership(session),
+        isInitialize ? this.#sessions.completeInBackground : undefined
+      )
+      if (state.indicatesLoss(response, session)) {
+        // The server has not carried it out, so it can be sent again.
+        if (isRepeated) return yield* HttpErrorResponse.fail(response)
+        yield* ResponseBody.discard(response)
+        yield* this.#renew(session)
+        return yield* this.#request(message, json, true)
+      }
+      if (!HttpCall.isAccepted(response)) {
+        return state.deliver(yield* HttpErrorResponse.responseTo(message.id, response))
+      }
+      if (isInitialize) state.session = yield* sessionIdentity(SessionCleanup.sessionOf(response), false)
+      const type = HttpCall.mediaType(response)
+      if (type === "application/json") {
+        yield* readJson(response, state.settings, state.deliver)
+        session.answered = true
+        return
+      }
+      if (type !== "text/event-stream") return yield* unexpectedResponse(response)
+
+      const reader = new ResponseReader(message.id, state.settings, state.deliver)
+      const cause = yield* reader.follow(response)
+      const current = isInitialize ? state.session : session
+      const stream = { method: message.method, reader, session: current, cause }
+      const failure = reader.isAnswered ? undefined : yield* resume(state, this.#renew, stream)
+      if (failure === undefined) {
+        session.answered = true
+        return
+      }
+      // A request that may have been carried out is not repeated, unless its method is safe.
+      if (state.session === current || isRepeated || !isSafe(message.method)) return yield* failure
+      yield* state.ready
+      return yield* this.#request(message, json, true)
+    }))
+  }
+
+  #send(frame: JsonRpc.Frame, json: string, isRepeated: boolean): Sent {
+    return Effect.scoped(Effect.gen({ self: this }, function*() {
+      const state = this.#state
+      yield* state.ready
+      const session = state.session
+      const response = yield* state.endpoint.post(json, state.membership(session))
+      const isNotification = "method" in frame
+      if (HttpCall.isAccepted(response)) {
+        yield* ResponseBody.discard(response)
+        if (isNotification && frame.method === "notifications/initialized") yield* this.#standalone.start
+        return
+      }
+      if (!state.indicatesLoss(response, session) || isRepeated) return yield* HttpErrorResponse.fail(response)
+      const rejection = yield* HttpErrorResponse.read(response)
+      yield* this.#renew(session)
+      // A response to a request of the lost session responds to none of the new one.
+      if (!isNotification) return yield* HttpErrorResponse.error(rejection)
+      return yield* this.#send(frame, json, true)
+    }))
+  }
+}

@@ -1,0 +1,75 @@
+/** The resumption of a request's broken SSE stream, until its response arrives (SHS-07, SHS-19). */
+import type * as TransportError from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import type { ClientState, SessionIdentity } from "./ClientState.ts"
+import { exchangeEnded, type ResponseReader } from "./ResponseReader.ts"
+import type { Renew } from "./SessionRenewal.ts"
+import * as StreamRequest from "./StreamRequest.ts"
+
+/** A request whose stream broke. */
+export interface BrokenStream {
+  readonly method: string
+  readonly reader: ResponseReader
+  /** The session in which the request was sent. */
+  readonly session: SessionIdentity
+  /** The reason why the stream broke, if there is one. */
+  readonly cause: unknown
+}
+
+/**
+ * Resumes the stream, again and again with growing delays. Returns `undefined` after the response has arrived, and an
+ * error if the stream cannot be resumed or the attempts are used up.
+ */
+export const resume = Effect.fnUntraced(function*(
+  state: ClientState,
+  renew: Renew,
+  { cause: firstCause, method, reader, session }: BrokenStream
+): Effect.fn.Return<TransportError.TransportError | undefined> {
+  const { reconnect } = state.settings
+  const { stream } = reader
+  const reportLost = (cause: unknown, retryAfterMillis?: number) =>
+    state.report({ _tag: "StreamLost", method, cause, retryAfterMillis })
+  let cause = firstCause
+  let withoutEvent = 0
+  let withoutMessage = 0
+  let retryAfterMillis: number | undefined
+  while (true) {
+    const lastEventId = stream.lastEventId()
+    const isResumable = lastEventId !== undefined && !stream.isDamaged() && state.session === session
+    if (!isResumable || withoutEvent >= reconnect.maxAttempts) {
+      reportLost(cause)
+      return exchangeEnded(cause)
+    }
+    const attempts = { withoutEvent, withoutMessage, retryMillis: stream.retryMillis(), retryAfterMillis }
+    const delayMillis = reconnect.millis(attempts)
+    reportLost(cause, delayMillis)
+    yield* Effect.sleep(delayMillis)
+    const [events, messages] = [stream.events(), stream.messages()]
+    const outcome = yield* StreamRequest.run(state, session, lastEventId, (response) => {
+      state.report({ _tag: "StreamResumed", method })
+      return reader.follow(response)
+    })
+    if (reader.isAnswered) return undefined
+    withoutEvent = stream.events() > events ? 0 : withoutEvent + 1
+    withoutMessage = stream.messages() > messages ? 0 : withoutMessage + 1
+    retryAfterMillis = undefined
+    switch (outcome._tag) {
+      case "Ended":
+        cause = outcome.cause
+        break
+      case "Unavailable":
+        cause = outcome.cause
+        retryAfterMillis = outcome.retryAfterMillis
+        break
+      case "Rejected":
+        reportLost(outcome.error)
+        return exchangeEnded(outcome.error)
+      case "SessionLost":
+        reportLost(cause)
+        return yield* Effect.match(renew(session), {
+          onSuccess: () => exchangeEnded(new Error("the server has lost the session")),
+          onFailure: (error) => error
+        })
+    }
+  }
+})

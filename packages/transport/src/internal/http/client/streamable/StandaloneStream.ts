@@ -1,0 +1,85 @@
+/** The standalone SSE stream, on which messages arrive that belong to no request (SHS-12). */
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import type * as Scope from "effect/Scope"
+import * as SseReceiver from "../SseReceiver.ts"
+import { type ClientState, millisNow, type SessionIdentity } from "./ClientState.ts"
+import type { Renew } from "./SessionRenewal.ts"
+import * as StreamRequest from "./StreamRequest.ts"
+
+export class StandaloneStream {
+  readonly #state: ClientState
+  readonly #renew: Renew
+  readonly #scope: Scope.Scope
+  #fiber: Fiber.Fiber<void> | undefined
+  /** Whether the server has opened such a stream, in this session or an earlier one. */
+  #isOffered = false
+
+  /** Streams live in the scope at the latest. */
+  constructor(state: ClientState, renew: Renew, scope: Scope.Scope) {
+    this.#state = state
+    this.#renew = renew
+    this.#scope = scope
+  }
+
+  /** Opens the stream of the current session in the background, instead of that of an earlier session. */
+  readonly start: Effect.Effect<void> = Effect.suspend(() => {
+    const earlier = this.#fiber
+    this.#fiber = undefined
+    earlier?.interruptUnsafe()
+    return Effect.map(Effect.forkIn(this.#keepOpen(this.#state.session), this.#scope), (fiber) => {
+      this.#fiber = fiber
+    })
+  })
+
+  /** Keeps the stream open as long as the session lasts, if the server offers it. */
+  readonly #keepOpen = (session: SessionIdentity): Effect.Effect<void> =>
+    Effect.gen({ self: this }, function*() {
+      const state = this.#state
+      const { maxMessageBytes, maxMessageNodes, reconnect } = state.settings
+      const receive = () => SseReceiver.make({ maxMessageBytes, maxMessageNodes, deliver: state.deliver })
+      const reportLost = (cause: unknown, retryAfterMillis?: number) =>
+        state.report({ _tag: "StreamLost", method: undefined, cause, retryAfterMillis })
+      let stream = receive()
+      let wasOpened = false
+      let withoutEvent = 0
+      let withoutMessage = 0
+      while (true) {
+        const [events, messages] = [stream.events(), stream.messages()]
+        const startedAt = yield* millisNow
+        const lastEventId = stream.lastEventId()
+        const outcome = yield* StreamRequest.run(state, session, lastEventId, (response) => {
+          if (wasOpened) state.report({ _tag: "StreamResumed", method: undefined })
+          wasOpened = true
+          this.#isOffered = true
+          return stream.read(response)
+        })
+        if (outcome._tag === "SessionLost") {
+          // A server without this stream may answer 404, too. If the session is lost, the next message finds out.
+          if (!this.#isOffered) return
+          reportLost(undefined)
+          return yield* Effect.ignore(this.#renew(session))
+        }
+        if (outcome._tag === "Rejected") {
+          const { reason } = outcome.error
+          // The server does not offer the stream (SHS-13).
+          if (reason._tag === "Rejected" && reason.status === 405 && !wasOpened) return
+          // The server may have dropped the events to resume after; then a new stream brings at least the later ones.
+          if (reason._tag !== "Rejected" || lastEventId === undefined) return reportLost(outcome.error)
+        }
+        // A stream that lasts is of use even without events. One that always ends at once is not.
+        const lasted = outcome._tag === "Ended" && (yield* millisNow) - startedAt >= reconnect.maxMillis
+        withoutEvent = lasted || stream.events() > events ? 0 : withoutEvent + 1
+        withoutMessage = lasted || stream.messages() > messages ? 0 : withoutMessage + 1
+        const delayMillis = reconnect.millis({
+          withoutEvent: Math.max(0, withoutEvent - 1),
+          withoutMessage: Math.max(0, withoutMessage - 1),
+          retryMillis: stream.retryMillis(),
+          retryAfterMillis: outcome._tag === "Unavailable" ? outcome.retryAfterMillis : undefined
+        })
+        reportLost(outcome._tag === "Rejected" ? outcome.error : outcome.cause, delayMillis)
+        if (outcome._tag === "Rejected") stream = receive()
+        yield* Effect.sleep(delayMillis)
+      }
+    })
+}

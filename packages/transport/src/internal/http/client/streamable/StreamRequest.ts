@@ -1,0 +1,50 @@
+/** One GET for an SSE stream, and its outcome. */
+import type * as TransportError from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as HttpCall from "../HttpCall.ts"
+import * as HttpErrorResponse from "../HttpErrorResponse.ts"
+import type { ClientState, SessionIdentity } from "./ClientState.ts"
+
+/** The outcome of a request for a stream: of its opening, or of its reading to the end. */
+export type StreamOutcome =
+  /** The stream was opened, and has ended or broken. */
+  | { readonly _tag: "Ended"; readonly cause: unknown }
+  /** The stream was not opened; a later attempt may open it. */
+  | { readonly _tag: "Unavailable"; readonly cause: unknown; readonly retryAfterMillis: number | undefined }
+  /** The server does not open this stream. */
+  | { readonly _tag: "Rejected"; readonly error: TransportError.TransportError }
+  /** The server has lost the session. */
+  | { readonly _tag: "SessionLost" }
+
+/** Returns whether a later attempt may have another outcome. */
+const isTransient = (status: number): boolean =>
+  status === 408 || status === 409 || status === 425 || status === 429 || (status >= 500 && status !== 501)
+
+/** Requests a stream, after its last event if there is one, and reads it with `read`. */
+export const run = (
+  state: ClientState,
+  session: SessionIdentity,
+  lastEventId: string | undefined,
+  read: (response: HttpCall.HttpResponse) => Effect.Effect<unknown>
+): Effect.Effect<StreamOutcome> =>
+  Effect.scoped(Effect.gen(function*(): Effect.fn.Return<StreamOutcome, TransportError.TransportError, Scope.Scope> {
+    const response = yield* state.endpoint.get(state.membership(session), lastEventId)
+    if (state.indicatesLoss(response, session)) return { _tag: "SessionLost" }
+    if (HttpCall.isAccepted(response) && HttpCall.mediaType(response) === "text/event-stream") {
+      return { _tag: "Ended", cause: yield* read(response) }
+    }
+    const rejection = yield* HttpErrorResponse.read(response)
+    const error = HttpErrorResponse.error(rejection)
+    return isTransient(response.status)
+      ? { _tag: "Unavailable", cause: error, retryAfterMillis: rejection.retryAfterMillis }
+      : { _tag: "Rejected", error }
+  })).pipe(
+    Effect.catch((error): Effect.Effect<StreamOutcome> =>
+      Effect.succeed(
+        error.reason._tag === "ConnectFailed" || error.reason._tag === "ExchangeEnded"
+          ? { _tag: "Unavailable", cause: error.reason.cause, retryAfterMillis: undefined }
+          : { _tag: "Rejected", error }
+      )
+    )
+  )

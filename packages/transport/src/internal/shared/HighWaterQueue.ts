@@ -1,0 +1,122 @@
+/** A queue of outgoing messages with back-pressure: above the high-water mark, senders wait for room. */
+import type { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
+import type * as TransportError from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import { OutgoingCharge } from "./OutgoingCharge.ts"
+import * as utf8 from "./utf8.ts"
+
+/** The default high-water mark: 1 MiB. */
+export const defaultHighWaterBytes: number = 1024 * 1024
+
+/** The writer that takes the messages out of the queue. */
+export interface Writer {
+  /** Returns the number of bytes that were taken out of the queue and not sent yet. */
+  readonly unsentBytes: () => number
+  /** Returns whether more can be sent. While it cannot, senders wait for the error of {@link HighWaterQueue.fail}. */
+  readonly isOpen: () => boolean
+  /** Called when the queue is no longer empty. */
+  readonly onReady: () => void
+  /** Called when senders wait, or bytes are charged: call {@link HighWaterQueue.admit} when there is more room. */
+  readonly onBlocked: () => void
+}
+
+interface Waiter {
+  readonly text: string
+  readonly resume: (taken: Effect.Effect<void, TransportError.TransportError>) => void
+}
+
+export class HighWaterQueue {
+  readonly #writer: Writer
+  readonly #charge: OutgoingCharge
+  #ready: Array<string> = []
+  #readyBytes = 0
+  /** The waiting senders, in order of arrival. An interrupted one is removed from a `Set` in constant time. */
+  readonly #waiters = new Set<Waiter>()
+  #ended: TransportError.TransportError | undefined
+
+  constructor(writer: Writer, budget: MemoryBudget, highWaterBytes: number = defaultHighWaterBytes) {
+    this.#writer = writer
+    this.#charge = new OutgoingCharge(budget, highWaterBytes)
+  }
+
+  /** The error of senders, after the queue has ended. */
+  get ended(): TransportError.TransportError | undefined {
+    return this.#ended
+  }
+
+  /** Whether no message is ready. */
+  get isEmpty(): boolean {
+    return this.#ready.length === 0
+  }
+
+  /** The bytes of the messages that are ready. */
+  get readyBytes(): number {
+    return this.#readyBytes
+  }
+
+  /**
+   * Takes a message. It succeeds at once below the high-water mark, so one message of any size always passes, and
+   * suspends above it. A message whose sender is interrupted while it waits is not sent.
+   */
+  send(text: string): Effect.Effect<void, TransportError.TransportError> {
+    if (this.#ended !== undefined) return Effect.fail(this.#ended)
+    if (this.#waiters.size === 0 && this.#hasRoom()) {
+      this.#take(text)
+      return Effect.void
+    }
+    return Effect.callback((resume) => {
+      const waiter = { text, resume }
+      this.#waiters.add(waiter)
+      // The fiber may have yielded on its way here: by now there may be room, or the queue may have ended.
+      this.admit()
+      return Effect.sync(() => this.#waiters.delete(waiter))
+    })
+  }
+
+  /** Takes the messages that are ready out of the queue. */
+  takeReady(): ReadonlyArray<string> {
+    const ready = this.#ready
+    this.#ready = []
+    this.#readyBytes = 0
+    return ready
+  }
+
+  /** Takes the messages of waiting senders, as far as there is room. */
+  admit(): void {
+    if (this.#ended !== undefined) return this.fail(this.#ended)
+    for (const waiter of this.#waiters) {
+      if (!this.#hasRoom()) break
+      this.#waiters.delete(waiter)
+      this.#take(waiter.text)
+      waiter.resume(Effect.void)
+    }
+    const isOpen = this.#writer.isOpen()
+    this.#charge.update(isOpen ? this.#waitingBytes() : 0)
+    if (isOpen && (this.#waiters.size > 0 || this.#charge.isCharged)) this.#writer.onBlocked()
+  }
+
+  /** Takes no more messages, and fails waiting senders. Messages that are ready stay in the queue. */
+  fail(error: TransportError.TransportError): void {
+    this.#ended ??= error
+    this.#charge.update(0)
+    for (const waiter of this.#waiters) {
+      this.#waiters.delete(waiter)
+      waiter.resume(Effect.fail(this.#ended))
+    }
+  }
+
+  #waitingBytes(): number {
+    return this.#readyBytes + this.#writer.unsentBytes()
+  }
+
+  #hasRoom(): boolean {
+    return this.#writer.isOpen() && this.#charge.hasRoom(this.#waitingBytes())
+  }
+
+  #take(text: string): void {
+    this.#readyBytes += utf8.byteLength(text)
+    const isFirst = this.#ready.push(text) === 1
+    this.#charge.update(this.#waitingBytes())
+    if (isFirst) this.#writer.onReady()
+  }
+}
