@@ -5,7 +5,10 @@ import { parse } from "../syntax.ts"
 import { type Package, publicModules, read } from "../workspace.ts"
 import type { Finding } from "./findings.ts"
 
-/** Every module may name its options `Options`, those of `layerNode` `NodeOptions`. Functions repeat, too: `make`, `layer`. */
+/**
+ * Tells whether a name must be unique. Functions need not, such as `make`. Any module may have `Options`, and
+ * `NodeOptions` for its `layerNode`.
+ */
 const isChecked = (name: string): boolean => /^[A-Z]/.test(name) && name !== "Options" && name !== "NodeOptions"
 
 /** Returns each place after the first that exports a name; the module of that name comes first. */
