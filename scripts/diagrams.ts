@@ -18,7 +18,7 @@ import { read, root } from "./workspace.ts"
 /** The part of a row that is drawn. */
 interface Row {
   readonly to: string
-  readonly does: string
+  readonly action: string
 }
 
 type Rows = Readonly<Record<string, Readonly<Record<string, Row>>>>
@@ -28,14 +28,14 @@ interface Transition extends Row {
   readonly event: string
 }
 
-/** Every event in the order of the code, with its cause. */
-const causes: ReadonlyArray<readonly [event: string, cause: string]> = Object.entries(Handshake.causes)
+/** Every event in the order of the code, with its source. */
+const sources: ReadonlyArray<readonly [event: string, source: string]> = Object.entries(Handshake.eventSources)
 
 const transitionsOf = (rows: Rows): ReadonlyArray<Transition> =>
   Object.entries(rows).flatMap(([from, row]) =>
-    causes.flatMap(([event]) => {
+    sources.flatMap(([event]) => {
       const cell = row[event]
-      return cell === undefined ? [] : [{ from, event, to: cell.to, does: cell.does }]
+      return cell === undefined ? [] : [{ from, event, to: cell.to === "same" ? from : cell.to, action: cell.action }]
     })
   )
 
@@ -48,8 +48,8 @@ const plain = (name: string): string => {
 }
 
 /** `Idle --> Initializing: SendInitialize / Send` */
-const arrow = (from: string, to: string, events: ReadonlyArray<string>, does: string): string =>
-  `  ${plain(from)} --> ${plain(to)}: ${events.map(plain).join(", ")} / ${plain(does)}`
+const arrow = (from: string, to: string, events: ReadonlyArray<string>, action: string): string =>
+  `  ${plain(from)} --> ${plain(to)}: ${events.map(plain).join(", ")} / ${plain(action)}`
 
 /** Draws one line for each change of state, and one for all events of a state that have the same action. */
 const diagram = (rows: Rows): string => {
@@ -60,15 +60,15 @@ const diagram = (rows: Rows): string => {
   const states = Object.keys(rows)
   const loops = states.flatMap((state) => {
     const here = staying.filter(({ from }) => from === state)
-    return Array.from(new Set(here.map(({ does }) => does))).map((decision) =>
-      arrow(state, state, here.filter(({ does }) => does === decision).map(({ event }) => event), decision)
+    return Array.from(new Set(here.map(({ action }) => action))).map((decision) =>
+      arrow(state, state, here.filter(({ action }) => action === decision).map(({ event }) => event), decision)
     )
   })
   return [
     "```mermaid",
     "stateDiagram-v2",
     ...states.slice(0, 1).map((first) => `  [*] --> ${plain(first)}`),
-    ...leading.map(({ does, event, from, to }) => arrow(from, to, [event], does)),
+    ...leading.map(({ action, event, from, to }) => arrow(from, to, [event], action)),
     ...loops,
     ...states.filter((state) => !leading.some(({ from }) => from === state)).map((last) => `  ${plain(last)} --> [*]`),
     "```"
@@ -83,25 +83,25 @@ const cell = (state: string, row: Row | undefined): string => {
   if (row === undefined) {
     return ""
   }
-  return row.to === state ? plain(row.does) : `${plain(row.does)} → ${plain(row.to)}`
+  return row.to === state ? plain(row.action) : `${plain(row.action)} → ${plain(row.to)}`
 }
 
 /** The outcome of an event in a state without a row for it, as `Machine.transition` returns it. */
 const withoutRow: Readonly<Record<string, string>> = {
   local: "LocalViolation",
   peer: "RemoteViolation",
-  none: "Ignore"
+  lifecycle: "Ignore"
 }
 
 const grid = (rows: Rows): string => {
   const states = Object.keys(rows).filter((state) => Object.keys(rows[state] ?? {}).length > 0)
-  const legal = causes.filter(([event]) => states.some((state) => rows[state]?.[event] !== undefined))
+  const legal = sources.filter(([event]) => states.some((state) => rows[state]?.[event] !== undefined))
   return table(
     ["Event", ...states.map(plain), "Elsewhere"],
-    legal.map(([event, cause]) => [
+    legal.map(([event, source]) => [
       plain(event),
       ...states.map((state) => cell(state, rows[state]?.[event])),
-      withoutRow[cause] ?? plain(cause)
+      withoutRow[source] ?? plain(source)
     ])
   )
 }
@@ -109,7 +109,7 @@ const grid = (rows: Rows): string => {
 /** Returns the cells in which two tables differ. */
 const differences = (one: Rows, other: Rows): ReadonlyArray<ReadonlyArray<string>> =>
   Object.keys({ ...one, ...other }).flatMap((state) =>
-    causes.flatMap(([event]) => {
+    sources.flatMap(([event]) => {
       const left = cell(state, one[state]?.[event])
       const right = cell(state, other[state]?.[event])
       return left === right ? [] : [[plain(state), plain(event), left, right]]

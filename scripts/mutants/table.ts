@@ -24,7 +24,7 @@ const sender = `${session}/engine/Sender.ts`
 const core = `${session}/engine/SessionRuntime.ts`
 const framing = "packages/transport/src/JsonLines.ts"
 const served = `${session}/server/ServedSession.ts`
-const handshake = "packages/protocol/src/Handshake.ts"
+const handshake = "packages/protocol/src/internal/handshake/rows.ts"
 
 export const mutants: ReadonlyArray<Mutant> = [
   {
@@ -272,20 +272,22 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "accepts a second initialize",
     file: handshake,
-    original: "ReceiveInitialize: stay(\"Operating\", \"Refuse\")",
-    broken: "ReceiveInitialize: stay(\"Operating\", \"Answer\")"
+    original:
+      "ReceiveInitialize: stay(\"Reject\"),\n    ReceiveInvalidInitialize: stay(\"Reject\"),\n    ReceiveInitialized: stay",
+    broken:
+      "ReceiveInitialize: stay(\"Answer\"),\n    ReceiveInvalidInitialize: stay(\"Reject\"),\n    ReceiveInitialized: stay"
   },
   {
     name: "sends requests before notifications/initialized",
     file: handshake,
-    original: "SendRequest: stay(\"Opening\", \"Hold\")",
-    broken: "SendRequest: stay(\"Opening\", \"Send\")"
+    original: "SendRequest: stay(\"Hold\"),\n    ReceiveInitialize:",
+    broken: "SendRequest: stay(\"Send\"),\n    ReceiveInitialize:"
   },
   {
     name: "drops log messages that arrive before the initialize result",
     file: handshake,
-    original: "ReceiveLog: stay(\"Initializing\", \"Keep\")",
-    broken: "ReceiveLog: stay(\"Initializing\", \"Ignore\")"
+    original: "ReceiveLog: stay(\"Keep\")",
+    broken: "ReceiveLog: stay(\"Ignore\")"
   },
   {
     name: "handles early log messages after later ones",

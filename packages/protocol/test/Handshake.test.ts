@@ -13,42 +13,51 @@ import {
   type Variants
 } from "./Handshake/states.ts"
 
-it("every event has a cause, as its name says, and a maker", () => {
-  const named = (tag: string): Handshake.Cause =>
-    tag.startsWith("Send") ? "local" : tag.startsWith("Receive") ? "peer" : "none"
-  assert.deepStrictEqual(Handshake.causes, Object.fromEntries(tags.map((tag) => [tag, named(tag)])))
+it("every event has a source, as its name says, and a maker", () => {
+  const named = (tag: string): Handshake.EventSource =>
+    tag.startsWith("Send") ? "local" : tag.startsWith("Receive") ? "peer" : "lifecycle"
+  assert.deepStrictEqual(Handshake.eventSources, Object.fromEntries(tags.map((tag) => [tag, named(tag)])))
   assert.deepStrictEqual(Object.keys(makers).toSorted(), tags.toSorted())
 })
+
+type Rows = Handshake.Machine<unknown, State>["rows"]
 
 interface Subject<S extends State> {
   readonly initial: S
   readonly states: ReadonlyArray<S>
-  readonly rows: {
-    readonly [state: string]: {
-      readonly [event: string]: { readonly to: string; readonly does: Handshake.Decision }
-    }
-  }
+  /** The rows, with the name of the state that each leads to. */
+  readonly rows: Rows
   readonly transition: (state: S, event: Handshake.Event) => Handshake.Outcome<S>
   /** `step` for pairs whose legality the compiler cannot see. */
-  readonly step: (state: S, event: Handshake.Event) => unknown
+  readonly step: (state: S, event: Handshake.Event) => Handshake.Step<S, Handshake.Action>
 }
 
-const subject = <Table extends { readonly [From in keyof Table]: object }, S extends State>(
-  { rows, step, transition }: Handshake.Machine<Table, S>,
+const resolved = (rows: Rows): Rows =>
+  Object.fromEntries(
+    Object.entries(rows).map(([state, row]) => [
+      state,
+      Object.fromEntries(
+        Object.entries(row).map(([event, { action, to }]) => [event, { action, to: to === "same" ? state : to }])
+      )
+    ])
+  )
+
+const subject = <S extends State>(
+  { rows, step, transition }: { readonly rows: Rows; readonly step: unknown; readonly transition: unknown },
   states: Variants<S>,
   initial: S
 ): Subject<S> => ({
   initial,
   states: Object.values<S>({ ...states }),
-  rows,
-  transition,
-  // The compiler asks for a legal pair, and that the pair is legal is known only where this is called.
+  rows: resolved(rows),
+  // The types of both depend on the event, which is known only where they are called.
+  transition: transition as never,
   step: step as never
 })
 
 const isOperating = (state: string): boolean => state === "Negotiated" || state === "Operating"
 
-const isDelivery = (does: Handshake.Decision): boolean => does === "Deliver" || does === "ReleaseAndDeliver"
+const isDelivery = (action: Handshake.Action): boolean => action === "Deliver" || action === "ReleaseAndDeliver"
 
 /** What holds of every machine, and of those that open with a handshake. */
 const laws = <S extends State>(
@@ -63,10 +72,10 @@ const laws = <S extends State>(
   const assertStep = (state: S, event: Handshake.Event): Handshake.Outcome<S> => {
     const outcome = transition(state, event)
     const row = rowOf(state, event)
-    const cause = Handshake.causes[event._tag]
-    const expected = row !== undefined || cause === "none"
+    const source = Handshake.eventSources[event._tag]
+    const expected = row !== undefined || source === "lifecycle"
       ? "Moved"
-      : cause === "local"
+      : source === "local"
       ? "LocalViolation"
       : "RemoteViolation"
     if (outcome._tag !== "Moved") {
@@ -78,13 +87,14 @@ const laws = <S extends State>(
 
     const pair = `${state._tag} × ${event._tag}`
     assert.strictEqual("Moved", expected, pair)
-    assert.strictEqual(outcome.does, row?.does ?? "Ignore", pair)
+    assert.strictEqual(outcome.action, row?.action ?? "Ignore", pair)
     assert.strictEqual(outcome.state._tag, row?.to ?? state._tag, pair)
     if (outcome.state._tag === state._tag) {
       assert.strictEqual(outcome.state, state, `${pair}: the same, and yet another`)
     }
     if (row !== undefined) {
-      const stepped = step(state, event)
+      const { action, state: stepped } = step(state, event)
+      assert.strictEqual(action, outcome.action, `${pair}: step and transition disagree`)
       if (row.to === state._tag) assert.strictEqual(stepped, state, `${pair}: step and transition disagree`)
       else assert.deepStrictEqual(stepped, outcome.state, `${pair}: step and transition disagree`)
     }
@@ -120,7 +130,7 @@ const laws = <S extends State>(
         for (const tag of tags) {
           const outcome = transition(state, eventOf(tag, 1))
           if (outcome._tag === "Moved") assert.strictEqual(outcome.state, state)
-          assert.notStrictEqual(outcome._tag === "Moved" ? outcome.does : "Ignore", "Finish")
+          assert.notStrictEqual(outcome._tag === "Moved" ? outcome.action : "Ignore", "Finish")
         }
       }
     })
@@ -190,7 +200,7 @@ const laws = <S extends State>(
     it("[INIT-01] [INIT-09] [INIT-10] law 6: before the profile is known nothing is delivered", () => {
       for (const [state, row] of Object.entries(rows)) {
         if (state === "Closing" || isOperating(state)) continue
-        for (const { does } of Object.values(row)) assert.isFalse(isDelivery(does), state)
+        for (const { action } of Object.values(row)) assert.isFalse(isDelivery(action), state)
       }
     })
 
@@ -205,8 +215,8 @@ const laws = <S extends State>(
           operating ||= isOperating(outcome.state._tag)
           if (operating) return
           const pair = `${state._tag} × ${event._tag}`
-          assert.isFalse(isDelivery(outcome.does), `${pair} delivers`)
-          if (outcome.does === "Send") {
+          assert.isFalse(isDelivery(outcome.action), `${pair} delivers`)
+          if (outcome.action === "Send") {
             assert.include(["SendInitialize", "SendInitializeResult", "SendPing"], event._tag, `${pair} sends`)
           }
         })
@@ -218,13 +228,13 @@ const laws = <S extends State>(
       let first = true
       run(happened, (state, event, outcome) => {
         if (event._tag !== "ReceiveInitialize") return
-        if (first && outcome._tag === "Moved" && outcome.does === "Answer") {
+        if (first && outcome._tag === "Moved" && outcome.action === "Answer") {
           first = false
           return
         }
         if (outcome._tag === "Moved") {
           assert.strictEqual(outcome.state, state)
-          assert.strictEqual(outcome.does, "Refuse")
+          assert.strictEqual(outcome.action, "Reject")
         } else assert.strictEqual(outcome._tag, "RemoteViolation")
       })
     }, { arbitrary: { runs: 150, size: 60 } })
@@ -233,9 +243,9 @@ const laws = <S extends State>(
       const taken: Array<string> = []
       run(happened, (_, __, outcome) => {
         if (outcome._tag !== "Moved") return
-        const { does } = outcome
-        if (does === "Establish" || does === "End" || does === "Finish") taken.push(does)
-        if (does === "Release" || does === "ReleaseAndDeliver") taken.push("Release")
+        const { action } = outcome
+        if (action === "Establish" || action === "End" || action === "Finish") taken.push(action)
+        if (action === "Release" || action === "ReleaseAndDeliver") taken.push("Release")
       })
       assert.strictEqual(new Set(taken).size, taken.length, taken.join(", "))
     }, { arbitrary: { runs: 150, size: 60 } })
@@ -243,8 +253,8 @@ const laws = <S extends State>(
 }
 
 laws("client", subject(Handshake.client, clientStates, clientStates.Idle))
-laws("server", subject(Handshake.server, serverStates, serverStates.Opening))
-laws("strictServer", subject(Handshake.strictServer, serverStates, serverStates.Opening))
+laws("server", subject(Handshake.server, serverStates, serverStates.AwaitingInitialize))
+laws("strictServer", subject(Handshake.strictServer, serverStates, serverStates.AwaitingInitialize))
 laws(
   "sessionlessServer",
   subject(Handshake.sessionlessServer, sessionlessServerStates, { _tag: "Sessionless" }),

@@ -400,7 +400,7 @@ export const make = Effect.fnUntraced(
       profile = judged.success.profile
       if (judged.success.isTrimmed) core.emit({ _tag: "ProfileTrimmed", limitBytes: limits.maxProfileBytes })
       const outcome = core.happen({ _tag: "ReceiveInitializeResult", profile })
-      if (outcome._tag !== "Moved" || outcome.does !== "Establish") return
+      if (outcome._tag !== "Moved" || outcome.action !== "Establish") return
       core.connection.onHandshake?.(profile)
       core.fork(Effect.ignore(sender.notify(MethodTable.notifications["notifications/initialized"], {})))
       reader.deliverKept()

@@ -396,7 +396,7 @@ describe("a batch that a server receives", () => {
       yield* settled
       link.deliver([initialize(batched)])
       assert.strictEqual(codeOf(yield* raw.response), -32600)
-      assert.strictEqual((yield* session.state)._tag, "Opening")
+      assert.strictEqual((yield* session.state)._tag, "AwaitingInitialize")
       yield* introduce(raw, batched)
       link.deliver([initialize("2025-06-18")])
       assert.strictEqual(codeOf(yield* raw.response), -32600)

@@ -44,7 +44,7 @@ describe("a client's profile", () => {
             `Invalid params for initialize: clientInfo and capabilities take ${bytes} bytes of memory; the limit is 16384`
         }
       })
-      assert.strictEqual((yield* session.state)._tag, "Opening")
+      assert.strictEqual((yield* session.state)._tag, "AwaitingInitialize")
       yield* raw.send(saying({ capabilities: arrays(100) }))
       assert.property(yield* raw.response, "result")
       assert.deepStrictEqual((yield* session.profile).capabilities, arrays(100))

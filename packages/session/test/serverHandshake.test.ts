@@ -101,7 +101,7 @@ describe("a server's handshake", () => {
       assert.strictEqual(codeOf(yield* raw.response), ErrorCode.MethodNotFound)
     }))
 
-  it.effect("law 6: in Opening only ping and initialize have an effect", () =>
+  it.effect("law 6: in AwaitingInitialize only ping and initialize have an effect", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
       yield* raw.send(call("r", "x"))
@@ -122,7 +122,7 @@ describe("a server's handshake", () => {
         "initialize"
       ])
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Unknown"])
-      assert.deepStrictEqual(yield* session.state, { _tag: "Opening" })
+      assert.deepStrictEqual(yield* session.state, { _tag: "AwaitingInitialize" })
       assert.isFalse(JsonRpc.isFailure(yield* introduce(raw)))
     }))
 
@@ -136,7 +136,7 @@ describe("a server's handshake", () => {
       }
       link.deliver({ jsonrpc: "2.0", id: "null", method: "initialize", params: null })
       assert.strictEqual(codeOf(yield* raw.response), ErrorCode.InvalidParams)
-      assert.strictEqual((yield* session.state)._tag, "Opening")
+      assert.strictEqual((yield* session.state)._tag, "AwaitingInitialize")
       assert.isFalse(JsonRpc.isFailure(yield* introduce(raw)))
     }))
 
@@ -198,7 +198,7 @@ describe("a server's handshake", () => {
       assert.deepStrictEqual(yield* raw.receive, { jsonrpc: "2.0", id: 1, method: "ping" })
       yield* raw.send(JsonRpc.success(1, {}))
       yield* Fiber.join(ping)
-      assert.strictEqual((yield* session.state)._tag, "Opening")
+      assert.strictEqual((yield* session.state)._tag, "AwaitingInitialize")
     }))
 
   it.effect("[INIT-10] requests are held until the client says initialized", () =>
@@ -309,11 +309,11 @@ describe("a server's handshake", () => {
       assert.deepStrictEqual(yield* raw.pending, [])
     }))
 
-  it.effect("[INIT-10] [LOG-01] log messages are not held, but there is none in Opening", () =>
+  it.effect("[INIT-10] [LOG-01] log messages are not held, but there is none in AwaitingInitialize", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ server: { capabilities: { logging: {} } } })
       const early = yield* Effect.flip(session.log({ level: "info", data: "early" }))
-      assert.deepStrictEqual(early.reason, { _tag: "NotAllowed", state: "Opening" })
+      assert.deepStrictEqual(early.reason, { _tag: "NotAllowed", state: "AwaitingInitialize" })
       yield* raw.send(initialize())
       yield* raw.response
       yield* session.log({ level: "info", data: "now" })
@@ -332,7 +332,7 @@ describe("a server's handshake", () => {
       yield* raw.send(JsonRpc.request("p", "ping", undefined))
       yield* raw.response
       yield* TestClock.adjust(9999)
-      assert.strictEqual((yield* session.state)._tag, "Opening")
+      assert.strictEqual((yield* session.state)._tag, "AwaitingInitialize")
       yield* TestClock.adjust(1)
       assert.deepStrictEqual(yield* session.closed, { _tag: "HandshakeTimeout", afterMillis: 10_000 })
       assert.isFalse(link.isOpen())
@@ -354,7 +354,7 @@ describe("a server's handshake", () => {
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
       yield* TestClock.adjust("400 days")
-      assert.strictEqual((yield* session.state)._tag, "Opening")
+      assert.strictEqual((yield* session.state)._tag, "AwaitingInitialize")
       assert.isFalse(JsonRpc.isFailure(yield* introduce(raw)))
     }))
 

@@ -134,7 +134,7 @@ export const clientState: Arbitrary.Arbitrary<Handshake.ClientState> = choose<Ha
  * @since 0.1.0
  */
 export const serverState: Arbitrary.Arbitrary<Handshake.ServerState> = choose<Handshake.ServerState>(
-  Arbitrary.Constant({ _tag: "Opening" }),
+  Arbitrary.Constant({ _tag: "AwaitingInitialize" }),
   Arbitrary.map(clientProfile, (profile) => ({ _tag: "Initializing", profile })),
   Arbitrary.map(clientProfile, (profile) => ({ _tag: "Negotiated", profile })),
   Arbitrary.map(clientProfile, (profile) => ({ _tag: "Operating", profile })),

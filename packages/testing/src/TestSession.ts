@@ -115,7 +115,7 @@ const recorded = Effect.fnUntraced(function*(end: Transport.Transport["Service"]
 /** The client's last word of the handshake is on its way when its session is there; in memory it comes in no time. */
 const introduced = (server: ServerSession.Shape): Effect.Effect<void> =>
   Effect.asVoid(Effect.repeat(server.state, {
-    until: ({ _tag }) => _tag !== "Opening" && _tag !== "Initializing" && _tag !== "Negotiated"
+    until: ({ _tag }) => _tag !== "AwaitingInitialize" && _tag !== "Initializing" && _tag !== "Negotiated"
   }))
 
 /**

@@ -12,9 +12,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-01",
-    file: "packages/protocol/src/Handshake.ts",
+    file: "packages/protocol/src/internal/handshake/rows.ts",
     original: "    SendInitialize: {\n      to: \"Initializing\",\n",
-    broken: "    SendPing: stay(\"Idle\", \"Send\"),\n    SendInitialize: {\n      to: \"Initializing\",\n",
+    broken: "    SendPing: stay(\"Send\"),\n    SendInitialize: {\n      to: \"Initializing\",\n",
     test: "packages/protocol/test/Handshake/cells.test.ts",
     name: "client: Idle × SendPing"
   },
@@ -78,19 +78,17 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-09",
-    file: "packages/protocol/src/Handshake.ts",
-    original:
-      "    ReceiveResponse: stay(\"Initializing\", \"Match\"),\n    SendPing: stay(\"Initializing\", \"Send\"),\n",
-    broken:
-      "    ReceiveResponse: stay(\"Initializing\", \"Match\"),\n    SendPing: stay(\"Initializing\", \"Send\"),\n    SendRequest: stay(\"Initializing\", \"Send\"),\n",
+    file: "packages/protocol/src/internal/handshake/rows.ts",
+    original: "    SendPing: stay(\"Send\"),\n    ReceiveInitializeResult",
+    broken: "    SendPing: stay(\"Send\"),\n    SendRequest: stay(\"Send\"),\n    ReceiveInitializeResult",
     test: "packages/protocol/test/Handshake/cells.test.ts",
     name: "client: Initializing × SendRequest"
   },
   {
     id: "INIT-10",
-    file: "packages/protocol/src/Handshake.ts",
-    original: "SendRequest: stay(\"Negotiated\", \"Hold\")",
-    broken: "SendRequest: stay(\"Negotiated\", \"Send\")",
+    file: "packages/protocol/src/internal/handshake/rows.ts",
+    original: "SendRequest: stay(\"Hold\"),\n    SendNotification",
+    broken: "SendRequest: stay(\"Send\"),\n    SendNotification",
     test: "packages/session/test/serverHandshake.test.ts",
     name: "requests are held until the client says initialized"
   },

@@ -127,9 +127,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MSG-13",
     file: "packages/session/src/internal/engine/InboundProcessor.ts",
-    original: "outcome._tag === \"Moved\" && outcome.does === \"Answer\"\n",
+    original: "outcome._tag === \"Moved\" && outcome.action === \"Answer\"\n",
     broken:
-      "outcome._tag === \"Moved\" && outcome.does === \"Answer\" && this.#parts.dispatch.prepare(JsonRpc.request(0, \"tools/list\", {}), trust(this.#parts.peer()))._tag === \"Success\"\n",
+      "outcome._tag === \"Moved\" && outcome.action === \"Answer\" && this.#parts.dispatch.prepare(JsonRpc.request(0, \"tools/list\", {}), trust(this.#parts.peer()))._tag === \"Success\"\n",
     test: "packages/session/test/bareSessions.test.ts",
     name: "shake hands, ping each other, and part"
   },

@@ -11,9 +11,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PING-01",
-    file: "packages/protocol/src/Handshake.ts",
-    original: "    ReceivePing: stay(\"Initializing\", \"Answer\"),\n    ReceiveRequest",
-    broken: "    ReceivePing: stay(\"Initializing\", \"Refuse\"),\n    ReceiveRequest",
+    file: "packages/protocol/src/internal/handshake/rows.ts",
+    original: "    ReceivePing: stay(\"Answer\"),\n    ReceiveRequest: stay(\"Reject\"),\n    ReceiveLog",
+    broken: "    ReceivePing: stay(\"Reject\"),\n    ReceiveRequest: stay(\"Reject\"),\n    ReceiveLog",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "before the answer a ping is answered, a log message kept, a request refused"
   }

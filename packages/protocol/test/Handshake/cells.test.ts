@@ -8,7 +8,7 @@ interface Cell {
   readonly from: ReadonlyArray<string>
   readonly events: ReadonlyArray<Handshake.EventTag>
   /** What is done, and the state that follows if it is another. `undefined`: there is no row. */
-  readonly does: Handshake.Decision | undefined
+  readonly action: Handshake.Action | undefined
   readonly to?: string
 }
 
@@ -20,7 +20,7 @@ const machines = {
 }
 
 const servers = ["server", "strictServer"] as const
-const open = ["Opening", "Negotiated", "Operating"] as const
+const open = ["AwaitingInitialize", "Negotiated", "Operating"] as const
 
 const cells: ReadonlyArray<Cell> = [
   {
@@ -28,7 +28,7 @@ const cells: ReadonlyArray<Cell> = [
     on: ["client"],
     from: ["Idle"],
     events: ["SendInitialize"],
-    does: "Send",
+    action: "Send",
     to: "Initializing"
   },
   {
@@ -36,21 +36,21 @@ const cells: ReadonlyArray<Cell> = [
     on: ["client"],
     from: ["Idle"],
     events: ["SendPing", "SendRequest", "SendNotification"],
-    does: undefined
+    action: undefined
   },
   {
     test: "[INIT-01] a client does not initialize again",
     on: ["client"],
     from: ["Initializing", "Operating", "Closing", "Closed"],
     events: ["SendInitialize"],
-    does: undefined
+    action: undefined
   },
   {
     test: "[INIT-09] until it is answered, a client sends ping and nothing else",
     on: ["client"],
     from: ["Initializing"],
     events: ["SendPing"],
-    does: "Send"
+    action: "Send"
   },
   {
     test:
@@ -58,14 +58,14 @@ const cells: ReadonlyArray<Cell> = [
     on: ["client"],
     from: ["Initializing"],
     events: ["SendRequest", "SendNotification"],
-    does: undefined
+    action: undefined
   },
   {
     test: "[INIT-08] a client says that it is initialized when the answer has come",
     on: ["client"],
     from: ["Initializing"],
     events: ["ReceiveInitializeResult"],
-    does: "Establish",
+    action: "Establish",
     to: "Operating"
   },
   {
@@ -73,114 +73,114 @@ const cells: ReadonlyArray<Cell> = [
     on: ["client"],
     from: ["Initializing"],
     events: ["ReceiveRequest"],
-    does: "Refuse"
+    action: "Reject"
   },
   {
     test: "[INIT-10] a client that waits for the answer keeps log messages",
     on: ["client"],
     from: ["Initializing"],
     events: ["ReceiveLog"],
-    does: "Keep"
+    action: "Keep"
   },
   {
     test: "[INIT-10] a client that waits for the answer ignores other notifications",
     on: ["client"],
     from: ["Initializing"],
     events: ["ReceiveNotification"],
-    does: "Ignore"
+    action: "Ignore"
   },
   {
     test: "a client takes log messages while the session operates",
     on: ["client"],
     from: ["Operating"],
     events: ["ReceiveLog"],
-    does: "Deliver"
+    action: "Deliver"
   },
   {
     test: "log messages are for clients only",
     on: [...servers, "sessionlessServer"],
-    from: ["Opening", "Initializing", "Negotiated", "Operating", "Sessionless", "Closing", "Closed"],
+    from: ["AwaitingInitialize", "Initializing", "Negotiated", "Operating", "Sessionless", "Closing", "Closed"],
     events: ["ReceiveLog"],
-    does: undefined
+    action: undefined
   },
   {
     test: "[PING-01] ping is answered whenever the peer may have sent one",
     on: ["client"],
     from: ["Initializing", "Operating", "Closing"],
     events: ["ReceivePing"],
-    does: "Answer"
+    action: "Answer"
   },
   {
     test: "[PING-01] ping is answered at any time",
     on: servers,
     from: [...open, "Closing"],
     events: ["ReceivePing"],
-    does: "Answer"
+    action: "Answer"
   },
   {
     test: "[INIT-04] [INIT-07] a server answers initialize",
     on: servers,
-    from: ["Opening"],
+    from: ["AwaitingInitialize"],
     events: ["ReceiveInitialize"],
-    does: "Answer",
+    action: "Answer",
     to: "Initializing"
   },
   {
     test: "[INIT-02] a server refuses params that do not fit, and still waits for better ones",
     on: servers,
-    from: ["Opening"],
+    from: ["AwaitingInitialize"],
     events: ["ReceiveInvalidInitialize"],
-    does: "RefuseParams"
+    action: "RejectParams"
   },
   {
     test: "[INIT-01] a server refuses requests before initialize",
     on: servers,
-    from: ["Opening"],
+    from: ["AwaitingInitialize"],
     events: ["ReceiveRequest"],
-    does: "Refuse"
+    action: "Reject"
   },
   {
     test: "[INIT-01] [MSG-12] a server ignores notifications before initialize",
     on: servers,
-    from: ["Opening"],
+    from: ["AwaitingInitialize"],
     events: ["ReceiveNotification", "ReceiveInitialized"],
-    does: "Ignore"
+    action: "Ignore"
   },
   {
     test: "[INIT-07] a server has negotiated as soon as its answer is on its way",
     on: servers,
     from: ["Initializing"],
     events: ["SendInitializeResult"],
-    does: "Send",
+    action: "Send",
     to: "Negotiated"
   },
   {
     test: "[INIT-10] a server holds its requests, other than ping, until the client is ready",
     on: servers,
-    from: ["Opening", "Negotiated"],
+    from: ["AwaitingInitialize", "Negotiated"],
     events: ["SendRequest"],
-    does: "Hold"
+    action: "Hold"
   },
   {
     test: "[INIT-10] a server may ping before the client is ready",
     on: servers,
     from: open,
     events: ["SendPing"],
-    does: "Send"
+    action: "Send"
   },
   {
     test: "[INIT-10] log messages are not held",
     on: servers,
     from: ["Negotiated", "Operating"],
     events: ["SendNotification"],
-    does: "Send"
+    action: "Send"
   },
   {
     test: "[INIT-08] what was held goes out when the client says that it is initialized",
     on: servers,
     from: ["Negotiated"],
     events: ["ReceiveInitialized"],
-    does: "Release",
+    action: "Release",
     to: "Operating"
   },
   {
@@ -188,7 +188,7 @@ const cells: ReadonlyArray<Cell> = [
     on: ["server"],
     from: ["Negotiated"],
     events: ["ReceiveRequest"],
-    does: "ReleaseAndDeliver",
+    action: "ReleaseAndDeliver",
     to: "Operating"
   },
   {
@@ -196,56 +196,56 @@ const cells: ReadonlyArray<Cell> = [
     on: ["strictServer"],
     from: ["Negotiated"],
     events: ["ReceiveRequest"],
-    does: "Refuse"
+    action: "Reject"
   },
   {
     test: "[INIT-01] a server refuses a second initialize, whatever its params",
     on: servers,
     from: ["Negotiated", "Operating", "Closing"],
     events: ["ReceiveInitialize", "ReceiveInvalidInitialize"],
-    does: "Refuse"
+    action: "Reject"
   },
   {
     test: "[INIT-08] that the client is initialized is news once",
     on: servers,
     from: ["Operating", "Closing"],
     events: ["ReceiveInitialized"],
-    does: "Ignore"
+    action: "Ignore"
   },
   {
     test: "requests are served while both sides operate",
     on: ["client", "server", "strictServer"],
     from: ["Operating"],
     events: ["ReceiveRequest", "ReceiveNotification"],
-    does: "Deliver"
+    action: "Deliver"
   },
   {
     test: "[MSG-07] responses are matched, also while the session closes",
     on: ["client", "server", "strictServer"],
     from: ["Operating", "Closing"],
     events: ["ReceiveResponse"],
-    does: "Match"
+    action: "Match"
   },
   {
     test: "a session that closes takes on no new work",
     on: ["client", "server", "strictServer"],
     from: ["Closing"],
     events: ["ReceiveRequest"],
-    does: "Refuse"
+    action: "Reject"
   },
   {
     test: "a session that closes asks nothing more",
     on: ["client", "server", "strictServer"],
     from: ["Closing"],
     events: ["SendRequest", "SendPing", "SendInitialize"],
-    does: undefined
+    action: undefined
   },
   {
     test: "a session that closes has closed when nothing is in flight",
     on: ["client", "server", "strictServer"],
     from: ["Closing"],
     events: ["Drained"],
-    does: "Finish",
+    action: "Finish",
     to: "Closed"
   },
   {
@@ -253,7 +253,7 @@ const cells: ReadonlyArray<Cell> = [
     on: ["client", "server", "strictServer"],
     from: ["Operating"],
     events: ["Close", "TransportEnded"],
-    does: "End",
+    action: "End",
     to: "Closing"
   },
   {
@@ -261,39 +261,39 @@ const cells: ReadonlyArray<Cell> = [
     on: ["sessionlessServer"],
     from: ["Sessionless"],
     events: ["ReceiveRequest", "ReceiveNotification"],
-    does: "Deliver"
+    action: "Deliver"
   },
   {
     test: "[INIT-04] a server without sessions answers initialize, again and again",
     on: ["sessionlessServer"],
     from: ["Sessionless"],
     events: ["ReceiveInitialize"],
-    does: "Answer"
+    action: "Answer"
   },
   {
     test: "a server without sessions has nobody to ask, not even whether somebody is there",
     on: ["sessionlessServer"],
     from: ["Sessionless", "Closing", "Closed"],
     events: ["SendRequest", "SendPing"],
-    does: undefined
+    action: undefined
   },
   {
     test: "a server without sessions ends as others do",
     on: ["sessionlessServer"],
     from: ["Sessionless"],
     events: ["Close", "TransportEnded"],
-    does: "End",
+    action: "End",
     to: "Closing"
   }
 ]
 
-describe.each(cells)("$test", ({ does, events, from, on, to }) => {
+describe.each(cells)("$test", ({ action, events, from, on, to }) => {
   it.each(on.flatMap((name) => from.flatMap((state) => events.map((event) => [name, state, event] as const))))(
     "%s: %s × %s",
     (name, state, event) => {
       const row = machines[name][state]?.[event]
-      assert.strictEqual(row?.does, does)
-      if (row !== undefined) assert.strictEqual(row.to, to ?? state)
+      assert.strictEqual(row?.action, action)
+      if (row !== undefined) assert.strictEqual(row.to, to ?? "same")
     }
   )
 })
@@ -302,14 +302,14 @@ it.each(
   [
     ["client", "Idle", ["TransportEnded", "Close"]],
     ["client", "Initializing", ["ReceiveInitializeFailure", "Timeout", "TransportEnded", "Close"]],
-    ["server", "Opening", ["Timeout", "TransportEnded", "Close"]],
+    ["server", "AwaitingInitialize", ["Timeout", "TransportEnded", "Close"]],
     ["server", "Initializing", ["TransportEnded", "Close"]]
   ] as const
 )("[INIT-06] [INIT-16] a handshake that fails ends the session: %s, %s", (name, state, events) => {
   for (const event of events) {
     const row = machines[name][state]?.[event]
     assert.include(["Closing", "Closed"], row?.to, event)
-    assert.strictEqual(row?.does, row?.to === "Closed" ? "Finish" : "End", event)
+    assert.strictEqual(row?.action, row?.to === "Closed" ? "Finish" : "End", event)
   }
 })
 

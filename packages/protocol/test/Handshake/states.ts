@@ -34,7 +34,7 @@ export const clientStates: Variants<Handshake.ClientState> = {
 }
 
 export const serverStates: Variants<Handshake.ServerState> = {
-  Opening: { _tag: "Opening" },
+  AwaitingInitialize: { _tag: "AwaitingInitialize" },
   Initializing: { _tag: "Initializing", profile: clientProfile },
   Negotiated: { _tag: "Negotiated", profile: clientProfile },
   Operating: { _tag: "Operating", profile: clientProfile },

@@ -10,3 +10,10 @@ export const modifyUnsafe = <A, B>(self: Ref.Ref<A>, change: (value: A) => reado
   MutableRef.set(self.ref, next)
   return result
 }
+
+/** Replaces a value that is still the one it was derived from. Returns whether it was. */
+export const compareAndSetUnsafe = <A>(self: Ref.Ref<A>, from: A, to: A): boolean => {
+  if (MutableRef.get(self.ref) !== from) return false
+  MutableRef.set(self.ref, to)
+  return true
+}

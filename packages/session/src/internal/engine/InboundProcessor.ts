@@ -139,7 +139,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
       }
     }
     const outcome = this.#core.happen({ _tag: "ReceiveResponse" })
-    if (outcome._tag !== "Moved" || outcome.does !== "Match") return unmatched("Unknown")
+    if (outcome._tag !== "Moved" || outcome.action !== "Match") return unmatched("Unknown")
     if (message.id === undefined || message.id === null) return unmatched("NoId")
     const exchange = this.#core.exchanges.find(message.id)
     if (exchange === undefined) return unmatched(this.#core.exchanges.recall(message.id))
@@ -167,7 +167,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
   /** The peer has answered, with what is no response: without this, the caller would wait until its deadline. */
   #answeredMalformed(id: RequestId.RequestId, problem: string): void {
     const outcome = this.#core.happen({ _tag: "ReceiveResponse" })
-    if (outcome._tag !== "Moved" || outcome.does !== "Match") return
+    if (outcome._tag !== "Moved" || outcome.action !== "Match") return
     const exchange = this.#core.exchanges.find(id)
     if (exchange?.handed === true) PendingRequests.answerMalformed(exchange, problem)
   }
@@ -189,16 +189,16 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
         return this.#refuse(message, RequestRejections.invalidParams(params.failure), origin)
       }
       const outcome = this.#core.happen({ _tag: "ReceivePing" })
-      return outcome._tag === "Moved" && outcome.does === "Answer"
+      return outcome._tag === "Moved" && outcome.action === "Answer"
         ? this.#core.replies.reply(JsonRpc.success(message.id, {}), origin)
         : this.#refuse(message, notReady(this.#core.role, this.#core.state()._tag), origin)
     }
     if (this.#parts.intercept(message, origin)) return
     const outcome = this.#core.happen({ _tag: "ReceiveRequest" })
-    const does = outcome._tag === "Moved" ? outcome.does : "Refuse"
-    if (does === "ReleaseAndDeliver") this.#parts.sender.release()
+    const action = outcome._tag === "Moved" ? outcome.action : "Reject"
+    if (action === "ReleaseAndDeliver") this.#parts.sender.release()
     const peer = this.#parts.peer()
-    if ((does !== "Deliver" && does !== "ReleaseAndDeliver") || peer === undefined) {
+    if ((action !== "Deliver" && action !== "ReleaseAndDeliver") || peer === undefined) {
       return this.#refuse(message, notReady(this.#core.role, this.#core.state()._tag), origin)
     }
     this.#serve(message, peer, origin, bytes, principal)
@@ -299,9 +299,9 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
   #handle(message: JsonRpc.Notification, bytes: number | undefined): void {
     const isLog = this.#core.role === "client" && message.method === "notifications/message"
     const outcome = this.#core.happen(isLog ? receiveLog : receiveNotification)
-    if (outcome._tag === "Moved" && outcome.does === "Keep") return this.#keep(message, bytes)
+    if (outcome._tag === "Moved" && outcome.action === "Keep") return this.#keep(message, bytes)
     const peer = this.#parts.peer()
-    if (outcome._tag !== "Moved" || outcome.does !== "Deliver" || peer === undefined) {
+    if (outcome._tag !== "Moved" || outcome.action !== "Deliver" || peer === undefined) {
       return this.#ignored(message.method, `not expected while ${this.#core.state()._tag}`)
     }
     const handling = this.#parts.dispatch.notify(message, peer)

@@ -169,7 +169,7 @@ export class Sender {
   #admit(event: Handshake.Event): "Send" | "Hold" | RequestError.RequestErrorReason {
     const state = this.#core.state()
     const outcome = this.#core.happen(event)
-    if (outcome._tag === "Moved" && (outcome.does === "Send" || outcome.does === "Hold")) return outcome.does
+    if (outcome._tag === "Moved" && (outcome.action === "Send" || outcome.action === "Hold")) return outcome.action
     if ("reason" in state) return { _tag: "Closed", reason: state.reason }
     return state._tag === "Sessionless"
       ? { _tag: "StatelessModeNotSupported" }

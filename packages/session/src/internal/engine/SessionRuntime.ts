@@ -17,7 +17,7 @@ import type { SessionEvent } from "../../SessionEvent.ts"
 import { HandlerCutoff } from "../../Shutdown.ts"
 import { type Connection, type Hooks, type Inbound, type StreamOrigin, Transport } from "../../Transport.ts"
 import { TransportError } from "../../TransportError.ts"
-import { modifyUnsafe } from "../collections/modify.ts"
+import { compareAndSetUnsafe } from "../collections/modify.ts"
 import type * as SlidingBuffer from "../collections/SlidingBuffer.ts"
 import * as SessionDuration from "../telemetry/SessionDuration.ts"
 import { Batch } from "./Batch.ts"
@@ -61,7 +61,10 @@ export interface Reader {
  */
 export interface Side<S extends State> {
   readonly role: MethodDefinition.Role
-  readonly transition: (state: S, event: Handshake.Event) => Handshake.Outcome<S>
+  readonly transition: <Tag extends Handshake.EventTag>(
+    state: S,
+    event: Handshake.EventOf<Tag>
+  ) => Handshake.Outcome<S, Tag>
   readonly initial: S
   readonly firstId: number
   /** The session is in another state. */
@@ -186,19 +189,22 @@ export class SessionRuntime<S extends State> {
   }
 
   /** Lets an event happen: the handshake machine judges it and moves. */
-  happen(event: Handshake.Event): Handshake.Outcome<S> {
+  happen<Tag extends Handshake.EventTag>(event: Handshake.EventOf<Tag>): Handshake.Outcome<S, Tag> {
     const before = this.state()
-    const outcome = modifyUnsafe<S, Handshake.Outcome<S>>(this.#state, (state) => {
-      const outcome = this.#side.transition(state, event)
-      return [outcome, outcome._tag === "Moved" ? outcome.state : state]
-    })
-    if (outcome._tag === "Moved" && outcome.state._tag !== before._tag) {
-      this.#side.onState?.(outcome.state._tag)
-      const event: SessionEvent = { _tag: "StateChanged", from: before._tag, to: outcome.state._tag }
-      if (this.#held === undefined) this.emit(event)
-      else this.#held.push(event)
-    }
+    const outcome = this.#side.transition(before, event)
+    if (outcome._tag === "Moved") this.commit(before, outcome.state)
     return outcome
+  }
+
+  /** Moves to the state that a step led to. Returns `false` if the session is no longer in the state it started from. */
+  commit(from: S, to: S): boolean {
+    if (!compareAndSetUnsafe(this.#state, from, to)) return false
+    if (from._tag === to._tag) return true
+    this.#side.onState?.(to._tag)
+    const event: SessionEvent = { _tag: "StateChanged", from: from._tag, to: to._tag }
+    if (this.#held === undefined) this.emit(event)
+    else this.#held.push(event)
+    return true
   }
 
   /** Does something whose changes of state are told only when it is done. */
@@ -213,7 +219,7 @@ export class SessionRuntime<S extends State> {
   end(event: Ending, mercy: Mercy = "Finish"): void {
     const before = this.state()
     const outcome = this.happen(event)
-    if (outcome._tag !== "Moved" || (outcome.does !== "End" && outcome.does !== "Finish")) {
+    if (outcome._tag !== "Moved" || (outcome.action !== "End" && outcome.action !== "Finish")) {
       this.#hurry(event, mercy)
       return
     }
@@ -304,7 +310,7 @@ export class SessionRuntime<S extends State> {
   }
 
   #expireOpening(now: number): number {
-    if (this.state()._tag !== "Opening") return Number.POSITIVE_INFINITY
+    if (this.state()._tag !== "AwaitingInitialize") return Number.POSITIVE_INFINITY
     const openBy = this.#connectedAt + this.limits.initializeTimeout
     if (openBy > now) return openBy
     this.end(

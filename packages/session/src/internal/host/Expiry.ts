@@ -76,7 +76,7 @@ export class Expiry {
     const { age, idle } = this.#options.lifetimes
     const step = hosted.operates
       ? undefined
-      : hosted.session.core.state()._tag === "Opening"
+      : hosted.session.core.state()._tag === "AwaitingInitialize"
       ? "initialize"
       : "handshake"
     const opensFor = step === undefined

@@ -147,7 +147,7 @@ const open = Effect.fnUntraced(function*(
   const core = yield* SessionRuntime.make<State>({
     role: "server",
     transition: server.transition,
-    initial: sessionless === undefined ? { _tag: "Opening" } : { _tag: "Sessionless" },
+    initial: sessionless === undefined ? { _tag: "AwaitingInitialize" } : { _tag: "Sessionless" },
     firstId: 1,
     onState: opening.onState,
     onEnd: (reason) => {
@@ -262,7 +262,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
     const kept = this.#introduce(request)
     if (Result.isFailure(kept)) {
       const outcome = this.core.happen({ _tag: "ReceiveInvalidInitialize" })
-      const error = outcome._tag === "Moved" && outcome.does === "RefuseParams"
+      const error = outcome._tag === "Moved" && outcome.action === "RejectParams"
         ? kept.failure
         : RequestRejections.invalidRequest("The session is initialized already")
       return this.#refuse(request, error, origin)
@@ -270,7 +270,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
     const { isTrimmed, opening, profile: client } = kept.success
     const { revision } = client
     const outcome = this.core.happen({ _tag: "ReceiveInitialize", profile: client })
-    if (outcome._tag !== "Moved" || outcome.does !== "Answer") {
+    if (outcome._tag !== "Moved" || outcome.action !== "Answer") {
       return this.#refuse(request, RequestRejections.invalidRequest("The session is initialized already"), origin)
     }
     if (isTrimmed) this.core.emit({ _tag: "ProfileTrimmed", limitBytes: this.core.limits.maxProfileBytes })
@@ -288,7 +288,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
 
   #initialized(notification: JsonRpc.Notification): void {
     const outcome = this.core.happen({ _tag: "ReceiveInitialized" })
-    if (outcome._tag === "Moved" && outcome.does === "Release") return this.sender.release()
+    if (outcome._tag === "Moved" && outcome.action === "Release") return this.sender.release()
     this.core.emit({
       _tag: "NotificationIgnored",
       method: notification.method,

@@ -1,0 +1,224 @@
+/** The transitions of each side, one row for each state and event that go together. */
+import type { CloseReason } from "../../CloseReason.ts"
+import type { Event, EventSource, eventSources, EventTag } from "./events.ts"
+import * as StateMachine from "./StateMachine.ts"
+import type { ClientState, Closed, Closing, ServerState, SessionlessServerState } from "./states.ts"
+
+/** The actions that a row may have, by the source of its event. */
+interface ActionsBySource {
+  readonly local: "Send" | "Hold"
+  readonly peer:
+    | "Answer"
+    | "Deliver"
+    | "Match"
+    | "Keep"
+    | "Establish"
+    | "Release"
+    | "ReleaseAndDeliver"
+    | "Reject"
+    | "RejectParams"
+    | "Ignore"
+    | "Finish"
+  readonly lifecycle: "End" | "Finish" | "Ignore"
+}
+
+/** The actions that a row of each event may have. */
+type AllowedActions = { readonly [Tag in EventTag]: ActionsBySource[(typeof eventSources)[Tag]] }
+
+/**
+ * The action of a session in response to an event.
+ *
+ * - `Send`: the message is sent. `Hold`: it waits until the peer is ready.
+ * - `Answer`: the session responds by itself. `Deliver`: a handler or a subscriber receives the message.
+ * - `Match`: the message completes a pending request.
+ * - `Keep`: the message waits until the session is established, and is then delivered before any other.
+ * - `Establish`: the client sends `notifications/initialized`, once.
+ * - `Release`: held requests are sent. `ReleaseAndDeliver`: held requests are sent, then the message is delivered.
+ * - `Reject`: the request fails with -32600. `RejectParams`: it fails with -32602.
+ * - `Ignore`: the message is dropped, and an event reports it.
+ * - `End`: the session starts to end. `Finish`: it has ended.
+ *
+ * @category models
+ */
+export type Action = ActionsBySource[EventSource]
+
+const { stay } = StateMachine
+
+/** Starts to end the session, with the reason of the event. */
+const end = {
+  to: "Closing",
+  action: "End",
+  next: (_state: unknown, { reason }: { readonly reason: CloseReason }): Closing => ({ _tag: "Closing", reason })
+} as const
+
+/** Ends a session that is not established yet, with the reason of the event. */
+const abort = {
+  to: "Closed",
+  action: "Finish",
+  next: (_state: unknown, { reason }: { readonly reason: CloseReason }): Closed => ({ _tag: "Closed", reason })
+} as const
+
+/** Ends the session, with the reason it has been ending for. */
+const finish = {
+  to: "Closed",
+  action: "Finish",
+  next: ({ reason }: Closing): Closed => ({ _tag: "Closed", reason })
+} as const
+
+/** The rows of a session that is ending, on either side. */
+const closing = {
+  SendNotification: stay("Send"),
+  ReceivePing: stay("Answer"),
+  ReceiveRequest: stay("Reject"),
+  ReceiveNotification: stay("Ignore"),
+  ReceiveResponse: stay("Match"),
+  Close: stay("Ignore"),
+  TransportEnded: stay("Ignore"),
+  Drained: finish
+} as const
+
+/** The rows of a server's session that is ending. */
+const serverClosing = {
+  ...closing,
+  ReceiveInitialize: stay("Reject"),
+  ReceiveInvalidInitialize: stay("Reject"),
+  ReceiveInitialized: stay("Ignore")
+} as const
+
+/** The rows of a client's session. */
+export const clientRows = StateMachine.rowsOf<ClientState, Event, AllowedActions>()({
+  Idle: {
+    SendInitialize: {
+      to: "Initializing",
+      action: "Send",
+      next: (_, { offer }) => ({ _tag: "Initializing", offer })
+    },
+    Close: abort,
+    TransportEnded: abort
+  },
+  Initializing: {
+    SendPing: stay("Send"),
+    ReceiveInitializeResult: {
+      to: "Operating",
+      action: "Establish",
+      next: (_, { profile }) => ({ _tag: "Operating", profile })
+    },
+    ReceiveInitializeFailure: abort,
+    ReceivePing: stay("Answer"),
+    ReceiveRequest: stay("Reject"),
+    ReceiveLog: stay("Keep"),
+    ReceiveNotification: stay("Ignore"),
+    ReceiveResponse: stay("Match"),
+    Close: abort,
+    Timeout: abort,
+    TransportEnded: abort
+  },
+  Operating: {
+    SendPing: stay("Send"),
+    SendRequest: stay("Send"),
+    SendNotification: stay("Send"),
+    ReceivePing: stay("Answer"),
+    ReceiveRequest: stay("Deliver"),
+    ReceiveLog: stay("Deliver"),
+    ReceiveNotification: stay("Deliver"),
+    ReceiveResponse: stay("Match"),
+    Close: end,
+    TransportEnded: end
+  },
+  Closing: { ...closing, ReceiveLog: stay("Ignore") },
+  Closed: {}
+})
+
+/** The rows of a server's session. */
+export const serverRows = StateMachine.rowsOf<ServerState, Event, AllowedActions>()({
+  AwaitingInitialize: {
+    SendPing: stay("Send"),
+    SendRequest: stay("Hold"),
+    ReceiveInitialize: {
+      to: "Initializing",
+      action: "Answer",
+      next: (_, { profile }) => ({ _tag: "Initializing", profile })
+    },
+    ReceiveInvalidInitialize: stay("RejectParams"),
+    ReceiveInitialized: stay("Ignore"),
+    ReceivePing: stay("Answer"),
+    ReceiveRequest: stay("Reject"),
+    ReceiveNotification: stay("Ignore"),
+    ReceiveResponse: stay("Match"),
+    Close: abort,
+    Timeout: abort,
+    TransportEnded: abort
+  },
+  Initializing: {
+    SendInitializeResult: {
+      to: "Negotiated",
+      action: "Send",
+      next: ({ profile }) => ({ _tag: "Negotiated", profile })
+    },
+    Close: abort,
+    TransportEnded: abort
+  },
+  Negotiated: {
+    SendPing: stay("Send"),
+    SendRequest: stay("Hold"),
+    SendNotification: stay("Send"),
+    ReceiveInitialize: stay("Reject"),
+    ReceiveInvalidInitialize: stay("Reject"),
+    ReceiveInitialized: {
+      to: "Operating",
+      action: "Release",
+      next: ({ profile }) => ({ _tag: "Operating", profile })
+    },
+    ReceivePing: stay("Answer"),
+    ReceiveRequest: {
+      to: "Operating",
+      action: "ReleaseAndDeliver",
+      next: ({ profile }) => ({ _tag: "Operating", profile })
+    },
+    ReceiveNotification: stay("Deliver"),
+    ReceiveResponse: stay("Match"),
+    Close: end,
+    TransportEnded: end
+  },
+  Operating: {
+    SendPing: stay("Send"),
+    SendRequest: stay("Send"),
+    SendNotification: stay("Send"),
+    ReceiveInitialize: stay("Reject"),
+    ReceiveInvalidInitialize: stay("Reject"),
+    ReceiveInitialized: stay("Ignore"),
+    ReceivePing: stay("Answer"),
+    ReceiveRequest: stay("Deliver"),
+    ReceiveNotification: stay("Deliver"),
+    ReceiveResponse: stay("Match"),
+    Close: end,
+    TransportEnded: end
+  },
+  Closing: serverClosing,
+  Closed: {}
+})
+
+/** The rows under the strict policy: a request does not stand for `notifications/initialized`. */
+export const strictServerRows = StateMachine.rowsOf<ServerState, Event, AllowedActions>()({
+  ...serverRows,
+  Negotiated: { ...serverRows.Negotiated, ReceiveRequest: stay("Reject") }
+})
+
+/** The rows of a server without sessions. */
+export const sessionlessServerRows = StateMachine.rowsOf<SessionlessServerState, Event, AllowedActions>()({
+  Sessionless: {
+    SendInitializeResult: stay("Send"),
+    SendNotification: stay("Send"),
+    ReceiveInitialize: stay("Answer"),
+    ReceiveInvalidInitialize: stay("RejectParams"),
+    ReceiveInitialized: stay("Ignore"),
+    ReceivePing: stay("Answer"),
+    ReceiveRequest: stay("Deliver"),
+    ReceiveNotification: stay("Deliver"),
+    ReceiveResponse: stay("Match"),
+    Close: end,
+    TransportEnded: end
+  },
+  Closing: serverClosing,
+  Closed: {}
+})

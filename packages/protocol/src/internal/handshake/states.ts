@@ -1,0 +1,64 @@
+/** The states of a session, on each side. */
+import type { CloseReason } from "../../CloseReason.ts"
+import type { ClientProfile, ServerProfile } from "../../Profile.ts"
+import type { Revision } from "../../Revision.ts"
+
+/**
+ * A session that is ending: requests in flight may finish, up to a limit.
+ *
+ * @category models
+ */
+export interface Closing {
+  readonly _tag: "Closing"
+  readonly reason: CloseReason
+}
+
+/**
+ * A session that has ended.
+ *
+ * @category models
+ */
+export interface Closed {
+  readonly _tag: "Closed"
+  readonly reason: CloseReason
+}
+
+/**
+ * The states of a client's session.
+ *
+ * @category models
+ */
+export type ClientState =
+  | { readonly _tag: "Idle" }
+  | { readonly _tag: "Initializing"; readonly offer: Revision }
+  | { readonly _tag: "Operating"; readonly profile: ServerProfile }
+  | Closing
+  | Closed
+
+/**
+ * The states of a server's session. In `Negotiated` the server sends no request but `ping` (INIT-10). The state ends
+ * with `notifications/initialized`, or with the client's first other request.
+ *
+ * @category models
+ */
+export type ServerState =
+  | { readonly _tag: "AwaitingInitialize" }
+  | { readonly _tag: "Initializing"; readonly profile: ClientProfile }
+  | { readonly _tag: "Negotiated"; readonly profile: ClientProfile }
+  | { readonly _tag: "Operating"; readonly profile: ClientProfile }
+  | Closing
+  | Closed
+
+/**
+ * The states of a server without sessions. It serves every request, stores nothing about a client, and cannot send a
+ * request.
+ *
+ * @category models
+ */
+export type SessionlessServerState =
+  | { readonly _tag: "Sessionless" }
+  | Closing
+  | Closed
+
+/** A state of either side. */
+export type AnyState = ClientState | ServerState | SessionlessServerState
