@@ -20,6 +20,7 @@
  * pairs that have a row, and returns the state and the action of this row. `transition` takes any pair, and returns only
  * actions that the event has in some row. The diagrams and tables of the documentation are generated from the rows.
  */
+import type { Action } from "./internal/handshake/actions.ts"
 import { type Event, type EventOf, eventSources, type EventTag } from "./internal/handshake/events.ts"
 import {
   type Action,
@@ -29,19 +30,12 @@ import {
   strictServerRows
 } from "./internal/handshake/rows.ts"
 import * as StateMachine from "./internal/handshake/StateMachine.ts"
-import type { AnyState, ClientState, ServerState, SessionlessServerState } from "./internal/handshake/states.ts"
+import type { ClientState, ServerState, SessionlessServerState } from "./internal/handshake/states.ts"
 import { trust } from "./internal/trust.ts"
 
-export {
-  type Event,
-  type EventOf,
-  type Events,
-  type EventSource,
-  eventSources,
-  type EventTag
-} from "./internal/handshake/events.ts"
-export type { Action } from "./internal/handshake/rows.ts"
-export type { ClientState, Closed, Closing, ServerState, SessionlessServerState } from "./internal/handshake/states.ts"
+export * from "./internal/handshake/actions.ts"
+export * from "./internal/handshake/events.ts"
+export * from "./internal/handshake/states.ts"
 
 /**
  * The rows of a client, as types.
@@ -70,6 +64,9 @@ export interface StrictServerRows extends Readonly<typeof strictServerRows> {}
  * @category models
  */
 export interface SessionlessServerRows extends Readonly<typeof sessionlessServerRows> {}
+
+/** A state of either side. */
+type AnyState = ClientState | ServerState | SessionlessServerState
 
 /**
  * A row as data: the action, and the name of the next state, or `"same"`.

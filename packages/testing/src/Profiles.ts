@@ -108,7 +108,7 @@ export const implementation: (revision: Revision.Revision) => Arbitrary.Arbitrar
  *
  * export const outcome = Effect.map(
  *   Arbitrary.checkEffect(Profiles.clientProfile("2025-11-25"), (profile) => {
- *     const state = Handshake.server.step({ _tag: "AwaitingInitialize" }, { _tag: "ReceiveInitialize", profile })
+ *     const { state } = Handshake.server.step({ _tag: "AwaitingInitialize" }, { _tag: "ReceiveInitialize", profile })
  *     return state._tag === "Initializing" && state.profile === profile
  *   }),
  *   (result) => result._tag

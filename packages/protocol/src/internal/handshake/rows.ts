@@ -1,46 +1,12 @@
 /** The transitions of each side, one row for each state and event that go together. */
 import type { CloseReason } from "../../CloseReason.ts"
-import type { Event, EventSource, eventSources, EventTag } from "./events.ts"
+import type { ActionsBySource } from "./actions.ts"
+import type { Event, eventSources, EventTag } from "./events.ts"
 import * as StateMachine from "./StateMachine.ts"
 import type { ClientState, Closed, Closing, ServerState, SessionlessServerState } from "./states.ts"
 
-/** The actions that a row may have, by the source of its event. */
-interface ActionsBySource {
-  readonly local: "Send" | "Hold"
-  readonly peer:
-    | "Answer"
-    | "Deliver"
-    | "Match"
-    | "Keep"
-    | "Establish"
-    | "Release"
-    | "ReleaseAndDeliver"
-    | "Reject"
-    | "RejectParams"
-    | "Ignore"
-    | "Finish"
-  readonly lifecycle: "End" | "Finish" | "Ignore"
-}
-
 /** The actions that a row of each event may have. */
 type AllowedActions = { readonly [Tag in EventTag]: ActionsBySource[(typeof eventSources)[Tag]] }
-
-/**
- * The action of a session in response to an event.
- *
- * - `Send`: the message is sent. `Hold`: it waits until the peer is ready.
- * - `Answer`: the session responds by itself. `Deliver`: a handler or a subscriber receives the message.
- * - `Match`: the message completes a pending request.
- * - `Keep`: the message waits until the session is established, and is then delivered before any other.
- * - `Establish`: the client sends `notifications/initialized`, once.
- * - `Release`: held requests are sent. `ReleaseAndDeliver`: held requests are sent, then the message is delivered.
- * - `Reject`: the request fails with -32600. `RejectParams`: it fails with -32602.
- * - `Ignore`: the message is dropped, and an event reports it.
- * - `End`: the session starts to end. `Finish`: it has ended.
- *
- * @category models
- */
-export type Action = ActionsBySource[EventSource]
 
 const { stay } = StateMachine
 

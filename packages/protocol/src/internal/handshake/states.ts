@@ -59,6 +59,3 @@ export type SessionlessServerState =
   | { readonly _tag: "Sessionless" }
   | Closing
   | Closed
-
-/** A state of either side. */
-export type AnyState = ClientState | ServerState | SessionlessServerState
