@@ -22,13 +22,7 @@
  */
 import type { Action } from "./internal/handshake/actions.ts"
 import { type Event, type EventOf, eventSources, type EventTag } from "./internal/handshake/events.ts"
-import {
-  type Action,
-  clientRows,
-  serverRows,
-  sessionlessServerRows,
-  strictServerRows
-} from "./internal/handshake/rows.ts"
+import { clientRows, serverRows, sessionlessServerRows, strictServerRows } from "./internal/handshake/rows.ts"
 import * as StateMachine from "./internal/handshake/StateMachine.ts"
 import type { ClientState, ServerState, SessionlessServerState } from "./internal/handshake/states.ts"
 import { trust } from "./internal/trust.ts"
