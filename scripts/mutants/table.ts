@@ -48,8 +48,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "uses a request id twice",
     file: exchanges,
-    original: "id: this.mint(),",
-    broken: "id: this.mint() % 3,"
+    original: "id: this.nextId(),",
+    broken: "id: this.nextId() % 3,"
   },
   {
     name: "never ends the mailbox of progress",

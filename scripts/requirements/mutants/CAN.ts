@@ -54,7 +54,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "CAN-06",
     file: "packages/session/src/internal/engine/InboundProcessor.ts",
-    original: "if (exchange === undefined) return unmatched(this.#core.exchanges.recall(message.id))",
+    original: "if (exchange === undefined) return unmatched(this.#core.exchanges.classify(message.id))",
     broken: "if (exchange === undefined) return this.#core.end({ _tag: \"Close\", reason: { _tag: \"Requested\" } })",
     test: "packages/session/test/lateResponses.test.ts",
     name: "a response after the cancellation is late"

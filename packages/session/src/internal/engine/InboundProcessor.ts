@@ -142,10 +142,10 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
     if (outcome._tag !== "Moved" || outcome.action !== "Match") return unmatched("Unknown")
     if (message.id === undefined || message.id === null) return unmatched("NoId")
     const exchange = this.#core.exchanges.find(message.id)
-    if (exchange === undefined) return unmatched(this.#core.exchanges.recall(message.id))
+    if (exchange === undefined) return unmatched(this.#core.exchanges.classify(message.id))
     // It was not sent yet, so this cannot be its response.
     if (!exchange.handed) return unmatched("Unknown")
-    if (!PendingRequests.answer(exchange, message)) unmatched(exchange.outcome === "Answered" ? "Duplicate" : "Late")
+    if (!PendingRequests.complete(exchange, message)) unmatched(exchange.outcome === "Answered" ? "Duplicate" : "Late")
   }
 
   /** Reads a response that breaks a rule, and leaves no doubt about what it means. */
@@ -169,7 +169,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
     const outcome = this.#core.happen({ _tag: "ReceiveResponse" })
     if (outcome._tag !== "Moved" || outcome.action !== "Match") return
     const exchange = this.#core.exchanges.find(id)
-    if (exchange?.handed === true) PendingRequests.answerMalformed(exchange, problem)
+    if (exchange?.handed === true) PendingRequests.completeMalformed(exchange, problem)
   }
 
   // ===================================================================================================================
@@ -285,6 +285,7 @@ export class InboundProcessor<S extends State, P extends Profile.Profile, R> imp
   #progress(message: JsonRpc.Notification, bytes: number | undefined): void {
     const params = validate(MethodTable.notifications["notifications/progress"].params)(message.params ?? {})
     if (Result.isFailure(params)) return this.#ignored(message.method, params.failure)
+    // The progress token of a request of this side is its id.
     const exchange = this.#core.exchanges.find(params.success.progressToken)
     if (exchange?.progress === undefined || exchange.outcome !== "Pending") {
       return this.#core.emit({ _tag: "ProgressDropped", reason: "UnknownToken" })

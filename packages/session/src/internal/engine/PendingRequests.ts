@@ -1,69 +1,72 @@
+/**
+ * The table of the requests that this side has sent and that wait for their responses.
+ *
+ * The table is a `HashMap` in a `Ref`, keyed by request id. It is open, or closed with a reason. Each change is one
+ * `Ref.modify` or `Ref.update` in the fiber of the caller, and between two of these a fiber may be interrupted.
+ * Therefore `open` hands a new exchange to its owner inside the function given to `Ref.modify`: from that moment the
+ * owner's finalizer removes it. The reader of the transport only reads the table and completes Deferreds.
+ */
 import { type CloseReason, JsonRpc, McpError, type RequestId } from "@effect-mcp/protocol"
 import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import * as Ref from "effect/Ref"
 import * as RequestError from "../../RequestError.ts"
-import { modifyUnsafe } from "../collections/modify.ts"
 import type { ProgressMailbox } from "./ProgressMailbox.ts"
 
-/**
- * One request of this side, waiting for its one response.
- */
+/** A request of this side that waits for its one response. */
 export interface Exchange {
   readonly id: RequestId.RequestId
   readonly method: string
-  /** Completed once: by the response, the deadline, a failed write, or the end of the session. */
+  /** Completed once: by the response, the timeout, a failed write, or the end of the session. */
   readonly response: Deferred.Deferred<JsonRpc.Success, RequestError.RequestError>
   readonly progress: ProgressMailbox | undefined
-  /** When it was opened, on the timer's clock. */
+  /** The time at which it was opened, on the timer's clock. */
   readonly openedAt: number
-  /** When it is given up, on the same clock; `Infinity` for never. */
+  /** The time at which it times out, on the same clock; `Infinity` for never. */
   deadline: number
   readonly allowedMillis: number
-  /** When it is given up whatever its progress, if progress puts the deadline off; `undefined` if it does not. */
+  /** The latest deadline, if progress extends the deadline; `undefined` if it does not. */
   readonly extendsTo: number | undefined
-  /** Sees the response in the very step it arrives in, before anything behind it is read. */
+  /** Receives the response in the step in which it arrives, before the next frame is read. */
   readonly onAnswer: ((response: JsonRpc.Response) => void) | undefined
-  /** How it ended, if it has: answered by the peer, given up while the peer may still work on it, or lost. */
+  /** `Answered` by the peer, `Abandoned` by this side while the peer may still work on it, or `Lost`. */
   outcome: "Pending" | "Answered" | "Abandoned" | "Lost"
-  /** The transport has been given the request, so that the peer may have seen it. */
+  /** Whether the transport has received the request, so that the peer may have seen it. */
   handed: boolean
-  /** Completed when this side gives the exchange up, and only then; made where somebody may be busy with its progress. */
-  readonly givenUp: Deferred.Deferred<never, RequestError.RequestError> | undefined
-  /** The fiber that holds this exchange's own stream, where the transport opens one per request. */
+  /** Fails if the exchange ends without a response. It exists only if the caller receives progress. */
+  readonly unanswered: Deferred.Deferred<never, RequestError.RequestError> | undefined
+  /** The fiber that holds the stream of this request, if the transport opens one per request. */
   stream: Fiber.Fiber<void, unknown> | undefined
 }
 
-/** The exchanges by id, until there will be no more. */
-export type Table =
+/** The exchanges by request id, until the session ends. */
+type Table =
   | { readonly _tag: "Open"; readonly exchanges: HashMap.HashMap<RequestId.RequestId, Exchange> }
   | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason }
 
-const complete = (
+const settle = (
   exchange: Exchange,
   outcome: Exclude<Exchange["outcome"], "Pending">,
   exit: Exit.Exit<JsonRpc.Success, RequestError.RequestError>
 ): boolean => {
   if (exchange.outcome !== "Pending") return false
   exchange.outcome = outcome
-  if (outcome !== "Answered" && exchange.givenUp !== undefined && Exit.isFailure(exit)) {
-    Deferred.doneUnsafe(exchange.givenUp, Exit.failCause(exit.cause))
+  if (outcome !== "Answered" && exchange.unanswered !== undefined && Exit.isFailure(exit)) {
+    Deferred.doneUnsafe(exchange.unanswered, Exit.failCause(exit.cause))
   }
-  // The mailbox first: whoever is woken by the response must find every step of progress before it.
+  // The mailbox ends first. Otherwise the fiber that the response wakes could miss a step of progress before it.
   exchange.progress?.end()
   return Deferred.doneUnsafe(exchange.response, exit)
 }
 
-/**
- * Completes an exchange with the peer's response. The first completion counts; a later one changes nothing and returns
- * `false`.
- */
-export const answer = (exchange: Exchange, response: JsonRpc.Response): boolean => {
+/** Completes an exchange with the peer's response. A later completion changes nothing and returns `false`. */
+export const complete = (exchange: Exchange, response: JsonRpc.Response): boolean => {
   if (exchange.outcome === "Pending") exchange.onAnswer?.(response)
-  return complete(
+  return settle(
     exchange,
     "Answered",
     JsonRpc.isFailure(response)
@@ -75,51 +78,52 @@ export const answer = (exchange: Exchange, response: JsonRpc.Response): boolean 
   )
 }
 
-/** Completes an exchange with an answer of the peer's that is no response. Nothing better will come under its id. */
-export const answerMalformed = (exchange: Exchange, problem: string): boolean =>
-  complete(
+/** Completes an exchange with a message that names its id and is not a valid response. */
+export const completeMalformed = (exchange: Exchange, problem: string): boolean =>
+  settle(
     exchange,
     "Answered",
     Exit.fail(RequestError.make(exchange.method, { _tag: "MalformedResponse", problem }))
   )
 
-/** This side gives up, while the peer is there and may be working on it. */
+/** Returns whether this side stops waiting while the peer may still work on the request. */
 const isAbandonment = (reason: RequestError.RequestErrorReason): boolean =>
   reason._tag === "Timeout" || (reason._tag === "Closed" && reason.reason._tag === "Requested")
 
-/** How long an exchange was allowed to take, as it turned out: in milliseconds, to the microsecond. */
+/** Returns the time that the exchange could take, extensions included: in milliseconds, to the microsecond. */
 export const waited = ({ deadline, openedAt }: Exchange): number => Math.round((deadline - openedAt) * 1000) / 1000
 
-/** Completes an exchange with a failure that arose on this side. */
+/** Completes an exchange with a failure of this side. */
 export const fail = (exchange: Exchange, reason: RequestError.RequestErrorReason): boolean =>
-  complete(
+  settle(
     exchange,
     isAbandonment(reason) ? "Abandoned" : "Lost",
     Exit.fail(RequestError.make(exchange.method, reason))
   )
 
-/** Was an exchange opened, or is there only the reason why none can be? */
+/** Returns whether an exchange was opened, or the table is closed for this reason. */
 export const isExchange = (opened: Exchange | CloseReason.CloseReason): opened is Exchange => "response" in opened
 
-/** How many of the requests that were given up are remembered. */
-const remembered = 1024
+/** The number of abandoned requests that are remembered. */
+const maxAbandoned = 1024
 
-/** What is said about an exchange that is opened. */
-export type Opening = Pick<
+/** The properties of an exchange that its caller chooses. */
+export type CallOptions = Pick<
   Exchange,
   "method" | "progress" | "openedAt" | "deadline" | "allowedMillis" | "extendsTo" | "onAnswer"
 >
 
-const none: Table = { _tag: "Open", exchanges: HashMap.empty() }
+const empty: Table = { _tag: "Open", exchanges: HashMap.empty() }
 
 /**
- * The requests of this side that are in flight. Matching is by id, type included: `1` is not `"1"`.
+ * The requests of this side that are in flight. Ids match with their type: `1` is not `"1"`. The progress token of a
+ * request is its id, so `find` matches progress notifications, too.
  */
 export class PendingRequests {
-  readonly #table = Ref.makeUnsafe<Table>(none)
+  readonly #table = Ref.makeUnsafe<Table>(empty)
   readonly #firstId: number
   #nextId: number
-  /** The newest of the requests that were given up, so that a late response is known from one that comes twice. */
+  /** The newest abandoned requests. They distinguish a late response from a duplicate. */
   #abandoned: Set<RequestId.RequestId> | undefined
 
   constructor(firstId: number) {
@@ -131,13 +135,16 @@ export class PendingRequests {
     return HashMap.size(this.#current)
   }
 
-  /** Reserves the next id. Once the table is closed it gives the reason instead, so nothing slips in behind the sweep. */
-  open(opening: Opening): Exchange | CloseReason.CloseReason {
-    return modifyUnsafe<Table, Exchange | CloseReason.CloseReason>(this.#table, (state) => {
+  /**
+   * Opens an exchange under the next id, and hands it to `own` in the same step. A closed table returns its reason
+   * instead, so that no exchange is opened after `close` has failed all of them.
+   */
+  open(options: CallOptions, own: (exchange: Exchange) => void): Effect.Effect<Exchange | CloseReason.CloseReason> {
+    return Ref.modify<Table, Exchange | CloseReason.CloseReason>(this.#table, (state) => {
       if (state._tag === "Closed") return [state.reason, state]
-      const { allowedMillis, deadline, extendsTo, method, onAnswer, openedAt, progress } = opening
+      const { allowedMillis, deadline, extendsTo, method, onAnswer, openedAt, progress } = options
       const exchange: Exchange = {
-        id: this.mint(),
+        id: this.nextId(),
         method,
         response: Deferred.makeUnsafe(),
         progress,
@@ -148,43 +155,41 @@ export class PendingRequests {
         onAnswer,
         outcome: "Pending",
         handed: false,
-        givenUp: progress === undefined ? undefined : Deferred.makeUnsafe(),
+        unanswered: progress === undefined ? undefined : Deferred.makeUnsafe(),
         stream: undefined
       }
+      own(exchange)
       return [exchange, { _tag: "Open", exchanges: HashMap.set(state.exchanges, exchange.id, exchange) }]
     })
   }
 
-  /** Gives out an id without opening anything. */
-  mint(): number {
+  /** Returns an id that was not used before, without opening an exchange. */
+  nextId(): number {
     return this.#nextId++
   }
 
+  /** Returns the exchange with this request id, which is its progress token, too. */
   find(id: RequestId.RequestId): Exchange | undefined {
     return Option.getOrUndefined(HashMap.get(this.#current, id))
   }
 
-  /** What a response to an exchange that is no more must be. */
-  recall(id: RequestId.RequestId): "Late" | "Duplicate" | "Unknown" {
+  /** Classifies a response whose exchange is not in the table. */
+  classify(id: RequestId.RequestId): "Late" | "Duplicate" | "Unknown" {
     if (typeof id !== "number" || id < this.#firstId || id >= this.#nextId) return "Unknown"
     return this.#abandoned?.has(id) === true ? "Late" : "Duplicate"
   }
 
-  remove(exchange: Exchange): void {
-    if (exchange.outcome === "Abandoned") {
-      this.#abandoned ??= new Set()
-      this.#abandoned.add(exchange.id)
-      if (this.#abandoned.size > remembered) {
-        this.#abandoned.delete(this.#abandoned.values().next().value ?? exchange.id)
-      }
-    }
-    modifyUnsafe<Table, void>(this.#table, (state) =>
-      state._tag === "Closed"
-        ? [undefined, state]
-        : [undefined, { _tag: "Open", exchanges: HashMap.remove(state.exchanges, exchange.id) }])
+  /** Removes an exchange; the owner's finalizer runs it. */
+  remove(exchange: Exchange): Effect.Effect<void> {
+    return Ref.update(this.#table, (state): Table => {
+      if (exchange.outcome === "Abandoned") this.#remember(exchange)
+      return state._tag === "Closed"
+        ? state
+        : { _tag: "Open", exchanges: HashMap.remove(state.exchanges, exchange.id) }
+    })
   }
 
-  /** Ends what is due by now, and says when the next one will be. */
+  /** Fails the exchanges whose deadline has passed, and returns the next deadline. */
   expire(now: number): number {
     let next = Number.POSITIVE_INFINITY
     for (const exchange of HashMap.values(this.#current)) {
@@ -194,16 +199,22 @@ export class PendingRequests {
     return next
   }
 
-  /** Ends everything, for good. */
+  /** Closes the table, and fails all exchanges. Its caller may be a callback without a fiber, so it runs the `Ref`. */
   close(reason: CloseReason.CloseReason): void {
-    const swept = modifyUnsafe<Table, HashMap.HashMap<RequestId.RequestId, Exchange>>(
+    const closed = Effect.runSync(Ref.modify<Table, HashMap.HashMap<RequestId.RequestId, Exchange>>(
       this.#table,
       (state) =>
         state._tag === "Closed"
           ? [HashMap.empty(), state]
           : [state.exchanges, { _tag: "Closed", reason }]
-    )
-    for (const exchange of HashMap.values(swept)) fail(exchange, { _tag: "Closed", reason })
+    ))
+    for (const exchange of HashMap.values(closed)) fail(exchange, { _tag: "Closed", reason })
+  }
+
+  #remember({ id }: Exchange): void {
+    this.#abandoned ??= new Set()
+    this.#abandoned.add(id)
+    if (this.#abandoned.size > maxAbandoned) this.#abandoned.delete(this.#abandoned.values().next().value ?? id)
   }
 
   get #current(): HashMap.HashMap<RequestId.RequestId, Exchange> {

@@ -83,6 +83,7 @@ export class Sender {
   readonly #core: AnyCore
   readonly #parties: Parties
   #held: Map<PendingRequests.Exchange, Held> | undefined
+  #isReady = false
   #services: Context.Context<never> | undefined
 
   constructor(core: AnyCore, parties: Parties) {
@@ -151,17 +152,22 @@ export class Sender {
 
   /** Lets go the requests that waited until the peer is ready. */
   release(): void {
-    for (const [exchange, { enter, obstacle }] of this.#held ?? []) {
+    this.#isReady = true
+    for (const [exchange, held] of this.#held ?? []) {
       this.#held?.delete(exchange)
-      if (exchange.outcome !== "Pending") continue
-      try {
-        const blocked = obstacle()
-        if (blocked === undefined) enter()
-        else PendingRequests.fail(exchange, blocked)
-      } catch (thrown) {
-        // Reading what a program made may throw, and the reader must not suffer for it.
-        PendingRequests.fail(exchange, { _tag: "InvalidParams", problem: String(thrown) })
-      }
+      if (exchange.outcome === "Pending") this.#enter(exchange, held)
+    }
+  }
+
+  /** Sends a request that was held, if this peer allows it. */
+  #enter(exchange: PendingRequests.Exchange, { enter, obstacle }: Held): void {
+    try {
+      const blocked = obstacle()
+      if (blocked === undefined) enter()
+      else PendingRequests.fail(exchange, blocked)
+    } catch (thrown) {
+      // A getter of the program's params may throw; without this, it would end the reader.
+      PendingRequests.fail(exchange, { _tag: "InvalidParams", problem: String(thrown) })
     }
   }
 
@@ -255,13 +261,16 @@ export class Sender {
     const onProgress = options?.onProgress
     let opened: PendingRequests.Exchange | undefined
     let entry: Lane.Entry | undefined
-    // Opening the exchange and beginning to wait are one step, which nothing can interrupt.
+    const own = (exchange: PendingRequests.Exchange) => {
+      opened = exchange
+    }
+    // Between opening the exchange and sending the request, the fiber may be interrupted, and the session may end.
     const exchanged = Effect.suspend((): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> => {
-      // Read before anything is opened, since reading them may throw.
+      // Read before anything is opened, because reading them may throw.
       const given = this.#fitting(method, Outgoing.copy(params))
       const now = timer.now()
       const total = now + totalMillis
-      const exchange = exchanges.open({
+      const opening = exchanges.open({
         method,
         progress: onProgress === undefined
           ? undefined
@@ -271,45 +280,54 @@ export class Sender {
         allowedMillis,
         extendsTo: options?.extendOnProgress === true ? total : undefined,
         onAnswer: options?.onAnswer
+      }, own)
+      return Effect.flatMap(opening, (exchange) => {
+        if (!PendingRequests.isExchange(exchange)) return Effect.fail(closedError(method, exchange))
+        options?.onOpen?.(exchange.id)
+        const enter = (fit: JsonRpc.Params) => {
+          // The progress token is the request id.
+          const token = onProgress === undefined ? undefined : exchange.id
+          const message = JsonRpc.request(exchange.id, method, Outgoing.params(fit, options?.meta, token))
+          entry = Lane.entry(
+            { message, replyTo: options?.replyTo, last: false },
+            { exchange, done: (exit) => this.#handedOver(exchange, message, exit) }
+          )
+          outbox.offer(entry)
+        }
+        // The session may have ended since the exchange was opened; then it has failed, and nothing is sent.
+        if (exchange.outcome === "Pending") {
+          if (hold) {
+            const held: Held = {
+              obstacle: () => this.#refusal(row, given),
+              // The client's revision was not known before.
+              enter: () => enter(this.#fitting(method, given))
+            }
+            // The peer may have become ready since the request was admitted; then nothing else would send it.
+            if (this.#isReady) this.#enter(exchange, held)
+            else {
+              this.#held ??= new Map()
+              this.#held.set(exchange, held)
+            }
+          } else enter(given)
+          timer.watch(exchange.deadline)
+        }
+        const response = Deferred.await(exchange.response)
+        return exchange.progress === undefined || exchange.unanswered === undefined || onProgress === undefined
+          ? response
+          // All progress comes before the response, and a failure does not wait for the progress sink.
+          : Effect.raceFirst(
+            Effect.andThen(exchange.progress.drain(onProgress), response),
+            Deferred.await(exchange.unanswered)
+          )
       })
-      if (!PendingRequests.isExchange(exchange)) return Effect.fail(closedError(method, exchange))
-      opened = exchange
-      options?.onOpen?.(exchange.id)
-      const enter = (fit: JsonRpc.Params) => {
-        const token = onProgress === undefined ? undefined : exchange.id
-        const message = JsonRpc.request(exchange.id, method, Outgoing.params(fit, options?.meta, token))
-        entry = Lane.entry(
-          { message, replyTo: options?.replyTo, last: false },
-          { exchange, done: (exit) => this.#handedOver(exchange, message, exit) }
-        )
-        outbox.offer(entry)
-      }
-      if (hold) {
-        this.#held ??= new Map()
-        this.#held.set(exchange, {
-          obstacle: () => this.#refusal(row, given),
-          // What the client's revision is was not known before.
-          enter: () => enter(this.#fitting(method, given))
-        })
-      } else enter(given)
-      timer.watch(exchange.deadline)
-      const response = Deferred.await(exchange.response)
-      return exchange.progress === undefined || exchange.givenUp === undefined || onProgress === undefined
-        ? response
-        // All progress comes before the response, but nobody waits for a sink when there will be none.
-        : Effect.raceFirst(
-          Effect.andThen(exchange.progress.drain(onProgress), response),
-          Deferred.await(exchange.givenUp)
-        )
     })
     return Effect.onExit(exchanged, (exit) => {
       if (opened === undefined) return Effect.void
       if (Exit.isFailure(exit)) this.#abandon(entry, opened)
-      exchanges.remove(opened)
       opened.progress?.close()
       this.#held?.delete(opened)
       if (opened.stream !== undefined) outbox.releaseStream(opened.stream)
-      return Effect.void
+      return exchanges.remove(opened)
     })
   }
 

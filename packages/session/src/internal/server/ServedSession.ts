@@ -345,7 +345,7 @@ export class ServedSession implements InboundProcessor.Parts<Profile.ClientProfi
 
   #build(method: string, params: object, options: BuildOptions = {}): JsonRpc.Request {
     const { relatedTaskId, task } = options
-    const number = this.core.exchanges.mint()
+    const number = this.core.exchanges.nextId()
     const id = relatedTaskId === undefined ? number : `task-${relatedTaskId}-${number}`
     const meta = "_meta" in params ? params._meta : undefined
     const related = relatedTaskId === undefined ? undefined : { [Task.relatedTaskKey]: { taskId: relatedTaskId } }
