@@ -28,9 +28,10 @@ export interface HeaderOptions {
    */
   readonly headers?: HeaderValues | Effect.Effect<HeaderValues> | undefined
   /**
-   * Runs when the server answers 401, with the value of its `WWW-Authenticate`. Later requests carry the headers that it
-   * returns, beginning with one retry of the rejected request. If it returns none, and without this option, the request
-   * fails with `Unauthenticated`. It runs once at a time; its headers serve every request that was rejected meanwhile.
+   * Runs when the server answers 401, with the value of its `WWW-Authenticate`. Later requests carry the headers that
+   * it returns, beginning with one retry of the rejected request. If it returns none, and without this option, the
+   * request fails with `Unauthenticated`. It runs once at a time; its headers serve every request that was rejected
+   * meanwhile.
    */
   readonly authorize?:
     | ((challenge: string | undefined) => Effect.Effect<HeaderValues | undefined>)

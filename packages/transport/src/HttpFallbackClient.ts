@@ -37,11 +37,11 @@ export interface Options extends StreamableHttpClient.Options {
  * The first message, `initialize`, is sent as a POST to the URL. A status from 400 to 499, or 501, may mean that the
  * server supports no POST there. Then the client requests the SSE stream of HTTP+SSE from the same URL. If the server
  * opens it, this message and all later ones use HTTP+SSE. If not, the request fails with the first error, or with
- * `Unauthenticated` if the stream was answered with 401. The client does not fall back after a JSON-RPC error, nor after
- * a status about authorization (401, 403, 407) or frequency (429): a server of Streamable HTTP sends these.
+ * `Unauthenticated` if the stream was answered with 401. The client does not fall back after a JSON-RPC error, nor
+ * after a status about authorization (401, 403, 407) or frequency (429): a server of Streamable HTTP sends these.
  *
- * The result holds for all later sessions of this transport. To detect that the server was replaced by an older or newer
- * one, create the transport again. Sessions that connect during the detection wait for it.
+ * The result holds for all later sessions of this transport. To detect that the server was replaced by an older or
+ * newer one, create the transport again. Sessions that connect during the detection wait for it.
  *
  * @example
  * ```ts

@@ -27,7 +27,9 @@ import * as Sse from "./Sse.ts"
  * @since 0.1.0
  */
 export interface Options extends HttpClientOptions.Options {
-  /** The time that the server has to open the stream and to name the endpoint for messages. The default is 30 seconds. */
+  /**
+   * The time that the server has to open the stream and to name the endpoint for messages. The default is 30 seconds.
+   */
   readonly connectTimeout?: Duration.Input | undefined
 }
 
@@ -46,8 +48,8 @@ const rules: NumericOption.Rules<Options> = {
  * - `Rejected` if the server answers with an error status, and `Unauthenticated` if that is 401.
  *
  * A message fails as over Streamable HTTP: with `ConnectFailed`, `Rejected` or `Unauthenticated`, or with
- * `ExchangeEnded` if it may have been carried out. `run` ends with the stream, and fails with `ReadFailed` if the stream
- * breaks. Closing the scope closes the stream and cancels the messages in flight.
+ * `ExchangeEnded` if it may have been carried out. `run` ends with the stream, and fails with `ReadFailed` if the
+ * stream breaks. Closing the scope closes the stream and cancels the messages in flight.
  *
  * @example
  * ```ts
@@ -110,8 +112,8 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
   Layer.effect(Transport.Transport, make(options))
 
 /**
- * Provides the transport on Node, over undici. It closes the connection of a cancelled request, and all connections with
- * the Layer.
+ * Provides the transport on Node, over undici. It closes the connection of a cancelled request, and all connections
+ * with the Layer.
  *
  * @example
  * ```ts
@@ -138,8 +140,8 @@ export const layerNode = (options: Options): Layer.Layer<Transport.Transport> =>
   Layer.provide(layer(options), HttpClients.undici)
 
 /**
- * Provides the transport over the global `fetch`, for browsers and all other platforms. On Node, `fetch` aborts a stream
- * after 5 minutes of silence, which ends the session; {@link layerNode} does not.
+ * Provides the transport over the global `fetch`, for browsers and all other platforms. On Node, `fetch` aborts a
+ * stream after 5 minutes of silence, which ends the session; {@link layerNode} does not.
  *
  * @example
  * ```ts

@@ -58,8 +58,8 @@ export interface DecoderOptions {
  */
 export interface Decoder {
   /**
-   * Takes the next bytes. A chunk may begin and end anywhere, even inside a character. The decoder copies what it keeps,
-   * so the caller may reuse the chunk's memory.
+   * Takes the next bytes. A chunk may begin and end anywhere, even inside a character. The decoder copies what it
+   * keeps, so the caller may reuse the chunk's memory.
    */
   readonly push: (chunk: Uint8Array) => void
   /** Returns the number of bytes kept of a line that has not ended. */

@@ -65,8 +65,9 @@ export interface EventDecoderOptions {
  */
 export interface EventDecoder {
   /**
-   * Takes the next bytes. A chunk may begin and end anywhere, even inside a character. The decoder copies what it keeps,
-   * so the caller may reuse the chunk's memory. The end of the bytes needs no call: an incomplete event is dropped.
+   * Takes the next bytes. A chunk may begin and end anywhere, even inside a character. The decoder copies what it
+   * keeps, so the caller may reuse the chunk's memory. The end of the bytes needs no call: an incomplete event is
+   * dropped.
    */
   readonly push: (chunk: Uint8Array) => void
   /** Returns the last event id, even of an event without data or one that could not be read; `""` if there is none. */

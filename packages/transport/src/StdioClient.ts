@@ -1,7 +1,8 @@
 /**
- * The client of stdio. It starts an MCP server as a child process and exchanges messages over the child's standard input
- * and output (STD-01). The child lives in the scope of its connection. When the scope closes, the transport ends the
- * child's input, then sends `SIGTERM` to its process group, then `SIGKILL` (STD-07). No process of the group is left.
+ * The client of stdio. It starts an MCP server as a child process and exchanges messages over the child's standard
+ * input and output (STD-01). The child lives in the scope of its connection. When the scope closes, the transport ends
+ * the child's input, then sends `SIGTERM` to its process group, then `SIGKILL` (STD-07). No process of the group is
+ * left.
  *
  * @since 0.1.0
  */
@@ -82,8 +83,8 @@ export interface Options {
   /**
    * The receiver of the child's standard error. The transport always reads it, so the child never waits for a reader. A
    * function receives each line, cut at 65,536 characters. If it throws, the transport logs that and calls it no more.
-   * With `"inherit"` the child writes to the standard error of this process, and the exit report has no lines. By default
-   * the transport keeps only the last lines. Output on standard error is never a failure (STD-05, STD-06).
+   * With `"inherit"` the child writes to the standard error of this process, and the exit report has no lines. By
+   * default the transport keeps only the last lines. Output on standard error is never a failure (STD-05, STD-06).
    */
   readonly stderr?: "inherit" | ((line: string) => void) | undefined
   /** The most lines of standard error in the exit report, each cut at 1,000 characters. The default is 20. */
@@ -152,9 +153,9 @@ const exitStatus = (handle: ChildProcessHandle): Effect.Effect<ExitStatus> =>
  * the process cannot be started. `send` fails with `PeerEnded` and the exit report if the process has exited, and with
  * `WriteFailed` if only its input is closed. `send` suspends while 1 MiB waits for the child to read.
  *
- * `run` ends with the child's output. It also ends if the child has exited and its output falls silent, although another
- * process may hold the output open. The result has the exit code or signal and the last lines of standard error. A line
- * that is not JSON is delivered as a failed frame.
+ * `run` ends with the child's output. It also ends if the child has exited and its output falls silent, although
+ * another process may hold the output open. The result has the exit code or signal and the last lines of standard
+ * error. A line that is not JSON is delivered as a failed frame.
  *
  * @example
  * ```ts

@@ -159,7 +159,8 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Servi
  * Provides the transport over any HTTP client of Effect. On Node, {@link layerNode} includes one.
  *
  * The HTTP client must not follow redirects on its own, because it would follow them to any origin. A client over
- * `fetch` is told so with `FetchHttpClient.RequestInit`. A program that sets that service provides it to this Layer, too.
+ * `fetch` is told so with `FetchHttpClient.RequestInit`. A program that sets that service provides it to this Layer,
+ * too.
  *
  * @example
  * ```ts
@@ -180,8 +181,8 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
   Layer.effect(Transport.Transport, make(options))
 
 /**
- * Provides the transport on Node, over undici. It keeps connections alive for later messages, closes the connection of a
- * cancelled request, and closes all connections with the Layer.
+ * Provides the transport on Node, over undici. It keeps connections alive for later messages, closes the connection of
+ * a cancelled request, and closes all connections with the Layer.
  *
  * @example
  * ```ts

@@ -54,12 +54,12 @@ const rules: NumericOption.Rules<Options> = {
 
 /**
  * Creates the transport as a value, over the `Socket` in the context. It carries one session at a time, because a
- * `Socket` has one writer: a second `connect` fails with `InUse` until the first session has ended. `connect` fails with
- * `ConnectFailed` if the socket does not open.
+ * `Socket` has one writer: a second `connect` fails with `InUse` until the first session has ended. `connect` fails
+ * with `ConnectFailed` if the socket does not open.
  *
- * `run` ends with the server's side of the socket, and fails with `ReadFailed` or `WriteFailed` if the connection breaks.
- * A line that is not JSON is delivered as a failed frame. `send` suspends while `maxSendBufferBytes` wait for the server.
- * Closing the scope writes what was sent and closes the socket.
+ * `run` ends with the server's side of the socket, and fails with `ReadFailed` or `WriteFailed` if the connection
+ * breaks. A line that is not JSON is delivered as a failed frame. `send` suspends while `maxSendBufferBytes` wait for
+ * the server. Closing the scope writes what was sent and closes the socket.
  *
  * @example
  * ```ts
@@ -110,10 +110,10 @@ export const layer = (options?: Options): Layer.Layer<Transport.Transport, never
   Layer.effect(Transport.Transport, make(options))
 
 /**
- * Provides the transport on Node, for the server that listens at a path. Each `connect` opens a socket of its own, so one
- * transport carries any number of sessions and never fails with `InUse`.
- * `connect` fails with `ConnectFailed`, with the path as the target. Its cause is `ENOENT` if there is no file,
- * `ECONNREFUSED` if no server listens, and `EACCES` if the mode of the file does not permit it.
+ * Provides the transport on Node, for the server that listens at a path. Each `connect` opens a socket of its own, so
+ * one transport carries any number of sessions and never fails with `InUse`. `connect` fails with `ConnectFailed`, with
+ * the path as the target. Its cause is `ENOENT` if there is no file, `ECONNREFUSED` if no server listens, and `EACCES`
+ * if the mode of the file does not permit it.
  *
  * @example
  * ```ts

@@ -1,9 +1,10 @@
 /**
- * The server of Unix domain sockets. It listens at a path of this machine, and a {@link SessionHost} keeps a session for
- * each client that connects. Each line is one message, as over stdio (TRN-04).
+ * The server of Unix domain sockets. It listens at a path of this machine, and a {@link SessionHost} keeps a session
+ * for each client that connects. Each line is one message, as over stdio (TRN-04).
  *
  * The mode of the socket file decides who may connect. A client that has ended its side still receives its replies. A
- * client without a session receives an error with the reason. Windows is not supported, because its pipes are not files.
+ * client without a session receives an error with the reason. Windows is not supported, because its pipes are not
+ * files.
  *
  * @since 0.1.0
  */
@@ -204,9 +205,9 @@ export const layer = (options?: Options): Layer.Layer<never, never, SocketServer
  * Listens at a path and serves the connections, on Node. On shutdown the host accepts no new sessions and drains the
  * existing ones. Then the listener closes and removes the file.
  *
- * The file appears only when the server listens and the file has its mode, so no other user can ever connect. It replaces
- * a socket on which no server listens, such as a killed process leaves. It replaces no other file: the cause of
- * `ListenFailed` names what is there.
+ * The file appears only when the server listens and the file has its mode, so no other user can ever connect. It
+ * replaces a socket on which no server listens, such as a killed process leaves. It replaces no other file: the cause
+ * of `ListenFailed` names what is there.
  *
  * @example
  * ```ts

@@ -28,8 +28,8 @@ export interface Options {
   /** The endpoint of the server, such as `wss://example.com/mcp`; `https:` means the same as `wss:`. */
   readonly url: string | URL
   /**
-   * The largest message to read, in bytes. The default is 4 MiB. A larger one is not read and is reported as an event. If
-   * it was a response, its request waits until its deadline.
+   * The largest message to read, in bytes. The default is 4 MiB. A larger one is not read and is reported as an event.
+   * If it was a response, its request waits until its deadline.
    */
   readonly maxMessageBytes?: number | undefined
   /**
@@ -51,14 +51,14 @@ export interface Options {
  */
 export interface NodeOptions extends Options, HttpClientOptions.HeaderOptions {
   /**
-   * The largest message to receive, in bytes; a larger one closes the connection with 1009. It is at most the length of a
-   * string on Node (512 MiB). The default is four times `maxMessageBytes`.
+   * The largest message to receive, in bytes; a larger one closes the connection with 1009. It is at most the length of
+   * a string on Node (512 MiB). The default is four times `maxMessageBytes`.
    */
   readonly maxPayloadBytes?: number | undefined
   /**
    * The interval of liveness checks. A server that was silent since the previous check is pinged. If it is still silent
-   * at the next check, the connection fails; that takes two to three intervals. `"Infinity"` disables the checks, and the
-   * shortest interval is 1 second. The default is 15 seconds.
+   * at the next check, the connection fails; that takes two to three intervals. `"Infinity"` disables the checks, and
+   * the shortest interval is 1 second. The default is 15 seconds.
    */
   readonly pingInterval?: Duration.Input | undefined
 }
@@ -100,8 +100,8 @@ const loaded = Effect.promise(() => import("./internal/websocket/client/WebSocke
  * own, so one transport carries any number of sessions. `connect` fails with `ConnectFailed` if there is no server, or
  * if it does not select the subprotocol.
  *
- * `run` ends when the server closes the connection normally. It fails with `ReadFailed` if the close code is an error, or
- * if the connection breaks without a close frame. `send` suspends while 1 MiB waits for a server that does not read.
+ * `run` ends when the server closes the connection normally. It fails with `ReadFailed` if the close code is an error,
+ * or if the connection breaks without a close frame. `send` suspends while 1 MiB waits for a server that does not read.
  * Closing the scope sends the close code for the reason why the session ended.
  *
  * @example
@@ -134,8 +134,8 @@ export const make = (
   })
 
 /**
- * Provides the transport over any WebSocket. It cannot send headers, tell a dead server from a silent one, or report why
- * a server rejected the connection, because browsers permit none of these. On Node, {@link layerNode} does.
+ * Provides the transport over any WebSocket. It cannot send headers, tell a dead server from a silent one, or report
+ * why a server rejected the connection, because browsers permit none of these. On Node, {@link layerNode} does.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * The server of MCP over WebSocket: one path in any Effect HTTP backend on Node. A {@link SessionHost} keeps a session for
- * each connection. The specification has no WebSocket transport; this one is compatible with the official SDK. Its
+ * The server of MCP over WebSocket: one path in any Effect HTTP backend on Node. A {@link SessionHost} keeps a session
+ * for each connection. The specification has no WebSocket transport; this one is compatible with the official SDK. Its
  * subprotocol is `mcp`, with one JSON-RPC message in each text message.
  *
  * All checks precede the upgrade and are answered over plain HTTP:
@@ -14,8 +14,8 @@
  * | 426 | is not an upgrade to a WebSocket of version 13 |
  * | 503 | finds the host full or shutting down |
  *
- * A message above `maxMessageBytes` costs only itself. One above the limit of the HTTP server closes the connection with
- * 1009, and invalid UTF-8 closes it with 1007. A binary message is read as if it were text. Nothing is compressed.
+ * A message above `maxMessageBytes` costs only itself. One above the limit of the HTTP server closes the connection
+ * with 1009, and invalid UTF-8 closes it with 1007. A binary message is read as if it were text. Nothing is compressed.
  *
  * An open connection holds its session, so the session does not end for being idle. Pings detect dead clients. The
  * session ends with its connection and cannot be resumed.
@@ -93,13 +93,13 @@ export interface Options extends HttpServerOptions.AccessOptions {
   readonly maxTotalUnfinishedBytes?: number | undefined
   /**
    * The interval of liveness checks. A client that was silent since the previous check is pinged. If it is still silent
-   * at the next check, the connection fails; that takes two to three intervals. `"Infinity"` disables the checks, and the
-   * shortest interval is 1 second. The default is 15 seconds.
+   * at the next check, the connection fails; that takes two to three intervals. `"Infinity"` disables the checks, and
+   * the shortest interval is 1 second. The default is 15 seconds.
    */
   readonly pingInterval?: Duration.Input | undefined
   /**
-   * The time that a client has to answer a close frame, or to read an error response, before its socket is destroyed. The
-   * default is 2 seconds.
+   * The time that a client has to answer a close frame, or to read an error response, before its socket is destroyed.
+   * The default is 2 seconds.
    */
   readonly closeTimeout?: Duration.Input | undefined
   /**
@@ -239,8 +239,8 @@ export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
   /** The path of the endpoint. Default `/mcp`. */
   readonly path?: HttpRouter.PathInput | undefined
   /**
-   * The largest message to receive, in bytes; a larger one closes the connection with 1009. It is at most the length of a
-   * string on Node (512 MiB). The default is four times `maxMessageBytes`.
+   * The largest message to receive, in bytes; a larger one closes the connection with 1009. It is at most the length of
+   * a string on Node (512 MiB). The default is four times `maxMessageBytes`.
    */
   readonly maxPayloadBytes?: number | undefined
 }

@@ -143,7 +143,7 @@ describe.concurrent("the file of a Unix socket", () => {
       fs.mkdirSync(inner)
       fs.symlinkSync(path.join(directory, "nowhere"), elsewhere)
       for (const at of [notes, inner, elsewhere]) {
-        assert.strictEqual(yield* refusedAt(at), `could not listen at ${at}: there is something that is no socket`)
+        assert.strictEqual(yield* refusedAt(at), `could not listen at ${at}: the file there is not a socket`)
       }
       assert.strictEqual(fs.readFileSync(notes, "utf8"), "to keep")
       assert.deepStrictEqual(fs.readdirSync(directory).toSorted(), ["elsewhere", "inner", "notes"])
@@ -153,12 +153,12 @@ describe.concurrent("the file of a Unix socket", () => {
     Effect.gen(function*() {
       const directory = yield* temporaryDirectory
       const nowhere = path.join(directory, "nowhere", "s")
-      assert.match(yield* refusedAt(nowhere), /^could not listen at .*: its directory is not there$/)
+      assert.match(yield* refusedAt(nowhere), /^could not listen at .*: its directory does not exist$/)
       assert.match(yield* refusedAt(""), /: the path is empty$/)
       const long = path.join(directory, "x".repeat(200))
-      assert.match(yield* refusedAt(long), /: the path of a socket may have 10[37] bytes$/)
+      assert.match(yield* refusedAt(long), /: the path of a socket may have at most 10[37] bytes$/)
       const deep = path.join(directory, "x".repeat(98 - directory.length - 1), "s")
-      assert.match(yield* refusedAt(deep), /: the directory of a socket may have 9[37] bytes$/)
+      assert.match(yield* refusedAt(deep), /: the directory of a socket may have at most 9[37] bytes$/)
       assert.deepStrictEqual(fs.readdirSync(directory), [])
     }))
 

@@ -1,18 +1,18 @@
+/** The messages that arrive over all connections of a server, with a bound on their bytes together. */
 import type { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 
-/** A message of which not all bytes have arrived. */
+/** An unfinished message. */
 export interface Arrival {
-  /** The bytes that have arrived and count. {@link Arrivals} sets them. */
+  /** The counted bytes that have arrived. {@link Arrivals} sets them. */
   bytes: number
-  /** Drops what has arrived, and calls {@link Arrivals.end}. */
+  /** Drops the message, and calls {@link Arrivals.end}. */
   readonly makeRoom: () => void
 }
 
-/** The messages that arrive over all connections of a server, bounded in their bytes together. */
 export class Arrivals<A extends Arrival> implements Iterable<A> {
   readonly #budget: MemoryBudget
   readonly #limitBytes: number
-  /** The one that began first comes first. */
+  /** In the order in which they began. */
   readonly #arriving = new Set<A>()
   #bytes = 0
 
@@ -25,7 +25,7 @@ export class Arrivals<A extends Arrival> implements Iterable<A> {
     return this.#arriving.size
   }
 
-  /** Those that arrive, in the order in which they began. */
+  /** Iterates the unfinished messages, in the order in which they began. */
   [Symbol.iterator](): Iterator<A> {
     return this.#arriving[Symbol.iterator]()
   }
@@ -35,8 +35,8 @@ export class Arrivals<A extends Arrival> implements Iterable<A> {
   }
 
   /**
-   * Counts more bytes of a message, and charges them to the budget of the process. Without room the slowest message
-   * makes some: one that is sent without delay is among the last, and is not what fills the memory.
+   * Counts more bytes of a message, and charges them to the budget of the process. Without room, the message that began
+   * first is dropped: a message that is sent without delay is among the last, and does not fill the memory.
    */
   grow(arrival: A, bytes: number): void {
     for (const slowest of this.#arriving) {
@@ -50,7 +50,7 @@ export class Arrivals<A extends Arrival> implements Iterable<A> {
     }
   }
 
-  /** Counts a message no longer: it has arrived, or was dropped. */
+  /** Removes a message that has arrived or was dropped. */
   end(arrival: A): void {
     if (!this.#arriving.delete(arrival)) return
     this.#bytes -= arrival.bytes

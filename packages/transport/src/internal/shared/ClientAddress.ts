@@ -27,7 +27,7 @@ interface Request {
 }
 
 /**
- * Returns the address of the client of a request, if it is known. A reverse proxy hides it behind its own, unless a
+ * Returns the address of the client of a request, if it is known. A reverse proxy replaces it by its own, unless a
  * middleware sets it.
  */
 export const of = (request: Request): string | undefined =>

@@ -1,19 +1,21 @@
+/** The body of an HTTP message, collected from its chunks. */
 import * as GrowingBuffer from "./GrowingBuffer.ts"
 
 /**
- * The body of a message of HTTP, collected from its chunks. The peer chooses how many there are: four million chunks of
- * one byte would take 400 MiB if each was kept, because each is an object with a view of all that came with it. So only
- * a first chunk is kept as it came.
+ * A body up to a limit. The peer decides how many chunks there are. Four million chunks of one byte would take 400 MiB
+ * if each was kept, because each is an object with a view of its network read. So only the first chunk is kept as it
+ * is.
  */
 export interface CollectedBody {
-  /** Takes a chunk. Returns `false`, and keeps nothing of it, when the body is larger than the limit with it. */
+  /** Takes a chunk. Returns `false`, and keeps none of it, if it would exceed the limit. */
   readonly push: (chunk: Uint8Array) => boolean
-  /** The body so far. */
+  /** Returns the body so far. */
   readonly bytes: () => Uint8Array
 }
 
 const none = new Uint8Array(0)
 
+/** Creates an empty body. */
 export const make = (limitBytes: number): CollectedBody => {
   const buffer = GrowingBuffer.make(limitBytes)
   let only: Uint8Array | undefined

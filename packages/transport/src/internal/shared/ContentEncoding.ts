@@ -1,4 +1,4 @@
-/** Compressed answers (RFC 9110, 8.4). */
+/** The decompression of HTTP responses (RFC 9110, 8.4). */
 import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
 import * as Stream from "effect/Stream"
@@ -7,32 +7,32 @@ import type * as Zlib from "node:zlib"
 
 type Bytes = Stream.Stream<Uint8Array, unknown>
 
-/** The codings that a client names in `Accept-Encoding`. */
+/** The content codings that a client accepts. */
 export const accepted = "gzip, deflate, br"
 
 /** The most characters of a `Content-Encoding` that an error shows. */
 const shownCharacters = 100
 
-/** The names of no compression, and those of `gzip`. */
+/** The names of the identity coding, and those of gzip. */
 const none: ReadonlySet<string> = new Set(["", "identity"])
 const gzip: ReadonlySet<string> = new Set(["gzip", "x-gzip"])
 
 const decoded: ReadonlySet<string> = new Set([...gzip, "deflate", "br"])
 
-/** `fetch` decodes these, the last one not on every platform; it asks for it only where it does. */
+/** The codings that `fetch` decodes. It accepts `zstd` only on platforms that decode it. */
 const decodedByFetch: ReadonlySet<string> = new Set([...decoded, "zstd"])
 
 const unreadable = (contentEncoding: string): Error =>
   new Error(
-    `the answer has Content-Encoding ${JSON.stringify(contentEncoding.slice(0, shownCharacters))}; ` +
-      `it can be read with one of ${accepted}, or without any`
+    `the response has Content-Encoding ${JSON.stringify(contentEncoding.slice(0, shownCharacters))}; ` +
+      `supported are ${accepted}, each alone`
   )
 
-/** Is this answer compressed? */
+/** Returns whether a response is compressed. */
 export const isCompressed = (contentEncoding: string | undefined): boolean =>
   contentEncoding !== undefined && !none.has(contentEncoding.trim().toLowerCase())
 
-/** The bytes of an answer that `fetch` has decoded already, and whose header still says how it was encoded. */
+/** Returns the bytes that `fetch` has decoded, whose header still has the coding; fails for an unsupported coding. */
 export const decodedBefore = (chunks: Bytes, contentEncoding: string): Bytes => {
   const codings = contentEncoding.toLowerCase().split(",").map((coding) => coding.trim())
   return codings.every((coding) => none.has(coding) || decodedByFetch.has(coding))
@@ -41,30 +41,31 @@ export const decodedBefore = (chunks: Bytes, contentEncoding: string): Bytes => 
 }
 
 /**
- * Any other client than `fetch` runs on Node, so `node:zlib` is loaded only there, and only for a compressed answer.
+ * Creates the decoder of a coding. Only clients on Node need it, so `node:zlib` is loaded only for compressed
+ * responses.
  */
 const decoderOf = (
   { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw }: typeof Zlib,
   coding: string,
   firstByte: number | undefined
 ): Duplex => {
-  // As in curl and browsers: what has come is given out at once, and a missing trailer is no error.
+  // As in curl and browsers, decoded bytes are passed on at once, and a missing trailer is not an error.
   const zlib = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }
   if (coding === "br") {
     const brotli = { flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH }
     return createBrotliDecompress(brotli)
   }
   if (coding !== "deflate") return createGunzip(zlib)
-  // Some servers leave out the header of zlib, whose first byte ends in the method 8.
+  // Some servers omit the header of zlib, whose first byte ends in the method 8.
   return firstByte === undefined || (firstByte & 0x0F) === 8 ? createInflate(zlib) : createInflateRaw(zlib)
 }
 
-/** The number of pieces of 16 KiB that are given out at a time. */
-const piecesAtOnce = 16
+/** The number of chunks of 16 KiB that are passed on at a time. */
+const chunksAtOnce = 16
 
 /**
- * The bytes of an answer as they were before they were compressed. They are decoded as they are taken, so that only a
- * few pieces wait. Two encodings, one over the other, are not decoded: one byte could become a million.
+ * Decompresses a response. Bytes are decoded as they are pulled, so only a few chunks wait. Two codings, one over the
+ * other, are rejected: one byte could become a million.
  */
 export const decode = (chunks: Bytes, contentEncoding: string): Bytes => {
   const coding = contentEncoding.trim().toLowerCase()
@@ -78,32 +79,32 @@ export const decode = (chunks: Bytes, contentEncoding: string): Bytes => {
     const whole = Stream.concat(Stream.fromArray(first), Stream.fromPull(Effect.succeed(pull)))
     return pipeThroughDuplex(whole, {
       evaluate: () => decoderOf(zlib, coding, first[0]?.[0]),
-      onError: (cause) => new Error(`the answer could not be read as ${coding}`, { cause }),
-      chunkSize: piecesAtOnce
+      onError: (cause) => new Error(`the response could not be decoded as ${coding}`, { cause }),
+      chunkSize: chunksAtOnce
     })
   }))
 }
 
-/** Watches how much comes out of a compressed stream of events. */
+/** A watch on the bytes that come out of a compressed SSE stream. */
 export interface Expansion {
-  /** So many bytes came out, and an event was in them or not. */
+  /** Counts more bytes, with or without an event in them. */
   readonly grow: (bytes: number, broughtEvent: boolean) => void
-  /** Fails if too many came out since the last event. */
+  /** Fails if too many bytes came out since the last event. */
   readonly check: Effect.Effect<void, Error>
 }
 
 /**
- * A stream may go on without an end, and what is too large for an event, or is none, is passed over. In a compressed
- * one a server could keep a client busy with that, at a thousandth of the effort.
+ * Creates the watch on one response. A stream has no end, and its decoder skips events that are too large, and
+ * comments. With compression, a server could keep a client busy with those at a thousandth of the effort.
  */
-export const expansion = (answer: { readonly isCompressed: boolean }, limitBytes: number): Expansion => {
+export const expansion = (response: { readonly isCompressed: boolean }, limitBytes: number): Expansion => {
   const most = 2 * limitBytes
   let bytes = 0
   return {
     grow: (more, broughtEvent) => {
       bytes = broughtEvent ? 0 : bytes + more
     },
-    check: answer.isCompressed
+    check: response.isCompressed
       ? Effect.suspend(() =>
         bytes > most
           ? Effect.fail(new Error(`more than ${most} bytes came out of a compressed stream without an event`))

@@ -1,12 +1,12 @@
+/** The JSON of one message, parsed within bounds. */
 import type { FrameError } from "@effect-mcp/session/Transport"
 import * as Result from "effect/Result"
 import * as utf8 from "./utf8.ts"
 
 /**
- * The most arrays, objects and members of one message, unless an option says otherwise. Parsing costs up to 0.4
- * microseconds and 200 bytes for each of them, and cannot be interrupted: 4 MiB of `[[],[],…]` take 190 ms and 60 MiB,
- * a hundred thousand nodes 40 ms at their worst. Strings and numbers cost less than their bytes are worth, and nesting
- * costs nothing besides: nothing that reads a message recurses.
+ * The default for the most arrays, objects and members of one message. Parsing takes up to 0.4 microseconds and 200
+ * bytes for each of them, and cannot be interrupted: 4 MiB of `[[],[],…]` take 190 ms and 60 MiB, and 100,000 nodes at
+ * most 40 ms. Strings and numbers take no more than their bytes, and nesting costs nothing, because no reader recurses.
  */
 export const defaultMaxNodes = 100_000
 
@@ -16,7 +16,7 @@ const colon = 0x3A
 const bracket = 0x5B
 const brace = 0x7B
 
-/** Where the string ends that begins here: at its closing quote, or behind the text. */
+/** Returns the index of a string's closing quote, or the length of the text. */
 const endOfString = (text: string, begin: number): number => {
   for (let at = begin + 1; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -27,8 +27,7 @@ const endOfString = (text: string, begin: number): number => {
 }
 
 /**
- * How many arrays, objects and members a JSON text has. A text that is no JSON has at least as many as a parser gets to
- * see.
+ * Counts the arrays, objects and members of a JSON text. In invalid JSON, it counts at least those that a parser reads.
  */
 const nodesIn = (text: string): number => {
   let nodes = 0
@@ -40,13 +39,12 @@ const nodesIn = (text: string): number => {
   return nodes
 }
 
-/** The JSON of a text that is a whole message. */
-export const parse = (text: string, limitNodes: number): Result.Result<unknown, FrameError> => {
-  // No JSON has more nodes than half its characters, so that nearly every message is short enough not to be looked at
-  // twice.
-  if (text.length > 2 * limitNodes) {
+/** Parses the text of a message. */
+export const parse = (text: string, maxNodes: number): Result.Result<unknown, FrameError> => {
+  // JSON has at most one node for two characters, so nearly every message is too short to exceed the limit.
+  if (text.length > 2 * maxNodes) {
     const nodes = nodesIn(text)
-    if (nodes > limitNodes) return Result.fail({ _tag: "TooComplex", nodes, limitNodes })
+    if (nodes > maxNodes) return Result.fail({ _tag: "TooComplex", nodes, limitNodes: maxNodes })
   }
   try {
     return Result.succeed(JSON.parse(text))
@@ -55,13 +53,13 @@ export const parse = (text: string, limitNodes: number): Result.Result<unknown, 
   }
 }
 
-/** The JSON of bytes that are a whole message. */
-export const parseBytes = (bytes: Uint8Array, limitNodes: number): Result.Result<unknown, FrameError> => {
+/** Parses the bytes of a message. */
+export const parseBytes = (bytes: Uint8Array, maxNodes: number): Result.Result<unknown, FrameError> => {
   let text: string
   try {
     text = utf8.decode(bytes)
   } catch {
     return Result.fail({ _tag: "NotJson", text: utf8.beginning(bytes) })
   }
-  return parse(text, limitNodes)
+  return parse(text, maxNodes)
 }

@@ -1,22 +1,23 @@
-/** Bytes that come in pieces of any size, and are kept up to a limit. */
+/** A buffer for bytes that arrive in chunks of any size, up to a limit. */
 export interface GrowingBuffer {
-  /** How many bytes are kept. */
+  /** Returns the number of bytes in the buffer. */
   readonly length: () => number
-  /** Whether with these bytes it is still within the limit. */
+  /** Returns whether more bytes fit within the limit. */
   readonly fits: (bytes: Uint8Array) => boolean
-  /** Keeps a copy of more bytes, which must fit. */
+  /** Adds a copy of more bytes, which must fit. */
   readonly add: (bytes: Uint8Array) => void
-  /** What is kept, until the next call of anything here. */
+  /** Returns the bytes. They are valid until the next call of a member. */
   readonly bytes: () => Uint8Array
-  /** Forgets what is kept. */
+  /** Removes all bytes. */
   readonly clear: () => void
 }
 
 const noBytes = new Uint8Array(0)
 
-/** A buffer that has grown beyond this many bytes for one long message is given back when that message has ended. */
+/** The largest memory that the buffer keeps when it is cleared. */
 const retainedBytes = 64 * 1024
 
+/** Creates an empty buffer. */
 export const make = (limitBytes: number): GrowingBuffer => {
   // `length` bytes at the start of `buffer`.
   let buffer = noBytes
@@ -27,7 +28,7 @@ export const make = (limitBytes: number): GrowingBuffer => {
     add: (bytes) => {
       const needed = length + bytes.length
       if (needed > buffer.length) {
-        // Doubling keeps the copying in proportion to the bytes, however small the pieces are.
+        // Doubling keeps the copying in proportion to the bytes, however small the chunks are.
         const grown = new Uint8Array(Math.min(limitBytes, Math.max(needed, 2 * buffer.length, 1024)))
         grown.set(buffer.subarray(0, length))
         buffer = grown

@@ -1,42 +1,44 @@
+/** The unfinished messages on all connections of a server. */
 import type { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import { type Arrival, Arrivals } from "./Arrivals.ts"
 
-/** The most bytes of all unfinished messages of a server, unless an option says otherwise. */
+/** The default for the most bytes of all unfinished messages of a server. */
 export const defaultTotalBytes = 64 * 1024 * 1024
 
-/** So many bytes of a connection do not count: nearly every message is shorter, and most arrive whole. */
+/** The bytes of each connection that do not count: nearly every message is shorter, and most arrive whole. */
 const uncountedBytes = 64 * 1024
 
 /** The unfinished message of one connection. */
 export interface IncomingMessage {
-  /** So many bytes have come without a message that they complete. */
+  /** Sets the number of bytes that have arrived of the message. */
   readonly update: (bytes: number) => void
-  /** The connection has ended. */
+  /** Ends the watch: the connection has ended. */
   readonly end: () => void
 }
 
 /**
- * The unfinished messages on all connections of a server. A client may send the beginning of a message and never its
- * end, on each of its connections, and the bytes are kept until then.
+ * A bound on unfinished messages. Without it, a client could send the beginning of a message on each of its connections
+ * and never the end, and the server would keep the bytes.
  */
 export interface IncomingMessages {
-  /** Watches a connection. `breakOff` ends it: what is dropped of a message cannot be told from the next one. */
-  readonly watch: (breakOff: (reason: Error) => void) => IncomingMessage
+  /** Watches a connection. `disconnect` ends it: the rest of a dropped message cannot be told from the next one. */
+  readonly watch: (disconnect: (reason: Error) => void) => IncomingMessage
 }
 
+/** Creates the bound of one server. */
 export const make = (budget: MemoryBudget, totalBytes = defaultTotalBytes): IncomingMessages => {
   const arrivals = new Arrivals<Arrival>(budget, totalBytes)
   const reason = new Error(
-    `unfinished messages may have ${totalBytes} bytes on all connections together, and this one took longest to arrive`
+    `unfinished messages exceed ${totalBytes} bytes on all connections together, and this one began first`
   )
   return {
-    watch: (breakOff) => {
+    watch: (disconnect) => {
       let isCounted = false
       const arrival: Arrival = {
         bytes: 0,
         makeRoom: () => {
           end()
-          breakOff(reason)
+          disconnect(reason)
         }
       }
       const end = () => {
@@ -46,7 +48,7 @@ export const make = (budget: MemoryBudget, totalBytes = defaultTotalBytes): Inco
       return {
         update: (bytes) => {
           if (bytes <= uncountedBytes) return end()
-          // A message that has begun after the last look counts as a new one.
+          // Fewer bytes than before: another message has begun.
           if (bytes < arrival.bytes) end()
           if (!isCounted) arrivals.begin(arrival)
           isCounted = true

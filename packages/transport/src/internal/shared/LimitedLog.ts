@@ -1,3 +1,4 @@
+/** A log with at most one warning every ten seconds. */
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { monotonicMillis } from "./monotonicMillis.ts"
@@ -5,10 +6,7 @@ import { monotonicMillis } from "./monotonicMillis.ts"
 /** The shortest time between two warnings. */
 const intervalMillis = 10_000
 
-/**
- * Logs a warning at most every ten seconds, because what it warns of may happen with each request. It counts those it
- * leaves out.
- */
+/** Logs one of many warnings, because the cause may occur with each request, and counts the others. */
 export class LimitedLog {
   readonly #clock: Clock.Clock
   #loggedAt = Number.NEGATIVE_INFINITY

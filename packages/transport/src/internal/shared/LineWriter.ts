@@ -1,6 +1,7 @@
 /**
- * The outgoing half of a connection that is one stream of lines. It takes messages at once while there is room, and one
- * fiber writes all that are ready in one chunk.
+ * The outgoing half of a connection that is one stream of lines.
+ *
+ * It takes messages at once while there is room, and one fiber writes all that are ready in one chunk.
  */
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import type { Outbound } from "@effect-mcp/session/Transport"
@@ -26,7 +27,9 @@ export interface LineWriter {
   readonly send: (outbound: Outbound) => Effect.Effect<void, TransportError.TransportError>
   /** Fails when writing fails, also for messages that were taken before. */
   readonly failed: Effect.Effect<never, TransportError.TransportError>
-  /** Takes no more messages, and waits until all that were taken are written or cannot be. The caller sets the bound. */
+  /**
+   * Takes no more messages, and waits until all that were taken are written or cannot be. The caller sets the bound.
+   */
   readonly close: Effect.Effect<void>
 }
 

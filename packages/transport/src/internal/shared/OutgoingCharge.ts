@@ -1,14 +1,12 @@
+/** The charge to the `MemoryBudget` for the outgoing bytes of one connection. */
 import * as MemoryBudget from "@effect-mcp/session/MemoryBudget"
 
 /**
- * So many bytes of a connection are not charged: many connections hold as much for a moment, and most of them nothing.
+ * The bytes of each connection that are not charged: many connections hold as much for a moment, and most hold none.
  */
 const uncharged = 64 * 1024
 
-/**
- * The charge to the budget of the process for the bytes that one connection has taken and its peer has not. While the
- * budget is scarce, a connection takes no more than a little.
- */
+/** Charges the bytes that wait to be sent. While the budget is scarce, a connection takes few messages. */
 export class OutgoingCharge {
   readonly #budget: MemoryBudget.MemoryBudget
   readonly #highWaterBytes: number
@@ -19,18 +17,18 @@ export class OutgoingCharge {
     this.#highWaterBytes = highWaterBytes
   }
 
-  /** Is anything charged? */
+  /** Whether any bytes are charged. */
   get isCharged(): boolean {
     return this.#charged > 0
   }
 
-  /** Returns whether the connection may take another message while so many bytes wait. One of any size passes. */
+  /** Returns whether the connection may take another message, of any size, while so many bytes wait. */
   hasRoom(waitingBytes: number): boolean {
     return waitingBytes < this.#highWaterBytes &&
       (waitingBytes <= uncharged || !MemoryBudget.isScarce(this.#budget))
   }
 
-  /** Charges what waits now, instead of what waited before. */
+  /** Replaces the charge. */
   update(waitingBytes: number): void {
     const excess = Math.max(0, waitingBytes - uncharged)
     if (excess === this.#charged) return

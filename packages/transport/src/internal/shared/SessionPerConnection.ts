@@ -1,3 +1,4 @@
+/** The sessions of a server with one session for each connection. */
 import { CloseReason } from "@effect-mcp/protocol"
 import type { Hosted, HostFull, OpenOptions, Shape } from "@effect-mcp/session/SessionHost"
 import type { Connection, Inbound, Transport } from "@effect-mcp/session/Transport"
@@ -6,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as InitializeRequest from "./InitializeRequest.ts"
 
-/** The same, unless it is an `initialize` that is longer than this. */
+/** Returns the frame, or `TooLarge` instead of an `initialize` that is too large. */
 const bounded = (inbound: Inbound, maxInitializeBytes: number): Inbound => {
   const { bytes = 0, frame } = inbound
   return bytes > maxInitializeBytes && Result.isSuccess(frame) && InitializeRequest.is(frame.success)
@@ -15,26 +16,25 @@ const bounded = (inbound: Inbound, maxInitializeBytes: number): Inbound => {
 }
 
 /**
- * The sessions that a host keeps for the clients of one server that stay connected: one for each connection. Whoever is connected is
- * there, however little it says.
+ * Opens and holds a session for each connection, so that a session does not end for being idle while it is connected.
  */
 export class SessionPerConnection {
   readonly #host: Shape
   readonly #maxInitializeBytes: number
   readonly #sessions = new Set<Hosted>()
-  #leaving = false
+  #closing = false
 
   constructor(host: Shape, maxInitializeBytes: number) {
     this.#host = host
     this.#maxInitializeBytes = maxInitializeBytes
   }
 
-  /** The server is about to go. */
-  get isLeaving(): boolean {
-    return this.#leaving
+  /** Whether the server is shutting down. */
+  get isClosing(): boolean {
+    return this.#closing
   }
 
-  /** Opens a session that is as long as its connection, and ends at the latest when the server goes. */
+  /** Opens a session that lasts as long as its connection, and ends at the latest with the server. */
   open(
     connect: Transport["Service"]["connect"],
     options: OpenOptions
@@ -64,15 +64,15 @@ export class SessionPerConnection {
         hosted = opened
         opened.hold()
         if (!isOver) this.#sessions.add(opened)
-        // Who goes has closed all that were open, and this one was not yet.
-        return this.#leaving ? opened.close(CloseReason.requested) : Effect.void
+        // `close` has closed the open sessions, and this one was not open yet.
+        return this.#closing ? opened.close(CloseReason.requested) : Effect.void
       })
     }).pipe(Effect.uninterruptible)
   }
 
-  /** Ends all sessions, those that are about to open included, and waits until those that were open have ended. */
+  /** Ends all sessions, also those that are still opening, and waits for the open ones. */
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
-    this.#leaving = true
+    this.#closing = true
     return Effect.forEach(this.#sessions, (hosted) => hosted.close(CloseReason.requested), {
       concurrency: "unbounded",
       discard: true

@@ -1,4 +1,6 @@
-/** The shutdown of a Node socket: it writes what was taken, waits for the peer within a bound, and is then destroyed. */
+/**
+ * The shutdown of a Node socket: it writes what was taken, waits for the peer within a bound, and is then destroyed.
+ */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { Socket } from "node:net"
@@ -38,8 +40,8 @@ const discarding = <A>(socket: Socket, effect: Effect.Effect<A>): Effect.Effect<
   )
 
 /**
- * Waits until everything is written and the peer has ended its side, or has not within `peerTimeout`; or until the socket
- * is closed. The caller bounds the whole wait, and destroys the socket.
+ * Waits until everything is written and the peer has ended its side, or has not within `peerTimeout`; or until the
+ * socket is closed. The caller bounds the whole wait, and destroys the socket.
  */
 export const finished = (
   socket: Socket,
@@ -52,8 +54,8 @@ export const finished = (
   )
 
 /**
- * Destroys a socket this long after this side has ended. If a half-open socket is allowed, a peer could otherwise keep it
- * open forever.
+ * Destroys a socket this long after this side has ended. If a half-open socket is allowed, a peer could otherwise keep
+ * it open forever.
  */
 export const destroyAfter = (socket: Socket, millis: number): void => {
   socket.once("finish", () => {

@@ -1,8 +1,9 @@
+/** The turns in which input is read, so that other connections are served in between. */
 import * as Effect from "effect/Effect"
 
 /**
- * The number of frames that are read in one turn of the event loop. One that is no JSON costs about 10 microseconds,
- * because `JSON.parse` throws: the 32,768 of them in 64 KiB would hold up every other connection for a third of a second.
+ * The most frames of one turn of the event loop. A frame that is not JSON takes about 10 microseconds, because
+ * `JSON.parse` throws. The 32,768 of them in 64 KiB would block every other connection for a third of a second.
  */
 const framesPerTurn = 256
 
@@ -14,7 +15,7 @@ const find = (chunk: Uint8Array, byte: number, from: number): number => {
   return at < 0 ? chunk.length : at
 }
 
-/** Finds the ends of the lines of a chunk, one after another, and in the end that of the chunk. */
+/** Returns a function that finds the end of each line of a chunk, and then that of the chunk. */
 const lineEnds = (chunk: Uint8Array): () => number => {
   let feed = find(chunk, lineFeed, 0)
   let carriage = find(chunk, carriageReturn, 0)
@@ -26,7 +27,7 @@ const lineEnds = (chunk: Uint8Array): () => number => {
   }
 }
 
-/** The chunks, cut into parts that end no more lines than are read in one turn. */
+/** Cuts chunks into turns, with at most so many lines each. */
 const turnsOf = (chunks: ReadonlyArray<Uint8Array>): ReadonlyArray<ReadonlyArray<Uint8Array>> => {
   let turn: Array<Uint8Array> = []
   const turns = [turn]
@@ -57,15 +58,13 @@ const inTurns = <A>(turns: ReadonlyArray<ReadonlyArray<A>>, act: (item: A) => vo
   return go(0)
 }
 
-/**
- * Hands over bytes in which each line may end a frame, and lets others have a turn between so many frames and the next.
- */
+/** Passes on bytes in which each line may end a frame, and yields between turns. */
 export const bytes = (
   chunks: ReadonlyArray<Uint8Array>,
   push: (part: Uint8Array) => void
 ): Effect.Effect<void> => Effect.suspend(() => inTurns(turnsOf(chunks), push))
 
-/** Hands over frames, likewise. */
+/** Passes on frames, and yields between turns. */
 export const frames = <A>(items: ReadonlyArray<A>, take: (item: A) => void): Effect.Effect<void> =>
   Effect.suspend(() => {
     if (items.length <= framesPerTurn) return inTurns([items], take)

@@ -4,8 +4,8 @@ import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 
 /**
- * Returns a function that starts the loop, unless it runs. The loop ends after a check that returns `false`, and with the
- * scope.
+ * Returns a function that starts the loop, unless it runs. The loop ends after a check that returns `false`, and with
+ * the scope.
  */
 export const make = Effect.fnUntraced(function*(
   intervalMillis: number,

@@ -1,3 +1,4 @@
+/** Work that ends with its connection. */
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -8,7 +9,7 @@ type Work = Effect.Effect<void, TransportError.TransportError>
 
 const peerEnded = Effect.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
 
-/** Runs something that ends with the connection of this scope, if it has not ended before, or is not given up. */
+/** Runs work in a scope. If the scope closes first, the work is interrupted, and its caller fails with `PeerEnded`. */
 export const forkInScope = (scope: Scope.Scope) => (work: Work): Work =>
   Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(

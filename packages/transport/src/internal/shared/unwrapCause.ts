@@ -1,2 +1,2 @@
-/** An error of the platform says which call failed; the error below it says why, which is what a person needs to know. */
+/** Returns the error below an error of the platform. The outer one names the failed call, the inner one the reason. */
 export const unwrapCause = (error: unknown): unknown => error instanceof Error ? error.cause ?? error : error

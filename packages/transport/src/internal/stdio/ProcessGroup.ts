@@ -40,7 +40,7 @@ const hasEnded = async (group: number): Promise<boolean> => {
 
 /**
  * Waits until every process of the group has ended. A process that has ended counts although its parent has not
- * collected its exit status: the processes that `sh -c` and `npx` leave behind are collected by the first process of
+ * collected its exit status: the processes that `sh -c` and `npx` leave are collected by the first process of
  * the system, and in a container that may never do so. The wait has no end where there is no `/proc`.
  */
 export const ended = (group: number): Effect.Effect<void> =>

@@ -1,28 +1,26 @@
-/**
- * What a child process says on its standard error: split into lines, of which the last are remembered for the report of
- * how it exited.
- */
+/** The standard error of a child process: its lines, and the last ones for the exit report. */
 
-/** A longer line is cut here before anyone sees it, so that a line without end takes no memory. */
+/** The most characters of a line. Without a limit, a line without an end would fill the memory. */
 const longestLine = 64 * 1024
 
 export interface StderrTail {
-  /** Takes the next bytes, and yields the lines that ended in them, each cut at 65,536 characters. */
+  /** Takes the next bytes. Returns the lines that ended in them, each cut at 65,536 characters. */
   readonly push: (chunk: Uint8Array) => ReadonlyArray<string>
-  /** The bytes have come to their end: what stands after the last newline is a line. */
+  /** Marks the end of the bytes. Returns the text after the last newline, if there is some. */
   readonly finish: () => ReadonlyArray<string>
-  /** The last lines so far, the unfinished one included. */
+  /** Returns the last lines so far, the unfinished one included. */
   readonly snapshot: () => ReadonlyArray<string>
 }
 
-export interface LastLinesOptions {
-  /** How many lines to remember. */
+export interface StderrTailOptions {
+  /** The number of lines to keep. */
   readonly keep: number
-  /** Where a remembered line is cut, in characters. */
+  /** The most characters of a kept line. */
   readonly cutAt: number
 }
 
-export const make = ({ cutAt, keep }: LastLinesOptions): StderrTail => {
+/** Creates the tail of one child. */
+export const make = ({ cutAt, keep }: StderrTailOptions): StderrTail => {
   const text = new TextDecoder()
   const lines: Array<string> = []
   let unfinished = ""

@@ -1,17 +1,18 @@
 /**
- * Keeps what is not protocol off standard output (STD-03): while it is redirected, everything that `console` would write
- * there goes to standard error, and with it Effect's default logger and its `Console`.
+ * The redirection of `console` to standard error, so that only messages go to standard output (STD-03).
+ *
+ * Effect's default logger and its `Console` follow.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
-/** How many have asked for it; the last to leave restores what the first found. */
+/** The number of redirections. The last one to end restores what the first one found. */
 let redirections = 0
 let found: PropertyDescriptor | undefined
 
 /**
- * Where a console of Node writes. Every method looks it up when it is called, so that references to `console.log` taken
- * earlier, wrapped methods and open groups stay what they are.
+ * The member of a Node console with its output stream. Every method looks it up when it is called, so earlier
+ * references to `console.log`, wrapped methods and open groups keep working.
  */
 const output = "_stdout"
 
@@ -29,11 +30,11 @@ const restore = (): void => {
   if (found !== undefined) Object.defineProperty(globalThis.console, output, found)
 }
 
-/** Until the scope closes. */
+/** Redirects until the scope closes. */
 export const scoped: Effect.Effect<void, never, Scope.Scope> = Effect.acquireRelease(
   Effect.sync(redirect),
   () => Effect.sync(restore)
 )
 
-/** Until the process ends. */
+/** Redirects until the process ends. */
 export const forGood: () => void = redirect

@@ -1,6 +1,8 @@
 /**
- * The file of a Unix socket: it comes to its path whole, listened to and with its mode; it takes the place of one that nobody listens
- * to any more, and of nothing else.
+ * The file of a Unix socket.
+ *
+ * It appears at its path only when a server listens and it has its mode. It replaces a socket on which no server
+ * listens, and no other file.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -9,24 +11,24 @@ import { promises as fs } from "node:fs"
 import * as path from "node:path"
 import * as SocketPathLock from "./SocketPathLock.ts"
 
-/** How long the path of a socket may be, in bytes. */
-const longestPath = process.platform === "linux" ? 107 : 103
+/** The most bytes of a socket's path. */
+const maxPathBytes = process.platform === "linux" ? 107 : 103
 
-/** No file was made: what the system says, or what is there already. */
+/** The error of a file that was not made: that of the system, or the file that is there. */
 export class SocketFileError extends Data.TaggedError("SocketFileError")<{ readonly cause: unknown }> {}
 
 const failed = (cause: unknown): SocketFileError => new SocketFileError({ cause })
 
-/** Why a socket did not get its path. */
-const refusals = {
+/** The reasons why a path is not free. */
+const problems = {
   Server: "a server listens there already",
-  NoSocket: "there is something that is no socket",
-  Busy: "other servers come and go there"
+  NoSocket: "the file there is not a socket",
+  Busy: "other servers start and stop there"
 } as const
 
 /**
- * Has a socket made that is listened to, and gives it this path and this mode for as long as the scope is open. It is made in a
- * directory that nobody else may look into, so that nobody may connect before the mode says who may.
+ * Makes a socket with `listen`, and gives it this path and mode for as long as the scope is open. The socket is made in
+ * a private directory, so no other user can connect before it has its mode.
  */
 export const make = <A, E, R>(
   file: string,
@@ -36,19 +38,19 @@ export const make = <A, E, R>(
   Effect.gen(function*() {
     if (file === "") return yield* failed("the path is empty")
     const resolved = path.resolve(file)
-    if (Buffer.byteLength(resolved) > longestPath) {
-      return yield* failed(`the path of a socket may have ${longestPath} bytes`)
+    if (Buffer.byteLength(resolved) > maxPathBytes) {
+      return yield* failed(`the path of a socket may have at most ${maxPathBytes} bytes`)
     }
-    // It is made one directory deeper than it comes to.
+    // The socket is made one directory deeper than its path.
     const deeper = Buffer.byteLength(path.join(path.dirname(resolved), ".XXXXXX", "s"))
-    if (deeper > longestPath) {
-      const longestDirectory = longestPath - deeper + Buffer.byteLength(path.dirname(resolved))
-      return yield* failed(`the directory of a socket may have ${longestDirectory} bytes`)
+    if (deeper > maxPathBytes) {
+      const maxDirectoryBytes = maxPathBytes - deeper + Buffer.byteLength(path.dirname(resolved))
+      return yield* failed(`the directory of a socket may have at most ${maxDirectoryBytes} bytes`)
     }
     return yield* Effect.acquireUseRelease(
       Effect.tryPromise({
         try: () => fs.mkdtemp(`${path.dirname(resolved)}${path.sep}.`),
-        catch: (error) => failed(SocketPathLock.codeOf(error) === "ENOENT" ? "its directory is not there" : error)
+        catch: (error) => failed(SocketPathLock.codeOf(error) === "ENOENT" ? "its directory does not exist" : error)
       }),
       (directory) =>
         Effect.gen(function*() {
@@ -59,13 +61,13 @@ export const make = <A, E, R>(
               try: async () => {
                 await fs.chmod(made, mode)
                 const own = await fs.lstat(made, { bigint: true })
-                const answer = await SocketPathLock.take(made, resolved)
-                if (answer !== "Taken") throw new Error(refusals[answer])
+                const result = await SocketPathLock.take(made, resolved)
+                if (result !== "Taken") throw new Error(problems[result])
                 return own
               },
               catch: failed
             }),
-            // Where its directory has gone, or may not be changed any more, there is nothing left to do.
+            // If its directory is gone or read-only, there is nothing to remove.
             (own) => Effect.ignore(Effect.try(() => SocketPathLock.remove(resolved, own)))
           )
           return listening

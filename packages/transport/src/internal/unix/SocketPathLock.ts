@@ -1,34 +1,35 @@
 /**
- * The name of a socket in its directory. One server has it at a time: a server takes it where it is free, or where the server that
- * had it is dead, and in no other case.
+ * The lock on the path of a socket.
  *
- * A dead server's name is made free by whoever holds the claim to it. The claim is a name as well, made of the number of the dead socket
- * and given to the socket of the claimant: it is held for as long as the claimant lives, and is taken from a dead claimant the same way.
- * The file system gives a name to one socket only, and only the claimant may take one away from a dead socket: what it has found
- * dead there is still there when it does.
+ * One server has a path at a time: it takes the path if it is free, or if the server that had it is dead.
+ *
+ * To take the path of a dead server, a server first takes a claim. A claim is a path, too, named after the inode of the
+ * dead socket and linked to the socket of the claimant. It is held as long as the claimant lives, and is taken from a
+ * dead claimant in the same way. The file system links a path to one socket only, and only the claimant may remove the
+ * path of a dead socket. So the socket that it has found dead is still there when it removes the path.
  */
 import { type BigIntStats, lstatSync, promises as fs, rmSync, unlinkSync } from "node:fs"
 import * as Net from "node:net"
 import * as path from "node:path"
 import { setTimeout } from "node:timers/promises"
 
-/** How often to try where others come and go at the same name, and how long to wait before the next time, in milliseconds. */
-const tries = 10
-const pause = 20
+/** The attempts to take a path at which other servers start and stop, and the pause between them in milliseconds. */
+const maxAttempts = 10
+const pauseMillis = 20
 
-/** How many claimants may have died on their way to one name: more than ever will have, unless their claims lead in a circle. */
-const deepest = 32
+/** The most dead claimants on the way to one path. More than this many would mean that their claims form a circle. */
+const maxDepth = 32
 
-/** What tells a file from every other: the number of one may be given again once it has gone. */
+/** The identity of a file. The inode alone is reused after the file is gone. */
 export type Identity = Pick<BigIntStats, "dev" | "ino" | "birthtimeNs">
 
-/** What has come of asking for a name. */
-export type Answer = "Taken" | "Server" | "NoSocket" | "Busy"
+/** The result of taking a path. */
+export type ClaimResult = "Taken" | "Server" | "NoSocket" | "Busy"
 
-/** What the system calls the reason of its refusal. */
+/** Returns the code of a system error. */
 export const codeOf = (error: unknown): unknown => error instanceof Error && "code" in error ? error.code : undefined
 
-/** What a call comes to, or another value where the system refuses it for this reason. */
+/** Returns the result of a call, or another value if the call fails with this code. */
 const unless = async <A, B>(code: string, instead: B, call: Promise<A>): Promise<A | B> => {
   try {
     return await call
@@ -38,18 +39,18 @@ const unless = async <A, B>(code: string, instead: B, call: Promise<A>): Promise
   }
 }
 
-/** Gives a file one name more, which must be free. */
+/** Links a file to another path. Returns whether that was free. */
 const link = async (from: string, to: string): Promise<boolean> =>
   await unless("EEXIST", "Occupied", fs.link(from, to)) === undefined
 
-/** Takes a name away, if it still is the name of this file. */
+/** Removes a path, if it is still that of this file. */
 export const remove = (file: string, own: Identity): void => {
   const there = lstatSync(file, { bigint: true, throwIfNoEntry: false })
   if (there?.dev === own.dev && there.ino === own.ino && there.birthtimeNs === own.birthtimeNs) unlinkSync(file)
 }
 
-/** Does somebody listen there? Asked by knocking: whoever opens says nothing, and has gone. It may be gone before it has answered. */
-const knock = (file: string): Promise<"Alive" | "Dead" | "Gone"> =>
+/** Returns whether a server listens there, by connecting to it. The file may disappear meanwhile. */
+const probe = (file: string): Promise<"Alive" | "Dead" | "Gone"> =>
   new Promise((resolve, reject) => {
     const socket = Net.connect({ path: file })
     socket.once("connect", () => {
@@ -59,24 +60,24 @@ const knock = (file: string): Promise<"Alive" | "Dead" | "Gone"> =>
     socket.once("error", (error) => {
       const code = codeOf(error)
       if (code === "ECONNREFUSED") resolve("Dead")
-      // So many wait to be let in that there is no room for one more.
+      // The backlog of the server is full.
       else if (code === "EAGAIN") resolve("Alive")
       else if (code === "ENOENT" || code === "ECONNRESET") resolve("Gone")
       else reject(error)
     })
   })
 
-/** The name of the claim to a dead socket's names. Two of them may have one claim: then they are taken one after the other. */
+/** Returns the path of the claim to a dead socket. Two sockets may share a claim; then they are taken in turn. */
 const claimTo = (file: string, { ino }: Identity): string => {
   const number = BigInt.asUintN(32, ino).toString(16).padStart(8, "0")
   return path.join(path.dirname(file), `.${number}`)
 }
 
-/** Takes a name away from a dead socket, if nobody else is about to. */
+/** Removes the path of a dead socket, unless another server has the claim. */
 const free = async (made: string, file: string, dead: Identity, depth: number): Promise<boolean> => {
-  if (depth === deepest) return false
+  if (depth === maxDepth) return false
   const claim = claimTo(file, dead)
-  if (await ask(made, claim, depth + 1) !== "Taken") return false
+  if (await takeOnce(made, claim, depth + 1) !== "Taken") return false
   try {
     remove(file, dead)
   } finally {
@@ -85,27 +86,27 @@ const free = async (made: string, file: string, dead: Identity, depth: number): 
   return true
 }
 
-const ask = async (made: string, file: string, depth: number): Promise<Answer> => {
+const takeOnce = async (made: string, file: string, depth: number): Promise<ClaimResult> => {
   if (await link(made, file)) return "Taken"
   const there = await unless("ENOENT", undefined, fs.lstat(file, { bigint: true }))
   if (there === undefined) return "Busy"
-  // Whoever knocks at a file that is no socket is refused, too.
+  // A connection to a file that is not a socket is rejected like one to a dead socket.
   if (!there.isSocket()) return "NoSocket"
-  const answer = await knock(file)
-  if (answer === "Alive") return "Server"
-  if (answer === "Dead" && await free(made, file, there, depth) && await link(made, file)) return "Taken"
+  const state = await probe(file)
+  if (state === "Alive") return "Server"
+  if (state === "Dead" && await free(made, file, there, depth) && await link(made, file)) return "Taken"
   return "Busy"
 }
 
 /**
- * Gives a socket that is listened to one name more. The system lets nobody knock at a path that is too long: the path of a claim is
- * not longer than that of a socket in a directory of seven bytes beside the name.
+ * Links the path to a socket on which a server listens. The path of a claim must not be too long to connect to: it is
+ * no longer than that of a socket in a directory with a name of seven bytes next to the path.
  */
-export const take = async (made: string, file: string): Promise<Answer> => {
-  for (let attempt = 1; attempt < tries; attempt++) {
-    const answer = await ask(made, file, 0)
-    if (answer !== "Busy") return answer
-    await setTimeout(pause)
+export const take = async (made: string, file: string): Promise<ClaimResult> => {
+  for (let attempt = 1; attempt < maxAttempts; attempt++) {
+    const result = await takeOnce(made, file, 0)
+    if (result !== "Busy") return result
+    await setTimeout(pauseMillis)
   }
-  return ask(made, file, 0)
+  return takeOnce(made, file, 0)
 }

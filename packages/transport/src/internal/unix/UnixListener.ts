@@ -1,7 +1,8 @@
 /**
- * Listens at the path of a socket. It does what `NodeSocketServer.make` does, and besides: the file has its mode before anybody may
- * connect, no other server loses its file, clients may stop sending and still hear their replies, and the end waits for nobody.
- * Neither `ws` nor HTTP is loaded for it.
+ * The listener at the path of a socket.
+ *
+ * In addition to `NodeSocketServer.make`, it sets the mode before any client can connect, replaces no file of another
+ * server, supports half-open sockets, and closes without waiting for clients. It loads neither `ws` nor HTTP.
  */
 import * as NodeSocket from "@effect/platform-node/NodeSocket"
 import * as Context from "effect/Context"
@@ -15,17 +16,17 @@ import * as Net from "node:net"
 import * as SocketFile from "./SocketFile.ts"
 import { socketOfNode } from "./socketOfNode.ts"
 
-/** How many clients may wait to be let in; the system may have a lower limit. Whoever finds no room there is turned away at once. */
+/** The most connections that wait to be accepted. The operating system may have a lower limit, and rejects more. */
 const backlog = 4096
 
-/** Whoever reads or writes tells of an error. One that nobody listened to would end the process. */
-const unheard = () => {}
+/** A listener that ignores errors. Reads and writes report them; without a listener, an error ends the process. */
+const ignoreError = () => {}
 
-/** A listener, and the connections that it has taken. */
+/** A listener and its connections. */
 class Listener {
   readonly #server: Net.Server
   readonly #open = new Set<Net.Socket>()
-  /** Those that came while nobody took them. */
+  /** The connections that wait for a handler. */
   readonly #waiting = new Set<Net.Socket>()
   #take: ((socket: Net.Socket) => void) | undefined
 
@@ -35,7 +36,7 @@ class Listener {
 
   #arrived(socket: Net.Socket): void {
     this.#open.add(socket)
-    socket.on("error", unheard)
+    socket.on("error", ignoreError)
     socket.once("close", () => {
       this.#open.delete(socket)
       this.#waiting.delete(socket)
@@ -47,12 +48,12 @@ class Listener {
   listen(path: string): Effect.Effect<void, SocketFile.SocketFileError> {
     return Effect.callback<void, SocketFile.SocketFileError>((resume) => {
       const fail = (cause: Error) => resume(Effect.fail(new SocketFile.SocketFileError({ cause })))
-      this.#server.once("error", fail).on("error", unheard)
+      this.#server.once("error", fail).on("error", ignoreError)
       this.#server.listen({ path, backlog }, () => resume(Effect.void))
     })
   }
 
-  /** Has every connection taken like this, until what comes back is called. */
+  /** Calls the handler with every connection. Returns a function that removes it. */
   take(each: (socket: Net.Socket) => void): () => void {
     this.#take = each
     this.#waiting.forEach(each)
@@ -62,7 +63,7 @@ class Listener {
     }
   }
 
-  /** Listens no more, and breaks off what is still open. */
+  /** Stops to listen, and destroys the open connections. */
   readonly close: Effect.Effect<void> = Effect.callback<void>((resume) => {
     this.#server.close(() => resume(Effect.void))
     for (const socket of this.#open) socket.destroy()
@@ -88,7 +89,7 @@ const runOf = (listener: Listener): SocketServer["Service"]["run"] =>
     return yield* Effect.never
   }, Effect.scoped)
 
-/** A server of sockets at this path. */
+/** Creates a server of sockets at this path. */
 export const make = (
   path: string,
   mode: number

@@ -1,6 +1,4 @@
-/**
- * A connection that is one socket, whatever is below it: a message a line, both ways.
- */
+/** The connection of one session over a socket of any kind: each line is one message. */
 import type { Connection, End, Inbound } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Deferred from "effect/Deferred"
@@ -18,23 +16,23 @@ import { delay } from "../shared/nodeTimers.ts"
 import * as SocketShutdown from "../shared/SocketShutdown.ts"
 import * as Turns from "../shared/Turns.ts"
 
-/** What may be said about a connection. */
+/** The settings of a connection. */
 export interface Settings {
-  /** The longest message to read, in bytes. */
+  /** The largest message to read, in bytes. */
   readonly maxMessageBytes?: number | undefined
   /** The most arrays, objects and members of a message to read. */
   readonly maxMessageNodes?: number | undefined
-  /** How many bytes may wait before a sender does. */
+  /** The most bytes that wait before senders do. */
   readonly maxSendBufferBytes?: number | undefined
-  /** How long the end of the scope waits for a peer that does not read what was sent. */
+  /** The time that the peer has to read the last messages when the scope closes. */
   readonly flushTimeout?: Duration.Input | undefined
-  /** How long it waits besides for a peer that has heard of the end to end its own side. Default: not at all. */
-  readonly answeredWithin?: Duration.Input | undefined
-  /** The unfinished messages of the server, if this connection counts among its own. */
+  /** The time that the peer then has to end its own side. The default is 0. */
+  readonly peerTimeout?: Duration.Input | undefined
+  /** The unfinished messages of the server, to which this connection adds its own. */
   readonly incoming?: IncomingMessages | undefined
 }
 
-/** The end in good order of whoever sends nothing more. */
+/** The close code of a peer that has ended its side. */
 const normalClosure = 1000
 
 const causeOf = ({ reason }: Socket.SocketError): unknown =>
@@ -43,7 +41,7 @@ const causeOf = ({ reason }: Socket.SocketError): unknown =>
 const isOfWriting = (cause: unknown): boolean =>
   cause instanceof Error && "syscall" in cause && cause.syscall === "write"
 
-/** A socket that breaks while it is written tells its reader of it, so that nobody else has to watch for that. */
+/** Returns the error of `run`. The reader also receives the errors of writes. */
 const brokenReading = (error: Socket.SocketError): TransportError.TransportError => {
   const cause = causeOf(error)
   return TransportError.make({ _tag: isOfWriting(cause) ? "WriteFailed" : "ReadFailed", cause })
@@ -53,9 +51,9 @@ const brokenWriting = (cause: unknown): TransportError.TransportError =>
   TransportError.make({ _tag: "WriteFailed", cause })
 
 /**
- * Opens the socket, and lets go of it with the scope: what was sent is written first, within a bound. Of a socket of Node, `node` is
- * what it is made of; it says what no socket in general can: whether the peer may still read when it has stopped sending, and when
- * the last of it has been written.
+ * Opens the socket. Closing the scope writes what was sent, within a bound, and closes the socket. For a socket of
+ * Node, `node` is the socket below it. It shows two facts that a socket of Effect does not: whether the peer may still
+ * read after it has ended its side, and when the last bytes are written.
  */
 export const open = Effect.fnUntraced(function*(
   socket: Socket.Socket,
@@ -66,7 +64,7 @@ export const open = Effect.fnUntraced(function*(
   const { write } = yield* socket.writer
   const writer = yield* LineWriter.make({
     sink: Sink.forEach((bytes: Uint8Array) =>
-      // A socket that is no more would never say that it has room again.
+      // A destroyed socket never emits that it has room again.
       Effect.suspend(() =>
         node?.destroyed === true
           ? Effect.fail(brokenWriting(node.errored ?? new Error("the socket is closed")))
@@ -79,19 +77,19 @@ export const open = Effect.fnUntraced(function*(
 
   const finished = node === undefined
     ? writer.close
-    : SocketShutdown.finished(node, writer.close, settings.answeredWithin ?? 0)
-  const breakOff = Effect.suspend(() => {
+    : SocketShutdown.finished(node, writer.close, settings.peerTimeout ?? 0)
+  const destroy = Effect.suspend(() => {
     if (node === undefined) return Effect.ignore(write(new Socket.CloseEvent(normalClosure)))
     node.destroy()
     return Effect.void
   })
   yield* Effect.addFinalizer(() =>
-    Effect.raceFirst(finished, Effect.andThen(delay(settings.flushTimeout ?? "3 seconds"), breakOff))
+    Effect.raceFirst(finished, Effect.andThen(delay(settings.flushTimeout ?? "3 seconds"), destroy))
   )
 
-  const crowded = Deferred.makeUnsafe<never, TransportError.TransportError>()
+  const evicted = Deferred.makeUnsafe<never, TransportError.TransportError>()
   const unfinished = settings.incoming?.watch((cause) => {
-    Deferred.doneUnsafe(crowded, Exit.fail(TransportError.make({ _tag: "ReadFailed", cause })))
+    Deferred.doneUnsafe(evicted, Exit.fail(TransportError.make({ _tag: "ReadFailed", cause })))
   })
   if (unfinished !== undefined) yield* Effect.addFinalizer(() => Effect.sync(unfinished.end))
 
@@ -113,14 +111,14 @@ export const open = Effect.fnUntraced(function*(
             return Effect.fail(brokenReading(error))
           }
           decoder.finish()
-          // Without `allowHalfOpen` Node ends the socket whole, but a little later.
+          // Without `allowHalfOpen`, Node ends both sides, but a little later.
           return Effect.succeed({
             exit: undefined,
             writable: node !== undefined && node.allowHalfOpen && node.writable
           })
         })
       )
-      return unfinished === undefined ? reading : Effect.raceFirst(reading, Deferred.await(crowded))
+      return unfinished === undefined ? reading : Effect.raceFirst(reading, Deferred.await(evicted))
     })
 
   return { run, send: writer.send }

@@ -1,3 +1,4 @@
+/** The connections of a Unix socket server: each opens a session, or receives the error why there is none. */
 import { ErrorCode, JsonRpc } from "@effect-mcp/protocol"
 import type { Connection, Inbound } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
@@ -12,19 +13,19 @@ import { delay } from "../shared/nodeTimers.ts"
 import type { SessionPerConnection } from "../shared/SessionPerConnection.ts"
 import * as UnixSocketConnection from "./UnixSocketConnection.ts"
 
-/** How long whoever is not let in may take to say its first word, under whose id it is told why. */
-const firstWordWithin = "1 second"
+/** The time that a rejected client has to send its first message, under whose id it receives the error. */
+const firstMessageTimeout = "1 second"
 
-/** How long that word may be, in bytes. */
-const firstWordBytes = 64 * 1024
+/** The largest first message to read, in bytes. */
+const maxFirstMessageBytes = 64 * 1024
 
-/** How long a client may take to end its side when its session has ended: it may be saying something at that moment. */
-const answeredWithin = "500 millis"
+/** The time that a client has to end its side after its session has ended: it may be sending at that moment. */
+const peerTimeout = "500 millis"
 
-/** How long it may take to read why. */
-const lastWordsWithin = "2 seconds"
+/** The time that a rejected client has to read the error. */
+const errorTimeout = "2 seconds"
 
-/** How long a client of another machine says nothing before that is asked whether it is still there. */
+/** The silence of a TCP client after which its machine is probed. */
 const keepAliveMillis = 15_000
 
 const idOf = ({ frame }: Inbound): JsonRpc.Request["id"] | undefined => {
@@ -33,7 +34,7 @@ const idOf = ({ frame }: Inbound): JsonRpc.Request["id"] | undefined => {
   return classified._tag === "Request" ? classified.message.id : undefined
 }
 
-/** The id of the first thing that comes, if it has one and comes in time. */
+/** Returns the id of the first message, if it has one and arrives in time. */
 const firstId = (
   run: Connection["run"]
 ): Effect.Effect<JsonRpc.Request["id"] | undefined, TransportError.TransportError> =>
@@ -43,16 +44,16 @@ const firstId = (
     return Effect.raceAllFirst([
       Deferred.await(first),
       Effect.andThen(reading, Effect.undefined),
-      Effect.andThen(delay(firstWordWithin), Effect.undefined)
+      Effect.andThen(delay(firstMessageTimeout), Effect.undefined)
     ])
   })
 
-/** Whoever knows why it was not let in can say so to a person, and try again later. */
-const refuse = (socket: Socket, node: NetSocket | undefined, problem: string): Effect.Effect<void> => {
+/** Sends a rejected client the reason, so that it can show it and try again later. */
+const reject = (socket: Socket, node: NetSocket | undefined, problem: string): Effect.Effect<void> => {
   const settings: UnixSocketConnection.Settings = {
-    maxMessageBytes: firstWordBytes,
-    flushTimeout: lastWordsWithin,
-    answeredWithin
+    maxMessageBytes: maxFirstMessageBytes,
+    flushTimeout: errorTimeout,
+    peerTimeout
   }
   return Effect.gen(function*() {
     const connection = yield* UnixSocketConnection.open(socket, node, settings)
@@ -62,32 +63,32 @@ const refuse = (socket: Socket, node: NetSocket | undefined, problem: string): E
   }).pipe(Effect.scoped, Effect.ignore)
 }
 
-/** Clients of the same machine have no addresses. */
+/** Returns the address of a client. Clients of Unix sockets have none. */
 const clientOf = (node: NetSocket | undefined): string | undefined =>
   node?.remoteAddress === undefined ? undefined : ClientAddress.normalize(node.remoteAddress)
 
-/** What serves the sockets of one server: opens a session over each, or tells it why there is none. */
+/** Creates the handler of the sockets of one server. */
 export const make = (sessions: SessionPerConnection, kind: string, settings: UnixSocketConnection.Settings) =>
 (
   socket: Socket,
   node: NetSocket | undefined
 ): Effect.Effect<void> => {
-  // A socket that nobody has opened would be nobody's to close.
-  const letGo = node === undefined
+  // A socket that was never opened has no scope that closes it.
+  const destroy = node === undefined
     ? Effect.ignore(Effect.scoped(socket.reader))
     : Effect.sync(() => node.destroy())
-  // Whoever is connected is held, which one whose machine has gone without a word would be for ever.
+  // A connection holds its session. Without probes, a client whose machine is gone would hold it forever.
   if (kind === "tcp") node?.setKeepAlive(true, keepAliveMillis)
   const connect = Effect.mapError(
-    UnixSocketConnection.open(socket, node, { answeredWithin, ...settings }),
+    UnixSocketConnection.open(socket, node, { peerTimeout, ...settings }),
     (cause) => TransportError.make({ _tag: "ConnectFailed", target: "a client", cause })
   )
   return sessions.open(connect, { kind, client: clientOf(node) }).pipe(
     Effect.catchTags({
-      HostFull: (full) => refuse(socket, node, full.message),
-      // Whoever has gone meanwhile need not be told.
-      TransportError: () => letGo
+      HostFull: (full) => reject(socket, node, full.message),
+      // The client has left in the meantime.
+      TransportError: () => destroy
     }),
-    Effect.onInterrupt(() => letGo)
+    Effect.onInterrupt(() => destroy)
   )
 }

@@ -22,8 +22,8 @@ interface Watched {
 }
 
 /**
- * Creates the checks, with one fiber for all connections. At each interval, a peer that was silent since the check before
- * is pinged, and one that is still silent one check later is dead. That takes two to three intervals.
+ * Creates the checks, with one fiber for all connections. At each interval, a peer that was silent since the check
+ * before is pinged, and one that is still silent one check later is dead. That takes two to three intervals.
  */
 export const make = Effect.fnUntraced(function*(
   wantedMillis: number

@@ -15,16 +15,18 @@ export interface SocketControl {
   /** Returns whether more can be sent. */
   readonly isOpen: () => boolean
   /**
-   * Calls the listener with the length of each chunk of input. Returns a function that removes it. Absent if chunks cannot
-   * be observed.
+   * Calls the listener with the length of each chunk of input. Returns a function that removes it. Absent if chunks
+   * cannot be observed.
    */
   readonly onReceived: ((listener: (bytes: number) => void) => () => void) | undefined
   /**
-   * From now on, after a chunk of input for which `isWanted` returns `true`, reads on only in the next turn of the event
-   * loop. The WebSocket has started to read. Absent if that cannot be decided.
+   * From now on, after a chunk of input for which `isWanted` returns `true`, reads on only in the next turn of the
+   * event loop. The WebSocket has started to read. Absent if that cannot be decided.
    */
   readonly readInTurns: ((isWanted: () => boolean) => void) | undefined
-  /** Calls the listener once, after there is more room or the connection has closed. Returns a function that removes it. */
+  /**
+   * Calls the listener once, after there is more room or the connection has closed. Returns a function that removes it.
+   */
   readonly onRoom: (listener: () => void) => () => void
   /** Sends everything that `write` writes in one chunk. */
   readonly batch: (write: () => void) => void

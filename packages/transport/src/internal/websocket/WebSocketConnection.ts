@@ -34,8 +34,8 @@ export interface Options {
 }
 
 /**
- * The most bytes of a pong, whose payload is empty. A pong belongs to no message: without this, a client that only answers
- * pings would seem to send an ever longer message.
+ * The most bytes of a pong, whose payload is empty. A pong belongs to no message: without this, a client that only
+ * answers pings would seem to send an ever longer message.
  */
 const pongBytes = 14
 

@@ -1,4 +1,6 @@
-/** The settings of WebSocket connections that both sides share. It imports nothing of Node, because browsers load it. */
+/**
+ * The settings of WebSocket connections that both sides share. It imports nothing of Node, because browsers load it.
+ */
 import * as FrameText from "../shared/FrameText.ts"
 import type * as WebSocketFraming from "./WebSocketFraming.ts"
 
@@ -22,6 +24,9 @@ export const messageLimits = (options: Options): WebSocketFraming.Limits => ({
 /** The length of the longest string on Node. With a longer message, `ws` would throw and end the process. */
 export const maxStringLength = 2 ** 29 - 24
 
-/** Returns the largest message to receive. It exceeds the largest to read, so that a message too large costs only itself. */
+/**
+ * Returns the largest message to receive. It exceeds the largest to read, so that a message too large costs only
+ * itself.
+ */
 export const maxPayload = (options: Options): number =>
   Math.min(options.maxPayloadBytes ?? 4 * messageBytes(options), maxStringLength)

@@ -198,7 +198,7 @@ describe.concurrent("a compressed answer", () => {
         reply.raw(200, { "content-type": "application/json", "content-encoding": "gzip" }, JSON.stringify(answer))
       )
       const reason = yield* reasonOf(ask(request(1)))
-      assert.isTrue(reason._tag === "ExchangeEnded" && String(reason.cause).includes("could not be read as gzip"))
+      assert.isTrue(reason._tag === "ExchangeEnded" && String(reason.cause).includes("could not be decoded as gzip"))
     }))
 
   it.live("in JSON is cut at the limit, however much would come out", () =>

@@ -46,8 +46,8 @@ export const mediaType = (response: HttpResponse): string | undefined =>
   response.header("content-type")?.split(";")[0]?.trim().toLowerCase()
 
 /**
- * Sends one HTTP request. Closing the scope aborts it in any state. It fails with `ConnectFailed` if nothing was sent, and
- * with `ExchangeEnded` if something may have been.
+ * Sends one HTTP request. Closing the scope aborts it in any state. It fails with `ConnectFailed` if nothing was sent,
+ * and with `ExchangeEnded` if something may have been.
  */
 export type MakeCall = (call: Call) => Effect.Effect<HttpResponse, TransportError.TransportError, Scope.Scope>
 

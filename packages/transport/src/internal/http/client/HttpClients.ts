@@ -4,8 +4,8 @@ import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 
 /**
- * The client of Node, undici. It keeps connections alive for later requests, closes the connection of an aborted one, and
- * closes all connections with the Layer.
+ * The client of Node, undici. It keeps connections alive for later requests, closes the connection of an aborted one,
+ * and closes all connections with the Layer.
  */
 export const undici: Layer.Layer<HttpClient> = Layer.unwrap(Effect.map(
   Effect.promise(() => import("@effect/platform-node/NodeHttpClient")),

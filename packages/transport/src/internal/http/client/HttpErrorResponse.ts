@@ -69,7 +69,9 @@ export const read = (response: HttpResponse): Effect.Effect<HttpErrorResponse> =
 /** The statuses from 500 on of a server that has not started on the message. */
 const notStarted: ReadonlySet<number> = new Set([501, 503, 505])
 
-/** Returns whether the message was certainly not carried out. After other statuses the server may have started on it. */
+/**
+ * Returns whether the message was certainly not carried out. After other statuses the server may have started on it.
+ */
 const isCertain = ({ status }: HttpErrorResponse): boolean => status < 500 || notStarted.has(status)
 
 /**

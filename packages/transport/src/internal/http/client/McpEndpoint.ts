@@ -35,8 +35,8 @@ export type Making = (called: Called) => Called
 const unchanged: Making = (called) => called
 
 /**
- * A URL of the server. Each request has the program's headers and those that authorize it. Redirects within the server's
- * origin are followed, and later requests go where they led.
+ * A URL of the server. Each request has the program's headers and those that authorize it. Redirects within the
+ * server's origin are followed, and later requests go where they led.
  */
 export interface McpEndpoint {
   /** Returns the URL of GETs, after the redirects so far. */

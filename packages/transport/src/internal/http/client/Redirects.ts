@@ -1,6 +1,7 @@
 /**
- * The redirects within the origin of the server (RFC 9110, 15.4). They are not followed to another origin, because
- * credentials and session ids would go along.
+ * The redirects within the origin of the server (RFC 9110, 15.4).
+ *
+ * They are not followed to another origin, because credentials and session ids would go along.
  */
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
@@ -19,8 +20,8 @@ const limit = 5
 const shownCharacters = 200
 
 /**
- * The URLs that replace the program's URL. A redirect of a POST or a DELETE moves every method, because 307 and 308 keep
- * the method; a redirect of a GET moves only GETs.
+ * The URLs that replace the program's URL. A redirect of a POST or a DELETE moves every method, because 307 and 308
+ * keep the method; a redirect of a GET moves only GETs.
  */
 export interface Moves {
   every: URL | undefined

@@ -6,7 +6,10 @@ import { atMost, delay } from "../../shared/nodeTimers.ts"
 import * as utf8 from "../../shared/utf8.ts"
 import type { HttpResponse } from "./HttpCall.ts"
 
-/** The time for the rest of a body that is not needed. A response that is read to its end frees its connection for reuse. */
+/**
+ * The time for the rest of a body that is not needed. A response that is read to its end frees its connection for
+ * reuse.
+ */
 const drainTimeout = "200 millis"
 
 /** The bounds of an error response, whose body may never end. */

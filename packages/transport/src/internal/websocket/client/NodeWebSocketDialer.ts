@@ -63,7 +63,8 @@ export const make = (options: Options): Dial => (headers) =>
         maxPayload: maxPayloadBytes,
         perMessageDeflate: false
       })
-      // The socket of Effect listens only while it opens the WebSocket. A later error without a listener ends the process.
+      // The socket of Effect listens only while it opens the WebSocket. A later error without a listener ends the
+      // process.
       webSocket.on("error", () => {})
       webSocket.once("upgrade", (response) => {
         // Both close frames were sent by then, or the server has ended its side. `ws` alone would wait for 30 seconds.

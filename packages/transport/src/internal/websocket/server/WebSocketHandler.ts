@@ -48,7 +48,7 @@ export const make = Effect.fnUntraced(function*(
 
   const side: WebSocketConnection.Options["side"] = Effect.map(
     host.health,
-    ({ draining }) => sessions.isLeaving || draining ? "server shutting down" : "server"
+    ({ draining }) => sessions.isClosing || draining ? "server shutting down" : "server"
   )
 
   /** Accepts the upgrade. Its HTTP response starts the connection. */
@@ -90,7 +90,7 @@ export const make = Effect.fnUntraced(function*(
     principal: Principal | undefined
   ): Effect.Effect<HttpServerResponse, HttpServerResponse> =>
     Effect.gen(function*() {
-      if (sessions.isLeaving) return yield* Effect.fail(HttpResponses.leaving((yield* host.health).retryAfterMillis))
+      if (sessions.isClosing) return yield* Effect.fail(HttpResponses.leaving((yield* host.health).retryAfterMillis))
       const tcp = yield* WebSocketUpgrade.take(request, subprotocol)
       const socket = yield* Effect.mapError(request.upgrade, () => WebSocketUpgrade.notAnUpgrade)
       return yield* open(socket, tcp, { principal, client: ClientAddress.of(request) })

@@ -47,8 +47,8 @@ const problemOf = (request: HttpServerRequest, requirement: Requirement): HttpSe
 
 /**
  * Returns the TCP socket of a valid upgrade request; fails with the response to an invalid one. It removes all other
- * subprotocols from the request, because the HTTP server selects the first. It also removes compression: data that waits
- * to be compressed is not counted, so senders would not wait for a client that does not read.
+ * subprotocols from the request, because the HTTP server selects the first. It also removes compression: data that
+ * waits to be compressed is not counted, so senders would not wait for a client that does not read.
  */
 export const take = (
   request: HttpServerRequest,
@@ -67,8 +67,8 @@ export const take = (
 }
 
 /**
- * Destroys the socket of an upgrade request this long after the server has ended its side. The HTTP server does not track
- * such a socket, so a rejected client could keep it open and delay the shutdown.
+ * Destroys the socket of an upgrade request this long after the server has ended its side. The HTTP server does not
+ * track such a socket, so a rejected client could keep it open and delay the shutdown.
  */
 export const destroyAfter = (request: HttpServerRequest, millis: number): void => {
   const message: unknown = toIncomingMessage(request)
@@ -77,5 +77,8 @@ export const destroyAfter = (request: HttpServerRequest, millis: number): void =
   }
 }
 
-/** The response to a request that the HTTP server does not treat as an upgrade, such as one without `Connection: upgrade`. */
+/**
+ * The response to a request that the HTTP server does not treat as an upgrade, such as one without `Connection:
+ * upgrade`.
+ */
 export const notAnUpgrade = upgradeRequired

@@ -1,3 +1,4 @@
+/** The connection of a client that finds out whether its server supports Streamable HTTP or HTTP+SSE (SSE-07). */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import type { Connection, End, Inbound, Transport } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
@@ -13,74 +14,92 @@ type Port = Transport["Service"]
 type Work = Effect.Effect<void, TransportError.TransportError>
 type Restore = <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 
-/** Refusals that say something else than that nothing is POSTed there: who asks, how much, how often, or that it is not the time. */
-const saysOtherwise: ReadonlySet<number> = new Set([401, 402, 403, 407, 408, 409, 413, 421, 423, 425, 429, 431, 451])
+/** The statuses that do not mean that the server supports no POST: of authorization, size, frequency or time. */
+const unrelatedStatuses: ReadonlySet<number> = new Set([
+  401,
+  402,
+  403,
+  407,
+  408,
+  409,
+  413,
+  421,
+  423,
+  425,
+  429,
+  431,
+  451
+])
 
-/** A status for a method that a server does not know, as some say it of a POST to the path of a stream. */
+/** The status for a method that a server does not support, which some send for a POST to the path of a stream. */
 const notImplemented = 501
 
-/** May this mean that the server knows nothing of Streamable HTTP (SSE-07)? One that answers in JSON-RPC knows what it was asked. */
-const mayBeOlder = ({ reason }: TransportError.TransportError): boolean =>
-  reason._tag === "Rejected" && !saysOtherwise.has(reason.status) &&
+/** Returns whether the error may mean that the server does not support Streamable HTTP (SSE-07). */
+const mayLackStreamable = ({ reason }: TransportError.TransportError): boolean =>
+  reason._tag === "Rejected" && !unrelatedStatuses.has(reason.status) &&
   ((reason.status >= 400 && reason.status < 500) || reason.status === notImplemented)
+
+type Detected = "Streamable" | "HttpSse"
 
 const peerEnded = Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
 
-/** Which of two transports a server speaks; found out once, by whoever sends the first message, and the same for all connections. */
-class Choice {
-  #made: "Newer" | "Older" | undefined
-  #trial: Deferred.Deferred<void> | undefined
+/** The transport that a server supports. The first message of any connection detects it, for all connections. */
+class Detection {
+  #detected: Detected | undefined
+  #detection: Deferred.Deferred<void> | undefined
 
-  get made(): "Newer" | "Older" | undefined {
-    return this.#made
+  /** The detected transport. */
+  get detected(): Detected | undefined {
+    return this.#detected
   }
 
-  /** Somebody is about to find out. */
-  get trial(): Effect.Effect<void> | undefined {
-    return this.#trial === undefined ? undefined : Deferred.await(this.#trial)
+  /** Waits for the detection in progress, if there is one. */
+  get detection(): Effect.Effect<void> | undefined {
+    return this.#detection === undefined ? undefined : Deferred.await(this.#detection)
   }
 
-  /** Begins to find out. What comes back ends the attempt, whatever came of it. */
+  /** Starts a detection. Returns a function that ends it, with or without a result. */
   begin(): () => void {
-    const trial = Deferred.makeUnsafe<void>()
-    this.#trial = trial
+    const detection = Deferred.makeUnsafe<void>()
+    this.#detection = detection
     return () => {
-      if (this.#trial === trial) this.#trial = undefined
-      Deferred.doneUnsafe(trial, Exit.void)
+      if (this.#detection === detection) this.#detection = undefined
+      Deferred.doneUnsafe(detection, Exit.void)
     }
   }
 
-  make(choice: "Newer" | "Older"): void {
-    this.#made ??= choice
-    if (this.#trial !== undefined) Deferred.doneUnsafe(this.#trial, Exit.void)
+  /** Stores the detected transport. */
+  set(detected: Detected): void {
+    this.#detected ??= detected
+    if (this.#detection !== undefined) Deferred.doneUnsafe(this.#detection, Exit.void)
   }
 }
 
-/** The requests that wait for their responses on a connection that has one stream for everything. */
-class Waiting {
+/** The requests that wait for their responses on a connection with one stream. */
+class PendingResponses {
   readonly #responses = new Map<unknown, Deferred.Deferred<void, TransportError.TransportError>>()
-  #over = false
+  #ended = false
 
-  /** What came may be what somebody waits for. */
-  hear({ frame }: Inbound): void {
+  /** Completes the requests whose responses are in a frame. */
+  receive({ frame }: Inbound): void {
     if (Result.isFailure(frame)) return
     for (const { id } of responsesIn(frame.success)) {
-      const waiting = this.#responses.get(id)
-      if (waiting !== undefined) Deferred.doneUnsafe(waiting, Exit.void)
+      const response = this.#responses.get(id)
+      if (response !== undefined) Deferred.doneUnsafe(response, Exit.void)
     }
   }
 
-  /** Nothing will come any more. */
+  /** Fails all requests: the connection has ended. */
   end(): void {
-    this.#over = true
+    this.#ended = true
     for (const response of this.#responses.values()) Deferred.doneUnsafe(response, peerEnded)
   }
 
   /** Sends a request, and waits for its response. */
-  ask(connection: Connection, message: JsonRpc.Request): Work {
+  request(connection: Connection, message: JsonRpc.Request): Work {
     return Effect.suspend(() => {
       const response = Deferred.makeUnsafe<void, TransportError.TransportError>()
-      if (this.#over) return peerEnded
+      if (this.#ended) return peerEnded
       this.#responses.set(message.id, response)
       return Effect.ensuring(
         Effect.andThen(connection.send({ message, replyTo: undefined, last: false }), Deferred.await(response)),
@@ -93,121 +112,123 @@ class Waiting {
 }
 
 /**
- * A connection of which nobody knows yet what it is. The first message finds out: it takes the newer way, and the older one where it was
- * refused there as if nothing were known of it (SSE-07). Other connections wait for what comes of it.
+ * Opens a connection before the transport is detected. Its first message goes over Streamable HTTP, and again over
+ * HTTP+SSE if the server seems not to support that (SSE-07). Other connections wait for the result.
  */
 const open = Effect.fnUntraced(function*(
-  choice: Choice,
-  newerPort: Port,
-  olderPort: Port
+  detection: Detection,
+  streamablePort: Port,
+  httpSsePort: Port
 ): Effect.fn.Return<Connection, TransportError.TransportError, Scope.Scope> {
   const scope = yield* Effect.scope
-  const newerScope = yield* Scope.fork(scope)
-  const newer = yield* Scope.provide(newerPort.connect, newerScope)
+  const streamableScope = yield* Scope.fork(scope)
+  const streamable = yield* Scope.provide(streamablePort.connect, streamableScope)
   const opened = Deferred.makeUnsafe<Connection>()
   const opening = Semaphore.makeUnsafe(1)
-  const waiting = new Waiting()
-  let older: Connection | undefined
-  let isNewer = false
-  let isTrying = false
+  const pending = new PendingResponses()
+  let httpSse: Connection | undefined
+  let isStreamable = false
+  let isDetecting = false
 
-  const chooseNewer = () => {
-    if (isNewer || older !== undefined) return
-    isNewer = true
-    choice.make("Newer")
+  const chooseStreamable = () => {
+    if (isStreamable || httpSse !== undefined) return
+    isStreamable = true
+    detection.set("Streamable")
   }
 
-  const openOlder = opening.withPermits(1)(
+  const openHttpSse = opening.withPermits(1)(
     Effect.uninterruptibleMask((restore): Effect.Effect<Connection, TransportError.TransportError> => {
-      if (older !== undefined) return Effect.succeed(older)
-      const olderScope = Scope.forkUnsafe(scope)
-      return restore(Scope.provide(olderPort.connect, olderScope)).pipe(
-        Effect.onError((cause) => Scope.close(olderScope, Exit.failCause(cause))),
+      if (httpSse !== undefined) return Effect.succeed(httpSse)
+      const httpSseScope = Scope.forkUnsafe(scope)
+      return restore(Scope.provide(httpSsePort.connect, httpSseScope)).pipe(
+        Effect.onError((cause) => Scope.close(httpSseScope, Exit.failCause(cause))),
         Effect.tap((connection) => {
-          older = connection
-          choice.make("Older")
+          httpSse = connection
+          detection.set("HttpSse")
           Deferred.doneUnsafe(opened, Exit.succeed(connection))
-          return Scope.close(newerScope, Exit.void)
+          return Scope.close(streamableScope, Exit.void)
         })
       )
     })
   )
 
   const tryBoth = (act: (connection: Connection) => Work, restore: Restore): Work => {
-    const end = isTrying ? undefined : choice.begin()
-    isTrying = true
-    return restore(act(newer)).pipe(
-      Effect.tap(() => Effect.sync(chooseNewer)),
+    const end = isDetecting ? undefined : detection.begin()
+    isDetecting = true
+    return restore(act(streamable)).pipe(
+      Effect.tap(() => Effect.sync(chooseStreamable)),
       Effect.catchIf(
-        (error) => mayBeOlder(error) && !isNewer,
-        (refusal) =>
+        (error) => mayLackStreamable(error) && !isStreamable,
+        (first) =>
           Effect.flatMap(
-            Effect.mapError(restore(openOlder), (error) => error.reason._tag === "Unauthenticated" ? error : refusal),
+            Effect.mapError(restore(openHttpSse), (error) => error.reason._tag === "Unauthenticated" ? error : first),
             (connection) => restore(act(connection))
           )
       ),
       Effect.ensuring(Effect.sync(() => {
         if (end === undefined) return
-        isTrying = false
+        isDetecting = false
         end()
       }))
     )
   }
 
   const pass = (act: (connection: Connection) => Work): Work =>
-    // In one step, so that nobody else begins to find out.
+    // The check and the start of the detection are one step, so that only one connection starts it.
     Effect.uninterruptibleMask((restore): Work => {
-      if (older !== undefined) return restore(act(older))
-      if (isNewer || choice.made === "Newer") return restore(act(newer))
-      if (choice.made === "Older") return restore(Effect.flatMap(openOlder, act))
-      const { trial } = choice
-      // What this connection says besides is no more than the first message, and finds out for itself.
-      return trial === undefined || isTrying ? tryBoth(act, restore) : restore(Effect.andThen(trial, pass(act)))
+      if (httpSse !== undefined) return restore(act(httpSse))
+      const { detected, detection: inProgress } = detection
+      if (isStreamable || detected === "Streamable") return restore(act(streamable))
+      if (detected === "HttpSse") return restore(Effect.flatMap(openHttpSse, act))
+      // A second message of the connection that detects does not wait for the first, and is tried over both, too.
+      return inProgress === undefined || isDetecting
+        ? tryBoth(act, restore)
+        : restore(Effect.andThen(inProgress, pass(act)))
     })
 
-  const ask = (message: JsonRpc.Request): Work =>
-    pass((connection) => connection.request?.(message) ?? waiting.ask(connection, message))
+  const request = (message: JsonRpc.Request): Work =>
+    pass((connection) => connection.request?.(message) ?? pending.request(connection, message))
 
-  const hear = (deliver: (inbound: Inbound) => void) => (inbound: Inbound): void => {
+  const receive = (deliver: (inbound: Inbound) => void) => (inbound: Inbound): void => {
     deliver(inbound)
-    waiting.hear(inbound)
+    pending.receive(inbound)
   }
 
   return {
     run: (deliver, hooks) => {
-      const hearFirst = (inbound: Inbound) => {
-        chooseNewer()
+      const receiveFirst = (inbound: Inbound) => {
+        chooseStreamable()
         deliver(inbound)
       }
       const first = Effect.suspend((): Effect.Effect<Connection | End, TransportError.TransportError> =>
-        older === undefined
-          ? Effect.raceFirst(newer.run(hearFirst, hooks), Deferred.await(opened))
-          : Effect.succeed(older)
+        httpSse === undefined
+          ? Effect.raceFirst(streamable.run(receiveFirst, hooks), Deferred.await(opened))
+          : Effect.succeed(httpSse)
       )
       return Effect.flatMap(first, (connectionOrEnd) =>
         "run" in connectionOrEnd
-          ? Effect.ensuring(connectionOrEnd.run(hear(deliver), hooks), Effect.sync(() => waiting.end()))
+          ? Effect.ensuring(connectionOrEnd.run(receive(deliver), hooks), Effect.sync(() => pending.end()))
           : Effect.succeed(connectionOrEnd))
     },
     send: (outbound) => pass((connection) => connection.send(outbound)),
-    request: ask,
-    onHandshake: (profile) => (older ?? newer).onHandshake?.(profile),
-    onSessionEnd: (reason) => (older ?? newer).onSessionEnd?.(reason)
+    request,
+    onHandshake: (profile) => (httpSse ?? streamable).onHandshake?.(profile),
+    onSessionEnd: (reason) => (httpSse ?? streamable).onSessionEnd?.(reason)
   }
 })
 
-/** A transport that speaks as the server does: the newer way, or the older one where it knows no newer. */
-export const make = (newer: Port, older: Port): Port => {
-  const choice = new Choice()
+/** Creates the transport: Streamable HTTP, or HTTP+SSE if the server does not support that. */
+export const make = (streamable: Port, httpSse: Port): Port => {
+  const detection = new Detection()
   return {
     connect: Effect.suspend(() => {
-      switch (choice.made) {
-        case "Newer":
-          return newer.connect
-        case "Older":
-          return older.connect
+      switch (detection.detected) {
+        case "Streamable":
+          return streamable.connect
+        case "HttpSse":
+          return httpSse.connect
         case undefined:
-          return open(choice, newer, older)
+          return open(detection, streamable, httpSse)
       }
     })
   }

@@ -1,4 +1,6 @@
-/** The delays before a client reconnects a broken stream, or opens a session in place of a lost one; in milliseconds. */
+/**
+ * The delays before a client reconnects a broken stream, or opens a session in place of a lost one; in milliseconds.
+ */
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 

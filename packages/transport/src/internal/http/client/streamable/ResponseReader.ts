@@ -87,7 +87,8 @@ export class ResponseReader {
   }
 
   /**
-   * Reads a stream until it ends or the response arrives, whichever is first. Returns why the stream broke, if it broke.
+   * Reads a stream until it ends or the response arrives, whichever is first. Returns why the stream broke, if it
+   * broke.
    */
   follow(response: HttpCall.HttpResponse): Effect.Effect<unknown> {
     return Effect.suspend(() => {

@@ -11,8 +11,8 @@ import * as ResponseBody from "../ResponseBody.ts"
 
 export interface SessionCleanup {
   /**
-   * Makes a call that may open a session. Only its response has the session id. So if the caller is interrupted, the call
-   * goes on in the background for a while, and its session is ended then. The caller does not wait for that.
+   * Makes a call that may open a session. Only its response has the session id. So if the caller is interrupted, the
+   * call goes on in the background for a while, and its session is ended then. The caller does not wait for that.
    */
   readonly completeInBackground: McpEndpoint.Making
   /** Removes a session that the server has lost. */

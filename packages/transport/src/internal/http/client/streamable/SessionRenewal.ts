@@ -51,7 +51,8 @@ export class RenewalBackOff {
       if (wasUseful) this.#useless = 0
       else if (isRenewed) this.#useless++
       if (id !== undefined) {
-        // In a server of several processes, the wrong one may have answered, and another one may still hold the session.
+        // In a server of several processes, the wrong one may have answered, and another one may still hold the
+        // session.
         if (isRenewed && !wasUseful) yield* this.#sessions.abandon(id)
         else this.#sessions.forget(id)
       }

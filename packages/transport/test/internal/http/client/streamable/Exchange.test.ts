@@ -1,0 +1,117 @@
+import { JsonRpc } from "@effect-mcp/protocol"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { type ClientState, sessionIdentity } from "../../../../../src/internal/http/client/streamable/ClientState.ts"
+import { Exchange } from "../../../../../src/internal/http/client/streamable/Exchange.ts"
+import * as SessionCleanup from "../../../../../src/internal/http/client/streamable/SessionCleanup.ts"
+import { events, json, response, type Script, stateOver } from "../../../../support/scriptedEndpoint.ts"
+
+const answer = (id: unknown) => ({ jsonrpc: "2.0", id, result: {} })
+
+/** An exchange whose renewal gives the session the id "two". */
+const over = Effect.fnUntraced(function*(script: Script) {
+  const parts = yield* stateOver(script)
+  const { state } = parts
+  let starts = 0
+  const renew = (lost: ClientState["session"]) =>
+    Effect.gen(function*() {
+      if (state.session === lost) state.session = yield* sessionIdentity("two", true)
+    })
+  const exchange = new Exchange({
+    state,
+    renew,
+    sessions: SessionCleanup.make((session) => state.endpoint.remove({ session, revision: undefined }), 1000),
+    standalone: { start: Effect.sync(() => void starts++) }
+  })
+  return {
+    ...parts,
+    starts: () => starts,
+    request: (id: number, method: string) => exchange.request(JsonRpc.request(id, method, {})),
+    send: (frame: JsonRpc.Frame) => exchange.send(frame)
+  }
+})
+
+describe("a request", () => {
+  it.effect("[HTTP-10] delivers a JSON body, and marks its session as used", () =>
+    Effect.gen(function*() {
+      const { delivered, request, state } = yield* over(() => json(answer(1)))
+      yield* request(1, "tools/call")
+      assert.deepStrictEqual(delivered, [answer(1)])
+      assert.isTrue(state.session.answered)
+    }))
+
+  it.effect("[HTTP-10] delivers an SSE stream up to the response", () =>
+    Effect.gen(function*() {
+      const note = { jsonrpc: "2.0", method: "notifications/progress" }
+      const { delivered, request } = yield* over(() => events([["a", note], ["b", answer(1)]]))
+      yield* request(1, "tools/call")
+      assert.deepStrictEqual(delivered, [note, answer(1)])
+    }))
+
+  it.effect("[SHS-24] takes the session id from the response to initialize", () =>
+    Effect.gen(function*() {
+      const { request, state } = yield* over(() => json(answer(0), { "mcp-session-id": "first" }))
+      yield* Effect.scoped(request(0, "initialize"))
+      assert.strictEqual(state.session.id, "first")
+      assert.strictEqual(state.initializeRequest?.id, 0)
+    }))
+
+  it.effect("[SHS-27] that a lost session rejects is sent again in a new one, once", () =>
+    Effect.gen(function*() {
+      const found = yield* over(({ session }) => session === "two" ? json(answer(1)) : response(404))
+      yield* found.request(1, "tools/call")
+      assert.deepStrictEqual(found.sent.map(({ session }) => session), ["one", "two"])
+      const lost = yield* over(() => response(404))
+      const error = yield* Effect.flip(lost.request(1, "tools/call"))
+      assert.isTrue(error.reason._tag === "Rejected" && error.reason.status === 404)
+      assert.lengthOf(lost.sent, 2)
+    }))
+
+  it.effect("that may have been carried out is repeated only if its method is safe", () =>
+    Effect.gen(function*() {
+      for (const [method, count] of [["tools/call", 1], ["tools/list", 2]] as const) {
+        let renewMeanwhile = () => {}
+        const { request, sent, state } = yield* over(({ session }) => {
+          if (session === "two") return json(answer(1))
+          renewMeanwhile()
+          // The stream ends without a response, and cannot be resumed.
+          return events([])
+        })
+        renewMeanwhile = () => {
+          state.session = { id: "two", openedAt: 0, isRenewed: true, answered: false }
+        }
+        const exit = yield* Effect.exit(request(1, method))
+        assert.strictEqual(exit._tag, count === 1 ? "Failure" : "Success")
+        assert.lengthOf(sent, count)
+      }
+    }))
+
+  it.effect("that is answered with 202 fails at once", () =>
+    Effect.gen(function*() {
+      const { request } = yield* over(() => response(202))
+      assert.strictEqual((yield* Effect.flip(request(1, "ping"))).reason._tag, "ExchangeEnded")
+    }))
+})
+
+describe("a message without a response", () => {
+  it.effect("starts the standalone stream if it ends the handshake", () =>
+    Effect.gen(function*() {
+      const { send, starts } = yield* over(() => response(202))
+      yield* send(JsonRpc.notification("notifications/roots/list_changed"))
+      assert.strictEqual(starts(), 0)
+      yield* send(JsonRpc.notification("notifications/initialized"))
+      assert.strictEqual(starts(), 1)
+    }))
+
+  it.effect("is sent again in a new session, unless it is a response", () =>
+    Effect.gen(function*() {
+      const script: Script = ({ session }) => response(session === "two" ? 202 : 404)
+      const notified = yield* over(script)
+      yield* notified.send(JsonRpc.notification("notifications/roots/list_changed"))
+      assert.lengthOf(notified.sent, 2)
+      const responded = yield* over(script)
+      const error = yield* Effect.flip(responded.send(JsonRpc.success(5, {})))
+      assert.strictEqual(error.reason._tag, "Rejected")
+      assert.lengthOf(responded.sent, 1)
+    }))
+})

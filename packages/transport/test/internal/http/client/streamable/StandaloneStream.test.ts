@@ -1,0 +1,74 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
+import { sessionIdentity } from "../../../../../src/internal/http/client/streamable/ClientState.ts"
+import { StandaloneStream } from "../../../../../src/internal/http/client/streamable/StandaloneStream.ts"
+import { events, response, type Script, stateOver } from "../../../../support/scriptedEndpoint.ts"
+
+const note = (data: number) => ({ jsonrpc: "2.0", method: "notifications/message", params: { data } })
+
+const standalone = Effect.fnUntraced(function*(script: Script) {
+  const parts = yield* stateOver(script)
+  const renewed: Array<unknown> = []
+  const stream = new StandaloneStream(
+    parts.state,
+    (lost) => Effect.sync(() => void renewed.push(lost)),
+    yield* Effect.scope
+  )
+  yield* stream.start
+  yield* Effect.yieldNow
+  return { ...parts, renewed, stream }
+})
+
+it.effect("[SHS-13] a server that answers 405 is not asked again", () =>
+  Effect.gen(function*() {
+    const { reported, sent } = yield* standalone(() => response(405))
+    yield* TestClock.adjust("1 hour")
+    assert.lengthOf(sent, 1)
+    assert.deepStrictEqual(reported, [])
+  }))
+
+it.effect("a 404 without an earlier stream does not lose the session", () =>
+  Effect.gen(function*() {
+    const { renewed, sent } = yield* standalone(() => response(404))
+    yield* TestClock.adjust("1 hour")
+    assert.lengthOf(sent, 1)
+    assert.deepStrictEqual(renewed, [])
+  }))
+
+it.effect("a 404 after a stream renews the session", () =>
+  Effect.gen(function*() {
+    const { renewed, reported, state } = yield* standalone((_, index) =>
+      index === 0 ? events([["a", note(1)]]) : response(404)
+    )
+    yield* TestClock.adjust("1 minute")
+    assert.deepStrictEqual(renewed, [state.session])
+    assert.deepStrictEqual(reported.map(({ _tag }) => _tag), ["StreamLost", "StreamLost"])
+  }))
+
+it.effect("a stream that ends is reconnected after its last event, for as long as the session lasts", () =>
+  Effect.gen(function*() {
+    const { delivered, sent } = yield* standalone((_, index) => events([[`e${index}`, note(index)]]))
+    for (let turn = 0; turn < 20; turn++) yield* TestClock.adjust("1 second")
+    assert.isAtLeast(sent.length, 20)
+    assert.deepStrictEqual(sent.slice(0, 3).map(({ lastEventId }) => lastEventId), [undefined, "e0", "e1"])
+    assert.deepStrictEqual(delivered.slice(0, 3), [note(0), note(1), note(2)])
+  }))
+
+it.effect("a new stream starts if the server has dropped the events to resume after", () =>
+  Effect.gen(function*() {
+    const { sent } = yield* standalone((_, index) => index === 1 ? response(400) : events([[`e${index}`, note(index)]]))
+    for (let turn = 0; turn < 5; turn++) yield* TestClock.adjust("1 second")
+    assert.deepStrictEqual(sent.slice(0, 3).map(({ lastEventId }) => lastEventId), [undefined, "e0", undefined])
+  }))
+
+it.effect("the stream of a renewed session replaces the earlier one", () =>
+  Effect.gen(function*() {
+    const { sent, state, stream } = yield* standalone(() => response(503))
+    assert.lengthOf(sent, 1)
+    state.session = yield* sessionIdentity("two", true)
+    yield* stream.start
+    yield* TestClock.adjust("10 seconds")
+    assert.isAbove(sent.length, 2)
+    assert.isTrue(sent.slice(1).every(({ session }) => session === "two"))
+  }))
