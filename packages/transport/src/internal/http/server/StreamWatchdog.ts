@@ -7,6 +7,7 @@ import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as Sse from "../../../Sse.ts"
 import { monotonicMillis } from "../../shared/monotonicMillis.ts"
+import * as WatchLoop from "../../shared/WatchLoop.ts"
 import type { SseResponseBody } from "./SseResponseBody.ts"
 
 /** An action that runs at its time, unless it is cancelled. */
@@ -64,7 +65,6 @@ export const make = Effect.fnUntraced(function*(options: {
 }): Effect.fn.Return<StreamWatchdog, never, Scope.Scope> {
   const { bodyMillis = Number.POSITIVE_INFINITY, detachedMillis, keepAliveMillis, stallMillis } = options
   const clock = yield* Clock.Clock
-  const scope = yield* Effect.scope
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const streams = new Map<SseResponseBody, Tracked>()
   const timeouts = new Set<Timeout>()
@@ -72,8 +72,6 @@ export const make = Effect.fnUntraced(function*(options: {
   const roundMillis = Math.min(Math.max(shortest / rounds, shortestMillis), longestMillis)
   const background = new Set<Fiber.Fiber<void>>()
   const now = () => monotonicMillis(clock)
-  let isRunning = false
-
   let lastRoundAt = now()
 
   const round = () => {
@@ -92,25 +90,15 @@ export const make = Effect.fnUntraced(function*(options: {
     // A copy: a timeout that is scheduled by one of these waits for the next round, also if it is due at once.
     const due = Array.from(timeouts).filter(({ at }) => at <= time)
     for (const timeout of due) if (timeouts.delete(timeout)) timeout.run()
-    isRunning = streams.size > 0 || timeouts.size > 0
+    return streams.size > 0 || timeouts.size > 0
   }
 
   // The fiber serves all clients: a defect that concerns one of them must not end it.
   const safeRound = Effect.catchCause(
     Effect.sync(round),
-    (cause) => Effect.logWarning("the watchdog of a server's streams failed for one of them", cause)
+    (cause) => Effect.as(Effect.logWarning("the watchdog of a server's streams failed for one of them", cause), true)
   )
-
-  const start = () => {
-    if (isRunning) return
-    isRunning = true
-    const loop = Effect.whileLoop({
-      while: () => isRunning,
-      body: () => Effect.andThen(Effect.sleep(roundMillis), safeRound),
-      step: () => {}
-    })
-    Fiber.runIn(runFork(loop), scope)
-  }
+  const start = yield* WatchLoop.make(roundMillis, safeRound)
 
   return {
     budget: yield* MemoryBudget,
