@@ -60,8 +60,10 @@ export class HighWaterQueue {
    */
   send(text: string): Effect.Effect<void, TransportError.TransportError> {
     if (this.#ended !== undefined) return Effect.fail(this.#ended)
-    if (this.#waiters.size === 0 && this.#hasRoom()) {
-      this.#take(text)
+    // Asks the writer once, because this runs for each message.
+    const waitingBytes = this.#waitingBytes()
+    if (this.#waiters.size === 0 && this.#writer.isOpen() && this.#charge.hasRoom(waitingBytes)) {
+      this.#take(text, waitingBytes)
       return Effect.void
     }
     return Effect.callback((resume) => {
@@ -85,9 +87,10 @@ export class HighWaterQueue {
   admit(): void {
     if (this.#ended !== undefined) return this.fail(this.#ended)
     for (const waiter of this.#waiters) {
-      if (!this.#hasRoom()) break
+      const waitingBytes = this.#waitingBytes()
+      if (!this.#writer.isOpen() || !this.#charge.hasRoom(waitingBytes)) break
       this.#waiters.delete(waiter)
-      this.#take(waiter.text)
+      this.#take(waiter.text, waitingBytes)
       waiter.resume(Effect.void)
     }
     const isOpen = this.#writer.isOpen()
@@ -109,14 +112,10 @@ export class HighWaterQueue {
     return this.#readyBytes + this.#writer.unsentBytes()
   }
 
-  #hasRoom(): boolean {
-    return this.#writer.isOpen() && this.#charge.hasRoom(this.#waitingBytes())
-  }
-
-  #take(text: string): void {
-    this.#readyBytes += utf8.byteLength(text)
-    const isFirst = this.#ready.push(text) === 1
-    this.#charge.update(this.#waitingBytes())
-    if (isFirst) this.#writer.onReady()
+  #take(text: string, waitingBytes: number): void {
+    const bytes = utf8.byteLength(text)
+    this.#readyBytes += bytes
+    this.#charge.update(waitingBytes + bytes)
+    if (this.#ready.push(text) === 1) this.#writer.onReady()
   }
 }
