@@ -1,15 +1,12 @@
 /**
- * What is said about a piece of content or a resource beside what it holds.
- *
- * @since 0.1.0
+ * Annotations of a content block or a resource: audience, priority, time of the last change.
  */
 import * as Schema from "effect/Schema"
 
 /**
- * For whom a piece of content is meant, how important it is (0 to 1), and when it last changed (ISO 8601).
+ * The audience of a content block, its priority from 0 to 1, and the time of its last change in ISO 8601.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Annotations {
   readonly audience?: ReadonlyArray<"user" | "assistant">
@@ -21,7 +18,6 @@ export interface Annotations {
  * The schema of {@link Annotations}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const Annotations: Schema.Codec<Annotations> = Schema.Struct({
   audience: Schema.optionalKey(Schema.Array(Schema.Literals(["user", "assistant"]))),

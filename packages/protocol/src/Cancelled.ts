@@ -1,18 +1,15 @@
 /**
- * Taking a request back.
- *
- * @since 0.1.0
+ * The params of `notifications/cancelled`.
  */
 import * as Schema from "effect/Schema"
 import { Meta } from "./Meta.ts"
 import { RequestId } from "./RequestId.ts"
 
 /**
- * Which request the sender no longer waits for, and why. From 2025-11-25 on the id may be absent, which only a task
- * gives a meaning to; without one it is ignored (CAN-05, CAN-09).
+ * The request that the sender no longer waits for, and the reason. From 2025-11-25 on the id may be absent, for tasks.
+ * A session ignores a cancellation without an id (CAN-05, CAN-09).
  *
  * @category models
- * @since 0.1.0
  */
 export interface CancelledParams {
   readonly requestId?: RequestId
@@ -24,7 +21,6 @@ export interface CancelledParams {
  * The schema of {@link CancelledParams}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const CancelledParams: Schema.Codec<CancelledParams> = Schema.Struct({
   requestId: Schema.optionalKey(RequestId),

@@ -1,17 +1,14 @@
 /**
- * What each side of a session says it can do.
- *
- * @since 0.1.0
+ * The capabilities that each side declares in the handshake.
  */
 import * as Equal from "effect/Equal"
 import * as Schema from "effect/Schema"
 import { isAtLeast, type Revision } from "./Revision.ts"
 
 /**
- * A capability that says no more than that it is there.
+ * A capability without settings.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Declared {
   readonly [name: string]: unknown
@@ -21,7 +18,6 @@ export interface Declared {
  * The schema of {@link Declared}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const Declared: Schema.Codec<Declared> = Schema.Record(Schema.String, Schema.Unknown)
 
@@ -29,7 +25,6 @@ export const Declared: Schema.Codec<Declared> = Schema.Record(Schema.String, Sch
  * A capability whose list may change during the session.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Listed {
   readonly listChanged?: boolean
@@ -39,15 +34,13 @@ export interface Listed {
  * The schema of {@link Listed}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const Listed: Schema.Codec<Listed> = Schema.Struct({ listChanged: Schema.optionalKey(Schema.Boolean) })
 
 /**
- * Which requests to a client may become tasks, and what else it offers about them (TSK-01).
+ * The requests to a client that may become tasks, and the task methods that the client supports (TSK-01).
  *
  * @category models
- * @since 0.1.0
  */
 export interface ClientTasks {
   readonly list?: Declared
@@ -62,7 +55,6 @@ export interface ClientTasks {
  * The schema of {@link ClientTasks}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ClientTasks: Schema.Codec<ClientTasks> = Schema.Struct({
   list: Schema.optionalKey(Declared),
@@ -74,10 +66,9 @@ export const ClientTasks: Schema.Codec<ClientTasks> = Schema.Struct({
 })
 
 /**
- * Which requests to a server may become tasks, and what else it offers about them (TSK-01).
+ * The requests to a server that may become tasks, and the task methods that the server supports (TSK-01).
  *
  * @category models
- * @since 0.1.0
  */
 export interface ServerTasks {
   readonly list?: Declared
@@ -89,7 +80,6 @@ export interface ServerTasks {
  * The schema of {@link ServerTasks}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ServerTasks: Schema.Codec<ServerTasks> = Schema.Struct({
   list: Schema.optionalKey(Declared),
@@ -100,10 +90,9 @@ export const ServerTasks: Schema.Codec<ServerTasks> = Schema.Struct({
 })
 
 /**
- * What a client can do for a server.
+ * The capabilities of a client.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ClientCapabilities {
   readonly experimental?: { readonly [name: string]: Declared }
@@ -117,7 +106,6 @@ export interface ClientCapabilities {
  * The schema of {@link ClientCapabilities}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ClientCapabilities: Schema.Codec<ClientCapabilities> = Schema.Struct({
   experimental: Schema.optionalKey(Schema.Record(Schema.String, Declared)),
@@ -134,10 +122,9 @@ export const ClientCapabilities: Schema.Codec<ClientCapabilities> = Schema.Struc
 })
 
 /**
- * What a server can do for a client.
+ * The capabilities of a server.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ServerCapabilities {
   readonly experimental?: { readonly [name: string]: Declared }
@@ -153,7 +140,6 @@ export interface ServerCapabilities {
  * The schema of {@link ServerCapabilities}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ServerCapabilities: Schema.Codec<ServerCapabilities> = Schema.Struct({
   experimental: Schema.optionalKey(Schema.Record(Schema.String, Declared)),
@@ -169,10 +155,9 @@ export const ServerCapabilities: Schema.Codec<ServerCapabilities> = Schema.Struc
 })
 
 /**
- * The name of a capability, of either side, with a dot before what it comes with.
+ * The path of a capability of either side. A dot separates a capability from its part.
  *
  * @category models
- * @since 0.1.0
  */
 export type Path =
   | "completions"
@@ -196,12 +181,12 @@ export type Path =
   | "tools"
   | "tools.listChanged"
 
-/** A capability older revisions have no word for; what it stands for exists there all the same. */
+/** The revisions that introduced a capability for methods that older revisions have without it. */
 const introduced: { readonly [P in Path]?: Revision } = { completions: "2025-03-26" }
 
 const names = new Map<Path, ReadonlyArray<string>>()
 
-/** What stands between the dots of a path. It is asked for with every request. */
+/** Returns the names between the dots of a path. It is called for every request, so results are kept. */
 const namesIn = (path: Path): ReadonlyArray<string> => {
   const known = names.get(path)
   if (known !== undefined) return known
@@ -214,7 +199,7 @@ const isMembers = (value: unknown): value is { readonly [name: string]: unknown 
   typeof value === "object" && value !== null
 
 /**
- * Is this capability among those declared? An `elicitation` that names no mode stands for `form` (ELI-02).
+ * Tests whether a side has declared a capability. An `elicitation` without a mode means `form` (ELI-02).
  *
  * @example
  * ```ts
@@ -227,7 +212,6 @@ const isMembers = (value: unknown): value is { readonly [name: string]: unknown 
  * ```
  *
  * @category guards
- * @since 0.1.0
  */
 export const declares = (declared: ClientCapabilities | ServerCapabilities, path: Path): boolean => {
   if (path === "elicitation.form") {
@@ -240,7 +224,7 @@ export const declares = (declared: ClientCapabilities | ServerCapabilities, path
 }
 
 /**
- * Is it a matter of this capability, in this revision, whether something may be sent (INIT-15)?
+ * Tests whether a revision requires this capability for its methods (INIT-15).
  *
  * @example
  * ```ts
@@ -254,7 +238,6 @@ export const declares = (declared: ClientCapabilities | ServerCapabilities, path
  * ```
  *
  * @category guards
- * @since 0.1.0
  */
 export const isKnownTo = (path: Path, revision: Revision): boolean => {
   const since = introduced[path]
@@ -262,9 +245,9 @@ export const isKnownTo = (path: Path, revision: Revision): boolean => {
 }
 
 /**
- * Does what is declared cover what is required? Every part that is required must be there; what is not required is not
- * looked at, and so what requires nothing is always covered. Experimental capabilities must be equal by value. The
- * modes of an elicitation are not compared, and of tasks only the requests that may become one.
+ * Tests whether the declared capabilities include every required one. Required experimental capabilities must be equal
+ * by value. The modes of `elicitation` are not compared. Of `tasks`, only the requests that may become tasks are
+ * compared.
  *
  * @example
  * ```ts
@@ -279,7 +262,6 @@ export const isKnownTo = (path: Path, revision: Revision): boolean => {
  * ```
  *
  * @category guards
- * @since 0.1.0
  */
 export const covers = (declared: ClientCapabilities, required: ClientCapabilities): boolean => {
   const { experimental, roots, sampling, tasks } = required
@@ -296,7 +278,8 @@ export const covers = (declared: ClientCapabilities, required: ClientCapabilitie
 }
 
 /**
- * Does what is declared of tasks cover what is required of them? Only the requests that may become a task are compared.
+ * Tests whether the declared task capabilities include every required one. Only the requests that may become tasks are
+ * compared.
  *
  * @example
  * ```ts
@@ -311,7 +294,6 @@ export const covers = (declared: ClientCapabilities, required: ClientCapabilitie
  * ```
  *
  * @category guards
- * @since 0.1.0
  */
 export const coversTasks = (declared: ClientTasks | undefined, required: ClientTasks): boolean => {
   if (declared === undefined) return false

@@ -1,16 +1,12 @@
 /**
- * Why a session ended.
- *
- * @since 0.1.0
+ * The reason why a session ended.
  */
 import * as Formatter from "effect/Formatter"
 
 /**
- * How a peer that is a child process ended: its exit code or the signal that ended it, and the last lines it wrote to
- * its standard error.
+ * The end of a child process: its exit code or the signal that ended it, and the last lines of its standard error.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ProcessExit {
   readonly exitCode: number | undefined
@@ -19,25 +15,23 @@ export interface ProcessExit {
 }
 
 /**
- * Why a session ended. The first reason stays: whatever happens while a session closes does not change it.
+ * The reason why a session ended. The first reason stays, even if others arise while the session closes.
  *
- * - `Requested`: this side closed it, by leaving its scope or by `close`.
- * - `PeerEnded`: the peer's side of the transport came to its end; for a child process with how it exited.
- * - `PeerStalled`: the peer took no bytes for the write timeout.
- * - `RepliesOverflow`: the peer went on asking and did not read its replies. So many were waiting, which took so many
- *   bytes of memory. `limit` is the limit that was reached: `maxOutgoingReplies` or `maxOutgoingBytes` of the session,
- *   or `MemoryBudget`, of the process. For `MemoryBudget`, this session left more unread than any other, and the bytes
- *   are those of all messages that waited.
- * - `TransportFailed`: the transport broke; `cause` is its error.
- * - `HandshakeFailed`: the two sides did not come to terms.
+ * - `Requested`: this side closed the session, with `close` or by closing its scope.
+ * - `PeerEnded`: the peer ended its side of the transport. For a child process, `exit` tells its end.
+ * - `PeerStalled`: the peer read no bytes within the write timeout.
+ * - `RepliesOverflow`: the peer kept sending requests and read no replies. `waiting` replies held `bytes` bytes
+ *   of memory. `limit` is the exceeded limit: `maxOutgoingReplies` or `maxOutgoingBytes` of the session, or
+ *   `MemoryBudget` of the process. For `MemoryBudget`, this session had more unread data than any other, and `bytes`
+ *   counts all messages that waited.
+ * - `TransportFailed`: the transport failed with the error `cause`.
+ * - `HandshakeFailed`: the two sides did not agree.
  * - `HandshakeTimeout`: the handshake did not finish in time.
- * - `Expired`: whoever keeps this side's sessions ended it, since nobody had used it for so long, or it was that old.
- * - `Evicted`: the host of this side's sessions was full, and ended it to make room for another session. It had been
- *   unused for so long (`idle`), or its handshake had not been finished for so long (`handshake`), or it had been
- *   connected for so long, and its client had more than half of the host's places (`held`).
+ * - `Expired`: the host ended the session because it was unused for too long (`idle`) or too old (`age`).
+ * - `Evicted`: the host was full, and ended the session to make room for another. It was unused (`idle`), its
+ *   handshake was unfinished (`handshake`), or its client held more than half of the host's slots (`held`).
  *
  * @category models
- * @since 0.1.0
  */
 export type CloseReason =
   | { readonly _tag: "Requested" }
@@ -56,15 +50,14 @@ export type CloseReason =
   | { readonly _tag: "Evicted"; readonly afterMillis: number; readonly of: "handshake" | "idle" | "held" }
 
 /**
- * The reason when this side closed the session itself.
+ * The reason of a session that this side closed.
  *
  * @category constants
- * @since 0.1.0
  */
 export const requested: CloseReason = { _tag: "Requested" }
 
-/** `String` throws for an object without a prototype. */
-const inWords = (cause: unknown): string => typeof cause === "string" ? cause : Formatter.format(cause)
+/** Formats a cause. `String` would throw for an object without a prototype. */
+const formatCause = (cause: unknown): string => typeof cause === "string" ? cause : Formatter.format(cause)
 
 const describeExit = (exit: ProcessExit): string => {
   const how = exit.signal !== undefined
@@ -72,11 +65,11 @@ const describeExit = (exit: ProcessExit): string => {
     : exit.exitCode !== undefined
     ? `exited with code ${exit.exitCode}`
     : "closed its output"
-  return exit.stderr.length === 0 ? how : `${how}; its last words were:\n${exit.stderr.join("\n")}`
+  return exit.stderr.length === 0 ? how : `${how}; last lines of stderr:\n${exit.stderr.join("\n")}`
 }
 
 /**
- * The reason in words a person can act on.
+ * Returns the reason as a message for operators.
  *
  * @example
  * ```ts
@@ -86,11 +79,10 @@ const describeExit = (exit: ProcessExit): string => {
  *   _tag: "PeerEnded",
  *   exit: { exitCode: 1, signal: undefined, stderr: ["no such file: notes.db"] }
  * })
- * // => "the peer exited with code 1; its last words were:\nno such file: notes.db"
+ * // => "the peer exited with code 1; last lines of stderr:\nno such file: notes.db"
  * ```
  *
  * @category formatting
- * @since 0.1.0
  */
 export const describe = (reason: CloseReason): string => {
   switch (reason._tag) {
@@ -104,10 +96,11 @@ export const describe = (reason: CloseReason): string => {
       return reason.limit === "MemoryBudget"
         ? `the process ran short of memory while this peer left most of it unread: ${reason.bytes} bytes, with ` +
           `${reason.waiting} replies (limit: MemoryBudget)`
-        : `the peer went on asking while ${reason.waiting} replies of ${reason.bytes} bytes waited for it (limit: ${reason.limit})`
+        : `the peer kept sending requests while ${reason.waiting} replies of ${reason.bytes} bytes waited for it ` +
+          `(limit: ${reason.limit})`
     case "TransportFailed": {
-      // Some errors have nothing to say, and neither has an empty text.
-      const said = reason.cause instanceof Error ? reason.cause.message : inWords(reason.cause)
+      // Some errors have an empty message.
+      const said = reason.cause instanceof Error ? reason.cause.message : formatCause(reason.cause)
       if (said === "") return "the transport failed"
       return reason.cause instanceof Error ? said : `the transport failed: ${said}`
     }
@@ -117,12 +110,12 @@ export const describe = (reason: CloseReason): string => {
       return `the handshake did not finish within ${reason.afterMillis} ms`
     case "Expired":
       return reason.of === "idle"
-        ? `expired: nobody used it for ${reason.afterMillis} ms`
-        : `expired: no session lasts longer than ${reason.afterMillis} ms`
+        ? `expired: unused for ${reason.afterMillis} ms`
+        : `expired: open for ${reason.afterMillis} ms, the maximum age`
     case "Evicted":
       if (reason.of === "idle") return `evicted to make room: unused for ${reason.afterMillis} ms`
       return reason.of === "held"
-        ? `evicted to make room: connected for ${reason.afterMillis} ms; its client had more than half of all places`
+        ? `evicted to make room: connected for ${reason.afterMillis} ms; its client held more than half of all slots`
         : `evicted to make room: the handshake was not finished after ${reason.afterMillis} ms`
   }
 }

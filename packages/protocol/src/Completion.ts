@@ -1,16 +1,13 @@
 /**
- * Completion: what a user may want to type next into an argument of a prompt or a resource template.
- *
- * @since 0.1.0
+ * Completion: suggestions for an argument of a prompt or of a resource template.
  */
 import * as Schema from "effect/Schema"
 import { Meta, RequestMeta } from "./Meta.ts"
 
 /**
- * What is being filled in.
+ * The prompt or the resource template whose argument is completed.
  *
  * @category models
- * @since 0.1.0
  */
 export type Reference =
   | { readonly type: "ref/prompt"; readonly name: string; readonly title?: string }
@@ -20,7 +17,6 @@ export type Reference =
  * The schema of a {@link Reference}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const Reference: Schema.Codec<Reference> = Schema.Union([
   Schema.Struct({
@@ -32,10 +28,9 @@ export const Reference: Schema.Codec<Reference> = Schema.Union([
 ])
 
 /**
- * The argument at the cursor, and the ones that are filled in already.
+ * The params of `completion/complete`: the argument to complete, and the arguments that already have a value.
  *
  * @category models
- * @since 0.1.0
  */
 export interface CompleteParams {
   readonly ref: Reference
@@ -48,7 +43,6 @@ export interface CompleteParams {
  * The schema of {@link CompleteParams}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const CompleteParams: Schema.Codec<CompleteParams> = Schema.Struct({
   ref: Reference,
@@ -60,18 +54,16 @@ export const CompleteParams: Schema.Codec<CompleteParams> = Schema.Struct({
 })
 
 /**
- * How many values a completion may hold at the most (CMP-02).
+ * The maximum number of values in a completion (CMP-02).
  *
  * @category constants
- * @since 0.1.0
  */
 export const maximumValues = 100
 
 /**
- * The values that fit best, at most 100; `total` and `hasMore` say what was left out.
+ * The best matches, at most 100. `total` and `hasMore` tell whether there are more.
  *
  * @category models
- * @since 0.1.0
  */
 export interface CompleteResult {
   readonly completion: {
@@ -86,7 +78,6 @@ export interface CompleteResult {
  * The schema of {@link CompleteResult}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const CompleteResult: Schema.Codec<CompleteResult> = Schema.Struct({
   completion: Schema.Struct({

@@ -1,7 +1,5 @@
 /**
- * Blocks of content: what tools, prompts and models speak in.
- *
- * @since 0.1.0
+ * Content blocks of tool results, prompts and sampling messages.
  */
 import * as Schema from "effect/Schema"
 import { Annotations } from "./Annotations.ts"
@@ -12,10 +10,9 @@ import { type Resource, ResourceContents } from "./Resource.ts"
 const annotated = { annotations: Schema.optionalKey(Annotations), _meta: Schema.optionalKey(Meta) }
 
 /**
- * Text.
+ * A text block.
  *
  * @category models
- * @since 0.1.0
  */
 export interface TextContent {
   readonly type: "text"
@@ -28,7 +25,6 @@ export interface TextContent {
  * The schema of {@link TextContent}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const TextContent: Schema.Codec<TextContent> = Schema.Struct({
   type: Schema.Literal("text"),
@@ -37,10 +33,9 @@ export const TextContent: Schema.Codec<TextContent> = Schema.Struct({
 })
 
 /**
- * An image; `data` is base64.
+ * An image block; `data` is base64.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ImageContent {
   readonly type: "image"
@@ -54,7 +49,6 @@ export interface ImageContent {
  * The schema of {@link ImageContent}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ImageContent: Schema.Codec<ImageContent> = Schema.Struct({
   type: Schema.Literal("image"),
@@ -64,10 +58,9 @@ export const ImageContent: Schema.Codec<ImageContent> = Schema.Struct({
 })
 
 /**
- * Sound; `data` is base64.
+ * An audio block; `data` is base64.
  *
  * @category models
- * @since 0.1.0
  */
 export interface AudioContent {
   readonly type: "audio"
@@ -81,7 +74,6 @@ export interface AudioContent {
  * The schema of {@link AudioContent}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const AudioContent: Schema.Codec<AudioContent> = Schema.Struct({
   type: Schema.Literal("audio"),
@@ -91,10 +83,9 @@ export const AudioContent: Schema.Codec<AudioContent> = Schema.Struct({
 })
 
 /**
- * A resource that can be read from the server, named but not included.
+ * A link to a resource that the client can read from the server.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ResourceLink extends Resource {
   readonly type: "resource_link"
@@ -104,7 +95,6 @@ export interface ResourceLink extends Resource {
  * The schema of {@link ResourceLink}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ResourceLink: Schema.Codec<ResourceLink> = Schema.Struct({
   type: Schema.Literal("resource_link"),
@@ -112,10 +102,9 @@ export const ResourceLink: Schema.Codec<ResourceLink> = Schema.Struct({
 })
 
 /**
- * A resource included in full.
+ * A resource with its contents.
  *
  * @category models
- * @since 0.1.0
  */
 export interface EmbeddedResource {
   readonly type: "resource"
@@ -128,7 +117,6 @@ export interface EmbeddedResource {
  * The schema of {@link EmbeddedResource}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const EmbeddedResource: Schema.Codec<EmbeddedResource> = Schema.Struct({
   type: Schema.Literal("resource"),
@@ -137,10 +125,9 @@ export const EmbeddedResource: Schema.Codec<EmbeddedResource> = Schema.Struct({
 })
 
 /**
- * Any block of content.
+ * Any content block.
  *
  * @category models
- * @since 0.1.0
  */
 export type ContentBlock = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
 
@@ -148,7 +135,6 @@ export type ContentBlock = TextContent | ImageContent | AudioContent | ResourceL
  * The schema of a {@link ContentBlock}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ContentBlock: Schema.Codec<ContentBlock> = Schema.Union([
   TextContent,
@@ -159,7 +145,7 @@ export const ContentBlock: Schema.Codec<ContentBlock> = Schema.Union([
 ])
 
 /**
- * A block of text.
+ * Creates a text block.
  *
  * @example
  * ```ts
@@ -169,6 +155,5 @@ export const ContentBlock: Schema.Codec<ContentBlock> = Schema.Union([
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const text = (text: string): TextContent => ({ type: "text", text })

@@ -1,7 +1,5 @@
 /**
- * Elicitation: a server asks the client's user, by a form or by a page to visit.
- *
- * @since 0.1.0
+ * Elicitation: a server requests input from the client's user, by a form or by a URL.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -13,10 +11,9 @@ import { Meta, RequestMeta } from "./Meta.ts"
 import { TaskMetadata } from "./Task.ts"
 
 /**
- * A question by form. No mode means this one (ELI-04).
+ * The params of an elicitation by form. An absent mode means `form` (ELI-04).
  *
  * @category models
- * @since 0.1.0
  */
 export interface FormParams {
   readonly mode?: "form"
@@ -30,7 +27,6 @@ export interface FormParams {
  * The schema of {@link FormParams}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const FormParams: Schema.Codec<FormParams> = Schema.Struct({
   mode: Schema.optionalKey(Schema.Literal("form")),
@@ -41,10 +37,9 @@ export const FormParams: Schema.Codec<FormParams> = Schema.Struct({
 })
 
 /**
- * A question by a page to visit, since 2025-11-25 (ELI-10).
+ * The params of an elicitation by URL, from 2025-11-25 on (ELI-10).
  *
  * @category models
- * @since 0.1.0
  */
 export interface UrlParams {
   readonly mode: "url"
@@ -56,10 +51,9 @@ export interface UrlParams {
 }
 
 /**
- * The schema of {@link UrlParams}. The address has a scheme, and no blanks.
+ * The schema of {@link UrlParams}. The URL has a scheme and no white space.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const UrlParams: Schema.Codec<UrlParams> = Schema.Struct({
   mode: Schema.Literal("url"),
@@ -71,10 +65,9 @@ export const UrlParams: Schema.Codec<UrlParams> = Schema.Struct({
 })
 
 /**
- * A question of either kind.
+ * The params of `elicitation/create`.
  *
  * @category models
- * @since 0.1.0
  */
 export type ElicitParams = FormParams | UrlParams
 
@@ -82,15 +75,13 @@ export type ElicitParams = FormParams | UrlParams
  * The schema of {@link ElicitParams}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ElicitParams: Schema.Codec<ElicitParams> = Schema.Union([UrlParams, FormParams])
 
 /**
- * What the user did: accepted, with the form's content, said no, or went away (ELI-09).
+ * The response of the user: accepted with the content of the form, declined, or dismissed (ELI-09).
  *
  * @category models
- * @since 0.1.0
  */
 export interface ElicitResult {
   readonly action: "accept" | "decline" | "cancel"
@@ -102,7 +93,6 @@ export interface ElicitResult {
  * The schema of {@link ElicitResult}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ElicitResult: Schema.Codec<ElicitResult> = Schema.Struct({
   action: Schema.Literals(["accept", "decline", "cancel"]),
@@ -111,10 +101,9 @@ export const ElicitResult: Schema.Codec<ElicitResult> = Schema.Struct({
 })
 
 /**
- * Which question by page has been dealt with, out of band (ELI-12).
+ * The params of `notifications/elicitation/complete`: the elicitation by URL that was completed (ELI-12).
  *
  * @category models
- * @since 0.1.0
  */
 export interface ElicitationCompleteParams {
   readonly elicitationId: string
@@ -125,7 +114,6 @@ export interface ElicitationCompleteParams {
  * The schema of {@link ElicitationCompleteParams}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ElicitationCompleteParams: Schema.Codec<ElicitationCompleteParams> = Schema.Struct({
   elicitationId: Schema.String,
@@ -135,7 +123,7 @@ export const ElicitationCompleteParams: Schema.Codec<ElicitationCompleteParams> 
 const UrlRequiredData = Schema.Struct({ elicitations: Schema.Array(UrlParams) })
 
 /**
- * The error of a handler whose request cannot be served before the user has visited these pages (ELI-14).
+ * Creates the error of a handler whose request requires the user to visit these URLs first (ELI-14).
  *
  * @example
  * ```ts
@@ -147,13 +135,13 @@ const UrlRequiredData = Schema.Struct({ elicitations: Schema.Array(UrlParams) })
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export const urlRequired = (elicitations: ReadonlyArray<UrlParams>, message = "URL elicitation required"): McpError =>
   new McpError({ code: ErrorCode.UrlElicitationRequired, message, data: { elicitations } })
 
 /**
- * The pages that an error asks to be visited (ELI-14). `undefined` if it is of another kind, or lists them in another form.
+ * Returns the elicitations by URL that an error requires (ELI-14). Returns `undefined` for another error, or if its
+ * data is malformed.
  *
  * @example
  * ```ts
@@ -163,12 +151,11 @@ export const urlRequired = (elicitations: ReadonlyArray<UrlParams>, message = "U
  *   { mode: "url", message: "Sign in first", url: "https://example.com/sign-in", elicitationId: "sign-in-1" }
  * ])
  *
- * // What a client shows its user, before it tries the request again.
+ * // The client shows these URLs to its user, and then repeats the request.
  * export const pages = Elicitation.requiredUrls(error)?.map(({ url }) => url) // => ["https://example.com/sign-in"]
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export const requiredUrls = (error: McpError): ReadonlyArray<UrlParams> | undefined => {
   if (error.code !== ErrorCode.UrlElicitationRequired) return undefined

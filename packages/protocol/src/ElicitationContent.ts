@@ -1,47 +1,43 @@
 /**
- * What a user filled into a form, and whether it fits (ELI-07).
- *
- * @since 0.1.0
+ * The content that a user entered into a form, and its validation (ELI-07).
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { ElicitationSchema, Field, MultiSelectField, NumberField, StringField } from "./ElicitationSchema.ts"
 
 /**
- * The values of a form, by the names of its fields.
+ * The values of a form by the names of its fields.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ElicitationContent {
   readonly [name: string]: string | number | boolean | ReadonlyArray<string>
 }
 
 /**
- * The schema of {@link ElicitationContent}: values of the right kinds, whatever the form asks for.
+ * The schema of {@link ElicitationContent}. It checks the types of the values, not the form that they belong to.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ElicitationContent: Schema.Codec<ElicitationContent> = Schema.Record(
   Schema.String,
   Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Array(Schema.String)])
 )
 
-/** What is wrong with a value, if anything is. */
+/** The problem of a value, or `undefined`. */
 type Problem = string | undefined
 
 const oneOf = (values: ReadonlyArray<string>): string => values.map((value) => JSON.stringify(value)).join(", ")
 
 const text = ({ maxLength, minLength }: StringField, value: string): Problem => {
-  // JSON Schema counts characters, not the units that a string is stored in.
+  // JSON Schema counts characters, not UTF-16 units.
   const length = Array.from(value).length
   if (minLength !== undefined && length < minLength) return `is shorter than ${minLength} characters`
   return maxLength !== undefined && length > maxLength ? `is longer than ${maxLength} characters` : undefined
 }
 
 const number = ({ maximum, minimum, type }: NumberField, value: number): Problem => {
-  if (type === "integer" && !Number.isInteger(value)) return "is no whole number"
+  if (type === "integer" && !Number.isInteger(value)) return "is not a whole number"
   if (minimum !== undefined && value < minimum) return `is less than ${minimum}`
   return maximum !== undefined && value > maximum ? `is more than ${maximum}` : undefined
 }
@@ -49,46 +45,48 @@ const number = ({ maximum, minimum, type }: NumberField, value: number): Problem
 const choices = ({ items, maxItems, minItems }: MultiSelectField, values: ReadonlyArray<string>): Problem => {
   const offered = "anyOf" in items ? items.anyOf.map((value) => value.const) : items.enum
   const unknown = values.find((value) => !offered.includes(value))
-  if (unknown !== undefined) return `has ${JSON.stringify(unknown)}, which is none of ${oneOf(offered)}`
+  if (unknown !== undefined) return `has ${JSON.stringify(unknown)}, which is not one of ${oneOf(offered)}`
   if (minItems !== undefined && values.length < minItems) return `has fewer than ${minItems} choices`
   return maxItems !== undefined && values.length > maxItems ? `has more than ${maxItems} choices` : undefined
 }
 
-const problemOf = (field: Field, value: ElicitationContent[string]): Problem => {
+const validateField = (field: Field, value: ElicitationContent[string]): Problem => {
   switch (field.type) {
     case "boolean":
-      return typeof value === "boolean" ? undefined : "is no yes or no"
+      return typeof value === "boolean" ? undefined : "is not a boolean"
     case "number":
     case "integer":
-      return typeof value === "number" ? number(field, value) : "is no number"
+      return typeof value === "number" ? number(field, value) : "is not a number"
     case "array":
-      return typeof value === "object" ? choices(field, value) : "is no list of choices"
+      return typeof value === "object" ? choices(field, value) : "is not a list of strings"
     case "string": {
-      if (typeof value !== "string") return "is no text"
+      if (typeof value !== "string") return "is not a string"
       if (!("enum" in field) && !("oneOf" in field)) return text(field, value)
       const offered = "enum" in field ? field.enum : field.oneOf.map((one) => one.const)
-      return offered.includes(value) ? undefined : `is none of ${oneOf(offered)}`
+      return offered.includes(value) ? undefined : `is not one of ${oneOf(offered)}`
     }
   }
 }
 
 /**
- * Does this content fit the form? Every required field is there, and every field that is there has a value of its type, within
- * its bounds and among its choices. Formats are hints for whoever shows the form, and fields that it does not have are let
- * through. Fails with the first thing that is wrong.
+ * Checks content against the schema of its form. Every required field must be present, and every value must match its
+ * field. Formats are not checked, and fields that the form does not have are accepted. Fails with the first problem.
  *
  * @example
  * ```ts
  * import { type ElicitationSchema, ElicitationContent } from "@effect-mcp/protocol"
  * import * as Result from "effect/Result"
  *
- * const form: ElicitationSchema.ElicitationSchema = { type: "object", properties: { age: { type: "integer", minimum: 18 } }, required: ["age"] }
+ * const form: ElicitationSchema.ElicitationSchema = {
+ *   type: "object",
+ *   properties: { age: { type: "integer", minimum: 18 } },
+ *   required: ["age"]
+ * }
  *
  * export const problem = Result.merge(ElicitationContent.check(form, { age: 17 })) // => "\"age\" is less than 18"
  * ```
  *
  * @category guards
- * @since 0.1.0
  */
 export const check = (
   { properties, required = [] }: ElicitationSchema,
@@ -98,15 +96,15 @@ export const check = (
   if (missing !== undefined) return Result.fail(`${JSON.stringify(missing)} is missing`)
   for (const [name, value] of Object.entries(content)) {
     const field = Object.hasOwn(properties, name) ? properties[name] : undefined
-    const problem = field === undefined ? undefined : problemOf(field, value)
+    const problem = field === undefined ? undefined : validateField(field, value)
     if (problem !== undefined) return Result.fail(`${JSON.stringify(name)} ${problem}`)
   }
   return Result.void
 }
 
 /**
- * What a user filled in, and for each field that was left out what the form suggests, if it suggests anything (ELI-08). For clients
- * whose user accepts a form as it stands.
+ * Returns the content with the default of each field that is absent (ELI-08), for a client whose user accepts a form
+ * unchanged.
  *
  * @example
  * ```ts
@@ -114,14 +112,17 @@ export const check = (
  *
  * const form: ElicitationSchema.ElicitationSchema = {
  *   type: "object",
- *   properties: { guests: { type: "integer", default: 2 }, name: { type: "string" }, vegetarian: { type: "boolean", default: false } }
+ *   properties: {
+ *     guests: { type: "integer", default: 2 },
+ *     name: { type: "string" },
+ *     vegetarian: { type: "boolean", default: false }
+ *   }
  * }
  *
  * export const booking = ElicitationContent.withDefaults(form, { guests: 5 }) // => { guests: 5, vegetarian: false }
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const withDefaults = (
   { properties }: ElicitationSchema,

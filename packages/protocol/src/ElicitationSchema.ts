@@ -1,17 +1,14 @@
 /**
- * What a server may ask a user for: a form of simple fields, in the part of JSON Schema that has words for them.
- *
- * @since 0.1.0
+ * The schema of a form: a flat object of simple fields, in a subset of JSON Schema.
  */
 import * as Schema from "effect/Schema"
 
 const described = { title: Schema.optionalKey(Schema.String), description: Schema.optionalKey(Schema.String) }
 
 /**
- * A text of a form.
+ * A string field.
  *
  * @category models
- * @since 0.1.0
  */
 export interface StringField {
   readonly type: "string"
@@ -27,7 +24,6 @@ export interface StringField {
  * The schema of a {@link StringField}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const StringField: Schema.Codec<StringField> = Schema.Struct({
   type: Schema.Literal("string"),
@@ -39,10 +35,9 @@ export const StringField: Schema.Codec<StringField> = Schema.Struct({
 })
 
 /**
- * A number of a form.
+ * A number field.
  *
  * @category models
- * @since 0.1.0
  */
 export interface NumberField {
   readonly type: "number" | "integer"
@@ -57,7 +52,6 @@ export interface NumberField {
  * The schema of a {@link NumberField}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const NumberField: Schema.Codec<NumberField> = Schema.Struct({
   type: Schema.Literals(["number", "integer"]),
@@ -68,10 +62,9 @@ export const NumberField: Schema.Codec<NumberField> = Schema.Struct({
 })
 
 /**
- * A yes or no of a form.
+ * A boolean field.
  *
  * @category models
- * @since 0.1.0
  */
 export interface BooleanField {
   readonly type: "boolean"
@@ -84,7 +77,6 @@ export interface BooleanField {
  * The schema of a {@link BooleanField}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const BooleanField: Schema.Codec<BooleanField> = Schema.Struct({
   type: Schema.Literal("boolean"),
@@ -93,10 +85,9 @@ export const BooleanField: Schema.Codec<BooleanField> = Schema.Struct({
 })
 
 /**
- * A value with the words it is shown by.
+ * A value of an enum with its title.
  *
  * @category models
- * @since 0.1.0
  */
 export interface TitledValue {
   readonly const: string
@@ -107,15 +98,13 @@ export interface TitledValue {
  * The schema of a {@link TitledValue}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const TitledValue: Schema.Codec<TitledValue> = Schema.Struct({ const: Schema.String, title: Schema.String })
 
 /**
- * One choice among several: by bare values, with `enumNames` beside them (the older form), or by titled values.
+ * A field with one of several values. The values are plain, with optional `enumNames` (the older form), or titled.
  *
  * @category models
- * @since 0.1.0
  */
 export type EnumField =
   | {
@@ -138,7 +127,6 @@ export type EnumField =
  * The schema of a {@link EnumField}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const EnumField: Schema.Codec<EnumField> = Schema.Union([
   Schema.Struct({
@@ -157,10 +145,9 @@ export const EnumField: Schema.Codec<EnumField> = Schema.Union([
 ])
 
 /**
- * Any number of choices among several, since 2025-11-25.
+ * A field with any number of several values, from 2025-11-25 on.
  *
  * @category models
- * @since 0.1.0
  */
 export interface MultiSelectField {
   readonly type: "array"
@@ -178,7 +165,6 @@ export interface MultiSelectField {
  * The schema of a {@link MultiSelectField}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const MultiSelectField: Schema.Codec<MultiSelectField> = Schema.Struct({
   type: Schema.Literal("array"),
@@ -196,15 +182,13 @@ export const MultiSelectField: Schema.Codec<MultiSelectField> = Schema.Struct({
  * A field of a form.
  *
  * @category models
- * @since 0.1.0
  */
 export type Field = StringField | NumberField | BooleanField | EnumField | MultiSelectField
 
 /**
- * The schema of a {@link Field}. The choices come before plain text, which would take them too.
+ * The schema of a {@link Field}. `EnumField` precedes `StringField`, which would also accept its values.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const Field: Schema.Codec<Field> = Schema.Union([
   EnumField,
@@ -215,7 +199,7 @@ export const Field: Schema.Codec<Field> = Schema.Union([
 ])
 
 /**
- * A form: a flat object of simple fields. Never ask for a secret in one (ELI-06).
+ * The schema of a form: a flat object of simple fields. A form must not request secrets (ELI-06).
  *
  * @example
  * ```ts
@@ -233,7 +217,6 @@ export const Field: Schema.Codec<Field> = Schema.Union([
  * ```
  *
  * @category models
- * @since 0.1.0
  */
 export interface ElicitationSchema {
   readonly type: "object"
@@ -246,7 +229,6 @@ export interface ElicitationSchema {
  * The schema of a {@link ElicitationSchema}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ElicitationSchema: Schema.Codec<ElicitationSchema> = Schema.Struct({
   type: Schema.Literal("object"),

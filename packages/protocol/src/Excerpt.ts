@@ -1,15 +1,12 @@
 /**
- * Excerpts of what a peer sent, for the errors that go back to it. Without a limit, the peer would decide how long an
- * error is, and how much waits to be sent.
- *
- * @since 0.1.0
+ * Excerpts of a peer's text, for errors that are sent back. Without a limit, the peer would decide the size of an
+ * error, and the amount of data that waits to be sent.
  */
 
 /**
- * The length of an excerpt, in UTF-16 units, unless told otherwise: 128.
+ * The default length of an excerpt: 128 UTF-16 units.
  *
  * @category constants
- * @since 0.1.0
  */
 export const defaultLength = 128
 
@@ -29,7 +26,6 @@ const ellipsis = "…"
  * ```
  *
  * @category formatting
- * @since 0.1.0
  */
 export const of = (text: string, length: number = defaultLength): string => {
   if (text.length <= length) return text

@@ -3,22 +3,22 @@
  *
  * # Theory
  *
- * A session has two sides, and each side runs a machine of its own. A machine is a table. For a state and an event, a
- * row names an action, and the state that follows. {@link client}, {@link server} and {@link strictServer} are the
- * machines of sessions. {@link sessionlessServer} is that of a server without sessions.
+ * A session has two sides, and each side runs its own machine. A machine is a table: for a state and an event, a row
+ * names an action and the next state. {@link client}, {@link server} and {@link strictServer} are the machines of
+ * sessions. {@link sessionlessServer} is the machine of a server without sessions.
  *
- * 1. Each event has a source, see {@link EventSource}. What this side's program wants to send is `local`, what arrived
- *    is `peer`, and the begin or the end of a session is `lifecycle`.
- * 2. A pair without a row is a violation by the source of its event. A local violation never reaches the wire. A remote
- *    violation is rejected or ignored, and the session continues. A lifecycle event without a row is ignored.
- * 3. A state holds exactly what is known in it: a profile cannot be read before the handshake has produced one.
- * 4. A state that was left is never entered again. `Closed` is final, and the first reason to close stays.
- * 5. A row decides by the state and the event alone. Capabilities, request ids, limits and the members of a message are
- *    checked elsewhere, after a row has admitted the event.
+ * 1. Each event has a source, see {@link EventSource}. A message that this side wants to send is `local`, a received
+ *    message is from the `peer`, and the end of a session belongs to its `lifecycle`.
+ * 2. A pair without a row is a violation by the source of the event. After a local violation nothing is sent. After a
+ *    remote violation the message is rejected or ignored, and the session continues. A lifecycle event is ignored.
+ * 3. A state holds exactly the data that is known in it. A profile cannot be read before the handshake produces it.
+ * 4. A session never returns to a state that it left. `Closed` is final, and the first reason to close stays.
+ * 5. A row decides by the state and the event alone. Capabilities, request ids, limits and params are not its concern.
  *
- * Each transition is stated once, in a row. The types of the machines are read off the rows: `step` compiles only for
- * pairs that have a row, and returns the state and the action of this row. `transition` takes any pair, and returns only
- * actions that the event has in some row. The diagrams and tables of the documentation are generated from the rows.
+ * Each transition is stated once, in `internal/handshake/rows.ts`. The types of the machines are derived from the rows.
+ * `step` compiles only for a pair that has a row, and returns the state and the action of that row. `transition`
+ * accepts any pair, and returns only actions that the event has in some row. The tables in the documentation are
+ * generated from the rows.
  */
 import type { Action } from "./internal/handshake/actions.ts"
 import { type Event, type EventOf, eventSources, type EventTag } from "./internal/handshake/events.ts"

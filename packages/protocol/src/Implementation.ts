@@ -1,15 +1,12 @@
 /**
- * Who a peer says it is.
- *
- * @since 0.1.0
+ * The name and version that each side reports of itself.
  */
 import * as Schema from "effect/Schema"
 
 /**
- * An image that stands for something in a user interface. Show it only when its `src` has a scheme you trust (MSG-36).
+ * An icon for user interfaces. Show it only if its `src` has a trusted scheme (MSG-36).
  *
  * @category models
- * @since 0.1.0
  */
 export interface Icon {
   readonly src: string
@@ -22,7 +19,6 @@ export interface Icon {
  * The schema of an {@link Icon}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const Icon: Schema.Codec<Icon> = Schema.Struct({
   src: Schema.String,
@@ -32,11 +28,10 @@ export const Icon: Schema.Codec<Icon> = Schema.Struct({
 })
 
 /**
- * The name and version of a client or server. It is self-reported: fit for display and logs, never for decisions about
- * behaviour or security (VER-06).
+ * The name and version of a client or a server. They are self-reported: show or log them, but base no decision about
+ * behaviour or security on them (VER-06).
  *
  * @category models
- * @since 0.1.0
  */
 export interface Implementation {
   readonly name: string
@@ -51,7 +46,6 @@ export interface Implementation {
  * The schema of an {@link Implementation}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const Implementation: Schema.Codec<Implementation> = Schema.Struct({
   name: Schema.String,

@@ -1,7 +1,5 @@
 /**
  * The two messages of the handshake: `initialize` and `notifications/initialized`.
- *
- * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
 import { ClientCapabilities, ServerCapabilities } from "./Capabilities.ts"
@@ -9,10 +7,9 @@ import { Implementation } from "./Implementation.ts"
 import { Meta, RequestMeta } from "./Meta.ts"
 
 /**
- * What a client opens with (INIT-02).
+ * The params of `initialize` (INIT-02).
  *
  * @category models
- * @since 0.1.0
  */
 export interface InitializeParams {
   readonly protocolVersion: string
@@ -25,7 +22,6 @@ export interface InitializeParams {
  * The schema of {@link InitializeParams}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const InitializeParams: Schema.Codec<InitializeParams> = Schema.Struct({
   protocolVersion: Schema.String,
@@ -35,10 +31,9 @@ export const InitializeParams: Schema.Codec<InitializeParams> = Schema.Struct({
 })
 
 /**
- * What a server answers (INIT-07). `instructions` tells a model how to use this server.
+ * The result of `initialize` (INIT-07). `instructions` tells a model how to use this server.
  *
  * @category models
- * @since 0.1.0
  */
 export interface InitializeResult {
   readonly protocolVersion: string
@@ -52,7 +47,6 @@ export interface InitializeResult {
  * The schema of {@link InitializeResult}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const InitializeResult: Schema.Codec<InitializeResult> = Schema.Struct({
   protocolVersion: Schema.String,

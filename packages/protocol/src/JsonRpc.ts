@@ -1,27 +1,23 @@
 /**
- * JSON-RPC 2.0 as MCP uses it: the four kinds of message, and telling them apart before any schema runs.
- *
- * @since 0.1.0
+ * JSON-RPC 2.0 as MCP uses it: the kinds of message, and their classification before any schema runs.
  */
 import { InternalError } from "./ErrorCode.ts"
 import { trust } from "./internal/trust.ts"
 import { isRequestId, isTooLong, maximumBytes, type RequestId } from "./RequestId.ts"
 
 /**
- * The parameters of a request or notification as they stand on the wire: always by name.
+ * The params of a request or a notification on the wire: always by name.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Params {
   readonly [name: string]: unknown
 }
 
 /**
- * A message that asks for a response.
+ * A message that requires a response.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Request {
   readonly jsonrpc: "2.0"
@@ -31,10 +27,9 @@ export interface Request {
 }
 
 /**
- * A message that asks for none (MSG-11, MSG-12).
+ * A message without a response (MSG-11, MSG-12).
  *
  * @category models
- * @since 0.1.0
  */
 export interface Notification {
   readonly jsonrpc: "2.0"
@@ -46,7 +41,6 @@ export interface Notification {
  * A response that carries a result.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Success {
   readonly jsonrpc: "2.0"
@@ -55,10 +49,9 @@ export interface Success {
 }
 
 /**
- * What went wrong, as it stands on the wire.
+ * The error of a response on the wire.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ErrorObject {
   readonly code: number
@@ -71,7 +64,6 @@ export interface ErrorObject {
  * (MSG-09): absent from revision 2025-11-25 on and before negotiation, `null` in older ones.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Failure {
   readonly jsonrpc: "2.0"
@@ -83,7 +75,6 @@ export interface Failure {
  * Either kind of response.
  *
  * @category models
- * @since 0.1.0
  */
 export type Response = Success | Failure
 
@@ -91,48 +82,46 @@ export type Response = Success | Failure
  * Any message.
  *
  * @category models
- * @since 0.1.0
  */
 export type Message = Request | Notification | Response
 
 /**
- * What a transport carries as one: a message, or the replies to a batch of them, which only revision 2025-03-26 has (MSG-15).
+ * The unit that a transport carries: a message, or the responses to a batch. Only revision 2025-03-26 has batches
+ * (MSG-15).
  *
  * @category models
- * @since 0.1.0
  */
 export type Frame = Message | ReadonlyArray<Response>
 
 /**
- * JSON that is no JSON-RPC message. `answerable` says whether a receiver may reply with an error at all: an object that looks
- * like a response, or names no method, is never answered, so that two peers cannot answer each other's errors forever.
+ * JSON that is not a JSON-RPC message. `answerable` tells whether a receiver may reply with an error. An object that
+ * looks like a response, or has no method, is never answered: two peers could answer each other's errors forever.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Malformed {
   readonly id: RequestId | undefined
   readonly answerable: boolean
   readonly problem: string
   /**
-   * The message is a request or a notification, but for an id or a progress token of more than 4,096 bytes. Both sides
-   * answer it, and without an id: an id that long is never sent back.
+   * Whether the only fault is an id or a progress token of more than 4,096 bytes. Both sides answer such a message,
+   * without an id, because an id of that size is never sent back.
    */
   readonly tooLong?: true
-  /** The id of the receiver's request that this answers, if it looks like a response and like nothing else. */
+  /** The id of the request that this message answers, if it can only be a response. */
   readonly answers?: RequestId
   /**
-   * The response that this was certainly meant as: one of a result and an error is `null`, or the code of an error is a
-   * text. A text that is no whole number becomes `InternalError` (-32603), and is kept in the error's message.
+   * The response that the message was meant as, if there is no doubt. It has both a result and an error, one of which
+   * is `null`, or its error code is a string. A code that is not a whole number becomes `InternalError` (-32603), and
+   * the message of the error keeps it.
    */
   readonly meant?: Response
 }
 
 /**
- * What a frame turned out to be.
+ * The kind of a frame.
  *
  * @category models
- * @since 0.1.0
  */
 export type Classified =
   | { readonly _tag: "Request"; readonly message: Request }
@@ -146,7 +135,10 @@ const malformed = (id: RequestId | undefined, answerable: boolean, problem: stri
   malformed: { id, answerable, problem }
 })
 
-/** A request or a notification whose id or token the receiver would have to keep and send back, however long it is. */
+/**
+ * Rejects a request or a notification with an oversized id or progress token, which the receiver would keep and send
+ * back.
+ */
 const tooLong = (name: string): Classified => ({
   _tag: "Malformed",
   malformed: {
@@ -157,7 +149,7 @@ const tooLong = (name: string): Classified => ({
   }
 })
 
-/** The four members that decide what a frame is, before anything is known of their types. */
+/** The members that decide the kind of a frame, before their types are checked. */
 interface Envelope {
   readonly jsonrpc?: unknown
   readonly id?: unknown
@@ -167,7 +159,7 @@ interface Envelope {
   readonly error?: { readonly code?: unknown; readonly message?: unknown } | null
 }
 
-/** The params that name a request, before anything is known of their types. */
+/** The params that identify a request, before their types are checked. */
 interface NamingParams {
   readonly requestId?: unknown
   readonly progressToken?: unknown
@@ -177,9 +169,8 @@ interface NamingParams {
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null
 
 /**
- * Tells the kinds of message apart by their members, without copying: a classified message is the received object, so
- * members this library does not know survive (MSG-01, MSG-03, MSG-04, MSG-08). What is in a batch has yet to be classified;
- * whether there may be one is for the revision to say.
+ * Classifies a frame by its members, without copying it: unknown members are kept (MSG-01, MSG-03, MSG-04, MSG-08). The
+ * frames of a batch are not classified. Whether a batch is allowed depends on the revision.
  *
  * @example
  * ```ts
@@ -189,7 +180,6 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
  * ```
  *
  * @category parsing
- * @since 0.1.0
  */
 export const classify = (frame: unknown): Classified => {
   if (!isObject(frame)) return malformed(undefined, true, "a message is a JSON object")
@@ -218,7 +208,7 @@ export const classify = (frame: unknown): Classified => {
     : { _tag: "Request", message: trust<Request>(frame) }
 }
 
-/** The rejection of a notification that names a request by too long an id or token. */
+/** Rejects a notification that identifies a request by an oversized id or progress token. */
 const overlongIn = (method: string, params: Envelope["params"]): Classified | undefined => {
   if (method === "notifications/cancelled" && isTooLong(params?.requestId)) return tooLong("the id")
   if (method === "notifications/progress" && isTooLong(params?.progressToken)) return tooLong("the progress token")
@@ -259,7 +249,7 @@ const classifyResponse = (
     : { _tag: "Response", message: trust<Failure>(frame) }
 }
 
-/** What looks like a response, and is never answered. */
+/** Creates the classification of a malformed response, which is never answered. */
 const notResponse = (id: RequestId | undefined, problem: string, meant: object | undefined): Classified => {
   const read = meant === undefined ? undefined : classify(meant)
   const response = read?._tag === "Response"
@@ -279,10 +269,10 @@ const notResponse = (id: RequestId | undefined, problem: string, meant: object |
   }
 }
 
-/** How much of a code that is a text is kept, in characters. */
+/** The maximum length of an error code that is a string. */
 const codeCharacters = 100
 
-/** An error whose code is a text, with a code that is a number. */
+/** Replaces the code of an error, if it is a string, by a number. */
 const withCode = (error: NonNullable<Envelope["error"]>): object | undefined => {
   const { code, message } = error
   if (typeof code !== "string" || typeof message !== "string") return undefined
@@ -295,7 +285,7 @@ const withCode = (error: NonNullable<Envelope["error"]>): object | undefined => 
 }
 
 /**
- * The messages in a frame: one, those of a batch, or none where it is malformed. For whoever looks on.
+ * Returns the messages of a frame: one message, those of a batch, or none if the frame is malformed. For observers.
  *
  * @example
  * ```ts
@@ -305,7 +295,6 @@ const withCode = (error: NonNullable<Envelope["error"]>): object | undefined => 
  * ```
  *
  * @category parsing
- * @since 0.1.0
  */
 export const messages = (frame: unknown): ReadonlyArray<Message> => {
   const classified = classify(frame)
@@ -330,7 +319,6 @@ export const messages = (frame: unknown): ReadonlyArray<Message> => {
  * ```
  *
  * @category guards
- * @since 0.1.0
  */
 export const isRequest = (frame: Frame): frame is Request => "method" in frame && "id" in frame
 
@@ -346,12 +334,11 @@ export const isRequest = (frame: Frame): frame is Request => "method" in frame &
  * ```
  *
  * @category guards
- * @since 0.1.0
  */
 export const isNotification = (frame: Frame): frame is Notification => "method" in frame && !("id" in frame)
 
 /**
- * Does this frame hold the replies to a batch (MSG-15)?
+ * Tests whether a frame holds the responses to a batch (MSG-15).
  *
  * @example
  * ```ts
@@ -363,12 +350,11 @@ export const isNotification = (frame: Frame): frame is Notification => "method" 
  * ```
  *
  * @category guards
- * @since 0.1.0
  */
 export const isBatch = (frame: Frame): frame is ReadonlyArray<Response> => Array.isArray(frame)
 
 /**
- * A request (MSG-03). Params that are `undefined` are left out: the wire never carries `params: null`.
+ * Creates a request (MSG-03). Undefined params are omitted: the wire never carries `params: null`.
  *
  * @example
  * ```ts
@@ -380,13 +366,12 @@ export const isBatch = (frame: Frame): frame is ReadonlyArray<Response> => Array
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const request = (id: RequestId, method: string, params: Params | undefined): Request =>
   params === undefined ? { jsonrpc: "2.0", id, method } : { jsonrpc: "2.0", id, method, params }
 
 /**
- * A notification, which has no id (MSG-11). Params that are `undefined` are left out.
+ * Creates a notification (MSG-11). Undefined params are omitted.
  *
  * @example
  * ```ts
@@ -397,13 +382,12 @@ export const request = (id: RequestId, method: string, params: Params | undefine
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const notification = (method: string, params?: Params): Notification =>
   params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params }
 
 /**
- * A response with a result.
+ * Creates a response with a result.
  *
  * @example
  * ```ts
@@ -413,13 +397,12 @@ export const notification = (method: string, params?: Params): Notification =>
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const success = (id: RequestId, result: unknown): Success => ({ jsonrpc: "2.0", id, result })
 
 /**
- * A response with an error: a plain object, or an `McpError`. Pass `undefined` where the request's id could not be read
- * and the revision wants it absent, `null` where the revision wants it `null` (MSG-09).
+ * Creates a response with an error, from a plain object or an `McpError`. If the id of the request is unreadable, pass
+ * `undefined` or `null`, as the revision requires (MSG-09).
  *
  * @example
  * ```ts
@@ -430,7 +413,6 @@ export const success = (id: RequestId, result: unknown): Success => ({ jsonrpc: 
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const failure = (id: RequestId | null | undefined, error: ErrorObject): Failure => {
   const object: ErrorObject = error.data === undefined
@@ -440,7 +422,7 @@ export const failure = (id: RequestId | null | undefined, error: ErrorObject): F
 }
 
 /**
- * Is this response an error?
+ * Tests whether a response carries an error.
  *
  * @example
  * ```ts
@@ -455,6 +437,5 @@ export const failure = (id: RequestId | null | undefined, error: ErrorObject): F
  * ```
  *
  * @category guards
- * @since 0.1.0
  */
 export const isFailure = (response: Response): response is Failure => "error" in response

@@ -1,24 +1,20 @@
 /**
- * Log messages that a server sends its client.
- *
- * @since 0.1.0
+ * Log messages from a server to its client.
  */
 import * as Schema from "effect/Schema"
 import { Meta, RequestMeta } from "./Meta.ts"
 
 /**
- * The severities, mildest first, as syslog names them.
+ * The severities of syslog, least severe first.
  *
  * @category constants
- * @since 0.1.0
  */
 export const levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const
 
 /**
- * How severe a log message is.
+ * The severity of a log message.
  *
  * @category models
- * @since 0.1.0
  */
 export type Level = (typeof levels)[number]
 
@@ -26,15 +22,13 @@ export type Level = (typeof levels)[number]
  * The schema of a {@link Level}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const Level: Schema.Codec<Level> = Schema.Literals(levels)
 
 /**
- * One log message. `data` is any JSON value; never put secrets into it (LOG-05).
+ * The params of `notifications/message`. `data` is any JSON value; it must not contain secrets (LOG-05).
  *
  * @category models
- * @since 0.1.0
  */
 export interface LogMessageParams {
   readonly level: Level
@@ -47,7 +41,6 @@ export interface LogMessageParams {
  * The schema of {@link LogMessageParams}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const LogMessageParams: Schema.Codec<LogMessageParams> = Schema.Struct({
   level: Level,
@@ -57,25 +50,24 @@ export const LogMessageParams: Schema.Codec<LogMessageParams> = Schema.Struct({
 })
 
 /**
- * Is a message of this level to be sent where `threshold` is the mildest that is wanted (LOG-02)?
+ * Tests whether a level is at least as severe as a threshold (LOG-02).
  *
  * @example
  * ```ts
  * import { Logging } from "@effect-mcp/protocol"
  *
- * export const answers = [Logging.isAtLeast("error", "warning"), Logging.isAtLeast("info", "warning")] // => [true, false]
+ * export const error = Logging.isAtLeast("error", "warning") // => true
+ * export const info = Logging.isAtLeast("info", "warning") // => false
  * ```
  *
  * @category ordering
- * @since 0.1.0
  */
 export const isAtLeast = (level: Level, threshold: Level): boolean => levels.indexOf(level) >= levels.indexOf(threshold)
 
 /**
- * The mildest level that a client wants to hear of (LOG-02).
+ * The least severe level that a client wants to receive (LOG-02).
  *
  * @category models
- * @since 0.1.0
  */
 export interface SetLevelParams {
   readonly level: Level
@@ -86,7 +78,6 @@ export interface SetLevelParams {
  * The schema of {@link SetLevelParams}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const SetLevelParams: Schema.Codec<SetLevelParams> = Schema.Struct({
   level: Level,

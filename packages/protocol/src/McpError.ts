@@ -1,15 +1,13 @@
 /**
- * An error that travels: what a handler fails with, and what its peer receives.
- *
- * @since 0.1.0
+ * The error of a handler, as its peer receives it.
  */
 import * as Schema from "effect/Schema"
 import * as ErrorCode from "./ErrorCode.ts"
 import * as Excerpt from "./Excerpt.ts"
 
 /**
- * The error object of a JSON-RPC error response as a typed failure: a whole-number code, a message for people, and
- * optional data (MSG-10). A handler that fails with it is answered with exactly these three.
+ * The error object of a JSON-RPC error response as a typed failure: a whole-number code, a message, and optional data
+ * (MSG-10). If a handler fails with it, the peer receives exactly these three members.
  *
  * @example
  * ```ts
@@ -20,7 +18,6 @@ import * as Excerpt from "./Excerpt.ts"
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class McpError extends Schema.TaggedError<McpError>()("McpError", {
   code: Schema.Int,
@@ -29,7 +26,7 @@ export class McpError extends Schema.TaggedError<McpError>()("McpError", {
 }) {}
 
 /**
- * The error that a peer answered with. Only what an error consists of is taken over, whatever else the peer put beside it
+ * Creates an error from the error object of a response. Members besides the code, the message and the data are dropped
  * (MSG-10).
  *
  * @example
@@ -42,7 +39,6 @@ export class McpError extends Schema.TaggedError<McpError>()("McpError", {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const received = ({ code, data, message }: {
   readonly code: number
@@ -53,7 +49,7 @@ export const received = ({ code, data, message }: {
 const make = (code: number) => (message: string, data?: unknown): McpError => received({ code, message, data })
 
 /**
- * −32600: the request may not be sent now, or is none.
+ * Creates an error with code −32600: the message is not a request, or the request is not allowed now.
  *
  * @example
  * ```ts
@@ -64,12 +60,12 @@ const make = (code: number) => (message: string, data?: unknown): McpError => re
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const invalidRequest: (message: string, data?: unknown) => McpError = make(ErrorCode.InvalidRequest)
 
 /**
- * −32601: the method is not served here. The message has 128 characters of its name at most.
+ * Creates an error with code −32601: the receiver does not serve the method. The message contains at most 128
+ * characters of the method's name.
  *
  * @example
  * ```ts
@@ -79,13 +75,12 @@ export const invalidRequest: (message: string, data?: unknown) => McpError = mak
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const methodNotFound = (method: string): McpError =>
   make(ErrorCode.MethodNotFound)(`Method not found: ${Excerpt.of(method)}`)
 
 /**
- * −32602: the params do not fit; say in the message which and why.
+ * Creates an error with code −32602: the params are invalid. The message should name the member and the reason.
  *
  * @example
  * ```ts
@@ -95,16 +90,15 @@ export const methodNotFound = (method: string): McpError =>
  * export const count = (to: unknown) =>
  *   typeof to === "number"
  *     ? Effect.succeed(to)
- *     : Effect.fail(McpError.invalidParams("\"to\" is no number", { parameter: "to" }))
+ *     : Effect.fail(McpError.invalidParams("\"to\" is not a number", { parameter: "to" }))
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const invalidParams: (message: string, data?: unknown) => McpError = make(ErrorCode.InvalidParams)
 
 /**
- * −32603 with a message that gives nothing away: the cause belongs into the log, never to the peer.
+ * The error with code −32603. Its message discloses no cause: log the cause instead of sending it to the peer.
  *
  * @example
  * ```ts
@@ -116,6 +110,5 @@ export const invalidParams: (message: string, data?: unknown) => McpError = make
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const internalError: McpError = make(ErrorCode.InternalError)("Internal error")

@@ -1,7 +1,5 @@
 /**
- * `_meta`: what travels beside the payload of every message.
- *
- * @since 0.1.0
+ * `_meta`: the metadata of a message.
  */
 import * as Schema from "effect/Schema"
 import { trust } from "./internal/trust.ts"
@@ -9,10 +7,9 @@ import { trust } from "./internal/trust.ts"
 const isRecord = (value: object): value is Meta => !Array.isArray(value) && typeof value !== "function"
 
 /**
- * Free-form metadata. Keys with a reserved prefix mean what the specification says and nothing else (MSG-28).
+ * Free-form metadata. The specification reserves keys with certain prefixes (MSG-28).
  *
  * @category models
- * @since 0.1.0
  */
 export interface Meta {
   readonly [key: string]: unknown
@@ -22,19 +19,17 @@ export interface Meta {
  * The schema of {@link Meta}.
  *
  * @category schemas
- * @since 0.1.0
  */
-// Of free-form objects there is nothing to look into, and this is five times faster than a `Record` of `Unknown`: what is
-// received is passed on as it is, so nothing has to be copied either.
+// A free-form object has no members to check. This schema is five times faster than a `Record` of `Unknown`, because
+// it passes the received object on without a copy.
 export const Meta: Schema.Codec<Meta> = trust(
   Schema.ObjectKeyword.pipe(Schema.refine(isRecord, { expected: "object" }))
 )
 
 /**
- * A progress token: what a requester puts into `_meta.progressToken` to be told of progress (PRG-01).
+ * A progress token: the value of `_meta.progressToken` in a request whose sender wants progress notifications (PRG-01).
  *
  * @category models
- * @since 0.1.0
  */
 export type ProgressToken = string | number
 
@@ -42,15 +37,13 @@ export type ProgressToken = string | number
  * The schema of a {@link ProgressToken}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ProgressToken: Schema.Codec<ProgressToken> = Schema.Union([Schema.String, Schema.Int])
 
 /**
- * The metadata of a request, in which the requester may ask for progress.
+ * The metadata of a request, with an optional progress token.
  *
  * @category models
- * @since 0.1.0
  */
 export interface RequestMeta extends Meta {
   readonly progressToken?: ProgressToken
@@ -60,17 +53,15 @@ export interface RequestMeta extends Meta {
  * The schema of {@link RequestMeta}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const RequestMeta: Schema.Codec<RequestMeta> = trust(
   Schema.Struct({ progressToken: Schema.optionalKey(ProgressToken) })
 )
 
 /**
- * The params of a request that has none of its own.
+ * The params of a request without members of its own.
  *
  * @category models
- * @since 0.1.0
  */
 export interface RequestParams {
   readonly _meta?: RequestMeta
@@ -80,15 +71,13 @@ export interface RequestParams {
  * The schema of {@link RequestParams}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const RequestParams: Schema.Codec<RequestParams> = Schema.Struct({ _meta: Schema.optionalKey(RequestMeta) })
 
 /**
- * The params of a notification that has none of its own.
+ * The params of a notification without members of its own.
  *
  * @category models
- * @since 0.1.0
  */
 export interface NotificationParams {
   readonly _meta?: Meta
@@ -98,15 +87,13 @@ export interface NotificationParams {
  * The schema of {@link NotificationParams}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const NotificationParams: Schema.Codec<NotificationParams> = Schema.Struct({ _meta: Schema.optionalKey(Meta) })
 
 /**
- * A result with nothing in it but metadata.
+ * A result that has no members but metadata.
  *
  * @category models
- * @since 0.1.0
  */
 export interface EmptyResult {
   readonly _meta?: Meta
@@ -116,6 +103,5 @@ export interface EmptyResult {
  * The schema of {@link EmptyResult}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const EmptyResult: Schema.Codec<EmptyResult> = Schema.Struct({ _meta: Schema.optionalKey(Meta) })

@@ -1,7 +1,5 @@
 /**
- * What is known of one MCP method: the kind of row the method table is made of.
- *
- * @since 0.1.0
+ * The definition of one method: a row of the method table, or a method of an extension.
  */
 import type * as Schema from "effect/Schema"
 import type { Path } from "./Capabilities.ts"
@@ -11,20 +9,18 @@ import type { Revision } from "./Revision.ts"
  * The two sides of a session.
  *
  * @category models
- * @since 0.1.0
  */
 export type Role = "client" | "server"
 
 /**
- * Who may send a method.
+ * The sender of a method.
  *
  * @category models
- * @since 0.1.0
  */
 export type Sender = Role | "either"
 
 /**
- * The other side.
+ * Returns the other side.
  *
  * @example
  * ```ts
@@ -34,33 +30,30 @@ export type Sender = Role | "either"
  * ```
  *
  * @category lookups
- * @since 0.1.0
  */
 export const peerOf = (role: Role): Role => role === "client" ? "server" : "client"
 
 /**
- * What every row says, whatever its kind.
+ * The members that requests and notifications share.
  *
  * @category models
- * @since 0.1.0
  */
 export interface MethodDefinition<out Name extends string, out From extends Sender, Params> {
   readonly name: Name
-  /** Who sends it. */
+  /** The sender. */
   readonly from: From
-  /** The schema of its params; absent params count as `{}`. */
+  /** The schema of the params. Absent params count as `{}`. */
   readonly params: Schema.Codec<Params>
-  /** The capability without which it may not be sent: the receiver's for a request, the sender's for a notification. */
+  /** The capability that the method requires: of the receiver for a request, of the sender for a notification. */
   readonly capability: Path | undefined
-  /** The first revision that has it. */
+  /** The first revision with this method. */
   readonly since: Revision
 }
 
 /**
- * A method that is answered.
+ * The definition of a request.
  *
  * @category models
- * @since 0.1.0
  */
 export interface RequestMethod<out Name extends string, out From extends Sender, Params, Result>
   extends MethodDefinition<Name, From, Params>
@@ -70,10 +63,9 @@ export interface RequestMethod<out Name extends string, out From extends Sender,
 }
 
 /**
- * A method that is not.
+ * The definition of a notification.
  *
  * @category models
- * @since 0.1.0
  */
 export interface NotificationMethod<out Name extends string, out From extends Sender, Params>
   extends MethodDefinition<Name, From, Params>
@@ -82,10 +74,9 @@ export interface NotificationMethod<out Name extends string, out From extends Se
 }
 
 /**
- * What may be left unsaid in a row: no capability is needed, and the oldest revision has it.
+ * The members with a default: no capability, and the oldest revision.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Defaults {
   readonly capability?: Path
@@ -93,7 +84,7 @@ export interface Defaults {
 }
 
 /**
- * A row for a method that is answered.
+ * Creates the definition of a request.
  *
  * @example
  * ```ts
@@ -107,7 +98,6 @@ export interface Defaults {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const request = <const Name extends string, From extends Sender, Params, Result>(
   name: Name,
@@ -127,7 +117,7 @@ export const request = <const Name extends string, From extends Sender, Params, 
 })
 
 /**
- * A row for a method that is not answered.
+ * Creates the definition of a notification.
  *
  * @example
  * ```ts
@@ -141,7 +131,6 @@ export const request = <const Name extends string, From extends Sender, Params, 
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const notification = <const Name extends string, From extends Sender, Params>(
   name: Name,

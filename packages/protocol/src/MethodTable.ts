@@ -1,8 +1,6 @@
 /**
- * The method table. Typed client methods, the typed record of handlers, the gates of both sides and the tests' generators
- * are derived from it; a new method is one new row.
- *
- * @since 0.1.0
+ * The method table. The typed methods of a client, the types of handlers, the capability checks of both sides and the
+ * generators of tests are derived from it. A new method is one new row.
  */
 import { CancelledParams } from "./Cancelled.ts"
 import { CompleteParams, CompleteResult } from "./Completion.ts"
@@ -34,10 +32,9 @@ import { ListTasksResult, TaskParams, TaskPayload, TaskResult } from "./Task.ts"
 import { CallToolParams, CallToolResult, ListToolsResult } from "./Tool.ts"
 
 /**
- * The methods that are answered.
+ * The types of the requests.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Requests {
   readonly "initialize": RequestMethod<"initialize", "client", InitializeParams, InitializeResult>
@@ -73,10 +70,9 @@ export interface Requests {
 }
 
 /**
- * The methods that are not answered.
+ * The types of the notifications.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Notifications {
   readonly "notifications/initialized": NotificationMethod<"notifications/initialized", "client", NotificationParams>
@@ -127,7 +123,6 @@ export interface Notifications {
  * ```
  *
  * @category constants
- * @since 0.1.0
  */
 export const requests: Requests = {
   "initialize": request("initialize", { from: "client", params: InitializeParams, result: InitializeResult }),
@@ -251,7 +246,6 @@ export const requests: Requests = {
  * The rows of {@link Notifications}.
  *
  * @category constants
- * @since 0.1.0
  */
 export const notifications: Notifications = {
   "notifications/initialized": notification("notifications/initialized", {
@@ -304,20 +298,18 @@ export const notifications: Notifications = {
 }
 
 /**
- * The methods that one side may ask the other to answer.
+ * The requests that a side may send.
  *
  * @category models
- * @since 0.1.0
  */
 export type RequestName<From extends Role = Role> = {
   readonly [Name in keyof Requests]: Requests[Name]["from"] extends From | "either" ? Name : never
 }[keyof Requests]
 
 /**
- * The methods that one side may tell the other.
+ * The notifications that a side may send.
  *
  * @category models
- * @since 0.1.0
  */
 export type NotificationName<From extends Role = Role> = {
   readonly [Name in keyof Notifications]: Notifications[Name]["from"] extends From | "either" ? Name : never
@@ -327,7 +319,6 @@ export type NotificationName<From extends Role = Role> = {
  * The params of a request.
  *
  * @category models
- * @since 0.1.0
  */
 export type ParamsOf<Name extends keyof Requests> = Requests[Name]["params"]["Type"]
 
@@ -335,7 +326,6 @@ export type ParamsOf<Name extends keyof Requests> = Requests[Name]["params"]["Ty
  * The result of a request.
  *
  * @category models
- * @since 0.1.0
  */
 export type ResultOf<Name extends keyof Requests> = Requests[Name]["result"]["Type"]
 
@@ -343,34 +333,31 @@ export type ResultOf<Name extends keyof Requests> = Requests[Name]["result"]["Ty
  * The params of a notification.
  *
  * @category models
- * @since 0.1.0
  */
 export type NotificationParamsOf<Name extends keyof Notifications> = Notifications[Name]["params"]["Type"]
 
 /**
- * Any row for a method that is answered.
+ * The row of any request.
  *
  * @category models
- * @since 0.1.0
  */
 export type AnyRequest = Requests[keyof Requests]
 
 /**
- * Any row for a method that is not.
+ * The row of any notification.
  *
  * @category models
- * @since 0.1.0
  */
 export type AnyNotification = Notifications[keyof Notifications]
 
-// Looked up with names off the wire, so a Map: an object would find `constructor` and `__proto__`.
+// The names come from a peer: an object in place of the Map would find `constructor` and `__proto__`.
 const requestsByName: ReadonlyMap<string, AnyRequest> = new Map(Object.entries({ ...requests }))
 const notificationsByName: ReadonlyMap<string, AnyNotification> = new Map(Object.entries({ ...notifications }))
 
 const sentBy = (row: { readonly from: Sender }, from: Role): boolean => row.from === from || row.from === "either"
 
 /**
- * The row of a request that `from` may send, if there is one.
+ * Returns the row of a request that `from` may send, or `undefined`.
  *
  * @example
  * ```ts
@@ -384,7 +371,6 @@ const sentBy = (row: { readonly from: Sender }, from: Role): boolean => row.from
  * ```
  *
  * @category lookups
- * @since 0.1.0
  */
 export const findRequest = (name: string, from: Role): AnyRequest | undefined => {
   const row = requestsByName.get(name)
@@ -392,7 +378,7 @@ export const findRequest = (name: string, from: Role): AnyRequest | undefined =>
 }
 
 /**
- * The row of a notification that `from` may send, if there is one.
+ * Returns the row of a notification that `from` may send, or `undefined`.
  *
  * @example
  * ```ts
@@ -403,7 +389,6 @@ export const findRequest = (name: string, from: Role): AnyRequest | undefined =>
  * ```
  *
  * @category lookups
- * @since 0.1.0
  */
 export const findNotification = (name: string, from: Role): AnyNotification | undefined => {
   const row = notificationsByName.get(name)

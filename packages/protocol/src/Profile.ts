@@ -1,43 +1,38 @@
 /**
- * What one side knows of the other once they have shaken hands.
- *
- * @since 0.1.0
+ * The profile of a peer: the result of the handshake.
  */
 import type { ClientCapabilities, ServerCapabilities } from "./Capabilities.ts"
 import type { Implementation } from "./Implementation.ts"
 import type { Revision } from "./Revision.ts"
 
 /**
- * What a server knows of its client.
+ * The profile of a client, as its server knows it.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ClientProfile {
   readonly revision: Revision
   readonly capabilities: ClientCapabilities
-  /** Who the client says it is; unknown to a server that keeps no sessions. */
+  /** The name and version of the client; `undefined` in a server without sessions. */
   readonly info: Implementation | undefined
 }
 
 /**
- * What a client knows of its server.
+ * The profile of a server, as its client knows it.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ServerProfile {
   readonly revision: Revision
   readonly capabilities: ServerCapabilities
   readonly info: Implementation
-  /** How a model should use this server, in its own words. */
+  /** Instructions from the server to a model that uses it. */
   readonly instructions: string | undefined
 }
 
 /**
- * What is known of the peer, whichever side it is.
+ * The profile of a peer on either side.
  *
  * @category models
- * @since 0.1.0
  */
 export type Profile = ClientProfile | ServerProfile

@@ -1,16 +1,13 @@
 /**
- * How far a request has come.
- *
- * @since 0.1.0
+ * Progress of a request.
  */
 import * as Schema from "effect/Schema"
 import { Meta, ProgressToken } from "./Meta.ts"
 
 /**
- * One step of progress. `progress` grows with every step, whether `total` is known or not (PRG-03).
+ * One step of progress. `progress` increases with every step, even if `total` is unknown (PRG-03).
  *
  * @category models
- * @since 0.1.0
  */
 export interface Progress {
   readonly progress: number
@@ -19,10 +16,9 @@ export interface Progress {
 }
 
 /**
- * A step of progress of the request that brought this token (PRG-04).
+ * The params of `notifications/progress`: a step of the request with this token (PRG-04).
  *
  * @category models
- * @since 0.1.0
  */
 export interface ProgressParams extends Progress {
   readonly progressToken: ProgressToken
@@ -33,7 +29,6 @@ export interface ProgressParams extends Progress {
  * The schema of {@link ProgressParams}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ProgressParams: Schema.Codec<ProgressParams> = Schema.Struct({
   progressToken: ProgressToken,

@@ -1,7 +1,5 @@
 /**
- * Prompts: ready-made beginnings of a conversation with a model.
- *
- * @since 0.1.0
+ * Prompts: templates of messages to a model.
  */
 import * as Schema from "effect/Schema"
 import { ContentBlock } from "./Content.ts"
@@ -9,10 +7,9 @@ import { Icon } from "./Implementation.ts"
 import { Meta, RequestMeta } from "./Meta.ts"
 
 /**
- * Something a prompt may be given.
+ * An argument of a prompt.
  *
  * @category models
- * @since 0.1.0
  */
 export interface PromptArgument {
   readonly name: string
@@ -25,7 +22,6 @@ export interface PromptArgument {
  * The schema of a {@link PromptArgument}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const PromptArgument: Schema.Codec<PromptArgument> = Schema.Struct({
   name: Schema.String,
@@ -35,10 +31,9 @@ export const PromptArgument: Schema.Codec<PromptArgument> = Schema.Struct({
 })
 
 /**
- * A prompt as a server lists it.
+ * A prompt in the list of a server.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Prompt {
   readonly name: string
@@ -53,7 +48,6 @@ export interface Prompt {
  * The schema of a {@link Prompt}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const Prompt: Schema.Codec<Prompt> = Schema.Struct({
   name: Schema.String,
@@ -65,10 +59,9 @@ export const Prompt: Schema.Codec<Prompt> = Schema.Struct({
 })
 
 /**
- * One page of prompts; no `nextCursor` means that it is the last (PAG-03).
+ * One page of prompts. The last page has no `nextCursor` (PAG-03).
  *
  * @category models
- * @since 0.1.0
  */
 export interface ListPromptsResult {
   readonly prompts: ReadonlyArray<Prompt>
@@ -80,7 +73,6 @@ export interface ListPromptsResult {
  * The schema of {@link ListPromptsResult}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ListPromptsResult: Schema.Codec<ListPromptsResult> = Schema.Struct({
   prompts: Schema.Array(Prompt),
@@ -89,10 +81,9 @@ export const ListPromptsResult: Schema.Codec<ListPromptsResult> = Schema.Struct(
 })
 
 /**
- * Which prompt to get, and what to fill in.
+ * The params of `prompts/get`: the name of the prompt and its arguments.
  *
  * @category models
- * @since 0.1.0
  */
 export interface GetPromptParams {
   readonly name: string
@@ -104,7 +95,6 @@ export interface GetPromptParams {
  * The schema of {@link GetPromptParams}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const GetPromptParams: Schema.Codec<GetPromptParams> = Schema.Struct({
   name: Schema.String,
@@ -116,7 +106,6 @@ export const GetPromptParams: Schema.Codec<GetPromptParams> = Schema.Struct({
  * One message of a prompt.
  *
  * @category models
- * @since 0.1.0
  */
 export interface PromptMessage {
   readonly role: "user" | "assistant"
@@ -127,7 +116,6 @@ export interface PromptMessage {
  * The schema of a {@link PromptMessage}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const PromptMessage: Schema.Codec<PromptMessage> = Schema.Struct({
   role: Schema.Literals(["user", "assistant"]),
@@ -135,10 +123,9 @@ export const PromptMessage: Schema.Codec<PromptMessage> = Schema.Struct({
 })
 
 /**
- * The prompt, filled in.
+ * The result of `prompts/get`: the messages of the prompt.
  *
  * @category models
- * @since 0.1.0
  */
 export interface GetPromptResult {
   readonly messages: ReadonlyArray<PromptMessage>
@@ -150,7 +137,6 @@ export interface GetPromptResult {
  * The schema of {@link GetPromptResult}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const GetPromptResult: Schema.Codec<GetPromptResult> = Schema.Struct({
   messages: Schema.Array(PromptMessage),

@@ -1,7 +1,5 @@
 /**
- * The identity of one request within one direction of one session.
- *
- * @since 0.1.0
+ * Request ids. An id identifies a request within one direction of a session.
  */
 import * as Schema from "effect/Schema"
 
@@ -9,7 +7,6 @@ import * as Schema from "effect/Schema"
  * A JSON-RPC request id: a string or a whole number. `1` and `"1"` are two different ids (MSG-03, law 3).
  *
  * @category models
- * @since 0.1.0
  */
 export type RequestId = string | number
 
@@ -17,12 +14,12 @@ export type RequestId = string | number
  * The schema of a {@link RequestId}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const RequestId: Schema.Codec<RequestId> = Schema.Union([Schema.String, Schema.Int])
 
 /**
- * Is this value a request id? Fractions, unsafe integers, `null`, booleans and objects are not (MSG-03, MSG-04).
+ * Tests whether a value is a request id. Fractions, unsafe integers, `null`, booleans and objects are not (MSG-03,
+ * MSG-04).
  *
  * @example
  * ```ts
@@ -33,41 +30,37 @@ export const RequestId: Schema.Codec<RequestId> = Schema.Union([Schema.String, S
  * ```
  *
  * @category guards
- * @since 0.1.0
  */
 export const isRequestId = (value: unknown): value is RequestId =>
   typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value))
 
 /**
- * The longest id, and the longest progress token, that a message may carry: 4,096 bytes of UTF-8. A receiver keeps an
- * id as long as its request and sends it back, so without a limit the sender would decide how much the receiver holds.
+ * The maximum size of an id and of a progress token: 4,096 bytes of UTF-8. A receiver keeps the id of a request and
+ * sends it back. Without a limit, the sender would decide the memory of the receiver.
  *
  * @category constants
- * @since 0.1.0
  */
 export const maximumBytes = 4096
 
-/** One UTF-16 unit is at most three bytes of UTF-8: a text no longer than this cannot exceed the limit. */
+/** The length below which a string is never too long, because a UTF-16 unit is at most three bytes of UTF-8. */
 const neverTooLong = Math.floor(maximumBytes / 3)
 
-/** The bytes of UTF-8 that a character comes to; half of a surrogate pair becomes a replacement character of three. */
+/** Returns the size of a character in UTF-8. A lone surrogate becomes a replacement character of three bytes. */
 const bytesOf = (codePoint: number): number =>
   codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4
 
 /**
- * Returns whether an id or a progress token is a text of more than {@link maximumBytes}. Measures only texts that could
- * be.
+ * Tests whether an id or a progress token exceeds {@link maximumBytes}. Only strings that could exceed it are measured.
  *
  * @example
  * ```ts
  * import { RequestId } from "@effect-mcp/protocol"
  *
- * export const answers = [RequestId.isTooLong(1), RequestId.isTooLong("a".repeat(4096)), RequestId.isTooLong("a".repeat(4097))]
- * // => [false, false, true]
+ * export const lengths = [4096, 4097].map((length) => RequestId.isTooLong("a".repeat(length)))
+ * // => [false, true]
  * ```
  *
  * @category guards
- * @since 0.1.0
  */
 export const isTooLong = (value: unknown): boolean => {
   if (typeof value !== "string" || value.length <= neverTooLong) return false

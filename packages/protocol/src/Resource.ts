@@ -1,7 +1,5 @@
 /**
- * Resources: what a server offers to read.
- *
- * @since 0.1.0
+ * Resources that a client can read from a server.
  */
 import * as Schema from "effect/Schema"
 import type { Annotations } from "./Annotations.ts"
@@ -10,10 +8,9 @@ import { describedMembers, resourceMembers } from "./internal/resourceMembers.ts
 import { Meta, RequestMeta } from "./Meta.ts"
 
 /**
- * A resource as a server lists it; `size` is in bytes.
+ * A resource in the list of a server. `size` is in bytes.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Resource {
   readonly uri: string
@@ -31,15 +28,13 @@ export interface Resource {
  * The schema of a {@link Resource}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const Resource: Schema.Codec<Resource> = Schema.Struct(resourceMembers)
 
 /**
- * A family of resources; `uriTemplate` is an RFC 6570 template.
+ * A template for the URIs of resources, in the syntax of RFC 6570.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ResourceTemplate {
   readonly uriTemplate: string
@@ -56,7 +51,6 @@ export interface ResourceTemplate {
  * The schema of a {@link ResourceTemplate}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ResourceTemplate: Schema.Codec<ResourceTemplate> = Schema.Struct({
   uriTemplate: Schema.String,
@@ -64,10 +58,9 @@ export const ResourceTemplate: Schema.Codec<ResourceTemplate> = Schema.Struct({
 })
 
 /**
- * One page of resources; no `nextCursor` means that it is the last (PAG-03).
+ * One page of resources. The last page has no `nextCursor` (PAG-03).
  *
  * @category models
- * @since 0.1.0
  */
 export interface ListResourcesResult {
   readonly resources: ReadonlyArray<Resource>
@@ -79,7 +72,6 @@ export interface ListResourcesResult {
  * The schema of {@link ListResourcesResult}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ListResourcesResult: Schema.Codec<ListResourcesResult> = Schema.Struct({
   resources: Schema.Array(Resource),
@@ -91,7 +83,6 @@ export const ListResourcesResult: Schema.Codec<ListResourcesResult> = Schema.Str
  * One page of resource templates.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ListResourceTemplatesResult {
   readonly resourceTemplates: ReadonlyArray<ResourceTemplate>
@@ -103,7 +94,6 @@ export interface ListResourceTemplatesResult {
  * The schema of {@link ListResourceTemplatesResult}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ListResourceTemplatesResult: Schema.Codec<ListResourceTemplatesResult> = Schema.Struct({
   resourceTemplates: Schema.Array(ResourceTemplate),
@@ -112,10 +102,9 @@ export const ListResourceTemplatesResult: Schema.Codec<ListResourceTemplatesResu
 })
 
 /**
- * Which resource is meant: to be read, subscribed to or unsubscribed from.
+ * The params of `resources/read`, `resources/subscribe` and `resources/unsubscribe`.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ResourceParams {
   readonly uri: string
@@ -126,7 +115,6 @@ export interface ResourceParams {
  * The schema of {@link ResourceParams}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ResourceParams: Schema.Codec<ResourceParams> = Schema.Struct({
   uri: Schema.String,
@@ -137,7 +125,6 @@ export const ResourceParams: Schema.Codec<ResourceParams> = Schema.Struct({
  * The contents of a resource: text, or base64 in `blob`.
  *
  * @category models
- * @since 0.1.0
  */
 export type ResourceContents =
   | { readonly uri: string; readonly mimeType?: string; readonly text: string; readonly _meta?: Meta }
@@ -153,7 +140,6 @@ const contents = {
  * The schema of {@link ResourceContents}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ResourceContents: Schema.Codec<ResourceContents> = Schema.Union([
   Schema.Struct({ ...contents, text: Schema.String }),
@@ -161,10 +147,9 @@ export const ResourceContents: Schema.Codec<ResourceContents> = Schema.Union([
 ])
 
 /**
- * What was read: one entry for a plain resource, several for one that is a collection.
+ * The result of `resources/read`: one entry for a plain resource, several for a collection.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ReadResourceResult {
   readonly contents: ReadonlyArray<ResourceContents>
@@ -175,7 +160,6 @@ export interface ReadResourceResult {
  * The schema of {@link ReadResourceResult}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ReadResourceResult: Schema.Codec<ReadResourceResult> = Schema.Struct({
   contents: Schema.Array(ResourceContents),
@@ -183,10 +167,9 @@ export const ReadResourceResult: Schema.Codec<ReadResourceResult> = Schema.Struc
 })
 
 /**
- * Which resource has changed (RES-03).
+ * The params of `notifications/resources/updated`: the resource that changed (RES-03).
  *
  * @category models
- * @since 0.1.0
  */
 export interface ResourceUpdatedParams {
   readonly uri: string
@@ -197,7 +180,6 @@ export interface ResourceUpdatedParams {
  * The schema of {@link ResourceUpdatedParams}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ResourceUpdatedParams: Schema.Codec<ResourceUpdatedParams> = Schema.Struct({
   uri: Schema.String,

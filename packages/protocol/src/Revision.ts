@@ -1,38 +1,33 @@
 /**
- * The dated revisions of the protocol, as data.
- *
- * @since 0.1.0
+ * The revisions of the protocol, as data.
  */
 
 /**
- * The revisions that open with a handshake, oldest first.
+ * The supported revisions, oldest first. Each of them has a handshake.
  *
  * @category constants
- * @since 0.1.0
  */
 export const supported = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const
 
 /**
- * A revision that opens with a handshake.
+ * A supported revision.
  *
  * @category models
- * @since 0.1.0
  */
 export type Revision = (typeof supported)[number]
 
 /**
- * What a client offers first, and what a server answers when it does not know the revision it was offered (INIT-03,
- * INIT-05).
+ * The newest supported revision. A client offers it by default, and a server responds with it to an unknown revision
+ * (INIT-03, INIT-05).
  *
  * @category constants
- * @since 0.1.0
  */
 export const latest: Revision = "2025-11-25"
 
 const known: ReadonlySet<string> = new Set(supported)
 
 /**
- * Is this a revision this library speaks?
+ * Tests whether this library supports a revision.
  *
  * @example
  * ```ts
@@ -42,12 +37,11 @@ const known: ReadonlySet<string> = new Set(supported)
  * ```
  *
  * @category guards
- * @since 0.1.0
  */
 export const isRevision = (value: string): value is Revision => known.has(value)
 
 /**
- * Is `revision` as new as `since`, or newer? Dated revisions compare as their dates do.
+ * Tests whether a revision is as new as `since` or newer. Revisions compare by date.
  *
  * @example
  * ```ts
@@ -59,12 +53,11 @@ export const isRevision = (value: string): value is Revision => known.has(value)
  * ```
  *
  * @category ordering
- * @since 0.1.0
  */
 export const isAtLeast = (revision: Revision, since: Revision): boolean => revision >= since
 
 /**
- * The newest of these revisions, of which there is at least one.
+ * Returns the newest of one or more revisions.
  *
  * @example
  * ```ts
@@ -74,21 +67,19 @@ export const isAtLeast = (revision: Revision, since: Revision): boolean => revis
  * ```
  *
  * @category ordering
- * @since 0.1.0
  */
 export const newest = (revisions: readonly [Revision, ...ReadonlyArray<Revision>]): Revision =>
   revisions.reduce((newest, revision) => isAtLeast(revision, newest) ? revision : newest)
 
 /**
- * What a revision says about the envelope, where revisions differ.
+ * The differences between revisions in the envelope of messages.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Envelope {
-  /** How an error response says that the id of its request could not be read (MSG-09). */
+  /** The form of an unreadable request id in an error response (MSG-09). */
   readonly unreadableId: "null" | "absent"
-  /** Whether several messages may come as one frame (MSG-15, MSG-17). */
+  /** Whether a frame may be a batch of messages (MSG-15, MSG-17). */
   readonly batches: boolean
 }
 
@@ -96,7 +87,6 @@ export interface Envelope {
  * The envelope of each revision.
  *
  * @category constants
- * @since 0.1.0
  */
 export const envelopes: { readonly [R in Revision]: Envelope } = {
   "2024-11-05": { unreadableId: "null", batches: false },

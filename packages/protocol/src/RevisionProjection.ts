@@ -1,42 +1,39 @@
 /**
  * The form of each message in older revisions. The canonical form of a message is that of the newest revision that has
- * it. An older revision is a list of named differences to it, and nothing is reordered.
+ * it. An older revision is a list of differences from it. Nothing is reordered.
  *
- * The tolerant projection, the default, changes only what a reader of the older revision would misread: content of an
- * unknown type becomes text, several pieces of content become one, and members that would change the reader's behaviour
- * are removed (capabilities, tools for a model, tasks). Other members that came later stay, because the schemas of all
- * revisions allow additional members and bridges pass them on. The strict projection removes these too.
+ * The tolerant projection, the default, changes only data that a receiver of the older revision would misread. Content
+ * of an unknown type becomes text, several content blocks become one, and members that would change the receiver's
+ * behaviour are removed (capabilities, tools for a model, tasks). Other members that were added later stay, because the
+ * schemas of all revisions allow additional members, and bridges pass them on. The strict projection removes these too.
  *
- * A message without a form in the older revision stays as it is, so that the peer rejects it instead of misreading it:
- * URL elicitation, and a form field with several choices.
- *
- * @since 0.1.0
+ * A message without a form in the older revision stays unchanged, so the peer rejects it instead of misreading it:
+ * elicitation by URL, and a form field with several values.
  */
 import { trust } from "./internal/trust.ts"
 import type { Notifications, Requests } from "./MethodTable.ts"
 import { isAtLeast, latest, type Revision } from "./Revision.ts"
 
 /**
- * The treatment of members that came after the revision in use: `"tolerant"` removes those that would change the
- * behaviour of a reader of that revision, `"strict"` removes all of them.
+ * The treatment of members that are newer than the revision in use. `"tolerant"` removes those that would change the
+ * behaviour of the receiver, `"strict"` removes all of them.
  *
  * @category models
- * @since 0.1.0
  */
 export type Projection = "strict" | "tolerant"
 
-/** Makes a value fit a revision. `undefined` means that every value fits as it is, so that it costs nothing. */
-type Change = ((value: unknown) => unknown) | undefined
+/** The conversion of a value to a revision. `undefined` means that no value needs a conversion. */
+type Conversion = ((value: unknown) => unknown) | undefined
 
-/** The change that each revision needs. */
-type Difference = (revision: Revision, projection: Projection) => Change
+/** The conversion for each revision. */
+type Difference = (revision: Revision, projection: Projection) => Conversion
 
 type Members = { readonly [name: string]: unknown }
 
 const isMembers = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The same without some of its members; the value itself if it has none of them. */
+/** Removes members. Returns the value itself if it has none of them. */
 const without = (value: Members, unwanted: ReadonlySet<string>): Members => {
   const names = Object.keys(value)
   return names.some((name) => unwanted.has(name))
@@ -44,25 +41,26 @@ const without = (value: Members, unwanted: ReadonlySet<string>): Members => {
     : value
 }
 
-/** A value that readers of revisions older than this one would misread, and its form there. */
+/** Converts a value for revisions older than `introduced`. */
 const before = (introduced: Revision, become: (value: unknown) => unknown): Difference => (revision) =>
   isAtLeast(revision, introduced) ? undefined : become
 
-/** Members that came later than their object, and that would change the behaviour of an older reader. */
+/** Removes members that were added later than their object and would change the behaviour of an older receiver. */
 const withheld = (introduced: { readonly [name: string]: Revision }): Difference => (revision) => {
   const unknown = new Set(Object.keys(introduced).filter((name) => !isAtLeast(revision, introduced[name] ?? revision)))
   return unknown.size === 0 ? undefined : (value) => isMembers(value) ? without(value, unknown) : value
 }
 
 /**
- * Members that came later than their object, and that an older reader skips: only the strict projection removes them.
+ * Removes members that were added later than their object and that an older receiver skips. Only the strict projection
+ * removes them.
  */
 const since = (introduced: { readonly [name: string]: Revision }): Difference => {
   const removed = withheld(introduced)
   return (revision, projection) => projection === "strict" ? removed(revision, projection) : undefined
 }
 
-/** The difference of a member. */
+/** Converts one member. */
 const member = (name: string, inner: Difference): Difference => (revision, projection) => {
   const project = inner(revision, projection)
   if (project === undefined) return undefined
@@ -73,7 +71,7 @@ const member = (name: string, inner: Difference): Difference => (revision, proje
   }
 }
 
-/** The difference of every element, or of the one value where there is no list. */
+/** Converts every element of a list, or a value that is not a list. */
 const each = (inner: Difference): Difference => (revision, projection) => {
   const project = inner(revision, projection)
   if (project === undefined) return undefined
@@ -84,7 +82,7 @@ const each = (inner: Difference): Difference => (revision, projection) => {
   }
 }
 
-/** The difference of every member, whatever its name. */
+/** Converts every member, regardless of its name. */
 const values = (inner: Difference): Difference => (revision, projection) => {
   const project = inner(revision, projection)
   if (project === undefined) return undefined
@@ -95,20 +93,23 @@ const values = (inner: Difference): Difference => (revision, projection) => {
   }
 }
 
-/** The difference of objects of one kind among others. */
+/** Converts objects of one kind. */
 const where = (isKind: (value: Members) => boolean, inner: Difference): Difference => (revision, projection) => {
   const project = inner(revision, projection)
   return project === undefined ? undefined : (value) => isMembers(value) && isKind(value) ? project(value) : value
 }
 
-/** One difference after the other. */
+/** Applies several conversions in order. */
 const all = (...differences: ReadonlyArray<Difference>): Difference => (revision, projection) => {
   const changes = differences.flatMap((difference) => difference(revision, projection) ?? [])
   if (changes.length === 0) return undefined
   return (value) => changes.reduce((projected, change) => change(projected), value)
 }
 
-/** A value in JSON. What JSON cannot say is said to be missing: it must not fail a message it has no part in. */
+/**
+ * Formats a value as JSON. A value that JSON cannot express becomes a placeholder, so that it does not fail the
+ * message.
+ */
 const json = (value: unknown): string => {
   try {
     return JSON.stringify(value) ?? "[no JSON]"
@@ -117,8 +118,8 @@ const json = (value: unknown): string => {
   }
 }
 
-/** What a piece of content says where only text can stand. */
-const wordsOf = (piece: unknown): string => {
+/** Returns the text form of a content block. */
+const textOf = (piece: unknown): string => {
   if (!isMembers(piece)) return ""
   const { content, input, isError, mimeType, name, resource, structuredContent, text, type, uri } = piece
   switch (type) {
@@ -131,7 +132,7 @@ const wordsOf = (piece: unknown): string => {
     case "tool_use":
       return `[tool use, ${String(name)}: ${json(input)}]`
     case "tool_result": {
-      const said = Array.isArray(content) ? content.map(wordsOf) : []
+      const said = Array.isArray(content) ? content.map(textOf) : []
       const structured = said.length === 0 && structuredContent !== undefined ? [json(structuredContent)] : []
       return [isError === true ? "[tool result, error]" : "[tool result]", ...said, ...structured].join("\n")
     }
@@ -142,13 +143,13 @@ const wordsOf = (piece: unknown): string => {
 
 const text = (words: string) => ({ type: "text", text: words })
 
-/** Kinds of content that become text where a revision does not have them; for whom they are meant stays. */
+/** Converts content blocks of these types to text in revisions older than `introduced`. Annotations stay. */
 const degrade = (introduced: Revision, ...kinds: ReadonlyArray<string>): Difference =>
   where(
     ({ type }) => typeof type === "string" && kinds.includes(type),
     before(introduced, (piece) => {
       const { annotations } = isMembers(piece) ? piece : {}
-      return annotations === undefined ? text(wordsOf(piece)) : { ...text(wordsOf(piece)), annotations }
+      return annotations === undefined ? text(textOf(piece)) : { ...text(textOf(piece)), annotations }
     })
   )
 
@@ -172,7 +173,7 @@ const content = all(
 )
 
 /**
- * A result with structured content only has the same in text for a reader that knows no structured content (TOOL-09).
+ * Adds a text block to a result that has only structured content, for revisions without structured content (TOOL-09).
  */
 const structured = before("2025-06-18", (result) => {
   if (!isMembers(result)) return result
@@ -196,7 +197,10 @@ const prompt = all(
   member("arguments", each(since({ title: "2025-06-18" })))
 )
 
-/** Without the modes, an elicitation stands for the form: a client that does no forms must not seem to (ELI-02). */
+/**
+ * Removes an elicitation capability without `form`. In older revisions it would mean that the client supports forms
+ * (ELI-02).
+ */
 const pagesOnly = before("2025-11-25", (capabilities) => {
   const { elicitation } = isMembers(capabilities) ? capabilities : {}
   return isMembers(capabilities) && isMembers(elicitation) && elicitation["url"] !== undefined &&
@@ -205,7 +209,7 @@ const pagesOnly = before("2025-11-25", (capabilities) => {
     : capabilities
 })
 
-// A peer may use a capability that it finds, whatever the revision. `context`, `form` and `completions` permit nothing
+// A peer may use any declared capability, in any revision. `context`, `form` and `completions` permit nothing
 // that older revisions do not permit without them.
 const clientCapabilities = all(
   pagesOnly,
@@ -215,14 +219,14 @@ const clientCapabilities = all(
 )
 const serverCapabilities = all(withheld({ tasks: "2025-11-25" }), since({ completions: "2025-03-26" }))
 
-/** A receiver that knows tasks would answer with a task instead of a result. */
+/** Removes `task`: a receiver that supports tasks would respond with a task instead of a result. */
 const task = withheld({ task: "2025-11-25" })
 
 type Several = Members & { readonly content: ReadonlyArray<unknown> }
 
 const isSeveral = (message: unknown): message is Several => isMembers(message) && Array.isArray(message["content"])
 
-/** A message of several pieces is several messages where a message has one piece. */
+/** Splits a message with several content blocks into several messages. */
 const split = before(
   "2025-11-25",
   (messages) =>
@@ -233,14 +237,17 @@ const split = before(
       : messages
 )
 
-/** The answer of a model cannot be split: several pieces are said in one text. */
+/** Joins the content blocks of a model's response in one text, because a response cannot be split. */
 const joined = before(
   "2025-11-25",
   (content) =>
-    !Array.isArray(content) ? content : content.length === 1 ? content[0] : text(content.map(wordsOf).join("\n"))
+    !Array.isArray(content) ? content : content.length === 1 ? content[0] : text(content.map(textOf).join("\n"))
 )
 
-/** A form has no titled choices, which would read as free text. Only a boolean field had a default from the first. */
+/**
+ * Converts titled values, which an older receiver would read as a string field. Only boolean fields always had a
+ * default.
+ */
 const field = where(
   ({ type }) => type === "string" || type === "number" || type === "integer",
   all(
@@ -292,12 +299,12 @@ const differences: { readonly [Name in keyof Requests | keyof Notifications]?: P
   },
   "sampling/createMessage": {
     params: all(
-      // A model that was given tools answers with uses of them.
+      // A model with tools responds with tool uses.
       withheld({ tools: "2025-11-25", toolChoice: "2025-11-25" }),
       task,
       member("messages", all(split, each(all(since({ _meta: "2025-11-25" }), member("content", each(content))))))
     ),
-    // The `_meta` of any result is as old as results are.
+    // Every revision has the `_meta` of a result.
     result: member("content", all(each(content), joined))
   },
   "elicitation/create": { params: form },
@@ -305,13 +312,13 @@ const differences: { readonly [Name in keyof Requests | keyof Notifications]?: P
   "notifications/progress": { params: since({ message: "2025-03-26" }) }
 }
 
-// A Map, since the name of an extension's method may be any.
+// A Map, because an extension may name its method `constructor`.
 const byMethod: ReadonlyMap<string, Parts> = new Map(Object.entries(differences))
-const compiled = new Map<string, Change>()
+const compiled = new Map<string, Conversion>()
 
 /**
- * Makes the params or the result of a method fit a revision. A value that fits is returned as it is; a value that
- * changes is copied, never altered. `projection` is `"tolerant"` by default.
+ * Converts the params or the result of a method to the form of a revision. A value that needs no change is returned
+ * itself. Other values are copied, never modified. Default of `projection`: `"tolerant"`.
  *
  * @example
  * ```ts
@@ -327,7 +334,6 @@ const compiled = new Map<string, Change>()
  * ```
  *
  * @category projections
- * @since 0.1.0
  */
 export const downgrade = <A>(
   method: string,
@@ -339,11 +345,11 @@ export const downgrade = <A>(
   // The canonical form of every message is that of the newest revision.
   if (revision === latest) return value
   const difference = byMethod.get(method)?.[part]
-  // Most have none; and a method that the table does not know must leave no trace, since a peer may have made up its name.
+  // An unknown method must not enter the cache: a peer could invent names without end.
   if (difference === undefined) return value
   const key = `${method} ${part} ${revision} ${projection}`
   if (!compiled.has(key)) compiled.set(key, difference(revision, projection))
   const change = compiled.get(key)
-  // A change only removes optional members, or expresses the same in the form of an older revision.
+  // A conversion only removes optional members, or expresses the same in the form of an older revision.
   return change === undefined ? value : trust<A>(change(value))
 }

@@ -1,16 +1,13 @@
 /**
- * Roots: the places a client lets a server work in.
- *
- * @since 0.1.0
+ * Roots: the directories and files that a client exposes to a server.
  */
 import * as Schema from "effect/Schema"
 import { Meta } from "./Meta.ts"
 
 /**
- * A place, as a `file://` URI (ROOT-03).
+ * A root, as a `file://` URI (ROOT-03).
  *
  * @category models
- * @since 0.1.0
  */
 export interface Root {
   readonly uri: string
@@ -22,7 +19,6 @@ export interface Root {
  * The schema of a {@link Root}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const Root: Schema.Codec<Root> = Schema.Struct({
   uri: Schema.String.check(Schema.isStartingWith("file://")),
@@ -31,10 +27,9 @@ export const Root: Schema.Codec<Root> = Schema.Struct({
 })
 
 /**
- * The places there are now.
+ * The result of `roots/list`.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ListRootsResult {
   readonly roots: ReadonlyArray<Root>
@@ -45,7 +40,6 @@ export interface ListRootsResult {
  * The schema of {@link ListRootsResult}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ListRootsResult: Schema.Codec<ListRootsResult> = Schema.Struct({
   roots: Schema.Array(Root),

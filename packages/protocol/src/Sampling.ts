@@ -1,7 +1,5 @@
 /**
- * Sampling: a server asks the client's model for a message.
- *
- * @since 0.1.0
+ * Sampling: a server requests a message from the client's model.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -12,10 +10,9 @@ import { TaskMetadata } from "./Task.ts"
 import { Tool } from "./Tool.ts"
 
 /**
- * The model wants a tool to be called.
+ * A use of a tool that the model requests.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ToolUseContent {
   readonly type: "tool_use"
@@ -29,7 +26,6 @@ export interface ToolUseContent {
  * The schema of {@link ToolUseContent}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ToolUseContent: Schema.Codec<ToolUseContent> = Schema.Struct({
   type: Schema.Literal("tool_use"),
@@ -40,10 +36,9 @@ export const ToolUseContent: Schema.Codec<ToolUseContent> = Schema.Struct({
 })
 
 /**
- * What came of a tool the model wanted to be called.
+ * The result of a tool use.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ToolResultContent {
   readonly type: "tool_result"
@@ -58,7 +53,6 @@ export interface ToolResultContent {
  * The schema of {@link ToolResultContent}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ToolResultContent: Schema.Codec<ToolResultContent> = Schema.Struct({
   type: Schema.Literal("tool_result"),
@@ -70,10 +64,9 @@ export const ToolResultContent: Schema.Codec<ToolResultContent> = Schema.Struct(
 })
 
 /**
- * What a message to or from a model is made of.
+ * A content block of a sampling message.
  *
  * @category models
- * @since 0.1.0
  */
 export type SamplingContent = TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent
 
@@ -81,7 +74,6 @@ export type SamplingContent = TextContent | ImageContent | AudioContent | ToolUs
  * The schema of {@link SamplingContent}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const SamplingContent: Schema.Codec<SamplingContent> = Schema.Union([
   TextContent,
@@ -97,10 +89,9 @@ const oneOrSeveral: Schema.Codec<SamplingContent | ReadonlyArray<SamplingContent
 ])
 
 /**
- * One message to or from a model. Several pieces of content in one message exist since 2025-11-25.
+ * A message to a model or from it. From 2025-11-25 on it may have several content blocks.
  *
  * @category models
- * @since 0.1.0
  */
 export interface SamplingMessage {
   readonly role: "user" | "assistant"
@@ -112,7 +103,6 @@ export interface SamplingMessage {
  * The schema of a {@link SamplingMessage}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const SamplingMessage: Schema.Codec<SamplingMessage> = Schema.Struct({
   role: Schema.Literals(["user", "assistant"]),
@@ -121,10 +111,9 @@ export const SamplingMessage: Schema.Codec<SamplingMessage> = Schema.Struct({
 })
 
 /**
- * What the server would like the model to be, each from 0 to 1; the client decides.
+ * The model preferences of a server: hints, and priorities from 0 to 1. The client decides.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ModelPreferences {
   readonly hints?: ReadonlyArray<{ readonly name?: string }>
@@ -137,7 +126,6 @@ export interface ModelPreferences {
  * The schema of {@link ModelPreferences}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ModelPreferences: Schema.Codec<ModelPreferences> = Schema.Struct({
   hints: Schema.optionalKey(Schema.Array(Schema.Struct({ name: Schema.optionalKey(Schema.String) }))),
@@ -147,10 +135,9 @@ export const ModelPreferences: Schema.Codec<ModelPreferences> = Schema.Struct({
 })
 
 /**
- * Whether the model may, must or must not use the tools it is offered.
+ * The choice whether a model may, must or must not use the offered tools.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ToolChoice {
   readonly mode?: "auto" | "required" | "none"
@@ -160,17 +147,16 @@ export interface ToolChoice {
  * The schema of {@link ToolChoice}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ToolChoice: Schema.Codec<ToolChoice> = Schema.Struct({
   mode: Schema.optionalKey(Schema.Literals(["auto", "required", "none"]))
 })
 
 /**
- * What a server asks of the client's model. Tools and a choice among them need the client's `sampling.tools` (SMP-02).
+ * The params of `sampling/createMessage`. `tools` and `toolChoice` require the client's capability `sampling.tools`
+ * (SMP-02).
  *
  * @category models
- * @since 0.1.0
  */
 export interface CreateMessageParams {
   readonly messages: ReadonlyArray<SamplingMessage>
@@ -191,7 +177,6 @@ export interface CreateMessageParams {
  * The schema of {@link CreateMessageParams}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const CreateMessageParams: Schema.Codec<CreateMessageParams> = Schema.Struct({
   messages: Schema.Array(SamplingMessage),
@@ -209,11 +194,10 @@ export const CreateMessageParams: Schema.Codec<CreateMessageParams> = Schema.Str
 })
 
 /**
- * What the model said, which one it was, and why it stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or another
- * word of its provider's.
+ * The result of `sampling/createMessage`: the message, the name of the model, and the reason why it stopped. The reason
+ * is `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or another word of the provider.
  *
  * @category models
- * @since 0.1.0
  */
 export interface CreateMessageResult {
   readonly role: "user" | "assistant"
@@ -227,7 +211,6 @@ export interface CreateMessageResult {
  * The schema of {@link CreateMessageResult}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const CreateMessageResult: Schema.Codec<CreateMessageResult> = Schema.Struct({
   role: Schema.Literals(["user", "assistant"]),
@@ -238,26 +221,24 @@ export const CreateMessageResult: Schema.Codec<CreateMessageResult> = Schema.Str
 })
 
 /**
- * What a server asks of the client's model without offering tools. A choice among tools, without any, changes nothing.
+ * The params of `sampling/createMessage` without tools. `toolChoice` has no effect without tools.
  *
  * @category models
- * @since 0.1.0
  */
 export interface CreateMessageParamsWithoutTools extends Omit<CreateMessageParams, "tools"> {
   readonly tools?: never
 }
 
 /**
- * What the model said that was offered no tools: one piece of content, and no use of a tool.
+ * The result of `sampling/createMessage` without tools: one content block, which is not a tool use.
  *
  * @category models
- * @since 0.1.0
  */
 export interface CreateMessageResultWithoutTools extends CreateMessageResult {
   readonly content: TextContent | ImageContent | AudioContent
 }
 
-/** The pieces of a message's content, of which there may be one or several. */
+/** Returns the content blocks of a message as a list. */
 const piecesOf = ({ content }: SamplingMessage): ReadonlyArray<SamplingContent> =>
   "type" in content ? [content] : content
 
@@ -265,7 +246,7 @@ const isToolUse = (piece: SamplingContent): piece is ToolUseContent => piece.typ
 const isToolResult = (piece: SamplingContent): piece is ToolResultContent => piece.type === "tool_result"
 
 /**
- * Do these params ask for tools, in any way (SMP-02)?
+ * Tests whether these params use tools in any way (SMP-02).
  *
  * @example
  * ```ts
@@ -280,14 +261,13 @@ const isToolResult = (piece: SamplingContent): piece is ToolResultContent => pie
  * ```
  *
  * @category guards
- * @since 0.1.0
  */
 export const usesTools = (params: CreateMessageParams): boolean =>
   params.tools !== undefined || params.toolChoice !== undefined
 
 /**
- * Do uses of tools and their results match? A message with a result holds only results (SMP-03), and they are those of all
- * the uses in the message before it (SMP-04). Fails with what is wrong and where.
+ * Checks that tool uses and tool results match. A message with a result holds only results (SMP-03). They are the
+ * results of all tool uses in the preceding message (SMP-04). Fails with the first problem and its position.
  *
  * @example
  * ```ts
@@ -303,7 +283,6 @@ export const usesTools = (params: CreateMessageParams): boolean =>
  * ```
  *
  * @category guards
- * @since 0.1.0
  */
 export const checkToolUse = (messages: ReadonlyArray<SamplingMessage>): Result.Result<void, string> => {
   let open: ReadonlySet<string> = new Set()
@@ -321,7 +300,9 @@ export const checkToolUse = (messages: ReadonlyArray<SamplingMessage>): Result.R
       if (!answered.has(id)) return Result.fail(`${at} does not answer the tool use "${Excerpt.of(id)}"`)
     }
     for (const id of answered) {
-      if (!open.has(id)) return Result.fail(`${at} answers "${Excerpt.of(id)}", which is no tool use before it`)
+      if (!open.has(id)) {
+        return Result.fail(`${at} answers "${Excerpt.of(id)}", which is not a tool use of the message before it`)
+      }
     }
     open = new Set(pieces.filter(isToolUse).map((use) => use.id))
   }
@@ -329,8 +310,8 @@ export const checkToolUse = (messages: ReadonlyArray<SamplingMessage>): Result.R
 }
 
 /**
- * Does the answer fit the question? A model that was offered no tools answers with one piece of text, image or audio.
- * Fails with what is wrong.
+ * Checks that a result is allowed for these params: without tools it has one block of text, image or audio. Fails with
+ * the problem.
  *
  * @example
  * ```ts
@@ -347,7 +328,6 @@ export const checkToolUse = (messages: ReadonlyArray<SamplingMessage>): Result.R
  * ```
  *
  * @category guards
- * @since 0.1.0
  */
 export const checkAnswer = (
   params: CreateMessageParams,

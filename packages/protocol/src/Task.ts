@@ -1,17 +1,13 @@
 /**
- * Tasks of revision 2025-11-25: requests that outlive their response. Their messages; what is done about them comes with the
- * endpoint.
- *
- * @since 0.1.0
+ * The messages of tasks, from revision 2025-11-25. A session does not run tasks.
  */
 import * as Schema from "effect/Schema"
 import { Meta, RequestMeta } from "./Meta.ts"
 
 /**
- * Where a task stands. `completed`, `failed` and `cancelled` are final (TSK-09).
+ * The status of a task. `completed`, `failed` and `cancelled` are final (TSK-09).
  *
  * @category models
- * @since 0.1.0
  */
 export type Status = "working" | "input_required" | "completed" | "failed" | "cancelled"
 
@@ -19,7 +15,6 @@ export type Status = "working" | "input_required" | "completed" | "failed" | "ca
  * The schema of a {@link Status}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const Status: Schema.Codec<Status> = Schema.Literals([
   "working",
@@ -30,10 +25,9 @@ export const Status: Schema.Codec<Status> = Schema.Literals([
 ])
 
 /**
- * What turns a request into a task: how long to keep it, in milliseconds.
+ * The member that turns a request into a task. `ttl` is the lifetime of the task in milliseconds.
  *
  * @category models
- * @since 0.1.0
  */
 export interface TaskMetadata {
   readonly ttl?: number
@@ -43,24 +37,21 @@ export interface TaskMetadata {
  * The schema of {@link TaskMetadata}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const TaskMetadata: Schema.Codec<TaskMetadata> = Schema.Struct({ ttl: Schema.optionalKey(Schema.Finite) })
 
 /**
- * The key under which a message's `_meta` names the task it belongs to (TSK-17).
+ * The key in `_meta` for the task that a message belongs to (TSK-17).
  *
  * @category constants
- * @since 0.1.0
  */
 export const relatedTaskKey = "io.modelcontextprotocol/related-task"
 
 /**
- * A task as its receiver tells of it. Times are ISO 8601, `ttl` and `pollInterval` milliseconds; a `ttl` of `null` is for
- * ever (TSK-10, TSK-11).
+ * The state of a task. Times are ISO 8601, `ttl` and `pollInterval` are milliseconds. A `ttl` of `null` means an
+ * unlimited lifetime (TSK-10, TSK-11).
  *
  * @category models
- * @since 0.1.0
  */
 export interface Task {
   readonly taskId: string
@@ -86,15 +77,13 @@ const fields = {
  * The schema of a {@link Task}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const Task: Schema.Codec<Task> = Schema.Struct(fields)
 
 /**
- * The answer to a request that has become a task.
+ * The result of a request that became a task.
  *
  * @category models
- * @since 0.1.0
  */
 export interface CreateTaskResult {
   readonly task: Task
@@ -105,7 +94,6 @@ export interface CreateTaskResult {
  * The schema of {@link CreateTaskResult}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const CreateTaskResult: Schema.Codec<CreateTaskResult> = Schema.Struct({
   task: Task,
@@ -113,10 +101,9 @@ export const CreateTaskResult: Schema.Codec<CreateTaskResult> = Schema.Struct({
 })
 
 /**
- * Which task is meant.
+ * The params that identify a task.
  *
  * @category models
- * @since 0.1.0
  */
 export interface TaskParams {
   readonly taskId: string
@@ -127,7 +114,6 @@ export interface TaskParams {
  * The schema of {@link TaskParams}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const TaskParams: Schema.Codec<TaskParams> = Schema.Struct({
   taskId: Schema.String,
@@ -135,10 +121,9 @@ export const TaskParams: Schema.Codec<TaskParams> = Schema.Struct({
 })
 
 /**
- * A task, as the answer to a question about it, or as news of it.
+ * A task as the result of `tasks/get` or `tasks/cancel`, or as the params of a notification.
  *
  * @category models
- * @since 0.1.0
  */
 export interface TaskResult extends Task {
   readonly _meta?: Meta
@@ -148,15 +133,13 @@ export interface TaskResult extends Task {
  * The schema of {@link TaskResult}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const TaskResult: Schema.Codec<TaskResult> = Schema.Struct({ ...fields, _meta: Schema.optionalKey(Meta) })
 
 /**
- * What the underlying request would have answered (TSK-15).
+ * The result of the request that became a task (TSK-15).
  *
  * @category models
- * @since 0.1.0
  */
 export interface TaskPayload {
   readonly [name: string]: unknown
@@ -167,7 +150,6 @@ export interface TaskPayload {
  * The schema of {@link TaskPayload}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const TaskPayload: Schema.Codec<TaskPayload> = Schema.StructWithRest(
   Schema.Struct({ _meta: Schema.optionalKey(Meta) }),
@@ -178,7 +160,6 @@ export const TaskPayload: Schema.Codec<TaskPayload> = Schema.StructWithRest(
  * One page of tasks.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ListTasksResult {
   readonly tasks: ReadonlyArray<Task>
@@ -190,7 +171,6 @@ export interface ListTasksResult {
  * The schema of {@link ListTasksResult}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ListTasksResult: Schema.Codec<ListTasksResult> = Schema.Struct({
   tasks: Schema.Array(Task),

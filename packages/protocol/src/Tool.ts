@@ -1,7 +1,5 @@
 /**
- * Tools: what a server lists in `tools/list` and runs in `tools/call`.
- *
- * @since 0.1.0
+ * Tools: a server lists them in `tools/list` and runs them in `tools/call`.
  */
 import * as Schema from "effect/Schema"
 import { ContentBlock } from "./Content.ts"
@@ -11,10 +9,9 @@ import { Meta, RequestMeta } from "./Meta.ts"
 import { TaskMetadata } from "./Task.ts"
 
 /**
- * A JSON Schema that describes an object (TOOL-06). Without `$schema` it is read as draft 2020-12 (MSG-32).
+ * A JSON Schema of an object (TOOL-06). Without `$schema`, its dialect is draft 2020-12 (MSG-32).
  *
  * @category models
- * @since 0.1.0
  */
 export interface ObjectSchema {
   readonly type: "object"
@@ -25,15 +22,13 @@ export interface ObjectSchema {
  * The schema of an {@link ObjectSchema}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ObjectSchema: Schema.Codec<ObjectSchema> = trust(Schema.Struct({ type: Schema.Literal("object") }))
 
 /**
- * Hints about how a tool behaves. They are untrusted unless the server is trusted (TOOL-11).
+ * Hints about the behaviour of a tool. They are untrusted unless the server is trusted (TOOL-11).
  *
  * @category models
- * @since 0.1.0
  */
 export interface ToolAnnotations {
   readonly title?: string
@@ -47,7 +42,6 @@ export interface ToolAnnotations {
  * The schema of {@link ToolAnnotations}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ToolAnnotations: Schema.Codec<ToolAnnotations> = Schema.Struct({
   title: Schema.optionalKey(Schema.String),
@@ -58,10 +52,9 @@ export const ToolAnnotations: Schema.Codec<ToolAnnotations> = Schema.Struct({
 })
 
 /**
- * A tool as a server lists it.
+ * A tool in the list of a server.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Tool {
   readonly name: string
@@ -79,7 +72,6 @@ export interface Tool {
  * The schema of a {@link Tool}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const Tool: Schema.Codec<Tool> = Schema.Struct({
   name: Schema.String,
@@ -96,10 +88,9 @@ export const Tool: Schema.Codec<Tool> = Schema.Struct({
 })
 
 /**
- * One page of tools; no `nextCursor` means that it is the last (PAG-03).
+ * One page of tools. The last page has no `nextCursor` (PAG-03).
  *
  * @category models
- * @since 0.1.0
  */
 export interface ListToolsResult {
   readonly tools: ReadonlyArray<Tool>
@@ -111,7 +102,6 @@ export interface ListToolsResult {
  * The schema of {@link ListToolsResult}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const ListToolsResult: Schema.Codec<ListToolsResult> = Schema.Struct({
   tools: Schema.Array(Tool),
@@ -120,10 +110,9 @@ export const ListToolsResult: Schema.Codec<ListToolsResult> = Schema.Struct({
 })
 
 /**
- * Which tool to call, and with what.
+ * The params of `tools/call`: the name of the tool and its arguments.
  *
  * @category models
- * @since 0.1.0
  */
 export interface CallToolParams {
   readonly name: string
@@ -136,7 +125,6 @@ export interface CallToolParams {
  * The schema of {@link CallToolParams}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const CallToolParams: Schema.Codec<CallToolParams> = Schema.Struct({
   name: Schema.String,
@@ -146,11 +134,10 @@ export const CallToolParams: Schema.Codec<CallToolParams> = Schema.Struct({
 })
 
 /**
- * What a tool answered. `isError` marks a failure of the tool itself, meant for the model to read (TOOL-04);
- * `structuredContent` fits the tool's output schema if it has one (TOOL-07).
+ * The result of `tools/call`. `isError` marks a failure of the tool itself, which the model should read (TOOL-04).
+ * `structuredContent` matches the output schema of the tool, if it has one (TOOL-07).
  *
  * @category models
- * @since 0.1.0
  */
 export interface CallToolResult {
   readonly content: ReadonlyArray<ContentBlock>
@@ -163,7 +150,6 @@ export interface CallToolResult {
  * The schema of {@link CallToolResult}.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const CallToolResult: Schema.Codec<CallToolResult> = Schema.Struct({
   content: Schema.Array(ContentBlock),

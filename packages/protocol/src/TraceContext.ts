@@ -1,16 +1,12 @@
 /**
- * Which trace a request belongs to, as its `_meta` says it: the keys `traceparent`, `tracestate` and `baggage`, in the formats
- * of the W3C (MSG-31).
- *
- * @since 0.1.0
+ * The W3C trace context of a request, in the keys `traceparent`, `tracestate` and `baggage` of its `_meta` (MSG-31).
  */
 import type { Meta } from "./Meta.ts"
 
 /**
- * The span a request was sent from, and what travels with its trace.
+ * The span that a request was sent from, and the baggage of its trace.
  *
  * @category models
- * @since 0.1.0
  */
 export interface TraceContext {
   /** 32 hexadecimal digits in lower case, not all of them zero. */
@@ -22,15 +18,14 @@ export interface TraceContext {
 }
 
 /**
- * What travels with a trace beside the span, for whoever understands it. Nothing here reads it.
+ * The data that a trace carries besides the span. This library passes it on and does not read it.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Baggage {
-  /** What tracing systems say to one another: at most 512 characters. */
+  /** The data of tracing systems: at most 512 characters. */
   readonly tracestate?: string
-  /** What applications say to one another: at most 8,192 characters. */
+  /** The data of applications: at most 8,192 characters. */
   readonly baggage?: string
 }
 
@@ -40,13 +35,14 @@ const spans = /^(?!0{16})[\da-f]{16}$/
 const flags = /^[\da-f]{2}$/
 
 /**
- * Members with a value each, separated by commas: what both lists have in common. Before the first `=` there is none, so that
- * there is one way only to read a text, and a long one that does not fit is found out in one go.
+ * The common syntax of both lists: members with a value each, separated by commas. The part before the first `=`
+ * excludes `=`. So there is one way to match a string, and a long mismatch fails in linear time.
  */
 const list = /^[\t\x20-\x3C\x3E-\x7E]*=[\t\x20-\x7E]*$/
 
 /**
- * The trace that the metadata names. What is not in the format is no trace; a version to come is read as far as this one goes.
+ * Reads the trace context of a message. A malformed `traceparent` yields `undefined`. Of a newer version, the members
+ * of this version are read.
  *
  * @example
  * ```ts
@@ -58,12 +54,11 @@ const list = /^[\t\x20-\x3C\x3E-\x7E]*=[\t\x20-\x7E]*$/
  * ```
  *
  * @category conversions
- * @since 0.1.0
  */
 export const fromMeta = (meta: Meta | undefined): TraceContext | undefined => {
   const traceparent = meta?.["traceparent"]
   if (typeof traceparent !== "string") return undefined
-  // Of what follows it matters only whether there is any.
+  // Only the presence of further members matters.
   const [first = "", traceId = "", spanId = "", last = "", ...more] = traceparent.split("-", 5)
   const fits = version.test(first) && ids.test(traceId) && spans.test(spanId) && flags.test(last)
   if (!fits || (first === "00" && more.length > 0)) return undefined
@@ -71,7 +66,7 @@ export const fromMeta = (meta: Meta | undefined): TraceContext | undefined => {
 }
 
 /**
- * What the metadata carries with its trace (MSG-31). Each part that is too long, or no list of members, is left out.
+ * Reads the baggage of a message (MSG-31). A part that is too long or malformed is omitted.
  *
  * @example
  * ```ts
@@ -82,7 +77,6 @@ export const fromMeta = (meta: Meta | undefined): TraceContext | undefined => {
  * ```
  *
  * @category conversions
- * @since 0.1.0
  */
 export const baggageOf = (meta: Meta | undefined): Baggage => {
   const part = (key: keyof Baggage, longest: number): Baggage => {
@@ -93,8 +87,7 @@ export const baggageOf = (meta: Meta | undefined): Baggage => {
 }
 
 /**
- * The metadata that names this trace (MSG-31). A span whose ids are not in the format is none that a peer could know, and
- * says nothing.
+ * Creates the metadata of a trace context (MSG-31). A span with malformed ids yields no `traceparent`.
  *
  * @example
  * ```ts
@@ -108,7 +101,6 @@ export const baggageOf = (meta: Meta | undefined): Baggage => {
  * ```
  *
  * @category conversions
- * @since 0.1.0
  */
 export const toMeta = ({ sampled, spanId, traceId }: TraceContext): Meta =>
   ids.test(traceId) && spans.test(spanId) ? { traceparent: `00-${traceId}-${spanId}-${sampled ? "01" : "00"}` } : {}

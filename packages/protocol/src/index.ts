@@ -1,7 +1,5 @@
 /**
  * The Model Context Protocol as plain values.
- *
- * @since 0.1.0
  */
 export * as Annotations from "./Annotations.ts"
 export * as Cancelled from "./Cancelled.ts"

@@ -14,11 +14,11 @@ const words: ReadonlyArray<readonly [Reason, string]> = [
   [exit({}), "the peer closed its output"],
   [exit({ exitCode: 0 }), "the peer exited with code 0"],
   [exit({ exitCode: 137, signal: "SIGKILL" }), "the peer was ended by SIGKILL"],
-  [exit({ exitCode: 1, stderr: ["one", "two"] }), "the peer exited with code 1; its last words were:\none\ntwo"],
+  [exit({ exitCode: 1, stderr: ["one", "two"] }), "the peer exited with code 1; last lines of stderr:\none\ntwo"],
   [{ _tag: "PeerStalled", afterMillis: 30_000 }, "the peer took no bytes for 30000 ms"],
   [
     { _tag: "RepliesOverflow", waiting: 16_385, bytes: 4096, limit: "maxOutgoingReplies" },
-    "the peer went on asking while 16385 replies of 4096 bytes waited for it (limit: maxOutgoingReplies)"
+    "the peer kept sending requests while 16385 replies of 4096 bytes waited for it (limit: maxOutgoingReplies)"
   ],
   [
     { _tag: "RepliesOverflow", waiting: 3, bytes: 4096, limit: "MemoryBudget" },
@@ -32,12 +32,12 @@ const words: ReadonlyArray<readonly [Reason, string]> = [
   [{ _tag: "TransportFailed", cause: "" }, "the transport failed"],
   [{ _tag: "HandshakeFailed", problem: "no common revision" }, "the handshake failed: no common revision"],
   [{ _tag: "HandshakeTimeout", afterMillis: 1 }, "the handshake did not finish within 1 ms"],
-  [{ _tag: "Expired", afterMillis: 1_800_000, of: "idle" }, "expired: nobody used it for 1800000 ms"],
-  [{ _tag: "Expired", afterMillis: 1000, of: "age" }, "expired: no session lasts longer than 1000 ms"],
+  [{ _tag: "Expired", afterMillis: 1_800_000, of: "idle" }, "expired: unused for 1800000 ms"],
+  [{ _tag: "Expired", afterMillis: 1000, of: "age" }, "expired: open for 1000 ms, the maximum age"],
   [{ _tag: "Evicted", afterMillis: 300_000, of: "idle" }, "evicted to make room: unused for 300000 ms"],
   [
     { _tag: "Evicted", afterMillis: 4000, of: "held" },
-    "evicted to make room: connected for 4000 ms; its client had more than half of all places"
+    "evicted to make room: connected for 4000 ms; its client held more than half of all slots"
   ],
   [
     { _tag: "Evicted", afterMillis: 3000, of: "handshake" },

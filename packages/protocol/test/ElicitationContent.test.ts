@@ -31,19 +31,19 @@ const wrong: ReadonlyArray<readonly [content: ElicitationContent.ElicitationCont
   [{ age: 1 }, "\"name\" is missing"],
   [{ name: "A" }, "\"name\" is shorter than 2 characters"],
   [{ name: "Augusta" }, "\"name\" is longer than 4 characters"],
-  [{ name: 1 }, "\"name\" is no text"],
+  [{ name: 1 }, "\"name\" is not a string"],
   [{ name: "Ada", size: -0.1 }, "\"size\" is less than 0"],
   [{ name: "Ada", size: 1.1 }, "\"size\" is more than 1"],
-  [{ name: "Ada", size: "1" }, "\"size\" is no number"],
-  [{ name: "Ada", age: 1.5 }, "\"age\" is no whole number"],
-  [{ name: "Ada", sure: "yes" }, "\"sure\" is no yes or no"],
-  [{ name: "Ada", color: "Red" }, "\"color\" is none of \"red\", \"green\""],
-  [{ name: "Ada", shade: "Dark" }, "\"shade\" is none of \"d\", \"l\""],
-  [{ name: "Ada", tags: "a" }, "\"tags\" is no list of choices"],
-  [{ name: "Ada", tags: ["a", "d"] }, "\"tags\" has \"d\", which is none of \"a\", \"b\", \"c\""],
+  [{ name: "Ada", size: "1" }, "\"size\" is not a number"],
+  [{ name: "Ada", age: 1.5 }, "\"age\" is not a whole number"],
+  [{ name: "Ada", sure: "yes" }, "\"sure\" is not a boolean"],
+  [{ name: "Ada", color: "Red" }, "\"color\" is not one of \"red\", \"green\""],
+  [{ name: "Ada", shade: "Dark" }, "\"shade\" is not one of \"d\", \"l\""],
+  [{ name: "Ada", tags: "a" }, "\"tags\" is not a list of strings"],
+  [{ name: "Ada", tags: ["a", "d"] }, "\"tags\" has \"d\", which is not one of \"a\", \"b\", \"c\""],
   [{ name: "Ada", tags: [] }, "\"tags\" has fewer than 1 choices"],
   [{ name: "Ada", tags: ["a", "b", "c"] }, "\"tags\" has more than 2 choices"],
-  [{ name: "Ada", marks: ["y"] }, "\"marks\" has \"y\", which is none of \"x\""]
+  [{ name: "Ada", marks: ["y"] }, "\"marks\" has \"y\", which is not one of \"x\""]
 ]
 
 describe("[ELI-07] the content of a form", () => {

@@ -189,8 +189,8 @@ describe("what becomes of a question", () => {
 describe("content that does not fit the form", () => {
   const misfits: ReadonlyArray<readonly [string, Elicitation.ElicitResult["content"], string]> = [
     ["nothing", undefined, "\"name\" is missing"],
-    ["a number for a text", { name: 1 }, "\"name\" is no text"],
-    ["half a year", { name: "Ada", age: 42.5 }, "\"age\" is no whole number"]
+    ["a number for a text", { name: 1 }, "\"name\" is not a string"],
+    ["half a year", { name: "Ada", age: 42.5 }, "\"age\" is not a whole number"]
   ]
   for (const [what, content, problem] of misfits) {
     const answer = content === undefined ? { action: "accept" as const } : { action: "accept" as const, content }

@@ -1,10 +1,10 @@
-/** The members of resources, which a list of them and a link in a piece of content share. */
+/** The members that resources, resource templates and resource links share. */
 import * as Schema from "effect/Schema"
 import { Annotations } from "../Annotations.ts"
 import { Icon } from "../Implementation.ts"
 import { Meta } from "../Meta.ts"
 
-/** What is said of a resource and of a family of them alike. */
+/** The members of a resource and of a resource template. */
 export const describedMembers = {
   name: Schema.String,
   title: Schema.optionalKey(Schema.String),

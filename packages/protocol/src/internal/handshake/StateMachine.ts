@@ -27,7 +27,7 @@ export interface Move<To, From, Event, Next, Action> {
   readonly next: (state: From, event: Event) => Next
 }
 
-/** Every row that may stand in one cell. The union is discriminated by `to`, so that an error names the wrong member. */
+/** Every row that may stand in one cell. Because `to` discriminates the union, an error names the wrong member. */
 type Cell<State extends Tagged, From, Event, Action extends string> =
   | Stay<Action>
   | {

@@ -16,12 +16,12 @@ const farewells: ReadonlyArray<readonly [reason: CloseReason.CloseReason | undef
   [{ _tag: "Requested" }, 1000, "the client has closed the session"],
   [{ _tag: "HandshakeFailed", problem: "no common revision" }, 4000, "the handshake failed: no common revision"],
   [{ _tag: "HandshakeTimeout", afterMillis: 7 }, 4001, "the handshake did not finish within 7 ms"],
-  [{ _tag: "Expired", afterMillis: 7, of: "idle" }, 4002, "expired: nobody used it for 7 ms"],
+  [{ _tag: "Expired", afterMillis: 7, of: "idle" }, 4002, "expired: unused for 7 ms"],
   [{ _tag: "PeerStalled", afterMillis: 7 }, 4003, "the peer took no bytes for 7 ms"],
   [
     { _tag: "RepliesOverflow", waiting: 7, bytes: 700, limit: "maxOutgoingBytes" },
     4004,
-    "the peer went on asking while 7 replies of 700 bytes waited for it (limit: maxOutgoingBytes)"
+    "the peer kept sending requests while 7 replies of 700 bytes waited for it (limit: maxOutgoingBytes)"
   ],
   [{ _tag: "TransportFailed", cause: new Error("a secret of this side") }, 4005, "the transport failed"]
 ]
