@@ -22,7 +22,6 @@ import type * as Scope from "effect/Scope"
 import type { Authentication } from "./Authentication.ts"
 import type * as HttpServerOptions from "./HttpServerOptions.ts"
 import * as HttpGuard from "./internal/http/server/HttpGuard.ts"
-import * as HttpResponses from "./internal/http/server/HttpResponses.ts"
 import * as HttpServerSettings from "./internal/http/server/HttpServerSettings.ts"
 import * as NodeListener from "./internal/http/server/NodeListener.ts"
 import * as HttpSseHandler from "./internal/http/server/sse/HttpSseHandler.ts"
@@ -120,19 +119,12 @@ export const make = Effect.fnUntraced(function*(
     detachedMillis: Number.POSITIVE_INFINITY
   })
   const guard = yield* HttpGuard.make(watchdog, settings)
-  const { messages, stream } = yield* HttpSseHandler.make(guard, {
+  return yield* HttpSseHandler.make(guard, {
     watchdog,
     capacity: settings.maxStreamCharacters,
     endpoint: ({ originalUrl }) => endpoint ?? messagesOf(originalUrl),
     maxInitializeBytes: settings.maxInitializeBytes
   })
-  const admitting = (methods: typeof stream) => (request: HttpServerRequest) =>
-    guard.admit(methods, request, (problem, headers) => HttpResponses.plain(405, problem, headers))
-  return {
-    stream: admitting(stream),
-    messages: admitting(messages),
-    both: admitting(new Map([...stream, ...messages]))
-  }
 })
 
 /**

@@ -135,13 +135,12 @@ export const make = Effect.fnUntraced(function*(
   const { exchanges, guard, responses, settings } = yield* prepare(options)
   const store = Option.getOrUndefined(yield* Effect.serviceOption(EventStore))
   const storeMillis = Duration.toMillis(options.eventStoreTimeout ?? "5 seconds")
-  const methods = yield* StatefulHandler.make(guard, responses, {
+  return yield* StatefulHandler.make(guard, responses, {
     ...exchanges,
     store: store === undefined ? undefined : new GuardedEventStore(store, storeMillis, yield* Clock.Clock),
     maxInitializeBytes: settings.maxInitializeBytes,
     retryMillis: Duration.toMillis(options.retryInterval ?? "1 second")
   })
-  return (request) => guard.admit(methods, request)
 })
 
 /** The handler of requests that {@link toWebHandler} builds. */
@@ -308,9 +307,9 @@ const sessionless = Effect.fnUntraced(function*<const H extends Handlers.Handler
 ) {
   const { exchanges, guard, responses } = yield* prepare(options)
   const server = yield* SessionlessServer.make<H, R>(handlers, options)
-  const { drain, methods } = yield* StatelessHandler.make(server, guard, responses, exchanges)
-  yield* Effect.addFinalizer(() => drain)
-  return { drain, handle: (request: HttpServerRequest) => guard.admit(methods, request) }
+  const handler = yield* StatelessHandler.make(server, guard, responses, exchanges)
+  yield* Effect.addFinalizer(() => handler.drain)
+  return handler
 })
 
 /**

@@ -164,7 +164,7 @@ export const make = Effect.fnUntraced(function*(
   })
   const guard = yield* HttpGuard.make(watchdog, settings)
   const closeMillis = Duration.toMillis(options.closeTimeout ?? "2 seconds")
-  const methods = yield* WebSocketHandler.make({
+  const handle = yield* WebSocketHandler.make(guard, {
     limits: WebSocketSettings.messageLimits(options),
     maxInitializeBytes: settings.maxInitializeBytes,
     incoming: IncomingMessages.make(yield* MemoryBudget, options.maxTotalUnfinishedBytes),
@@ -174,7 +174,7 @@ export const make = Effect.fnUntraced(function*(
   })
   return (request) => {
     WebSocketUpgrade.destroyAfter(request, closeMillis)
-    return guard.admit(methods, request)
+    return handle(request)
   }
 })
 

@@ -85,8 +85,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "HTTP-12",
     file: "packages/transport/src/internal/http/server/HttpGuard.ts",
-    original: "HttpResponses.refusal(403, problem)",
-    broken: "HttpResponses.refusal(400, problem)",
+    original: "HttpResponses.error(403, problem)",
+    broken: "HttpResponses.error(400, problem)",
     test: "packages/transport/test/http/server/httpSessionless.test.ts",
     name: "lets in whom it should, and tells its handlers who it is"
   },
@@ -101,17 +101,17 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "HTTP-14",
     file: "packages/transport/src/internal/http/server/HttpGuard.ts",
-    original: "Effect.flatMapEager(identified(request), (principal)",
+    original: "Effect.flatMapEager(authenticate(request), (principal)",
     broken:
-      "Effect.flatMapEager(Effect.option(identified(request)), () => serve(request, undefined)) ?? Effect.flatMapEager(identified(request), (principal)",
+      "Effect.flatMapEager(Effect.option(authenticate(request)), () => serve({ request, principal: undefined })) ?? Effect.flatMapEager(authenticate(request), (principal)",
     test: "packages/transport/test/http/server/httpPrincipals.test.ts",
     name: "nobody is let in without a token that is somebody's"
   },
   {
     id: "HTTP-15",
     file: "packages/transport/src/internal/http/server/HttpGuard.ts",
-    original: "if (said === undefined || Revision.isRevision(said)) return Effect.succeed(said)",
-    broken: "if (said === undefined || Revision.isRevision(said) || said !== \"\") return Effect.succeed(undefined)",
+    original: "if (version === undefined || Revision.isRevision(version)) return Effect.succeed(version)",
+    broken: "if (version === undefined || Revision.isRevision(version) || version !== \"\") return Effect.succeed(undefined)",
     test: "packages/transport/test/http/server/httpStatuses.test.ts",
     name: "a version header that is not supported gets 400; none is fine, another is reported"
   }

@@ -20,7 +20,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-03",
     file: "packages/transport/src/internal/http/server/streamable/PostExchange.ts",
-    original: "    if (this.#host.primes) stream.prime()\n",
+    original: "    if (this.#owner.sendsPrimingEvents) stream.sendPrimingEvent()\n",
     broken: "",
     test: "packages/transport/test/http/server/httpResumption.test.ts",
     name: "a stream begins with an id and when to come back, for a client that knows of that"
@@ -28,7 +28,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-04",
     file: "packages/transport/src/internal/http/server/streamable/PostExchange.ts",
-    original: "return this.#stream === undefined ? Effect.succeed(false) : this.#stream.release()",
+    original: "return this.#stream === undefined ? Effect.succeed(false) : this.#stream.detach()",
     broken: "return Effect.succeed(false)",
     test: "packages/transport/test/http/server/httpResumption.test.ts",
     name: "a handler may let go of its stream, and the client fetches the rest"
@@ -36,7 +36,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-05",
     file: "packages/transport/src/internal/http/server/SseStream.ts",
-    original: "    this.#reader?.put(Sse.retry(retryMillis))\n",
+    original: "    this.#body?.put(Sse.retry(retryMillis))\n",
     broken: "",
     test: "packages/transport/test/http/server/httpResumption.test.ts",
     name: "a stream begins with an id and when to come back, for a client that knows of that"
@@ -60,8 +60,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-08",
     file: "packages/transport/src/internal/http/server/streamable/StreamableHttpServerConnection.ts",
-    original: "if (replyTo instanceof PostExchange) return replyTo.say(message, last)",
-    broken: "if (replyTo instanceof PostExchange && last) return replyTo.say(message, last)",
+    original: "if (replyTo instanceof PostExchange) return replyTo.write(message, last)",
+    broken: "if (replyTo instanceof PostExchange && last) return replyTo.write(message, last)",
     test: "packages/transport/test/http/server/httpAnswers.test.ts",
     name: "what belongs to a request goes on its stream only, questions included",
     hangs: true
@@ -78,8 +78,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-10",
     file: "packages/transport/src/internal/http/server/streamable/PostExchange.ts",
-    original: "    this.#timeout = watchdog.schedule(detachedMillis, () => this.#host.abandon(this))\n",
-    broken: "    this.#host.abandon(this)\n",
+    original: "    this.#timeout = watchdog.schedule(detachedMillis, () => this.#owner.abandon(this))\n",
+    broken: "    this.#owner.abandon(this)\n",
     test: "packages/transport/test/http/server/httpSessionless.test.ts",
     name: "takes no lost connection for a cancellation, until it has waited long",
     hangs: true
@@ -105,25 +105,25 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-13",
     file: "packages/transport/src/internal/http/server/HttpGuard.ts",
-    original: "HttpResponses.refusal(405, problem, { headers })",
-    broken: "HttpResponses.refusal(404, problem, { headers })",
+    original: "HttpResponses.error(405, message, { headers })",
+    broken: "HttpResponses.error(404, message, { headers })",
     test: "packages/transport/test/http/server/httpSessionless.test.ts",
     name: "answers GET and DELETE, and whatever else is no POST, with 405"
   },
   {
     id: "SHS-13",
     file: "packages/transport/src/internal/http/server/streamable/StatefulHandler.ts",
-    original: "new Map([[\"GET\", get], [\"POST\", post], [\"DELETE\", remove]])",
-    broken: "new Map([[\"POST\", post], [\"DELETE\", remove]])",
+    original: "      [\"GET\", get],\n",
+    broken: "",
     test: "packages/transport/test/http/server/httpStatuses.test.ts",
     name: "a GET gets a stream; a second one gets 409, and the first goes on"
   },
   {
     id: "SHS-14",
     file: "packages/transport/src/internal/http/server/streamable/StreamableHttpServerConnection.ts",
-    original: "if (replyTo instanceof PostExchange) return replyTo.say(message, last)",
+    original: "if (replyTo instanceof PostExchange) return replyTo.write(message, last)",
     broken:
-      "if (replyTo instanceof PostExchange && (last || this.#standalone === undefined)) return replyTo.say(message, last)\n    replyTo = undefined",
+      "if (replyTo instanceof PostExchange && (last || this.#standalone === undefined)) return replyTo.write(message, last)\n    replyTo = undefined",
     test: "packages/transport/test/http/server/httpAnswers.test.ts",
     name: "what belongs to a request goes on its stream only, questions included",
     hangs: true
@@ -131,18 +131,18 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-15",
     file: "packages/transport/src/internal/http/server/streamable/StreamableHttpServerConnection.ts",
-    original: "if (replyTo instanceof PostExchange) return replyTo.say(message, last)",
+    original: "if (replyTo instanceof PostExchange) return replyTo.write(message, last)",
     broken:
-      "if (replyTo instanceof PostExchange && (!last || this.#standalone === undefined)) return replyTo.say(message, last)\n    if (last && replyTo instanceof PostExchange) replyTo.settle()\n    replyTo = undefined",
+      "if (replyTo instanceof PostExchange && (!last || this.#standalone === undefined)) return replyTo.write(message, last)\n    if (last && replyTo instanceof PostExchange) replyTo.settle()\n    replyTo = undefined",
     test: "packages/transport/test/http/server/httpAnswers.test.ts",
     name: "what belongs to no request goes on the standalone stream, or nowhere"
   },
   {
     id: "SHS-16",
     file: "packages/transport/src/internal/http/server/streamable/StreamableHttpServerConnection.ts",
-    original: "if (replyTo instanceof PostExchange) return replyTo.say(message, last)",
+    original: "if (replyTo instanceof PostExchange) return replyTo.write(message, last)",
     broken:
-      "if (replyTo instanceof PostExchange) {\n      if (!last) void this.#standalone?.write(JSON.stringify(message))\n      return replyTo.say(message, last)\n    }",
+      "if (replyTo instanceof PostExchange) {\n      if (!last) void this.#standalone?.write(JSON.stringify(message))\n      return replyTo.write(message, last)\n    }",
     test: "packages/transport/test/http/server/httpAnswers.test.ts",
     name: "what belongs to a request goes on its stream only, questions included"
   },
@@ -180,7 +180,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHS-21",
-    file: "packages/session/src/internal/host/SessionId.ts",
+    file: "packages/session/src/SessionId.ts",
     original: "=> crypto.randomUUID()",
     broken: "=> String(performance.now() * 1e15).padStart(32, \"0\")",
     test: "packages/session/test/hostedSessions.test.ts",
@@ -189,8 +189,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-22",
     file: "packages/transport/src/internal/http/server/streamable/StatefulHandler.ts",
-    original: "const id = globalThis.crypto.randomUUID()",
-    broken: "const id = `${globalThis.crypto.randomUUID()} 1`",
+    original: "const id = SessionId.make()",
+    broken: "const id = `${SessionId.make()} 1`",
     test: "packages/transport/test/http/server/httpStatuses.test.ts",
     name: "ids of sessions are visible ASCII, and no two are alike"
   },
@@ -213,16 +213,16 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-25",
     file: "packages/transport/src/internal/http/server/streamable/StatefulHandler.ts",
-    original: "HttpResponses.refusal(400, \"The header Mcp-Session-Id is missing\")",
-    broken: "HttpResponses.refusal(404, \"The header Mcp-Session-Id is missing\")",
+    original: "HttpResponses.error(400, \"The header Mcp-Session-Id is missing\")",
+    broken: "HttpResponses.error(404, \"The header Mcp-Session-Id is missing\")",
     test: "packages/transport/test/http/server/httpStatuses.test.ts",
     name: "a message without a session id gets 400, unless it is initialize"
   },
   {
     id: "SHS-26",
     file: "packages/transport/src/internal/http/server/streamable/StatefulHandler.ts",
-    original: "const unknownSession = HttpResponses.refusal(404,",
-    broken: "const unknownSession = HttpResponses.refusal(410,",
+    original: "HttpResponses.error(404, \"There is no session",
+    broken: "HttpResponses.error(410, \"There is no session",
     test: "packages/transport/test/http/server/httpStatuses.test.ts",
     name: "a session that nobody knows, or that has ended, gets 404"
   },
@@ -245,8 +245,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-29",
     file: "packages/transport/src/internal/http/server/streamable/StatelessHandler.ts",
-    original: "const unsaid: Revision.Revision = \"2025-03-26\"",
-    broken: "const unsaid: Revision.Revision = \"2025-11-25\"",
+    original: "const undeclared: Revision.Revision = \"2025-03-26\"",
+    broken: "const undeclared: Revision.Revision = \"2025-11-25\"",
     test: "packages/transport/test/http/server/httpSessionless.test.ts",
     name: "takes what says no revision to be in 2025-03-26"
   },

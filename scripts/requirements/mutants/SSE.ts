@@ -4,8 +4,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SSE-01",
     file: "packages/transport/src/internal/http/server/sse/HttpSseHandler.ts",
-    original: "messages: new Map([[\"POST\", post]])",
-    broken: "messages: new Map([[\"PUT\", post]])",
+    original: "messages: protect([\"POST\", post])",
+    broken: "messages: protect([\"PUT\", post])",
     test: "packages/transport/test/http/sse/server.test.ts",
     name: "says where to POST to, and answers on its stream"
   },
@@ -37,7 +37,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SSE-05",
     file: "packages/transport/src/internal/http/server/HttpGuard.ts",
-    original: "    if (problem !== undefined) return Effect.succeed(HttpResponses.refusal(403, problem))\n",
+    original: "    if (problem !== undefined) return Effect.succeed(HttpResponses.error(403, problem))\n",
     broken: "",
     test: "packages/transport/test/http/sse/screening.test.ts",
     name: "another page does not, at neither endpoint"

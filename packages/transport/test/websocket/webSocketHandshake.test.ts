@@ -33,8 +33,8 @@ const bearer = Effect.map(
 const as = (token: string): Offer => ({ headers: { Authorization: `Bearer ${token}` } })
 
 const refusals: ReadonlyArray<readonly [name: string, status: number, problem: RegExp, offer: Offer]> = [
-  ["[HTTP-11] [HTTP-12] a page from elsewhere", 403, /origin/, { headers: { Origin: "https://evil.example" } }],
-  ["[HTTP-11] a page that had a name made to point here", 403, /host/, { headers: { Host: "evil.example" } }],
+  ["[HTTP-11] [HTTP-12] a page from elsewhere", 403, /Origin/, { headers: { Origin: "https://evil.example" } }],
+  ["[HTTP-11] a page that had a name made to point here", 403, /Host/, { headers: { Host: "evil.example" } }],
   ["a POST", 405, /POST/, { method: "POST" }],
   ["a request that does not ask for an upgrade", 426, /WebSocket/, {
     headers: { Connection: undefined, Upgrade: undefined }

@@ -136,7 +136,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
       for (const asked of refused) {
         const answer = yield* ask(server, asked)
         assert.strictEqual(answer.status, 400)
-        assert.match(answer.text, /The protocol version .* is not supported/)
+        assert.match(answer.text, /MCP-Protocol-Version .* is not supported/)
       }
       const batch = yield* ask(server, { body: [ping()], headers: newest })
       assert.deepStrictEqual([batch.status, codeOf(batch)], [400, [[undefined, -32600]]])

@@ -124,7 +124,7 @@ describe.concurrent("a session of HTTP+SSE ends", () => {
     }))
 })
 
-describe.concurrent("a reader of HTTP+SSE that takes nothing", () => {
+describe.concurrent("a reader of HTTP+SSE that does not read", () => {
   it.live("makes its own session wait and nobody else's, and has everything in the end", () =>
     Effect.gen(function*() {
       const { handlers, state } = busy()
@@ -160,7 +160,7 @@ describe.concurrent("a reader of HTTP+SSE that takes nothing", () => {
       yield* Effect.repeat(server.host.health, { until: ({ sessions }) => sessions === 1 })
       const [reason] = reasonsOf(server)
       assert.strictEqual(reason?._tag, "TransportFailed")
-      assert.include(reason?._tag === "TransportFailed" ? String(reason.cause) : "", "takes nothing")
+      assert.include(reason?._tag === "TransportFailed" ? String(reason.cause) : "", "does not read")
       client.stream.response?.resume()
       yield* until(() => client.stream.gone)
       assert.isFalse(client.stream.ended)

@@ -214,7 +214,7 @@ const isUpgrade = (message: IncomingMessage): boolean =>
 export const make = (watchdog: StreamWatchdog, limits: Limits): HttpConnections => {
   const connections = new WeakMap<Socket, HttpConnection>()
   const server = totals(watchdog, limits)
-  const refused = HttpResponses.refusal(
+  const refused = HttpResponses.error(
     429,
     `A connection may have ${limits.maxPipelinedRequests} requests without a response`,
     {

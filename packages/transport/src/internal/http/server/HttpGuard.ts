@@ -1,3 +1,17 @@
+/**
+ * The guard of an HTTP server: all that is checked about a request before its handler runs.
+ *
+ * `protect` visits each request once, in this order:
+ *
+ * 1. `HttpConnections`: does its connection leave too many requests or responses unread? 429
+ * 2. `OriginPolicy`: may it come to this host, from this origin? 403
+ * 3. A CORS preflight request is answered; it carries no credentials.
+ * 4. `Authenticator`: which principal sends it? 401, 500, 503
+ * 5. Is its method served? 405
+ * 6. The reader of its route: `Accept` (406), `Content-Type` and `Content-Encoding` (415), `MCP-Protocol-Version` (400),
+ *    the body (400, 408, 413, 503).
+ * 7. The handler of its route.
+ */
 import { ErrorCode, Excerpt, Revision } from "@effect-mcp/protocol"
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import type { Principal } from "@effect-mcp/session/Principal"
@@ -12,7 +26,7 @@ import { Authentication } from "../../../Authentication.ts"
 import * as ContentEncoding from "../../shared/ContentEncoding.ts"
 import * as FrameText from "../../shared/FrameText.ts"
 import * as utf8 from "../../shared/utf8.ts"
-import * as Authenticating from "./Authenticating.ts"
+import * as Authenticator from "./Authenticator.ts"
 import * as HttpConnections from "./HttpConnections.ts"
 import * as HttpResponses from "./HttpResponses.ts"
 import type { HttpServerSettings } from "./HttpServerSettings.ts"
@@ -23,175 +37,172 @@ import type { StreamWatchdog } from "./StreamWatchdog.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
-/** What serves a request that was let in. What it fails with is a response, too: one that says why not. */
-export type Serve = (
-  request: HttpServerRequest,
-  principal: Principal | undefined
-) => Effect.Effect<Response, Response>
+/** A request, and the principal that sends it. */
+export interface Sender {
+  readonly request: HttpServerRequest
+  readonly principal: Principal | undefined
+}
 
-/** How a method is refused that is not served, for this reason and with these headers. */
-export type Unserved = (problem: string, headers: HttpResponses.Headers) => Response
-
-/** What a POST has brought. */
-export interface Brought {
+/** The body of a POST, parsed. */
+export interface Body {
   readonly frame: unknown
   readonly bytes: number
 }
 
-/** What a POST has brought, and says of it. */
-export interface Posted extends Brought {
-  /** The revision that it says it is in, if it says one. */
-  readonly said: Revision.Revision | undefined
+/** The revision that a request declares; `undefined` if it declares none (SHS-29). */
+export type DeclaredVersion = Revision.Revision | undefined
+
+/** A POST that is read. */
+export interface Post extends Sender, Body {
+  readonly version: DeclaredVersion
 }
 
-/**
- * All that is found out about a request before anybody looks at what it asks for: whether it may come here, who sends it, and whether
- * it is what HTTP and the protocol make of a request. It is the same with sessions and without.
- */
-export interface Admission {
-  /** Lets requests of these methods in, as far as they may come; the others are answered with 405, in the form given. */
-  readonly admit: (
-    methods: ReadonlyMap<string, Serve>,
-    request: HttpServerRequest,
-    unserved?: Unserved
-  ) => Effect.Effect<Response>
-  /** The one message, or batch, that a POST brings. */
-  readonly brought: (request: HttpServerRequest) => Effect.Effect<Brought, Response>
-  /** The same, of a POST that is answered with what is said to it. */
-  readonly posted: (request: HttpServerRequest) => Effect.Effect<Posted, Response>
-  /** What else a request for a stream of events says: its revision. */
-  readonly listening: (request: HttpServerRequest) => Effect.Effect<Revision.Revision | undefined, Response>
-  /** The revision that a request says it is in; nothing is said by one that does not know yet, or an old one (SHS-29). */
-  readonly revision: (request: HttpServerRequest) => Effect.Effect<Revision.Revision | undefined, Response>
+/** Serves a request of one method. A response that it fails with is sent like one that it succeeds with. */
+export type Route = (sender: Sender) => Effect.Effect<Response, Response>
+
+/** The routes of a path, by method. */
+export type Routes = ReadonlyMap<string, Route>
+
+/** Serves all requests of a path. */
+export type Handler = (request: HttpServerRequest) => Effect.Effect<Response>
+
+/** Returns the response to a request whose method is not served. */
+export type MethodNotAllowed = (message: string, headers: HttpResponses.Headers) => Response
+
+/** The guard of one server. */
+export interface HttpGuard {
+  /** Returns a handler that checks each request and passes it to the route of its method. */
+  readonly protect: (routes: Routes, methodNotAllowed?: MethodNotAllowed) => Handler
+  /** Reads a POST whose response is JSON or an event stream. */
+  readonly readPost: (sender: Sender) => Effect.Effect<Post, Response>
+  /** Reads the body of a POST, and nothing else of it. */
+  readonly readBody: (request: HttpServerRequest) => Effect.Effect<Body, Response>
 }
 
-/** What a browser may ask for, and see of the answer. */
-const corsHeaders = {
+/** The headers of the response to a preflight request. */
+const preflightHeaders = {
   "access-control-allow-headers":
     "accept, authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id",
   "access-control-max-age": "86400"
 }
 
-const exposed = "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after"
+const exposedHeaders = "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after"
 
-const unservedInJson: Unserved = (problem, headers) => HttpResponses.refusal(405, problem, { headers })
+const methodNotAllowedInJson: MethodNotAllowed = (message, headers) => HttpResponses.error(405, message, { headers })
 
-const notJson = HttpResponses.refusal(415, "Content-Type must be application/json")
+const notJson = HttpResponses.error(415, "Content-Type must be application/json")
 
-/** Its answer says that no compression is accepted (RFC 9110, 12.5.3). */
-const compressed = HttpResponses.refusal(415, "A body with Content-Encoding is not read; send it without", {
+/** Its header says that no compression is accepted (RFC 9110, 12.5.3). */
+const compressed = HttpResponses.error(415, "Content-Encoding is not supported; send the body without it", {
   headers: { "accept-encoding": "identity" }
 })
 
-const unreadable = HttpResponses.refusal(400, "Parse error", { code: ErrorCode.ParseError })
+const unparsable = HttpResponses.error(400, "Parse error", { code: ErrorCode.ParseError })
 
-const revision: Admission["revision"] = ({ headers }) => {
-  const said = headers["mcp-protocol-version"]
-  if (said === undefined || Revision.isRevision(said)) return Effect.succeed(said)
-  return Effect.fail(HttpResponses.refusal(
+/** Returns the version that a request declares; fails if this library does not know it. */
+export const declaredVersion = ({ headers }: HttpServerRequest): Effect.Effect<DeclaredVersion, Response> => {
+  const version = headers["mcp-protocol-version"]
+  if (version === undefined || Revision.isRevision(version)) return Effect.succeed(version)
+  return Effect.fail(HttpResponses.error(
     400,
-    `The protocol version ${JSON.stringify(Excerpt.of(said))} is not supported; supported: ${
+    `MCP-Protocol-Version ${JSON.stringify(Excerpt.of(version))} is not supported; supported: ${
       Revision.supported.join(", ")
     }`
   ))
 }
 
-const listening: Admission["listening"] = (request) =>
-  MediaTypes.accepts(request.headers["accept"], "text/event-stream")
-    ? revision(request)
-    : Effect.fail(HttpResponses.refusal(406, "Accept must list text/event-stream"))
+/** Fails unless a request accepts an event stream. */
+export const acceptsEventStream = ({ headers }: HttpServerRequest): Effect.Effect<void, Response> =>
+  MediaTypes.accepts(headers["accept"], "text/event-stream")
+    ? Effect.void
+    : Effect.fail(HttpResponses.error(406, "Accept must list text/event-stream"))
 
-/** The address of an `HttpServer` in the context decides which names of hosts are accepted. */
+/** Makes the guard. The address of an `HttpServer` in the context decides which hosts are accepted by default. */
 export const make = Effect.fnUntraced(function*(
   watchdog: StreamWatchdog,
   settings: HttpServerSettings
-): Effect.fn.Return<Admission, never, Authentication> {
-  const identified = Authenticating.make(
-    yield* Authentication,
-    settings.identifyMillis,
-    yield* Clock.Clock
-  )
+): Effect.fn.Return<HttpGuard, never, Authentication> {
+  const { allowedHosts, allowedOrigins, maxBodyNodes } = settings
+  const authenticate = Authenticator.make(yield* Authentication, settings.identifyMillis, yield* Clock.Clock)
   const server = Option.getOrUndefined(yield* Effect.serviceOption(HttpServer))
   const budget = yield* MemoryBudget
-  const { allowedHosts, allowedOrigins, maxBodyNodes } = settings
-  const connections = HttpConnections.make(watchdog, {
-    ...settings,
-    budget
-  })
-  const bodies = IncomingBodies.make(watchdog, {
-    ...settings,
-    budget
-  })
-  const screening = OriginPolicy.make({
+  const connections = HttpConnections.make(watchdog, { ...settings, budget })
+  const bodies = IncomingBodies.make(watchdog, { ...settings, budget })
+  const policy = OriginPolicy.make({
     allowedHosts,
     allowedOrigins,
     loopback: server !== undefined && OriginPolicy.isLoopbackAddress(server.address)
   })
 
-  const read = (bytes: Uint8Array): Effect.Effect<Brought, Response> => {
+  const parse = (bytes: Uint8Array): Effect.Effect<Body, Response> => {
     const frame = FrameText.parseBytes(utf8.withoutByteOrderMark(bytes), maxBodyNodes)
     if (Result.isSuccess(frame)) return Effect.succeed({ frame: frame.success, bytes: bytes.byteLength })
+    const { failure } = frame
     return Effect.fail(
-      frame.failure._tag === "TooComplex"
-        ? HttpResponses.refusal(
+      failure._tag === "TooComplex"
+        ? HttpResponses.error(
           413,
-          `The body has ${frame.failure.nodes} arrays, objects and members; the limit is ${maxBodyNodes}`
+          `The body has ${failure.nodes} arrays, objects and members; the limit is ${maxBodyNodes} (maxBodyNodes)`
         )
-        : unreadable
+        : unparsable
     )
   }
 
-  const brought: Admission["brought"] = (request) => {
+  const readBody: HttpGuard["readBody"] = (request) => {
     const { "content-encoding": encoding, "content-type": type } = request.headers
     if (!MediaTypes.isJson(type)) return Effect.fail(notJson)
     return ContentEncoding.isCompressed(encoding)
       ? Effect.fail(compressed)
-      : Effect.flatMap(bodies.receive(request), read)
+      : Effect.flatMap(bodies.receive(request), parse)
   }
 
-  const posted: Admission["posted"] = (request) => {
+  const readPost: HttpGuard["readPost"] = ({ principal, request }) => {
     const { accept, "content-type": contentType } = request.headers
     if (!MediaTypes.accepts(accept, "application/json") || !MediaTypes.accepts(accept, "text/event-stream")) {
-      return Effect.fail(HttpResponses.refusal(406, "Accept must list application/json and text/event-stream"))
+      return Effect.fail(HttpResponses.error(406, "Accept must list application/json and text/event-stream"))
     }
     if (!MediaTypes.isJson(contentType)) return Effect.fail(notJson)
     return Effect.flatMapEager(
-      revision(request),
-      (said) => Effect.map(brought(request), ({ bytes, frame }) => ({ frame, bytes, said }))
+      declaredVersion(request),
+      (version) => Effect.map(readBody(request), ({ bytes, frame }) => ({ request, principal, version, bytes, frame }))
     )
   }
 
-  const admit: Admission["admit"] = (methods, request, unserved = unservedInJson) =>
-    connections.serve(request, () => admitted(methods, request, unserved))
-
-  const admitted = (
-    methods: ReadonlyMap<string, Serve>,
+  const route = (
+    routes: Routes,
     request: HttpServerRequest,
-    unserved: Unserved
+    methodNotAllowed: MethodNotAllowed
   ): Effect.Effect<Response> => {
     const { headers, method } = request
     const { host, origin } = headers
-    // Web standards and HTTP/2 know it by the URL alone.
-    const name = host ?? OriginPolicy.hostIn(request.originalUrl)
-    const problem = screening.problem(name, origin, headers["sec-fetch-site"])
-    if (problem !== undefined) return Effect.succeed(HttpResponses.refusal(403, problem))
-    const allowed = () => Array.from(methods.keys()).join(", ")
-    const serve: Serve = methods.get(method) ??
-      (() => Effect.fail(unserved(`${Excerpt.of(method)} is not served here`, { allow: allowed() })))
-    const served = () =>
+    // Requests over web standards and HTTP/2 have the host in the URL only.
+    const problem = policy.problem(host ?? OriginPolicy.hostIn(request.originalUrl), origin, headers["sec-fetch-site"])
+    if (problem !== undefined) return Effect.succeed(HttpResponses.error(403, problem))
+    const allowed = () => Array.from(routes.keys()).join(", ")
+    const serve: Route = routes.get(method) ??
+      (() => Effect.fail(methodNotAllowed(`${Excerpt.of(method)} is not served here`, { allow: allowed() })))
+    const serveAuthenticated = () =>
       Effect.catch(
-        Effect.flatMapEager(identified(request), (principal) => serve(request, principal)),
+        Effect.flatMapEager(authenticate(request), (principal) => serve({ request, principal })),
         Effect.succeed
       )
-    if (origin === undefined) return served()
-    // A page: its browser wants to be told that it may.
-    const cors = { "access-control-allow-origin": origin, vary: "origin", "access-control-expose-headers": exposed }
+    if (origin === undefined) return serveAuthenticated()
+    const cors = {
+      "access-control-allow-origin": origin,
+      vary: "origin",
+      "access-control-expose-headers": exposedHeaders
+    }
     return method === "OPTIONS" && headers["access-control-request-method"] !== undefined
       ? Effect.succeed(
-        HttpResponses.empty(204, { ...cors, ...corsHeaders, "access-control-allow-methods": allowed() })
+        HttpResponses.empty(204, { ...cors, ...preflightHeaders, "access-control-allow-methods": allowed() })
       )
-      : Effect.map(served(), (response) => HttpServerResponse.setHeaders(response, cors))
+      : Effect.map(serveAuthenticated(), (response) => HttpServerResponse.setHeaders(response, cors))
   }
 
-  return { admit, brought, posted, listening, revision }
+  return {
+    protect: (routes, methodNotAllowed = methodNotAllowedInJson) => (request) =>
+      connections.serve(request, () => route(routes, request, methodNotAllowed)),
+    readPost,
+    readBody
+  }
 })

@@ -1,3 +1,4 @@
+/** The HTTP responses of a server: JSON, event streams, and errors whose bodies are JSON-RPC errors. */
 import { ErrorCode, JsonRpc, type RequestId } from "@effect-mcp/protocol"
 import type { HostFull } from "@effect-mcp/session/SessionHost"
 import type { TransportError } from "@effect-mcp/session/TransportError"
@@ -7,12 +8,12 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import type { SseResponseBody } from "./SseResponseBody.ts"
 
-/** The headers of one response beside those that every response has. */
+/** The headers of one response, without those that every response has. */
 export type Headers = Readonly<Record<string, string>>
 
 /**
- * The number of bytes of a body that the connection is given at a time. One that is given all at once shows no progress until all
- * was taken, and a slow client could not be told from one that takes nothing.
+ * The bytes of a body that are written to the connection at a time. A body that is written at once shows no progress
+ * until all of it is read, and a slow client would look like a stalled one.
  */
 const pieceBytes = 65_536
 
@@ -38,80 +39,84 @@ const whole = (
   return HttpServerResponse.stream(inPieces(bytes), { ...options, contentLength: bytes.length })
 }
 
+/** Returns a response whose body is this JSON text. */
 export const json = (status: number, body: string, headers: Headers): HttpServerResponse.HttpServerResponse =>
   whole(body, { status, headers, contentType: "application/json" })
 
-/** A refusal: its status, and in words that both a program and a person can read why. */
-export const refusal = (
+/** Returns an error: its status, and a JSON-RPC error for this request with the message. */
+export const error = (
   status: number,
-  problem: string,
+  message: string,
   options: { readonly id?: RequestId.RequestId | undefined; readonly code?: number; readonly headers?: Headers } = {}
 ): HttpServerResponse.HttpServerResponse => {
-  const error = { code: options.code ?? ErrorCode.InvalidRequest, message: problem }
-  return json(status, JSON.stringify(JsonRpc.failure(options.id, error)), options.headers ?? {})
+  const failure = JsonRpc.failure(options.id, { code: options.code ?? ErrorCode.InvalidRequest, message })
+  return json(status, JSON.stringify(failure), options.headers ?? {})
 }
 
-/** A refusal in words for a person alone: a client that looks for another transport would take JSON for the word of a newer server. */
-export const plain = (
+/** Returns an error in plain text. A client that probes for HTTP+SSE takes JSON for the response of a newer server. */
+export const text = (
   status: number,
-  problem: string,
+  message: string,
   headers: Headers = {}
-): HttpServerResponse.HttpServerResponse => HttpServerResponse.text(problem, { status, headers })
+): HttpServerResponse.HttpServerResponse => HttpServerResponse.text(message, { status, headers })
 
-/** The time to wait in whole seconds; no header if it is not known. */
+/** The header `Retry-After` in whole seconds; no header if the time is not known. */
 const retryAfter = (millis: number | undefined): Headers =>
   millis === undefined ? {} : { "retry-after": String(Math.max(Math.ceil(millis / 1000), 1)) }
 
-/** The server cannot do this now. `retryAfterMillis` is when it will be able to, if that is known. */
+/** Returns 503, with the time after which the client can retry if it is known. */
 export const unavailable = (
-  problem: string,
+  message: string,
   options: { readonly id?: RequestId.RequestId | undefined; readonly retryAfterMillis?: number | undefined } = {}
 ): HttpServerResponse.HttpServerResponse =>
-  refusal(503, problem, { id: options.id, code: ErrorCode.Overloaded, headers: retryAfter(options.retryAfterMillis) })
+  error(503, message, { id: options.id, code: ErrorCode.Overloaded, headers: retryAfter(options.retryAfterMillis) })
 
-/** The server shuts down, and another may be there after this time. */
-export const leaving = (
+/** Returns 503 while the server shuts down. */
+export const shuttingDown = (
   retryAfterMillis: number | undefined,
   id?: RequestId.RequestId
 ): HttpServerResponse.HttpServerResponse => unavailable("The server is shutting down", { id, retryAfterMillis })
 
-/** A host has no room for the session. That a principal has too many is its own doing (429). */
-export const full = (
+/** Returns 429 if this principal has too many sessions, and 503 if the host has no room. */
+export const hostFull = (
   { message, retryAfterMillis, scope }: HostFull,
   id: RequestId.RequestId | undefined
 ): HttpServerResponse.HttpServerResponse =>
-  refusal(scope === "principal" ? 429 : 503, message, {
+  error(scope === "principal" ? 429 : 503, message, {
     id,
     code: ErrorCode.Overloaded,
     headers: retryAfter(retryAfterMillis)
   })
 
-/** The session that was asked for could not be opened. */
-export const notOpened = (
-  error: HostFull | TransportError,
+/** Returns the response for a session that could not be opened. */
+export const openFailed = (
+  failure: HostFull | TransportError,
   id: RequestId.RequestId | undefined
 ): HttpServerResponse.HttpServerResponse =>
-  error._tag === "HostFull" ? full(error, id) : refusal(500, error.message, { id, code: ErrorCode.InternalError })
+  failure._tag === "HostFull"
+    ? hostFull(failure, id)
+    : error(500, failure.message, { id, code: ErrorCode.InternalError })
 
-/** What is kept as long as a session is may not be as long as any other message. */
-export const longInitialize = (
+/** Returns 413 for an `initialize` request that is larger than the session may keep. */
+export const initializeTooLarge = (
   id: RequestId.RequestId,
-  limitBytes: number
-): HttpServerResponse.HttpServerResponse => refusal(413, `initialize may have ${limitBytes} bytes`, { id })
+  maxBytes: number
+): HttpServerResponse.HttpServerResponse =>
+  error(413, `initialize is larger than ${maxBytes} bytes (maxInitializeBytes)`, { id })
 
-/** Nothing to be said. */
+/** Returns a response without a body. */
 export const empty = (status: number, headers: Headers = {}): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.empty({ status, headers: status === 204 ? headers : { ...headers, "content-length": "0" } })
 
-/** What keeps everybody on the way from holding a stream back, or on to it. */
+/** The headers that keep proxies from buffering or storing a stream. */
 const streamHeaders: Headers = {
   "cache-control": "no-cache, no-transform",
   "x-accel-buffering": "no"
 }
 
-/** A stream of events, as long as it is read. */
-export const events = (reader: SseResponseBody, headers: Headers): HttpServerResponse.HttpServerResponse => {
+/** Returns an event stream; one that has ended already is sent as a whole. */
+export const eventStream = (body: SseResponseBody, headers: Headers): HttpServerResponse.HttpServerResponse => {
   const options = { headers: { ...streamHeaders, ...headers }, contentType: "text/event-stream" }
-  const text = reader.takeWhole()
-  return text === undefined ? HttpServerResponse.stream(reader.body, options) : whole(text, options)
+  const ended = body.takeAll()
+  return ended === undefined ? HttpServerResponse.stream(body.stream, options) : whole(ended, options)
 }

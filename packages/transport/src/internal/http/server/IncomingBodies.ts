@@ -80,11 +80,11 @@ const askForBody = (request: HttpServerRequest): void => {
 export const make = (watchdog: StreamWatchdog, limits: Limits): IncomingBodies => {
   const { bodyMillis, budget, maxBodyBytes, maxTotalBodyBytes } = limits
   const maxBodySize = ByteSize.bytes(maxBodyBytes)
-  const tooLarge = HttpResponses.refusal(413, `A body may have ${maxBodyBytes} bytes`)
-  const tooManyChunks = HttpResponses.refusal(413, `A body may arrive in ${mostChunks} chunks`, { headers: closing })
-  const late = HttpResponses.refusal(408, `The body did not arrive within ${bodyMillis} ms`, { headers: closing })
-  const broken = HttpResponses.refusal(400, "The body could not be read", { code: ErrorCode.ParseError })
-  const crowded = HttpResponses.refusal(
+  const tooLarge = HttpResponses.error(413, `A body may have ${maxBodyBytes} bytes`)
+  const tooManyChunks = HttpResponses.error(413, `A body may arrive in ${mostChunks} chunks`, { headers: closing })
+  const late = HttpResponses.error(408, `The body did not arrive within ${bodyMillis} ms`, { headers: closing })
+  const broken = HttpResponses.error(400, "The body could not be read", { code: ErrorCode.ParseError })
+  const crowded = HttpResponses.error(
     503,
     `The bodies of all requests may have ${maxTotalBodyBytes} bytes while they arrive`,
     {

@@ -1,29 +1,27 @@
-/** What a client says that it takes (RFC 9110, 12.5.1), as far as it matters here. */
+/** The media types of requests: what `Accept` lists (RFC 9110, 12.5.1), and whether `Content-Type` is JSON. */
 
-const isRefused = (parameters: string): boolean => /;\s*q=0(\.0*)?\s*(;|$)/i.test(parameters)
+const isExcluded = (parameters: string): boolean => /;\s*q=0(\.0*)?\s*(;|$)/i.test(parameters)
 
-/** What lets both kinds of answer through. */
+/** The values of `Accept` that nearly all clients send; they are not parsed. */
 const usual: ReadonlySet<string> = new Set([
   "application/json, text/event-stream",
   "application/json,text/event-stream",
   "text/event-stream, application/json"
 ])
 
-/** Does this `Accept` let this media type through? */
+/** Returns whether this `Accept` lists this media type. */
 export const accepts = (accept: string | undefined, type: "application/json" | "text/event-stream"): boolean => {
   if (accept === undefined) return false
-  // Nearly every client says just this, in one order or the other.
   if (usual.has(accept)) return true
   const [family] = type.split("/")
-  const isAccepted = accept.split(",").some((part) => {
+  return accept.split(",").some((part) => {
     const [range = "", ...parameters] = part.trim().split(";")
     const name = range.trim().toLowerCase()
-    return (name === "*/*" || name === `${family}/*` || name === type) && !isRefused(`;${parameters.join(";")}`)
+    return (name === "*/*" || name === `${family}/*` || name === type) && !isExcluded(`;${parameters.join(";")}`)
   })
-  return isAccepted
 }
 
-/** Is a body of this `Content-Type` JSON in UTF-8? */
+/** Returns whether a body of this `Content-Type` is JSON in UTF-8. */
 export const isJson = (contentType: string | undefined): boolean => {
   if (contentType === undefined) return false
   if (contentType === "application/json") return true

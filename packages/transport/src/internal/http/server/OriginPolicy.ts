@@ -1,40 +1,40 @@
 /**
- * Which requests are let near a server at all: a page in a browser must not reach one that it was not meant for, neither from
- * another origin nor by a name that was made to point here (HTTP-11, HTTP-12).
+ * The policy on `Host` and `Origin`: web pages must not reach a server by DNS rebinding or from another origin (HTTP-11,
+ * HTTP-12).
  */
-
 import { Excerpt } from "@effect-mcp/protocol"
 import * as NetAddress from "effect/net/NetAddress"
 
-/** What may come. */
+/** The hosts and origins that are accepted. */
 export interface Options {
-  /** Names that the server is known by, with or without a port. */
+  /** The names of the server, with or without a port. */
   readonly allowedHosts: ReadonlyArray<string> | undefined
-  /** Origins of pages that may use it. */
+  /** The origins of pages that may use the server. */
   readonly allowedOrigins: ReadonlyArray<string>
-  /** It listens on this machine only, where the names of this machine are the only ones it can have. */
+  /** Whether the server listens on the loopback interface, so that it can have no other name. */
   readonly loopback: boolean
 }
 
 const loopbackNames: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"])
 
-/** What `Sec-Fetch-Site` says of a page of another origin. */
+/** The values of `Sec-Fetch-Site` for a page of another origin. */
 const foreignSites: ReadonlySet<string> = new Set(["cross-site", "same-site"])
 
-/** The name in `name:port`; an address of IPv6 stands in brackets. */
+/** The name in `name:port`. An IPv6 address has brackets. */
 const nameOf = (host: string): string => host.replace(/:\d*$/, "").toLowerCase()
 
 const isLoopback = (host: string): boolean => loopbackNames.has(nameOf(host))
 
 const hostOf = (origin: string): string | undefined => /^https?:\/\/([^/]+)$/i.exec(origin)?.[1]
 
-/** What a URL is asked of; a path alone does not say. */
+/** Returns the host of a URL; `undefined` for a path. */
 export const hostIn = (url: string): string | undefined => /^https?:\/\/([^/?#]+)/i.exec(url)?.[1]
 
-/** Does a server at this address listen on this machine only? */
+/** Returns whether only this machine can connect to a server at this address. */
 export const isLoopbackAddress = (address: NetAddress.SocketAddress): boolean =>
   address._tag === "UnixPathAddress" || NetAddress.isLoopback(address.address)
 
+/** Makes the policy of a server. */
 export const make = ({ allowedHosts, allowedOrigins, loopback }: Options) => {
   const hosts = allowedHosts === undefined ? undefined : new Set(allowedHosts.map((host) => host.toLowerCase()))
   const origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()))
@@ -44,7 +44,7 @@ export const make = ({ allowedHosts, allowedOrigins, loopback }: Options) => {
       ? hosts.has(host.toLowerCase()) || hosts.has(nameOf(host))
       : !loopback || isLoopback(host)
 
-  /** Is this page allowed? One from this machine is, if it asks for this machine. */
+  /** Whether pages of this origin are accepted. A page of this machine is, if it uses a name of this machine. */
   const isOrigin = (origin: string, host: string): boolean => {
     if (origins.has("*") || origins.has(origin.toLowerCase())) return true
     const from = hostOf(origin)
@@ -53,21 +53,21 @@ export const make = ({ allowedHosts, allowedOrigins, loopback }: Options) => {
 
   return {
     /**
-     * What is wrong with where a request comes from or goes to, if anything. Not each request of a page has an origin, a picture's has
-     * none; but browsers say of all whether they are of the same site.
+     * Returns why a request is rejected, or `undefined`. Browsers send no `Origin` with some requests, such as for
+     * images; these have `Sec-Fetch-Site`.
      */
     problem: (host: string = "", origin: string | undefined, site: string | undefined): string | undefined => {
       if (!isHost(host)) {
         return host === ""
           ? "The header Host is missing"
-          : `The host ${JSON.stringify(Excerpt.of(host))} is not served here`
+          : `Host ${JSON.stringify(Excerpt.of(host))} is not allowed; add it to allowedHosts`
       }
       if (origin === undefined && site !== undefined && foreignSites.has(site) && !origins.has("*")) {
-        return "A page of another origin is not allowed"
+        return "A request of another site without Origin is not allowed"
       }
       return origin === undefined || isOrigin(origin, host)
         ? undefined
-        : `The origin ${JSON.stringify(Excerpt.of(origin))} is not allowed`
+        : `Origin ${JSON.stringify(Excerpt.of(origin))} is not allowed; add it to allowedOrigins`
     }
   }
 }

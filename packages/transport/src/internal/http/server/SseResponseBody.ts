@@ -1,3 +1,4 @@
+/** The body of one HTTP response that is an event stream: a buffer of events, fed by the stream and read by the client. */
 import type { EventStoreError, Replay, StoredEvent } from "@effect-mcp/session/EventStore"
 import * as MemoryBudget from "@effect-mcp/session/MemoryBudget"
 import * as Cause from "effect/Cause"
@@ -6,115 +7,122 @@ import type * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as Sse from "../../../Sse.ts"
 
-/** Where the past of a stream is read from. */
-export interface Past {
-  /** The last event that whoever reads has got. */
+/** The stored events of a stream that a reconnecting client missed. */
+export interface Missed {
+  /** The id of the last event that was sent. */
   after: string
   readonly replay: (after: string) => Effect.Effect<Replay | undefined, EventStoreError>
-  /** Does something while nothing is added to the stream. */
+  /** Runs an effect while no event is added to the stream. */
   readonly inTurn: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 }
 
 const encoder = new TextEncoder()
 
-/** How many characters may wait for one reader, unless told otherwise. */
-export const defaultCapacity = 1024 * 1024
-
 /** A text with one character beyond Latin-1 takes two bytes for each. */
 const bytesPerCharacter = 2
 
-/** How much of what was missed is given at a time, in characters. */
-const piece = 65_536
+/** The characters of missed events that are sent at a time. */
+const pieceCharacters = 65_536
 
 /**
- * Whoever reads a stream at the moment: the body of one HTTP response. What is put in waits until the response can take it, and
- * whoever puts it in should wait when that is too much. One that comes back for what it has missed is given that first.
+ * The body of a response with the events of one stream. Events wait in a buffer until the client reads them; senders
+ * wait for `room` while the buffer is full. A body that resumes a stream first sends the missed events from the store.
+ *
+ * `finish` ends the body after its buffered events, `abort` at once. It also closes when the client disconnects.
  */
 export class SseResponseBody {
   readonly #capacity: number
   readonly #now: () => number
-  readonly #onLeave: () => void
   readonly #budget: MemoryBudget.MemoryBudget
-  /** The bytes that the budget of the process is charged with for what waits. */
+  readonly #closed: Array<() => void> = []
+  /** The bytes of the buffer that are charged to the budget of the process. */
   #charge = 0
-  #past: Past | undefined
-  #missed: Iterator<StoredEvent> | undefined
-  readonly #behindPast: Array<string> = []
-  #pieces: Array<string> = []
+  #missed: Missed | undefined
+  /** The rest of the missed events that the store returned last. */
+  #replayed: Iterator<StoredEvent> | undefined
+  /** Events that are not in the store, which are sent after the missed ones. */
+  readonly #afterReplay: Array<string> = []
+  #buffer: Array<string> = []
   #length = 0
-  #finished = false
-  #left = false
-  #brokenOff = false
+  #isFinished = false
+  #isClosed = false
+  #isAborted = false
   #fiber: Fiber.Fiber<unknown, unknown> | undefined
   #wake: (() => void) | undefined
   readonly #senders: Array<() => void> = []
-  /** When something was taken last, or could have been. */
+  /** The time at which the client last read something, or at which there was nothing to read. */
   takenAt: number
 
   constructor(options: {
     readonly budget: MemoryBudget.MemoryBudget
-    /** How many characters may wait. */
+    /** The number of characters from which on the buffer is full. */
     readonly capacity: number
     readonly now: () => number
-    readonly past: Past | undefined
-    readonly onLeave: () => void
+    readonly missed: Missed | undefined
   }) {
     this.#budget = options.budget
     this.#capacity = options.capacity
     this.#now = options.now
-    this.#past = options.past
-    this.#onLeave = options.onLeave
+    this.#missed = options.missed
     this.takenAt = options.now()
   }
 
-  /** Is what happens now in what it will be given of the past? */
-  get isBehind(): boolean {
-    return this.#past !== undefined
+  /** Whether missed events are still to be sent, so that new events are read from the store, too. */
+  get isReplaying(): boolean {
+    return this.#missed !== undefined
   }
 
-  /** Something always has room, where nothing waits. While the process is short of memory nothing more has. */
+  /** Whether senders should wait. An empty buffer is never full; while the process is short of memory any other is. */
   get isFull(): boolean {
     return this.#length > 0 && (!(this.#length < this.#capacity) || MemoryBudget.isScarce(this.#budget))
   }
 
-  /** Has nothing been taken since then, though there is something to be taken? */
+  /** Returns whether something waits for the client that it could have read since this time. */
   isStalledSince(then: number): boolean {
-    return (this.#length > 0 || this.isBehind) && this.takenAt <= then
+    return (this.#length > 0 || this.isReplaying) && this.takenAt <= then
   }
 
-  get hasLeft(): boolean {
-    return this.#left
+  /** Whether nothing more is read: the client disconnected, or the body ended or was aborted. */
+  get isClosed(): boolean {
+    return this.#isClosed
   }
 
-  /** Was it broken off, rather than left? */
-  get isBrokenOff(): boolean {
-    return this.#brokenOff
+  /** Whether the server aborted the response, before the client disconnected. */
+  get isAborted(): boolean {
+    return this.#isAborted
   }
 
+  /** Runs `listener` when the body closes, after those that were added before; at once if it is closed. */
+  onClose(listener: () => void): void {
+    if (this.#isClosed) listener()
+    else this.#closed.push(listener)
+  }
+
+  /** Adds text to the buffer, unless the body has ended. */
   put(text: string): void {
-    if (!this.#left && !this.#finished) this.#add(text)
+    if (!this.#isClosed && !this.#isFinished) this.#add(text)
   }
 
   #add(text: string): void {
     if (this.#length === 0) this.takenAt = this.#now()
-    this.#pieces.push(text)
+    this.#buffer.push(text)
     this.#length += text.length
     const bytes = bytesPerCharacter * text.length
     if (!MemoryBudget.isScarce(this.#budget) && this.#budget.take(bytes)) this.#charge += bytes
     this.#awaken()
   }
 
-  /** Puts something in that is read after the past, in which it is not. */
-  putBehindPast(text: string): void {
-    if (this.isBehind) this.#behindPast.push(text)
+  /** Adds an event that is not in the store; it is sent after the missed events. */
+  putAfterReplay(text: string): void {
+    if (this.isReplaying) this.#afterReplay.push(text)
     else this.put(text)
   }
 
   get #hasRoom(): boolean {
-    return this.#left || (!this.isFull && !this.isBehind)
+    return this.#isClosed || (!this.isFull && !this.isReplaying)
   }
 
-  /** Waits until there is room and nothing is to be caught up with, or until nobody reads any more. */
+  /** Waits until the buffer has room and all missed events are sent, or until the body is closed. */
   readonly room: Effect.Effect<void> = Effect.callback<void>((resume) => {
     if (this.#hasRoom) return resume(Effect.void)
     const sender = () => resume(Effect.void)
@@ -125,26 +133,26 @@ export class SseResponseBody {
     })
   })
 
-  /** The response ends behind what was put in. */
+  /** Ends the body after the events in its buffer. */
   finish(): void {
-    this.#finished = true
+    this.#isFinished = true
     this.#awaken()
   }
 
-  /** Nobody reads any more, or shall. */
-  leave(): void {
-    if (this.#left) return
-    this.#left = true
+  /** Closes the body, because the client disconnected or has read all of it. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
     this.#clear()
     this.#awaken()
-    this.#release()
-    this.#onLeave()
+    this.#resumeSenders()
+    for (const listener of this.#closed.splice(0)) listener()
   }
 
-  /** Breaks the response off. One that takes nothing would not notice otherwise. */
-  breakOff(): void {
-    this.#brokenOff = !this.#left
-    this.leave()
+  /** Breaks off the response. The fiber is interrupted, because a write to a stalled connection does not return. */
+  abort(): void {
+    this.#isAborted = !this.#isClosed
+    this.close()
     this.#fiber?.interruptUnsafe()
   }
 
@@ -155,96 +163,96 @@ export class SseResponseBody {
   }
 
   #clear(): void {
-    this.#pieces = []
+    this.#buffer = []
     this.#length = 0
     this.#budget.release(this.#charge)
     this.#charge = 0
   }
 
-  #release(): void {
+  #resumeSenders(): void {
     if (!this.#hasRoom) return
     for (const sender of this.#senders.splice(0)) sender()
   }
 
   #take(): readonly [Uint8Array] {
-    const text = this.#pieces.length === 1 ? this.#pieces[0] ?? "" : this.#pieces.join("")
+    const text = this.#buffer.length === 1 ? this.#buffer[0] ?? "" : this.#buffer.join("")
     this.#clear()
     this.takenAt = this.#now()
-    this.#release()
+    this.#resumeSenders()
     return [encoder.encode(text)]
   }
 
-  readonly #asleep: Effect.Effect<void> = Effect.callback<void>((resume) => {
-    // A fiber may yield on its way here, and what comes meanwhile wakes nobody.
-    if (this.#length > 0 || this.#finished || this.#left) return resume(Effect.void)
+  readonly #sleep: Effect.Effect<void> = Effect.callback<void>((resume) => {
+    // A fiber may yield on its way here; without this check an event that comes meanwhile would wake nothing.
+    if (this.#length > 0 || this.#isFinished || this.#isClosed) return resume(Effect.void)
     this.#wake = () => resume(Effect.void)
     return Effect.sync(() => {
       this.#wake = undefined
     })
   })
 
-  /** The next bytes, or the end. */
+  /** Returns the next bytes, or the end. */
   readonly #pull: Effect.Effect<readonly [Uint8Array], Cause.Done> = Effect.suspend(() => {
-    if (this.#left) return Cause.done()
-    // What was put in at once stands before all that is past.
+    if (this.#isClosed) return Cause.done()
+    // The comment and the priming event of this response are in the buffer, and come before missed events.
     if (this.#length > 0) return Effect.succeed(this.#take())
-    if (this.#past !== undefined) {
-      const recalled = this.#missed === undefined ? undefined : this.#recall(this.#past, this.#missed)
-      if (recalled !== undefined) return Effect.succeed(recalled)
-      this.#missed = undefined
-      return this.#catchUp(this.#past)
+    if (this.#missed !== undefined) {
+      const piece = this.#replayed === undefined ? undefined : this.#nextPiece(this.#missed, this.#replayed)
+      if (piece !== undefined) return Effect.succeed(piece)
+      this.#replayed = undefined
+      return this.#readMissed(this.#missed)
     }
-    if (this.#finished) return Cause.done()
-    return Effect.andThen(this.#asleep, this.#pull)
+    if (this.#isFinished) return Cause.done()
+    return Effect.andThen(this.#sleep, this.#pull)
   })
 
-  #catchUp(past: Past): Effect.Effect<readonly [Uint8Array], Cause.Done> {
-    const missed = Effect.suspend(() => past.replay(past.after)).pipe(
+  #readMissed(missed: Missed): Effect.Effect<readonly [Uint8Array], Cause.Done> {
+    const replay = Effect.suspend(() => missed.replay(missed.after)).pipe(
       Effect.catch(() => Effect.undefined),
-      Effect.map((replay) => this.#miss(replay))
+      Effect.map((replay) => this.#replay(replay))
     )
-    // That there is nothing more is true only as long as nothing is added.
-    return Effect.andThen(past.inTurn(missed), this.#pull)
+    // In turn: that no missed event is left is true only while none is added.
+    return Effect.andThen(missed.inTurn(replay), this.#pull)
   }
 
-  #miss(replay: Replay | undefined): void {
+  #replay(replay: Replay | undefined): void {
     if (replay !== undefined && replay.events.length > 0) {
-      this.#missed = replay.events[Symbol.iterator]()
+      this.#replayed = replay.events[Symbol.iterator]()
       return
     }
-    this.#past = undefined
-    const later = this.#behindPast.splice(0)
-    // What is gone cannot be made up for: the stream ends here, and the client learns it when it comes back.
-    if (replay === undefined || replay.ended && later.length === 0) this.#finished = true
+    this.#missed = undefined
+    const later = this.#afterReplay.splice(0)
+    // Events that the store lost would be a gap: the body ends here, and the client finds out when it reconnects.
+    if (replay === undefined || replay.ended && later.length === 0) this.#isFinished = true
     else for (const text of later) this.#add(text)
-    this.#release()
+    this.#resumeSenders()
   }
 
-  /** Some of what was missed. All of it at once could take long, and nobody would see that it is being taken. */
-  #recall(past: Past, missed: Iterator<StoredEvent>): readonly [Uint8Array] | undefined {
+  /** Encodes some of the missed events. All of them at once would look like a client that reads nothing. */
+  #nextPiece(missed: Missed, events: Iterator<StoredEvent>): readonly [Uint8Array] | undefined {
     let text = ""
-    for (let next = missed.next(); next.done !== true; next = missed.next()) {
+    for (let next = events.next(); next.done !== true; next = events.next()) {
       const { data, id } = next.value
-      past.after = id
+      missed.after = id
       text += Sse.event(id, data)
-      if (text.length >= piece) break
+      if (text.length >= pieceCharacters) break
     }
     if (text === "") return undefined
     this.takenAt = this.#now()
     return [encoder.encode(text)]
   }
 
-  /** All there is to be read, if it has ended before anybody began to: then it need not be read piece by piece. */
-  takeWhole(): string | undefined {
-    if (!this.#finished || this.#left || this.isBehind) return undefined
-    const text = this.#pieces.join("")
-    this.leave()
+  /** Returns the whole text and closes the body, if it has ended; then it need not be read as a stream. */
+  takeAll(): string | undefined {
+    if (!this.#isFinished || this.#isClosed || this.isReplaying) return undefined
+    const text = this.#buffer.join("")
+    this.close()
     return text
   }
 
-  /** The body of the response. */
-  readonly body: Stream.Stream<Uint8Array> = Stream.fromPull(Effect.withFiber((fiber) => {
+  /** The bytes of the body, to be read once. */
+  readonly stream: Stream.Stream<Uint8Array> = Stream.fromPull(Effect.withFiber((fiber) => {
     this.#fiber = fiber
     return Effect.succeed(this.#pull)
-  })).pipe(Stream.ensuring(Effect.sync(() => this.leave())))
+  })).pipe(Stream.ensuring(Effect.sync(() => this.close())))
 }

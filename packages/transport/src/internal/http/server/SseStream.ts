@@ -1,43 +1,46 @@
+/** One event stream to a client, which outlives its HTTP response if an `EventStore` keeps its events. */
 import type { EventStore, EventStoreError, StreamKey } from "@effect-mcp/session/EventStore"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Semaphore from "effect/Semaphore"
 import * as Sse from "../../../Sse.ts"
-import { type Past, SseResponseBody } from "./SseResponseBody.ts"
+import { type Missed, SseResponseBody } from "./SseResponseBody.ts"
 import type { StreamWatchdog } from "./StreamWatchdog.ts"
 
-/** What all streams of a server have in common. */
+/** The settings of all streams of a server. */
 export interface Settings {
   readonly store: EventStore["Service"] | undefined
   readonly watchdog: StreamWatchdog
-  /** How many characters may wait for one reader. */
+  /** The characters that wait for the client before senders wait. */
   readonly capacity: number
-  /** How long a client waits before it comes back, in milliseconds. */
+  /** The delay after which a client should reconnect, in milliseconds. */
   readonly retryMillis: number
 }
 
 const noRoute = Effect.fail(TransportError.make({ _tag: "NoRoute", method: undefined }))
 
-/** Needs it no fiber any more? */
+/** Returns whether an effect has its value already, so that it needs no fiber. */
 const isDone = <A, E>(effect: Effect.Effect<A, E>): effect is Exit.Success<A, E> =>
   Exit.isExit(effect) && Exit.isSuccess(effect)
 
 /**
- * One stream of events to the client: of one of its requests, or the standalone one. It has one reader at a time, or none. With
- * a store it goes on without one, and a client that resumes it is given what it has missed; without one, it ends with
- * its reader. It goes on as if it had no store once an event could not be stored: resumed behind a gap, it would seem
- * to be complete.
+ * The event stream of one request, or the standalone stream. It has at most one response body at a time.
+ *
+ * With a store, the stream goes on without a body, and a body that resumes it first gets the missed events. Without a
+ * store it ends with its body. After an event could not be stored, the stream goes on as if it had no store: a body that
+ * resumed it after the gap would seem complete.
  */
 export class SseStream {
   readonly key: StreamKey
   readonly #settings: Settings
-  #reader: SseResponseBody | undefined
-  #last: string | undefined
-  #ended = false
+  #body: SseResponseBody | undefined
+  /** The id of the last stored event. */
+  #lastId: string | undefined
+  #isEnded = false
   #isStored = false
-  #isBroken = false
-  // One at a time, where the store takes its time: events are read in the order in which they are stored.
+  #hasGap = false
+  /** The order of events while the store takes its time: they are sent in the order in which they are stored. */
   #turn: Semaphore.Semaphore | undefined
   #turns = 0
 
@@ -46,83 +49,75 @@ export class SseStream {
     this.#settings = settings
   }
 
-  get isRead(): boolean {
-    return this.#reader !== undefined
+  /** Whether a client reads the stream. */
+  get isAttached(): boolean {
+    return this.#body !== undefined
   }
 
-  /** An event could not be stored, so that the stream cannot be resumed. */
-  get isBroken(): boolean {
-    return this.#isBroken
+  /** Whether an event could not be stored, so that the stream cannot be resumed. */
+  get hasGap(): boolean {
+    return this.#hasGap
   }
 
-  /** Can what is said now be read by anybody, ever? */
+  /** Whether a client reads the stream, or can still resume it. */
   get isOpen(): boolean {
-    return !this.#ended &&
-      (this.#reader !== undefined || (this.#settings.store !== undefined && this.#last !== undefined))
+    return !this.#isEnded &&
+      (this.#body !== undefined || (this.#settings.store !== undefined && this.#lastId !== undefined))
   }
 
-  /** Begins a reader: of what is said from now on, or behind an event that it names. */
-  read(after: string | undefined, onLeave: () => void): SseResponseBody {
-    const { watchdog, capacity, store } = this.#settings
-    const past: Past | undefined = after === undefined || store === undefined
+  /** Makes the body of a response, with the events from now on or after the event with this id. */
+  attach(after: string | undefined): SseResponseBody {
+    const { capacity, store, watchdog } = this.#settings
+    const missed: Missed | undefined = after === undefined || store === undefined
       ? undefined
       : {
         after,
         replay: (after) => store.replay(this.key.session, after),
         inTurn: (effect) => this.#inTurn(effect)
       }
-    // Whoever comes back knows that the earlier response is lost, which this side may not yet.
-    this.#reader?.breakOff()
-    const reader = new SseResponseBody({
-      budget: watchdog.budget,
-      capacity,
-      now: watchdog.now,
-      past,
-      onLeave: () => {
-        watchdog.unwatch(reader)
-        if (this.#reader === reader) this.#reader = undefined
-        onLeave()
-      }
+    // A client that reconnects has lost the earlier response, which this side may not know yet.
+    this.#body?.abort()
+    const body = new SseResponseBody({ budget: watchdog.budget, capacity, now: watchdog.now, missed })
+    body.onClose(() => {
+      watchdog.unwatch(body)
+      if (this.#body === body) this.#body = undefined
     })
-    this.#reader = reader
-    watchdog.watch(reader)
-    if (this.#ended) reader.finish()
-    return reader
+    this.#body = body
+    watchdog.watch(body)
+    if (this.#isEnded) body.finish()
+    return body
   }
 
-  /**
-   * Says something that the client can come back behind, and how soon it should (SHS-03, SHS-05), if there is anything to come back
-   * to.
-   */
-  prime(): void {
-    const { watchdog, retryMillis, store } = this.#settings
+  /** Sends an event without data, whose id the client can reconnect with, and the delay until then (SHS-03, SHS-05). */
+  sendPrimingEvent(): void {
+    const { retryMillis, store, watchdog } = this.#settings
     if (store === undefined) return
-    this.#reader?.put(Sse.retry(retryMillis))
+    this.#body?.put(Sse.retry(retryMillis))
     watchdog.run(Effect.ignore(this.write("")))
   }
 
-  /** Says nothing, aloud: the head of a response is sent with the first of its body only. */
-  hail(): void {
-    this.#reader?.put(Sse.comment("open"))
+  /** Sends a comment: platforms send the headers of a response with the first bytes of its body only. */
+  flushHeaders(): void {
+    this.#body?.put(Sse.comment("open"))
   }
 
   /**
-   * Says something. It is said when the reader has room for it, or has left and will be given it later; there is no route to one that
-   * has left for good.
+   * Sends an event. Waits while the buffer of the body is full. If no client reads the stream, the event is only stored.
+   * Fails with `NoRoute` if no client can resume it either.
    */
   write(data: string): Effect.Effect<void, TransportError.TransportError> {
     if (!this.isOpen) return noRoute
-    const written = this.#next(() => this.#store(data))
-    if (!isDone(written)) return Effect.andThen(written, Effect.suspend(() => this.#caughtUp))
-    return this.#reader?.isBehind === true ? Effect.andThen(written, this.#caughtUp) : written
+    const written = this.#next(() => this.#append(data))
+    if (!isDone(written)) return Effect.andThen(written, Effect.suspend(() => this.#replayed))
+    return this.#body?.isReplaying === true ? Effect.andThen(written, this.#replayed) : written
   }
 
-  /** Whoever has something to catch up with is not to be outrun, or the store would let go of it. */
-  get #caughtUp(): Effect.Effect<void> {
-    return this.#reader?.isBehind === true ? this.#reader.room : Effect.void
+  /** Waits for a body that replays: without this, a fast sender would push its missed events out of the store. */
+  get #replayed(): Effect.Effect<void> {
+    return this.#body?.isReplaying === true ? this.#body.room : Effect.void
   }
 
-  /** Does something in its turn. What can be done at once is, if it is its turn. */
+  /** Runs an effect in its turn, at once if no other waits and it needs no fiber. */
   #next<A, E>(make: () => Effect.Effect<A, E>): Effect.Effect<A, E> {
     if (this.#turns > 0) return this.#inTurn(Effect.suspend(make))
     const made = make()
@@ -142,114 +137,113 @@ export class SseStream {
     })
   }
 
-  #store(data: string): Effect.Effect<void, TransportError.TransportError> {
+  #append(data: string): Effect.Effect<void, TransportError.TransportError> {
     const { store } = this.#settings
-    if (store === undefined || this.#isBroken) return this.#pass(undefined, data)
+    if (store === undefined || this.#hasGap) return this.#send(undefined, data)
     const appended = store.append(this.key, data)
-    // What needs no fiber shall have none.
     return isDone(appended)
-      ? this.#pass(appended.value, data)
+      ? this.#send(appended.value, data)
       : Effect.matchEffect(appended, {
-        onSuccess: (id) => this.#pass(id, data),
+        onSuccess: (id) => this.#send(id, data),
         onFailure: () => {
-          this.#break()
-          return this.#pass(undefined, data)
+          this.#markGap()
+          return this.#send(undefined, data)
         }
       })
   }
 
-  #break(): void {
-    this.#isBroken = true
-    this.#last = undefined
+  #markGap(): void {
+    this.#hasGap = true
+    this.#lastId = undefined
   }
 
-  #stored(id: string): void {
-    this.#last = id
+  #markStored(id: string): void {
+    this.#lastId = id
     this.#isStored = true
   }
 
-  #pass(id: string | undefined, data: string): Effect.Effect<void, TransportError.TransportError> {
-    if (id !== undefined) this.#stored(id)
-    const reader = this.#reader
-    if (reader === undefined) return id === undefined ? noRoute : Effect.void
-    // An event that only gives an id says nothing without one.
+  #send(id: string | undefined, data: string): Effect.Effect<void, TransportError.TransportError> {
+    if (id !== undefined) this.#markStored(id)
+    const body = this.#body
+    if (body === undefined) return id === undefined ? noRoute : Effect.void
+    // A priming event without an id has no use.
     if (id === undefined && data === "") return Effect.void
     const text = Sse.event(id, data)
-    if (reader.isBehind) {
-      // What is in the store is found there, in its turn.
-      if (id === undefined) reader.putBehindPast(text)
+    if (body.isReplaying) {
+      // The body reads a stored event from the store, in its turn.
+      if (id === undefined) body.putAfterReplay(text)
       return Effect.void
     }
-    if (!reader.isFull) {
-      reader.put(text)
+    if (!body.isFull) {
+      body.put(text)
       return Effect.void
     }
-    return Effect.flatMap(reader.room, () => {
-      if (!reader.hasLeft) {
-        reader.put(text)
+    return Effect.flatMap(body.room, () => {
+      if (!body.isClosed) {
+        body.put(text)
         return Effect.void
       }
-      // Another reader that came meanwhile came back behind an earlier event, and is given this one from the store.
+      // A body that resumes the stream meanwhile reads this event from the store.
       return id === undefined ? noRoute : Effect.void
     })
   }
 
-  /** Breaks off the response that is being read. With a store the client can come back for the rest. */
-  breakOff(): void {
-    this.#reader?.breakOff()
+  /** Breaks off the response. With a store, the client can resume the stream. */
+  abortResponse(): void {
+    this.#body?.abort()
   }
 
-  /** Lets the response go, and keeps the stream, if the client can come back to it. */
-  release(): Effect.Effect<boolean> {
+  /** Ends the response and keeps the stream. Returns whether the client can resume it. */
+  detach(): Effect.Effect<boolean> {
     return this.#next(() => {
-      if (this.#settings.store === undefined || this.#last === undefined || this.#reader === undefined) {
+      if (this.#settings.store === undefined || this.#lastId === undefined || this.#body === undefined) {
         return Exit.succeed(false)
       }
-      this.#reader.finish()
+      this.#body.finish()
       return Exit.succeed(true)
     })
   }
 
-  /** Says a last thing, whether there is room for it or not. */
+  /** Sends a last event, also if the buffer is full, and ends the stream. */
   endWith(data: string): void {
-    const { watchdog, store } = this.#settings
+    const { store, watchdog } = this.#settings
     const put = (id: string | undefined) => {
-      if (id !== undefined) this.#stored(id)
+      if (id !== undefined) this.#markStored(id)
       const text = Sse.event(id, data)
-      if (this.#reader?.isBehind === false) this.#reader.put(text)
-      else if (id === undefined) this.#reader?.putBehindPast(text)
+      if (this.#body?.isReplaying === false) this.#body.put(text)
+      else if (id === undefined) this.#body?.putAfterReplay(text)
       this.#finish()
     }
-    if (store === undefined || this.#isBroken || !this.isOpen) {
+    if (store === undefined || this.#hasGap || !this.isOpen) {
       put(undefined)
-      return watchdog.run(this.#told)
+      return watchdog.run(this.#endStored)
     }
     const appended = this.#next(() => Effect.map(store.append(this.key, data), put))
     watchdog.run(Effect.onError(
-      Effect.andThen(appended, Effect.suspend(() => this.#told)),
-      // A client that reads it has it in any case, and its end.
+      Effect.andThen(appended, Effect.suspend(() => this.#endStored)),
+      // Without the store, a client that reads the stream still gets the event, and the end.
       () =>
         Effect.sync(() => {
-          this.#break()
+          this.#markGap()
           put(undefined)
         })
     ))
   }
 
-  /** Nothing more will be said. */
+  /** Ends the stream. */
   end(): void {
-    if (this.#ended) return
+    if (this.#isEnded) return
     this.#finish()
-    this.#settings.watchdog.run(this.#told)
+    this.#settings.watchdog.run(this.#endStored)
   }
 
   #finish(): void {
-    this.#ended = true
-    this.#reader?.finish()
+    this.#isEnded = true
+    this.#body?.finish()
   }
 
-  /** The store is told that this was the last. */
-  get #told(): Effect.Effect<void, EventStoreError> {
+  /** Marks the stream in the store as ended. */
+  get #endStored(): Effect.Effect<void, EventStoreError> {
     const { store } = this.#settings
     return store === undefined
       ? Effect.void

@@ -79,7 +79,7 @@ export const make = Effect.fnUntraced(function*(options: {
     for (const [body, tracked] of streams) {
       // Counts rounds, not only time: after a pause of the whole process no client had a chance to read.
       tracked.stalledRounds = body.isStalledSince(lastRoundAt) ? tracked.stalledRounds + 1 : 0
-      if (tracked.stalledRounds >= rounds && body.isStalledSince(time - stallMillis)) body.breakOff()
+      if (tracked.stalledRounds >= rounds && body.isStalledSince(time - stallMillis)) body.abort()
       else if (body.takenAt > tracked.sentAt) tracked.sentAt = body.takenAt
       else if (tracked.sentAt <= time - keepAliveMillis && !body.isFull) {
         tracked.sentAt = time

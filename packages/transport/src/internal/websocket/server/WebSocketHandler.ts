@@ -4,12 +4,11 @@ import * as SessionHost from "@effect-mcp/session/SessionHost"
 import type * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
-import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type * as Scope from "effect/Scope"
 import type * as Socket from "effect/socket/Socket"
 import type * as Net from "node:net"
-import type { Serve } from "../../http/server/HttpGuard.ts"
+import type { Handler, HttpGuard, Sender } from "../../http/server/HttpGuard.ts"
 import * as HttpResponses from "../../http/server/HttpResponses.ts"
 import * as ClientAddress from "../../shared/ClientAddress.ts"
 import type { IncomingMessages } from "../../shared/IncomingMessages.ts"
@@ -39,8 +38,9 @@ const ping = Uint8Array.of(0x89, 0)
  * the scope.
  */
 export const make = Effect.fnUntraced(function*(
+  guard: HttpGuard,
   { closeMillis, incoming, maxInitializeBytes, limits, pingMillis, subprotocol }: Options
-): Effect.fn.Return<ReadonlyMap<string, Serve>, never, SessionHost.SessionHost | Scope.Scope> {
+): Effect.fn.Return<Handler, never, SessionHost.SessionHost | Scope.Scope> {
   const host = yield* SessionHost.SessionHost
   const heartbeat = yield* Heartbeat.make(pingMillis)
   const sessions = new SessionPerConnection(host, maxInitializeBytes)
@@ -81,20 +81,19 @@ export const make = Effect.fnUntraced(function*(
     )
     return sessions.open(connect, { kind: "websocket", ...whose }).pipe(
       Effect.as(HttpResponses.empty(204)),
-      Effect.mapError((error) => HttpResponses.notOpened(error, undefined))
+      Effect.mapError((error) => HttpResponses.openFailed(error, undefined))
     )
   }
 
-  const get = (
-    request: HttpServerRequest,
-    principal: Principal | undefined
-  ): Effect.Effect<HttpServerResponse, HttpServerResponse> =>
+  const get = ({ principal, request }: Sender): Effect.Effect<HttpServerResponse, HttpServerResponse> =>
     Effect.gen(function*() {
-      if (sessions.isClosing) return yield* Effect.fail(HttpResponses.leaving((yield* host.health).retryAfterMillis))
+      if (sessions.isClosing) {
+        return yield* Effect.fail(HttpResponses.shuttingDown((yield* host.health).retryAfterMillis))
+      }
       const tcp = yield* WebSocketUpgrade.take(request, subprotocol)
       const socket = yield* Effect.mapError(request.upgrade, () => WebSocketUpgrade.notAnUpgrade)
       return yield* open(socket, tcp, { principal, client: ClientAddress.of(request) })
     })
 
-  return new Map([["GET", get]])
+  return guard.protect(new Map([["GET", get]]))
 })

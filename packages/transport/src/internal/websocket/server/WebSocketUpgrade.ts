@@ -15,7 +15,7 @@ const key = /^[+/0-9A-Za-z]{22}==$/
 const items = (header: string | undefined): ReadonlyArray<string> =>
   (header ?? "").split(",").map((item) => item.trim()).filter((item) => item !== "")
 
-const upgradeRequired = HttpResponses.refusal(
+const upgradeRequired = HttpResponses.error(
   426,
   "A WebSocket is served here: the request must ask for an upgrade to it",
   {
@@ -23,7 +23,7 @@ const upgradeRequired = HttpResponses.refusal(
   }
 )
 
-const otherVersion = HttpResponses.refusal(426, "Sec-WebSocket-Version must be 13", {
+const otherVersion = HttpResponses.error(426, "Sec-WebSocket-Version must be 13", {
   headers: { upgrade: "websocket", connection: "upgrade", "sec-websocket-version": "13" }
 })
 
@@ -38,11 +38,11 @@ const problemOf = (request: HttpServerRequest, requirement: Requirement): HttpSe
   if (headers["upgrade"]?.toLowerCase() !== "websocket") return upgradeRequired
   if (headers["sec-websocket-version"] !== "13") return otherVersion
   if (!key.test(headers["sec-websocket-key"] ?? "")) {
-    return HttpResponses.refusal(400, "Sec-WebSocket-Key is missing, or not 16 bytes in base64")
+    return HttpResponses.error(400, "Sec-WebSocket-Key is missing, or not 16 bytes in base64")
   }
   return requirement === "optional" || offersSubprotocol(request)
     ? undefined
-    : HttpResponses.refusal(400, `Sec-WebSocket-Protocol must offer ${subprotocol}`)
+    : HttpResponses.error(400, `Sec-WebSocket-Protocol must offer ${subprotocol}`)
 }
 
 /**
@@ -58,7 +58,7 @@ export const take = (
   if (problem !== undefined) return Effect.fail(problem)
   const message: unknown = toIncomingMessage(request)
   if (!(message instanceof IncomingMessage)) {
-    return Effect.fail(HttpResponses.refusal(501, "WebSockets are served on Node's HTTP server only"))
+    return Effect.fail(HttpResponses.error(501, "WebSockets are served on Node's HTTP server only"))
   }
   if (offersSubprotocol(request)) message.headers["sec-websocket-protocol"] = subprotocol
   else delete message.headers["sec-websocket-protocol"]

@@ -11,7 +11,7 @@ import { until } from "../../../fixtures/process.ts"
 import { connectRaw, postText } from "../../../support/rawConnection.ts"
 
 describe("a connection that has closed", () => {
-  it.live("leaves no timeout, however long a client may read nothing", () =>
+  it.live("leaves no timeout behind, also without a readerStallTimeout", () =>
     Effect.gen(function*() {
       const watchdog = yield* StreamWatchdog.make({
         keepAliveMillis: Number.POSITIVE_INFINITY,

@@ -10,7 +10,7 @@ import type { SseResponseBody } from "../../../../src/internal/http/server/SseRe
 import { SseStream } from "../../../../src/internal/http/server/SseStream.ts"
 import * as StreamWatchdog from "../../../../src/internal/http/server/StreamWatchdog.ts"
 
-/** Runs it in a fiber that yields after so many steps, and so sooner or later between any two. */
+/** Returns a function that runs effects in fibers that yield after so many steps. */
 const yielding = (steps: number): <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A> =>
   Effect.runForkWith(Context.make(Scheduler.MaxOpsBeforeYield, steps))
 
@@ -20,16 +20,16 @@ const numbersIn = (text: string) => Array.from(text.matchAll(/^data: n(\d+)$/gm)
 
 const key = (stream: string) => ({ session: "session", stream })
 
-/** What a reader has got when the stream has ended, of numbers that were said while it read. */
-const readWhileSaid = Effect.fnUntraced(function*(
+/** Returns the numbers that a client reads from a stream which numbers are written to at the same time. */
+const readWhileWritten = Effect.fnUntraced(function*(
   stream: SseStream,
-  reader: SseResponseBody,
+  body: SseResponseBody,
   readerSteps: number,
   writerSteps: number
 ) {
   let text = ""
   const decoder = new TextDecoder()
-  const reading = yielding(readerSteps)(Stream.runForEach(reader.body, (chunk) =>
+  const reading = yielding(readerSteps)(Stream.runForEach(body.stream, (chunk) =>
     Effect.sync(() => {
       text += decoder.decode(chunk)
     })))
@@ -58,59 +58,59 @@ const settings = Effect.fnUntraced(function*(store: EventStore.EventStore["Servi
   return { store, watchdog, capacity: 1_000_000, retryMillis: 1 }
 })
 
-describe("what waits for a reader", () => {
-  it.effect("law 12: is charged to the budget of the process, until it is taken or the reader leaves", () =>
+describe("the buffer of a response body", () => {
+  it.effect("law 12: is charged to the budget of the process, until the client reads it or disconnects", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make()
       const common = yield* Effect.provideService(settings(undefined), MemoryBudget.MemoryBudget, budget)
       const stream = new SseStream(key("one"), common)
-      const reader = stream.read(undefined, () => {})
+      const body = stream.attach(undefined)
       yield* stream.write("x".repeat(1000))
       assert.isAtLeast(budget.usedBytes(), 2000)
-      const reading = yield* Effect.forkChild(Stream.runDrain(reader.body), { startImmediately: true })
+      const reading = yield* Effect.forkChild(Stream.runDrain(body.stream), { startImmediately: true })
       assert.strictEqual(budget.usedBytes(), 0)
       stream.end()
       yield* Fiber.join(reading)
       const other = new SseStream(key("other"), common)
-      const leaver = other.read(undefined, () => {})
+      const closed = other.attach(undefined)
       yield* other.write("x".repeat(1000))
-      leaver.leave()
+      closed.close()
       assert.strictEqual(budget.usedBytes(), 0)
     }))
 
-  it.effect("law 12: is one message while the process is short of memory", () =>
+  it.effect("law 12: holds one message while the process is short of memory", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make()
       const common = yield* Effect.provideService(settings(undefined), MemoryBudget.MemoryBudget, budget)
       budget.take(budget.maxBytes / 2)
       const stream = new SseStream(key("one"), common)
-      const reader = stream.read(undefined, () => {})
+      const body = stream.attach(undefined)
       yield* stream.write("n1")
       const waiting = yield* Effect.forkChild(stream.write("n2"), { startImmediately: true })
       assert.isUndefined(waiting.pollUnsafe())
-      yield* Effect.forkChild(Stream.runDrain(reader.body), { startImmediately: true })
+      yield* Effect.forkChild(Stream.runDrain(body.stream), { startImmediately: true })
       yield* Fiber.join(waiting)
       assert.strictEqual(budget.usedBytes(), budget.maxBytes / 2)
     }))
 })
 
-describe("a stream and its reader, wherever their fibers yield", () => {
-  it.effect("[SHS-16] [SHS-17] whoever comes back while more is said has everything once, in order, and its end", () =>
+describe("a stream and its response body, at every point where their fibers yield", () => {
+  it.effect("[SHS-16] [SHS-17] a client that resumes during writes reads every event once, in order, and the end", () =>
     Effect.gen(function*() {
       const store = yield* EventStore.makeMemory()
       const common = yield* settings(store)
       for (const [reader, writer] of ways) {
         const stream = new SseStream(key(`${reader}.${writer}`), common)
-        const first = stream.read(undefined, () => {})
+        const first = stream.attach(undefined)
         yield* stream.write("before")
-        first.leave()
+        first.close()
         const seen = yield* store.append(stream.key, "seen")
-        const got = yield* readWhileSaid(stream, stream.read(seen, () => {}), reader, writer)
+        const got = yield* readWhileWritten(stream, stream.attach(seen), reader, writer)
         assert.deepStrictEqual(got, numbers, `${reader} and ${writer} steps`)
       }
     }))
 
-  it.effect("[SHS-17] an event that cannot be stored while a reader catches up is read after the past", () =>
+  it.effect("[SHS-17] an event that cannot be stored during a replay is sent after the missed events", () =>
     Effect.gen(function*() {
       const memory = yield* EventStore.makeMemory()
       const replaying = yield* Deferred.make<void>()
@@ -122,13 +122,13 @@ describe("a stream and its reader, wherever their fibers yield", () => {
         replay: (session, after) => Effect.andThen(Deferred.await(replaying), memory.replay(session, after))
       }
       const stream = new SseStream(key("one"), yield* settings(store))
-      const first = stream.read(undefined, () => {})
+      const first = stream.attach(undefined)
       yield* stream.write("n0")
       const seen = yield* memory.append(stream.key, "n1")
       yield* stream.write("n2")
-      first.leave()
-      const reader = stream.read(seen, () => {})
-      const reading = yield* Effect.forkChild(Stream.mkString(Stream.decodeText(reader.body)), {
+      first.close()
+      const body = stream.attach(seen)
+      const reading = yield* Effect.forkChild(Stream.mkString(Stream.decodeText(body.stream)), {
         startImmediately: true
       })
       isFailing = true
@@ -137,15 +137,15 @@ describe("a stream and its reader, wherever their fibers yield", () => {
       yield* Fiber.join(writing)
       stream.end()
       assert.deepStrictEqual(numbersIn(yield* Fiber.join(reading)), [2, 3])
-      assert.isTrue(stream.isBroken)
+      assert.isTrue(stream.hasGap)
     }))
 
-  it.effect("[SHS-09] whoever was there all the time likewise", () =>
+  it.effect("[SHS-09] a client that never disconnects reads every event once, in order, and the end", () =>
     Effect.gen(function*() {
       const common = yield* settings(undefined)
       for (const [reader, writer] of ways) {
         const stream = new SseStream(key("one"), common)
-        const got = yield* readWhileSaid(stream, stream.read(undefined, () => {}), reader, writer)
+        const got = yield* readWhileWritten(stream, stream.attach(undefined), reader, writer)
         assert.deepStrictEqual(got, numbers, `${reader} and ${writer} steps`)
       }
     }))

@@ -1,4 +1,4 @@
-/** What is due in a server goes by a clock that never jumps. */
+/** The watchdog of streams uses a clock that never jumps. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -36,27 +36,27 @@ const settable = Effect.gen(function*() {
   }
 })
 
-const readerOf = (watchdog: StreamWatchdog.StreamWatchdog) => {
-  const reader: SseResponseBody = new SseResponseBody({
+const bodyOf = (watchdog: StreamWatchdog.StreamWatchdog) => {
+  const body = new SseResponseBody({
     capacity: 1000,
     now: watchdog.now,
     budget: watchdog.budget,
-    past: undefined,
-    onLeave: () => watchdog.unwatch(reader)
+    missed: undefined
   })
-  watchdog.watch(reader)
-  return reader
+  body.onClose(() => watchdog.unwatch(body))
+  watchdog.watch(body)
+  return body
 }
 
 describe("a watchdog, when the wall clock is set", () => {
   for (const [name, change] of [["back", -hour], ["forward", hour]] as const) {
-    it.effect(`${name}, sends a comment to a silent reader when it is due`, () =>
+    it.effect(`${name}, sends a comment on a silent stream when it is due`, () =>
       Effect.gen(function*() {
         const { watchdog, setBy } = yield* settable
         let comments = 0
-        const reader = readerOf(watchdog)
+        const body = bodyOf(watchdog)
         yield* Effect.forkChild(
-          Stream.runForEach(reader.body, () =>
+          Stream.runForEach(body.stream, () =>
             Effect.sync(() => {
               comments++
             })),
@@ -68,58 +68,58 @@ describe("a watchdog, when the wall clock is set", () => {
         assert.strictEqual(comments, 0)
         yield* TestClock.adjust("6 seconds")
         assert.strictEqual(comments, 1)
-        reader.leave()
+        body.close()
       }))
 
-    it.effect(`${name}, breaks off a reader that takes nothing when it is due`, () =>
+    it.effect(`${name}, aborts the response of a client that reads nothing when it is due`, () =>
       Effect.gen(function*() {
         const { watchdog, setBy } = yield* settable
-        const reader = readerOf(watchdog)
-        reader.put("waiting")
+        const body = bodyOf(watchdog)
+        body.put("waiting")
         yield* TestClock.adjust("5 seconds")
         setBy(change)
         yield* TestClock.adjust("14 seconds")
-        assert.isFalse(reader.hasLeft)
+        assert.isFalse(body.isClosed)
         yield* TestClock.adjust("10 seconds")
-        assert.isTrue(reader.isBrokenOff)
+        assert.isTrue(body.isAborted)
       }))
 
-    it.effect(`${name}, keeps a timeout when it is due`, () =>
+    it.effect(`${name}, runs a timeout when it is due`, () =>
       Effect.gen(function*() {
         const { watchdog, setBy } = yield* settable
-        let kept = 0
-        watchdog.schedule(300_000, () => kept++)
+        let runs = 0
+        watchdog.schedule(300_000, () => runs++)
         yield* TestClock.adjust("1 minute")
         setBy(change)
         yield* TestClock.adjust("3 minutes")
-        assert.strictEqual(kept, 0)
+        assert.strictEqual(runs, 0)
         yield* TestClock.adjust("2 minutes")
-        assert.strictEqual(kept, 1)
+        assert.strictEqual(runs, 1)
       }))
   }
 })
 
 describe("a watchdog", () => {
-  it.effect("keeps a timeout that is due at once when it looks next, also one made by another", () =>
+  it.effect("runs a timeout of 0 ms in its next round, also one that a timeout schedules", () =>
     Effect.gen(function*() {
       const watchdog = yield* StreamWatchdog.make({
         keepAliveMillis: 15_000,
         stallMillis: 0,
         detachedMillis: 300_000
       })
-      let kept = 0
+      let runs = 0
       const again = () => {
-        kept++
+        runs++
         watchdog.schedule(0, again)
       }
       watchdog.schedule(0, again)
       yield* TestClock.adjust("10 millis")
-      assert.strictEqual(kept, 1)
+      assert.strictEqual(runs, 1)
       yield* TestClock.adjust("10 millis")
-      assert.strictEqual(kept, 2)
+      assert.strictEqual(runs, 2)
     }))
 
-  it.effect("goes on when a timeout dies, and logs that it did", () =>
+  it.effect("continues after a timeout throws, and logs the error", () =>
     Effect.gen(function*() {
       const logs: Array<unknown> = []
       const logger = Logger.make(({ message }) => void logs.push(message))
@@ -127,13 +127,13 @@ describe("a watchdog", () => {
         StreamWatchdog.make({ keepAliveMillis: 15_000, stallMillis: 20_000, detachedMillis: 300_000 }),
         Logger.layer([logger])
       )
-      let kept = 0
+      let runs = 0
       watchdog.schedule(1000, () => {
         throw new Error("broken")
       })
-      watchdog.schedule(1000, () => kept++)
+      watchdog.schedule(1000, () => runs++)
       yield* TestClock.adjust("20 seconds")
-      assert.strictEqual(kept, 1)
+      assert.strictEqual(runs, 1)
       assert.strictEqual(logs.length, 1)
     }))
 })

@@ -1,27 +1,29 @@
+/** The handlers of HTTP+SSE: a GET opens a session with its event stream, and a POST carries one message. */
 import * as Principal from "@effect-mcp/session/Principal"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
+import * as SessionId from "@effect-mcp/session/SessionId"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"
-import * as ClientAddress from "../../../shared/ClientAddress.ts"
 import * as InitializeRequest from "../../../shared/InitializeRequest.ts"
-import type { Admission, Serve } from "../HttpGuard.ts"
+import * as ClientAddress from "../../../shared/ClientAddress.ts"
+import { HostedConnections } from "../HostedConnections.ts"
+import * as HttpGuard from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
-import * as MediaTypes from "../MediaTypes.ts"
 import { HttpSseServerConnection, type Options as ConnectionOptions } from "./HttpSseServerConnection.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
-const connectionOf = (hosted: SessionHost.Hosted): HttpSseServerConnection | undefined =>
-  hosted.transport instanceof HttpSseServerConnection ? hosted.transport : undefined
+/** The connections of all servers: several may be in front of one host. */
+const connections = new HostedConnections<HttpSseServerConnection>()
 
-/** A session, and its connection. */
+/** A session that a request names, and its connection. */
 interface Found {
   readonly hosted: SessionHost.Hosted
   readonly connection: HttpSseServerConnection
 }
 
-/** The name of the session in the query of what a client POSTs to. */
+/** The query parameter that names the session in the URL for POSTs. */
 export const parameter = "sessionId"
 
 const sessionIn = (url: string): string | null => {
@@ -29,89 +31,101 @@ const sessionIn = (url: string): string | null => {
   return new URLSearchParams(query < 0 ? "" : url.slice(query + 1)).get(parameter)
 }
 
-/** The reference with which a client comes back to its session. */
-const naming = (endpoint: string, id: string): string =>
+/** The reference for the POSTs of this session. */
+const withSession = (endpoint: string, id: string): string =>
   `${endpoint}${endpoint.includes("?") ? "&" : "?"}${parameter}=${id}`
 
-const unknownSession = HttpResponses.refusal(404, "There is no session with this id")
+const unknownSession = HttpResponses.error(404, "There is no session with this id; open a stream to start one")
 
-const unnamed = HttpResponses.plain(400, `The query must name the session: ${parameter}`)
+const noSessionId = HttpResponses.text(400, `The query parameter ${parameter} is missing`)
 
 const accepted = HttpResponses.empty(202)
 
-/** What serves the requests that were let in, by their methods. */
-export interface Endpoints {
-  /** A GET opens a session, and hears all that the server says in it. */
-  readonly stream: ReadonlyMap<string, Serve>
-  /** A POST brings one message into the session that it names. */
-  readonly messages: ReadonlyMap<string, Serve>
+/** The handlers of the two endpoints, and one for both at the same path (SSE-01). */
+export interface HttpSseHandler {
+  readonly stream: HttpGuard.Handler
+  readonly messages: HttpGuard.Handler
+  readonly both: HttpGuard.Handler
 }
 
-/** What serves the two endpoints (SSE-01), in front of a host of sessions. */
+/** Returns 405 in plain text: a client that probes for HTTP+SSE takes JSON for the response of a newer server. */
+const methodNotAllowed: HttpGuard.MethodNotAllowed = (message, headers) => HttpResponses.text(405, message, headers)
+
+/** Makes the handlers of the two endpoints, in front of a host. */
 export const make = Effect.fnUntraced(function*(
-  admission: Admission,
+  guard: HttpGuard.HttpGuard,
   options: ConnectionOptions & {
-    /** What is said of where to POST to, without the session. */
+    /** The reference for POSTs, without the session. */
     readonly endpoint: (request: HttpServerRequest) => string
     readonly maxInitializeBytes: number
   }
-): Effect.fn.Return<Endpoints, never, SessionHost.SessionHost> {
+): Effect.fn.Return<HttpSseHandler, never, SessionHost.SessionHost> {
   const host = yield* SessionHost.SessionHost
   const { endpoint, maxInitializeBytes } = options
 
-  const open = (request: HttpServerRequest, principal: Principal.Principal | undefined): Effect.Effect<Response> =>
+  const open = ({ principal, request }: HttpGuard.Sender): Effect.Effect<Response> =>
     Effect.suspend(() => {
-      const id = globalThis.crypto.randomUUID()
-      const connection = new HttpSseServerConnection(naming(endpoint(request), id), options)
+      const id = SessionId.make()
+      const connection = connections.register(new HttpSseServerConnection(withSession(endpoint(request), id), options))
       return Effect.map(
         host.open(connection, { kind: "http-sse", id, principal, client: ClientAddress.of(request) }),
-        // In one step, so that a session has a reader, which is seen to leave.
-        (hosted) => HttpResponses.events(connection.listen(hosted.hold()), {})
+        // In one step: without it, an interruption could leave a session whose body is never closed.
+        (hosted) => {
+          const body = connection.start()
+          body.onClose(hosted.hold())
+          return HttpResponses.eventStream(body, {})
+        }
       )
     }).pipe(
       Effect.uninterruptible,
-      Effect.catch((error) => Effect.succeed(HttpResponses.notOpened(error, undefined)))
+      Effect.catch((error) => Effect.succeed(HttpResponses.openFailed(error, undefined)))
     )
 
-  const get: Serve = (request, principal) => {
-    const { accept } = request.headers
-    // Whoever says nothing of what it takes takes anything.
-    return accept === undefined || MediaTypes.accepts(accept, "text/event-stream")
-      ? open(request, principal)
-      : Effect.fail(HttpResponses.refusal(406, "Accept must list text/event-stream"))
-  }
+  const get: HttpGuard.Route = (sender) =>
+    // A client without `Accept` accepts everything.
+    sender.request.headers["accept"] === undefined
+      ? open(sender)
+      : Effect.andThen(HttpGuard.acceptsEventStream(sender.request), open(sender))
 
-  /** The session with this id, if it is there. To anybody but its own principal it is not. */
-  const sessionOf = (id: string, principal: Principal.Principal | undefined): Found | undefined => {
+  /** Returns the session with this id, if it is open and belongs to this principal. */
+  const find = (id: string, principal: Principal.Principal | undefined): Found | undefined => {
     const hosted = host.find(id)
-    const connection = hosted === undefined ? undefined : connectionOf(hosted)
-    return hosted === undefined || connection === undefined || connection.isOver ||
+    const connection = hosted === undefined ? undefined : connections.of(hosted)
+    return hosted === undefined || connection === undefined || connection.isClosed ||
         !Principal.isSame(hosted.principal, principal)
       ? undefined
       : { hosted, connection }
   }
 
-  const missing = Effect.flatMap(
+  const notFound = Effect.flatMap(
     host.health,
-    ({ draining, retryAfterMillis }) => Effect.fail(draining ? HttpResponses.leaving(retryAfterMillis) : unknownSession)
+    ({ draining, retryAfterMillis }) =>
+      Effect.fail(draining ? HttpResponses.shuttingDown(retryAfterMillis) : unknownSession)
   )
 
-  const post: Serve = Effect.fnUntraced(function*(request, principal) {
+  const post: HttpGuard.Route = Effect.fnUntraced(function*({ principal, request }) {
     const id = sessionIn(request.url)
-    if (id === null) return yield* Effect.fail(unnamed)
-    // Nothing is read for a session that is not there.
-    if (sessionOf(id, principal) === undefined) return yield* missing
-    const { bytes, frame } = yield* admission.brought(request)
+    if (id === null) return yield* Effect.fail(noSessionId)
+    // Before the body is read, so that a body for an unknown session takes no memory.
+    if (find(id, principal) === undefined) return yield* notFound
+    const { bytes, frame } = yield* guard.readBody(request)
     if (bytes > maxInitializeBytes && InitializeRequest.is(frame)) {
-      return yield* Effect.fail(HttpResponses.longInitialize(frame.id, maxInitializeBytes))
+      return yield* Effect.fail(HttpResponses.initializeTooLarge(frame.id, maxInitializeBytes))
     }
-    // It may have ended meanwhile.
-    const found = sessionOf(id, principal)
-    if (found === undefined) return yield* missing
+    // Again, because the session may have ended while the body arrived.
+    const found = find(id, principal)
+    if (found === undefined) return yield* notFound
     found.hosted.touch()
     found.connection.post(frame, bytes, principal)
     return accepted
   })
 
-  return { stream: new Map([["GET", get]]), messages: new Map([["POST", post]]) }
+  const protect = (...routes: ReadonlyArray<readonly [string, HttpGuard.Route]>) =>
+    guard.protect(new Map(routes), methodNotAllowed)
+
+  return {
+    stream: protect(["GET", get]),
+    messages: protect(["POST", post]),
+    both: protect(["GET", get], ["POST", post])
+  }
 })

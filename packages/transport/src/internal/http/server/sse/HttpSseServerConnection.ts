@@ -1,3 +1,4 @@
+/** The connection of one session over HTTP+SSE: POSTs carry messages in, and one event stream carries them out. */
 import type { Principal } from "@effect-mcp/session/Principal"
 import type { Connection, End, Inbound, Outbound, Transport } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
@@ -9,66 +10,59 @@ import * as OutgoingFrame from "../../../shared/OutgoingFrame.ts"
 import { SseResponseBody } from "../SseResponseBody.ts"
 import type { StreamWatchdog } from "../StreamWatchdog.ts"
 
-/** What all connections of a server have in common. */
+/** The settings of all connections of a server. */
 export interface Options {
   readonly watchdog: StreamWatchdog
-  /** How many characters may wait for one reader. */
+  /** The characters that wait for the client before senders wait. */
   readonly capacity: number
 }
 
 type Outcome = Exit.Exit<End, TransportError.TransportError>
 
-const left: Outcome = Exit.succeed({ exit: undefined, writable: false })
+const disconnected: Outcome = Exit.succeed({ exit: undefined, writable: false })
 
 const stalled = Exit.fail(
-  TransportError.make({ _tag: "WriteFailed", cause: new Error("the client takes nothing of its stream") })
+  TransportError.make({ _tag: "WriteFailed", cause: new Error("the client does not read its event stream") })
 )
 
 const peerEnded = Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
 
 /**
- * A session's connection over HTTP+SSE: what POSTs bring in, and the one stream that leads out, which is there from the beginning. When
- * the stream is lost so is the connection: nobody can come back to it. It is the transport of the session as well, by which it is
- * recognized again in what a host keeps.
+ * The connection of one session, and its transport. It is closed when its event stream closes, because the client
+ * cannot resume the stream.
  */
 export class HttpSseServerConnection {
   readonly #watchdog: StreamWatchdog
-  readonly #reader: SseResponseBody
-  #release: (() => void) | undefined
+  readonly #body: SseResponseBody
   #deliver: ((inbound: Inbound) => void) | undefined
   #early: Array<Inbound> = []
-  #resume: ((outcome: Outcome) => void) | undefined
+  #resumeRun: ((outcome: Outcome) => void) | undefined
   #outcome: Outcome | undefined
-  #used = false
-  #closed = false
+  #isUsed = false
+  #isEnded = false
 
-  /** `endpoint` says where to POST to. Nothing is said before it (SSE-02). */
-  constructor(endpoint: string, { watchdog, capacity }: Options) {
+  /** `endpoint` is the reference for POSTs, which the first event carries (SSE-02). */
+  constructor(endpoint: string, { capacity, watchdog }: Options) {
     this.#watchdog = watchdog
-    this.#reader = new SseResponseBody({
-      budget: watchdog.budget,
-      capacity,
-      now: watchdog.now,
-      past: undefined,
-      onLeave: () => this.#leave()
-    })
-    this.#reader.put(Sse.event(undefined, endpoint, "endpoint"))
+    this.#body = new SseResponseBody({ budget: watchdog.budget, capacity, now: watchdog.now, missed: undefined })
+    this.#body.onClose(() => this.#onClose())
+    this.#body.put(Sse.event(undefined, endpoint, "endpoint"))
   }
 
-  /** Has the session ended, or its stream? */
-  get isOver(): boolean {
-    return this.#closed || this.#reader.hasLeft
+  /** Whether the session has ended, or its stream has closed. */
+  get isClosed(): boolean {
+    return this.#isEnded || this.#body.isClosed
   }
 
-  /** What the session gets to see of it. */
+  /** Connects the session, once. */
   get connect(): Transport["Service"]["connect"] {
     const connection: Connection = {
       run: (deliver) => this.run(deliver),
       send: (outbound) => this.send(outbound)
     }
     return Effect.suspend(() => {
-      if (this.#used) return Effect.fail(TransportError.make({ _tag: "InUse" }))
-      this.#used = true
+      if (this.#isUsed) return Effect.fail(TransportError.make({ _tag: "InUse" }))
+      this.#isUsed = true
       return Effect.acquireRelease(Effect.succeed(connection), () => Effect.sync(() => this.close()))
     })
   }
@@ -78,7 +72,7 @@ export class HttpSseServerConnection {
       this.#deliver = deliver
       for (const inbound of this.#early.splice(0)) deliver(inbound)
       if (this.#outcome !== undefined) return resume(this.#outcome)
-      this.#resume = resume
+      this.#resumeRun = resume
     })
   }
 
@@ -87,41 +81,39 @@ export class HttpSseServerConnection {
     if (Result.isFailure(encoded)) return Effect.fail(encoded.failure)
     const data = encoded.success
     const event = Sse.event(undefined, data, "message")
-    if (this.#reader.isFull) return Effect.flatMap(this.#reader.room, () => this.#put(event))
+    if (this.#body.isFull) return Effect.flatMap(this.#body.room, () => this.#put(event))
     return this.#put(event)
   }
 
   #put(event: string): Effect.Effect<void, TransportError.TransportError> {
-    if (this.isOver) return this.#reader.isBrokenOff ? stalled : peerEnded
-    this.#reader.put(event)
+    if (this.isClosed) return this.#body.isAborted ? stalled : peerEnded
+    this.#body.put(event)
     return Effect.void
   }
 
-  /** A POST came. */
+  /** Delivers the message of a POST. */
   post(frame: unknown, bytes: number, principal: Principal | undefined): void {
     const inbound: Inbound = { frame: Result.succeed(frame), bytes, principal }
     if (this.#deliver === undefined) this.#early.push(inbound)
     else this.#deliver(inbound)
   }
 
-  /** Begins to read the stream, which is done once. `release` is called when nobody reads it any more. */
-  listen(release: () => void): SseResponseBody {
-    this.#release = release
-    this.#watchdog.watch(this.#reader)
-    return this.#reader
+  /** Starts the response with the event stream, once, and returns its body. */
+  start(): SseResponseBody {
+    this.#watchdog.watch(this.#body)
+    return this.#body
   }
 
-  /** The session has ended: the stream ends behind what has been said. */
+  /** Ends the stream after its buffered events, because the session has ended. */
   close(): void {
-    this.#closed = true
+    this.#isEnded = true
     this.#early = []
-    this.#reader.finish()
+    this.#body.finish()
   }
 
-  #leave(): void {
-    this.#watchdog.unwatch(this.#reader)
-    this.#outcome = this.#reader.isBrokenOff ? stalled : left
-    this.#resume?.(this.#outcome)
-    this.#release?.()
+  #onClose(): void {
+    this.#watchdog.unwatch(this.#body)
+    this.#outcome = this.#body.isAborted ? stalled : disconnected
+    this.#resumeRun?.(this.#outcome)
   }
 }

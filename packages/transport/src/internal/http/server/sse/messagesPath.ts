@@ -1,20 +1,24 @@
-/** Clients take a backslash for a slash. */
+/** The path that clients POST to, derived from the URL of their stream. */
+
+/** Clients read a backslash as a slash. */
 const segmentsOf = (path: string): ReadonlyArray<string> => path.split(/[/\\]/).filter((segment) => segment !== "")
 
-/** The path of a URL, or of what stands in for one in a request. */
+/** The path of a URL, without its query. */
 const pathOf = (url: string): string => url.replace(/^https?:\/\/[^/?#]*/i, "").replace(/[?#].*$/s, "")
 
 /**
- * The path to POST to, for a client that asked for its stream by this URL. What stands before the path of the stream there stands before
- * it here, too: a router may have been mounted under a prefix. What both paths begin with may have parameters, which keep their values.
+ * Returns the path for POSTs, for the URL by which a client requested its stream. It keeps the prefix under which a
+ * router is mounted, and the values of path parameters that both paths share.
  */
 export const messagesPath = (stream: string, messages: string) => {
   const [from, to] = [segmentsOf(stream), segmentsOf(messages)]
   const differing = from.findIndex((segment, index) => segment !== to[index])
   const shared = differing < 0 ? Math.min(from.length, to.length) : differing
   return (url: string): string => {
-    const asked = segmentsOf(pathOf(url))
-    // Never with two slashes at the beginning, which would stand before the name of another server.
-    return `/${[...asked.slice(0, Math.max(asked.length - from.length + shared, 0)), ...to.slice(shared)].join("/")}`
+    const requested = segmentsOf(pathOf(url))
+    // Segments are joined anew: two slashes at the beginning would make the next segment the name of another server.
+    return `/${
+      [...requested.slice(0, Math.max(requested.length - from.length + shared, 0)), ...to.slice(shared)].join("/")
+    }`
   }
 }

@@ -1,3 +1,4 @@
+/** One POST and its response: the stream origin of the message that the POST carries. */
 import { ErrorCode, JsonRpc } from "@effect-mcp/protocol"
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
@@ -7,29 +8,27 @@ import type { SseResponseBody } from "../SseResponseBody.ts"
 import type { SseStream } from "../SseStream.ts"
 import type { StreamWatchdog, Timeout } from "../StreamWatchdog.ts"
 
-/**
- * What a POST is answered with. `Reply`: one body of JSON. `Events`: a stream. `Nothing`: it wanted no reply, or gets none.
- */
-export type Answer =
-  | { readonly _tag: "Reply"; readonly body: string; readonly status: number }
-  | { readonly _tag: "Events"; readonly reader: SseResponseBody }
-  | { readonly _tag: "Nothing" }
+/** The decision on the response to a POST. `Accepted`: no reply is expected, or none comes. */
+export type PostOutcome =
+  | { readonly _tag: "Json"; readonly body: string; readonly status: number }
+  | { readonly _tag: "EventStream"; readonly body: SseResponseBody }
+  | { readonly _tag: "Accepted" }
 
-/** How a request is answered; see the server's options. */
-export type Mode = "adaptive" | "json" | "stream"
+/** The form of responses; see `StreamableHttpServer.Options`. */
+export type ResponseMode = "adaptive" | "json" | "stream"
 
-const nothing: Answer = { _tag: "Nothing" }
+const accepted: PostOutcome = { _tag: "Accepted" }
 
-const malformed: Answer = {
-  _tag: "Reply",
+const invalidRequest: PostOutcome = {
+  _tag: "Json",
   body: JSON.stringify(
     JsonRpc.failure(undefined, { code: ErrorCode.InvalidRequest, message: "Invalid request" })
   ),
   status: 400
 }
 
-const tooManyRejected: Answer = {
-  _tag: "Reply",
+const tooManyRejected: PostOutcome = {
+  _tag: "Json",
   body: JSON.stringify(
     JsonRpc.failure(undefined, {
       code: ErrorCode.Overloaded,
@@ -40,9 +39,8 @@ const tooManyRejected: Answer = {
 }
 
 /**
- * The status of a reply: whether this was a message that may come at all, and whether it may be tried again. An error in answer to a
- * request is a reply like any other, whatever its code; but one to `initialize` that is out of place must not pass for the beginning
- * of a session.
+ * The status of a reply. An error in reply to a request has 200 like any result, unless the client should retry it. A
+ * rejected message that is no request has 400. So has a rejected `initialize`, which must not look like a new session.
  */
 const statusOf = (reply: JsonRpc.Frame, frame: unknown): number => {
   if (JsonRpc.isBatch(reply) || !("error" in reply)) return 200
@@ -52,194 +50,195 @@ const statusOf = (reply: JsonRpc.Frame, frame: unknown): number => {
   return classified.message.method === "initialize" && reply.error.code === ErrorCode.InvalidRequest ? 400 : 200
 }
 
-/** What those are told whose session ends before they have their reply. */
-const ended: JsonRpc.ErrorObject = { code: ErrorCode.InternalError, message: "The session has ended" }
+const sessionEnded: JsonRpc.ErrorObject = { code: ErrorCode.InternalError, message: "The session has ended" }
 
-/** What an exchange needs of the connection it belongs to. */
-export interface Host {
-  readonly mode: Mode
-  /** How long a request goes on that nobody listens to, in milliseconds. */
+/** The connection, or the server without sessions, that an exchange belongs to. */
+export interface Owner {
+  readonly mode: ResponseMode
+  /** The time that a request runs on without a client that reads its response, in milliseconds. */
   readonly detachedMillis: number
   readonly watchdog: StreamWatchdog
-  /** Whether the streams of this client begin with an event to come back behind. */
-  readonly primes: boolean
+  /** Whether the client understands priming events, and can resume the stream after one. */
+  readonly sendsPrimingEvents: boolean
   readonly openStream: (exchange: PostExchange) => SseStream
-  /** Nobody listens, and nobody will. */
+  /** Cancels the requests of an exchange that no client reads. */
   readonly abandon: (exchange: PostExchange) => void
-  /** It is over, and so is its stream, if it has one. */
-  readonly forget: (exchange: PostExchange, stream: SseStream | undefined) => void
+  /** Removes an exchange that has ended, and its stream if it has one. */
+  readonly remove: (exchange: PostExchange, stream: SseStream | undefined) => void
 }
 
 /**
- * One POST and its answer: the origin of what it brought. It is answered as soon as there is something to be said: with JSON, if
- * that is the reply, and otherwise with a stream.
+ * One POST and its response. The first message decides the response: a reply is sent as JSON, and any other message
+ * opens an event stream.
+ *
+ * An exchange has *ended* after its reply, or when none will come. It is *detached* while no client reads its response;
+ * the owner abandons it after a time.
  */
 export class PostExchange {
-  readonly #host: Host
-  /** The message of the POST, until the exchange is over: a response that is read slowly must not hold the request. */
+  readonly #owner: Owner
+  /** The body of the POST, until the exchange has ended: a slowly read response must not keep it in memory. */
   #frame: unknown
-  #answer: Answer | undefined
-  #tell: ((answer: Answer) => void) | undefined
+  #outcome: PostOutcome | undefined
+  #resume: ((outcome: PostOutcome) => void) | undefined
   #stream: SseStream | undefined
-  #over = false
-  #left = false
-  #refused = false
+  #isEnded = false
+  #isDetached = false
+  #isRejected = false
   #timeout: Timeout | undefined
 
-  constructor(host: Host, frame: unknown) {
-    this.#host = host
+  constructor(owner: Owner, frame: unknown) {
+    this.#owner = owner
     this.#frame = frame
   }
 
-  /** The answer, if there is one already. */
-  get answer(): Answer | undefined {
-    return this.#answer
+  /** The decision on the response, if there is one already. */
+  get outcome(): PostOutcome | undefined {
+    return this.#outcome
   }
 
-  /** The reply was an error, or there will be none. */
-  get isRefused(): boolean {
-    return this.#refused
+  /** Whether the reply is an error, or none will come. */
+  get isRejected(): boolean {
+    return this.#isRejected
   }
 
-  #decide(answer: Answer): void {
-    if (this.#answer !== undefined) return
-    this.#answer = answer
-    this.#tell?.(answer)
+  #decide(outcome: PostOutcome): void {
+    if (this.#outcome !== undefined) return
+    this.#outcome = outcome
+    this.#resume?.(outcome)
   }
 
-  /** Waits for the answer. Whoever does not wait any more says so with `leave`. */
-  get answered(): Effect.Effect<Answer> {
-    return Effect.callback<Answer>((resume) => {
-      if (this.#answer !== undefined) return resume(Effect.succeed(this.#answer))
-      this.#tell = (answer) => resume(Effect.succeed(answer))
+  /** Waits for the decision on the response. An interrupted caller calls `disconnect`. */
+  get decided(): Effect.Effect<PostOutcome> {
+    return Effect.callback<PostOutcome>((resume) => {
+      if (this.#outcome !== undefined) return resume(Effect.succeed(this.#outcome))
+      this.#resume = (outcome) => resume(Effect.succeed(outcome))
       return Effect.sync(() => {
-        this.#tell = undefined
+        this.#resume = undefined
       })
     })
   }
 
-  /** Whoever waited for the answer has left. */
-  leave(): void {
-    if (this.#answer === undefined) this.#leave()
-    else if (this.#answer._tag === "Events") this.#answer.reader.leave()
+  /** Records that the client disconnected before it had its response. */
+  disconnect(): void {
+    if (this.#outcome === undefined) this.#markDetached()
+    else if (this.#outcome._tag === "EventStream") this.#outcome.body.close()
   }
 
-  /** Answers with a stream, though nothing has been said yet. */
-  begin(): void {
-    if (this.#answer !== undefined || this.#over || this.#left || this.#host.mode === "json") return
-    this.#open(true)
+  /** Opens the event stream before there is a message, unless the response is decided or must be JSON. */
+  startStream(): void {
+    if (this.#outcome !== undefined || this.#isEnded || this.#isDetached || this.#owner.mode === "json") return
+    this.#openStream(true)
   }
 
-  #open(aloud: boolean): SseStream {
-    const stream = this.#host.openStream(this)
+  #openStream(flushesHeaders: boolean): SseStream {
+    const stream = this.#owner.openStream(this)
     this.#stream = stream
-    this.#decide({ _tag: "Events", reader: this.read(stream, undefined) })
-    if (aloud) stream.hail()
-    if (this.#host.primes) stream.prime()
+    this.#decide({ _tag: "EventStream", body: this.attach(stream, undefined) })
+    if (flushesHeaders) stream.flushHeaders()
+    if (this.#owner.sendsPrimingEvents) stream.sendPrimingEvent()
     return stream
   }
 
-  /** Begins a reader of its stream, in place of the one before. */
-  read(stream: SseStream, after: string | undefined, onLeave?: () => void): SseResponseBody {
-    const reader = stream.read(after, () => {
-      onLeave?.()
-      if (!stream.isRead) this.#leave()
+  /** Makes a body of its stream in place of the one before, with the events after this one. */
+  attach(stream: SseStream, after: string | undefined): SseResponseBody {
+    const body = stream.attach(after)
+    body.onClose(() => {
+      if (!stream.isAttached) this.#markDetached()
     })
-    this.#return()
-    return reader
+    this.#markAttached()
+    return body
   }
 
-  /** Says something to whoever sent this. */
-  say(message: JsonRpc.Frame, last: boolean): Effect.Effect<void, TransportError.TransportError> {
-    if (this.#over) return OutgoingFrame.noRoute(message)
+  /** Sends a message in the response. `last`: the message is the reply. */
+  write(message: JsonRpc.Frame, last: boolean): Effect.Effect<void, TransportError.TransportError> {
+    if (this.#isEnded) return OutgoingFrame.noRoute(message)
     const encoded = OutgoingFrame.encode(message)
     if (Result.isFailure(encoded)) return Effect.fail(encoded.failure)
     const body = encoded.success
-    if (last) this.#refused = "error" in message
-    if (this.#stream !== undefined) return this.#write(this.#stream, body, last)
+    if (last) this.#isRejected = "error" in message
+    if (this.#stream !== undefined) return this.#writeEvent(this.#stream, body, last)
     const status = last ? statusOf(message, this.#frame) : 200
-    // A refusal of what was no request has a status to be seen by.
-    if (last && (this.#host.mode !== "stream" || status !== 200)) {
-      const left = this.#left
+    // An error with its own status is JSON in every mode: the headers of a stream would have sent 200.
+    if (last && (this.#owner.mode !== "stream" || status !== 200)) {
+      const wasDetached = this.#isDetached
       this.#end()
-      this.#decide({ _tag: "Reply", body, status })
-      return left ? OutgoingFrame.noRoute(message) : Effect.void
+      this.#decide({ _tag: "Json", body, status })
+      return wasDetached ? OutgoingFrame.noRoute(message) : Effect.void
     }
-    return this.#host.mode === "json" || this.#left
+    return this.#owner.mode === "json" || this.#isDetached
       ? OutgoingFrame.noRoute(message)
-      : this.#write(this.#open(false), body, last)
+      : this.#writeEvent(this.#openStream(false), body, last)
   }
 
-  #write(stream: SseStream, body: string, last: boolean): Effect.Effect<void, TransportError.TransportError> {
+  #writeEvent(stream: SseStream, body: string, last: boolean): Effect.Effect<void, TransportError.TransportError> {
     const written = stream.write(body)
-    return last ? Effect.ensuring(written, Effect.sync(() => this.settle())) : written
+    return last ? Effect.ensuring(written, Effect.sync(() => this.finish())) : written
   }
 
-  /**
-   * It ended without a reply, or after it. `rejected`: the session has rejected it, and sends no more errors for now.
-   */
-  settle(rejected = false): void {
-    if (this.#over) return
+  /** Ends the exchange after its reply, or without one. `rejected`: the session sends no more errors for now. */
+  finish(rejected = false): void {
+    if (this.#isEnded) return
     const frame = this.#frame
     this.#end()
-    if (this.#answer === undefined) {
-      // The session may have had enough of complaining about such, but whoever sent it asks no more often than it is told.
+    if (this.#outcome === undefined) {
+      // A session limits the errors it sends for malformed frames; a POST always gets its response.
       const classified = JsonRpc.classify(frame)
-      const isLost = classified._tag === "Malformed" && classified.malformed.meant === undefined
-      this.#decide(isLost ? malformed : rejected ? tooManyRejected : nothing)
+      const isMalformed = classified._tag === "Malformed" && classified.malformed.meant === undefined
+      this.#decide(isMalformed ? invalidRequest : rejected ? tooManyRejected : accepted)
     }
     this.#stream?.end()
   }
 
-  /** Breaks off the response of its stream, which takes nothing. */
-  breakOffStream(): void {
-    this.#stream?.breakOff()
+  /** Breaks off the response of its stream, because the client reads nothing. */
+  abortResponse(): void {
+    this.#stream?.abortResponse()
   }
 
-  /** The session ends before it, or the server. */
-  breakOff(why: JsonRpc.ErrorObject = ended): void {
-    if (this.#over) return
-    const ids = JsonRpc.messages(this.#frame).flatMap((message) => JsonRpc.isRequest(message) ? [message.id] : [])
-    const replies = ids.map((id) => JsonRpc.failure(id, why))
+  /** Ends the exchange with this error for each of its requests, because the session or the server ends. */
+  fail(error: JsonRpc.ErrorObject = sessionEnded): void {
+    if (this.#isEnded) return
+    const ids = JsonRpc.messages(this.#frame).flatMap((message) =>
+      "method" in message && "id" in message ? [message.id] : []
+    )
+    const replies = ids.map((id) => JsonRpc.failure(id, error))
     const body = JSON.stringify(Array.isArray(this.#frame) ? replies : replies[0])
     const stream = this.#stream
-    this.#refused = true
+    this.#isRejected = true
     this.#end()
     if (stream === undefined) {
-      return this.#decide(replies.length === 0 ? nothing : { _tag: "Reply", body, status: 503 })
+      return this.#decide(replies.length === 0 ? accepted : { _tag: "Json", body, status: 503 })
     }
     if (replies.length > 0) stream.endWith(body)
     else stream.end()
   }
 
-  /** Lets the response go and keeps the stream, if the client can come back to it, and knows that it may have to (SHS-04). */
-  release(): Effect.Effect<boolean> {
+  /** Ends the response and keeps the stream. Returns whether the client can resume it (SHS-04). */
+  detachStream(): Effect.Effect<boolean> {
     return Effect.suspend(() => {
-      if (this.#over || this.#left || !this.#host.primes) return Effect.succeed(false)
-      this.begin()
-      return this.#stream === undefined ? Effect.succeed(false) : this.#stream.release()
+      if (this.#isEnded || this.#isDetached || !this.#owner.sendsPrimingEvents) return Effect.succeed(false)
+      this.startStream()
+      return this.#stream === undefined ? Effect.succeed(false) : this.#stream.detach()
     })
   }
 
   #end(): void {
-    this.#over = true
+    this.#isEnded = true
     this.#frame = undefined
-    this.#return()
-    this.#host.forget(this, this.#stream)
+    this.#markAttached()
+    this.#owner.remove(this, this.#stream)
   }
 
-  /** Somebody listens again. */
-  #return(): void {
-    this.#left = false
-    if (this.#timeout !== undefined) this.#host.watchdog.cancel(this.#timeout)
+  #markAttached(): void {
+    this.#isDetached = false
+    if (this.#timeout !== undefined) this.#owner.watchdog.cancel(this.#timeout)
     this.#timeout = undefined
   }
 
-  /** Nobody listens. That cancels nothing (SHS-10), but it has a bound. */
-  #leave(): void {
-    if (this.#over || this.#left) return
-    const { watchdog, detachedMillis } = this.#host
-    this.#left = true
-    this.#timeout = watchdog.schedule(detachedMillis, () => this.#host.abandon(this))
+  /** A lost connection cancels nothing (SHS-10), but the request does not run on for ever. */
+  #markDetached(): void {
+    if (this.#isEnded || this.#isDetached) return
+    const { detachedMillis, watchdog } = this.#owner
+    this.#isDetached = true
+    this.#timeout = watchdog.schedule(detachedMillis, () => this.#owner.abandon(this))
   }
 }

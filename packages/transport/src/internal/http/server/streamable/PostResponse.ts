@@ -1,71 +1,69 @@
+/** The HTTP response to a POST, made from the outcome of its exchange. */
 import * as Effect from "effect/Effect"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpResponses from "../HttpResponses.ts"
-import type { Mode, PostExchange } from "./PostExchange.ts"
+import type { PostExchange, ResponseMode } from "./PostExchange.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
-/** How a POST is answered. */
+/** The responses of one server. */
 export interface PostResponse {
-  /** The response, if it is known already what it is. */
-  readonly known: (exchange: PostExchange, headers: HttpResponses.Headers) => Response | undefined
-  /** Waits for the reply, as long as it takes. */
-  readonly replied: (exchange: PostExchange, headers: HttpResponses.Headers) => Effect.Effect<Response>
+  /** Returns the response if it is decided already. */
+  readonly ifDecided: (exchange: PostExchange, headers: HttpResponses.Headers) => Response | undefined
+  /** Waits for the reply, however long it takes. */
+  readonly ofReply: (exchange: PostExchange, headers: HttpResponses.Headers) => Effect.Effect<Response>
   /**
-   * Waits for the response; one that takes long becomes a stream. Whoever sends the request into its session is not to be interrupted
-   * between that and this, or nobody would know that it has left; only what `restore` is given can be.
+   * Waits for the response, which becomes a stream after a time. The caller delivers the message and waits in one
+   * uninterruptible region, and only the waiting is interruptible, by `restore`. Without this, a client that disconnects
+   * in between would leave its exchange attached for ever.
    */
-  readonly awaited: (exchange: PostExchange, restore: Restore) => Effect.Effect<Response>
+  readonly of: (exchange: PostExchange, restore: Restore) => Effect.Effect<Response>
 }
 
 type Restore = <A>(effect: Effect.Effect<A>) => Effect.Effect<A>
 
 const accepted = HttpResponses.empty(202)
 
-const known: PostResponse["known"] = ({ answer }, headers) => {
-  switch (answer?._tag) {
+const ifDecided: PostResponse["ifDecided"] = ({ outcome }, headers) => {
+  switch (outcome?._tag) {
     case undefined:
       return undefined
-    case "Reply":
+    case "Json":
       return HttpResponses.json(
-        answer.status,
-        answer.body,
-        answer.status === 429 ? { ...headers, "retry-after": "1" } : headers
+        outcome.status,
+        outcome.body,
+        outcome.status === 429 ? { ...headers, "retry-after": "1" } : headers
       )
-    case "Events":
-      return HttpResponses.events(answer.reader, headers)
-    case "Nothing":
+    case "EventStream":
+      return HttpResponses.eventStream(outcome.body, headers)
+    case "Accepted":
       return accepted
   }
 }
 
-const answered = (
+const after = (
+  waiting: Effect.Effect<unknown>,
   exchange: PostExchange,
-  headers: HttpResponses.Headers,
-  waited: Effect.Effect<unknown>
+  headers: HttpResponses.Headers
 ): Effect.Effect<Response> =>
   Effect.map(
-    Effect.onInterrupt(waited, () => Effect.sync(() => exchange.leave())),
-    () => known(exchange, headers) ?? accepted
+    Effect.onInterrupt(waiting, () => Effect.sync(() => exchange.disconnect())),
+    () => ifDecided(exchange, headers) ?? accepted
   )
 
-export const make = (options: { readonly mode: Mode; readonly adaptiveMillis: number }): PostResponse => {
-  const { mode, adaptiveMillis } = options
+/** Makes the responses of a server with this mode. */
+export const make = (options: { readonly mode: ResponseMode; readonly adaptiveMillis: number }): PostResponse => {
+  const { adaptiveMillis, mode } = options
   return {
-    known,
-    replied: (exchange, headers) => answered(exchange, headers, exchange.answered),
-    awaited: (exchange, restore) => {
-      if (mode === "stream") exchange.begin()
-      const later = Effect.andThen(Effect.sleep(adaptiveMillis), Effect.sync(() => exchange.begin()))
-      return answered(
-        exchange,
-        {},
-        restore(
-          mode === "adaptive"
-            ? Effect.raceFirst(exchange.answered, Effect.andThen(later, Effect.never))
-            : exchange.answered
-        )
-      )
+    ifDecided,
+    ofReply: (exchange, headers) => after(exchange.decided, exchange, headers),
+    of: (exchange, restore) => {
+      if (mode === "stream") exchange.startStream()
+      const later = Effect.andThen(Effect.sleep(adaptiveMillis), Effect.sync(() => exchange.startStream()))
+      const waiting = mode === "adaptive"
+        ? Effect.raceFirst(exchange.decided, Effect.andThen(later, Effect.never))
+        : exchange.decided
+      return after(restore(waiting), exchange, {})
     }
   }
 }

@@ -1,229 +1,241 @@
-import { JsonRpc } from "@effect-mcp/protocol"
+/** The handler of Streamable HTTP with sessions: POST carries a message, GET opens a stream, DELETE ends the session. */
+import { JsonRpc, type RequestId } from "@effect-mcp/protocol"
 import type { EventStore } from "@effect-mcp/session/EventStore"
 import * as Principal from "@effect-mcp/session/Principal"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
+import * as SessionId from "@effect-mcp/session/SessionId"
 import * as Effect from "effect/Effect"
-import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import * as ClientAddress from "../../../shared/ClientAddress.ts"
 import * as InitializeRequest from "../../../shared/InitializeRequest.ts"
-import type { Admission, Posted, Serve } from "../HttpGuard.ts"
+import * as ClientAddress from "../../../shared/ClientAddress.ts"
+import { HostedConnections } from "../HostedConnections.ts"
+import * as HttpGuard from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
-import { onUndelivered } from "../Undelivered.ts"
+import { onUndelivered } from "../ResponseDelivery.ts"
 import type { PostResponse } from "./PostResponse.ts"
 import { type Options as ConnectionOptions, StreamableHttpServerConnection } from "./StreamableHttpServerConnection.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
-const connectionOf = (hosted: SessionHost.Hosted): StreamableHttpServerConnection | undefined =>
-  hosted.transport instanceof StreamableHttpServerConnection ? hosted.transport : undefined
+/** The connections of all servers: several may be in front of one host. */
+const connections = new HostedConnections<StreamableHttpServerConnection>()
 
-const idOf = (frame: unknown): JsonRpc.Request["id"] | undefined => {
+/** A session that a request names, and its connection. */
+interface Found {
+  readonly hosted: SessionHost.Hosted
+  readonly connection: StreamableHttpServerConnection
+}
+
+/** The id of the request in a body; `undefined` if there is none. */
+const idOf = (frame: unknown): RequestId.RequestId | undefined => {
   const classified = JsonRpc.classify(frame)
   return classified._tag === "Request" ? classified.message.id : undefined
 }
 
-const unknownSession = HttpResponses.refusal(404, "There is no session with this id")
+const noSessionId = (frame: unknown): Response =>
+  HttpResponses.error(400, "The header Mcp-Session-Id is missing", { id: idOf(frame) })
 
-/** Some come back to a stream that ends without an event for as long as they are given one. */
-const nothingLeft = HttpResponses.refusal(405, "The stream has ended, and nothing came behind this event", {
+const unknownSession = (frame: unknown): Response =>
+  HttpResponses.error(404, "There is no session with this id; send initialize to start one", { id: idOf(frame) })
+
+/** 405, as for a server without streams: some clients reconnect for ever to a stream that ends without an event. */
+const nothingMissed = HttpResponses.error(405, "The stream has ended, and there are no events after this one", {
   headers: { allow: "POST, DELETE" }
 })
 
-const hasStandalone = HttpResponses.refusal(409, "The session has a standalone stream already")
+const hasStandaloneStream = HttpResponses.error(409, "The session already has a standalone SSE stream")
 
-const notStored = HttpResponses.refusal(400, "The stream cannot be resumed: an event of it could not be stored")
+const notStored = HttpResponses.error(400, "The stream cannot be resumed: one of its events could not be stored")
 
-/** The same refusal, for whoever sent this frame. */
-const withId = (refusal: Response, frame: unknown): Response => {
-  const id = idOf(frame)
-  if (id === undefined || refusal.body._tag !== "Uint8Array" || refusal.body.text === undefined) return refusal
-  const { error } = JSON.parse(refusal.body.text)
-  return HttpServerResponse.text(JSON.stringify({ jsonrpc: "2.0", id, error }), {
-    status: refusal.status,
-    headers: refusal.headers,
-    contentType: "application/json"
-  })
-}
-
-/**
- * What serves the requests that were let in, by their methods, where each client has a session: a POST brings one message, a GET
- * listens, and a DELETE ends the session.
- */
+/** Makes the handler of all requests to the sessions of a host. */
 export const make = Effect.fnUntraced(function*(
-  admission: Admission,
+  guard: HttpGuard.HttpGuard,
   responses: PostResponse,
   options: ConnectionOptions & { readonly maxInitializeBytes: number }
-): Effect.fn.Return<ReadonlyMap<string, Serve>, never, SessionHost.SessionHost> {
+): Effect.fn.Return<HttpGuard.Handler, never, SessionHost.SessionHost> {
   const host = yield* SessionHost.SessionHost
   const fork = Effect.runForkWith(yield* Effect.context<never>())
   const { maxInitializeBytes, store } = options
 
-  /** The session that a request names, if it is there and belongs to whoever asks; or the answer that says why not. */
-  const sessionOf = (
-    request: HttpServerRequest,
-    principal: Principal.Principal | undefined
-  ): Effect.Effect<SessionHost.Hosted, Response> => {
+  const connectionFor = (id: string) => connections.register(new StreamableHttpServerConnection(id, options))
+
+  // ===================================================================================================================
+  // The session of a request
+  // ===================================================================================================================
+
+  /** Returns the session that a request names. Errors have the id of the request in `frame`, if there is one. */
+  const findSession = (
+    { principal, request }: HttpGuard.Sender,
+    frame: unknown
+  ): Effect.Effect<Found, Response> => {
     const id = request.headers["mcp-session-id"]
-    if (id === undefined) return Effect.fail(HttpResponses.refusal(400, "The header Mcp-Session-Id is missing"))
-    const check = (hosted: SessionHost.Hosted | undefined): Effect.Effect<SessionHost.Hosted, Response> => {
-      // It may go on elsewhere.
+    if (id === undefined) return Effect.fail(noSessionId(frame))
+    const check = (hosted: SessionHost.Hosted | undefined): Effect.Effect<Found, Response> => {
+      // While the host drains, 503 instead of 404: another host may restore the session.
       if (hosted === undefined) {
         return Effect.flatMap(
           host.health,
           ({ draining, retryAfterMillis }) =>
-            Effect.fail(draining ? HttpResponses.leaving(retryAfterMillis) : unknownSession)
+            Effect.fail(
+              draining ? HttpResponses.shuttingDown(retryAfterMillis, idOf(frame)) : unknownSession(frame)
+            )
         )
       }
-      // To anybody else it does not exist.
-      return Principal.isSame(hosted.principal, principal) && connectionOf(hosted) !== undefined
-        ? Effect.succeed(hosted)
-        : Effect.fail(unknownSession)
+      const connection = connections.of(hosted)
+      // For any other principal the session does not exist.
+      return connection !== undefined && Principal.isSame(hosted.principal, principal)
+        ? Effect.succeed({ hosted, connection })
+        : Effect.fail(unknownSession(frame))
     }
     const found = host.find(id)
     if (found !== undefined) return check(found)
-    return host.restore(id, new StreamableHttpServerConnection(id, options), {
+    const restored = host.restore(id, connectionFor(id), {
       kind: "streamable-http",
       principal,
       client: ClientAddress.of(request)
-    }).pipe(
+    })
+    return restored.pipe(
       Effect.catchTags({
-        HostFull: (error) => Effect.fail(HttpResponses.full(error, undefined)),
+        HostFull: (error) => Effect.fail(HttpResponses.hostFull(error, idOf(frame))),
         TransportError: () => Effect.undefined,
-        // The host has logged why.
-        SessionStoreError: () => Effect.fail(HttpResponses.unavailable("The session cannot be looked up at the moment"))
+        // The host has logged the cause.
+        SessionStoreError: () =>
+          Effect.fail(HttpResponses.unavailable("The session store is not available", { id: idOf(frame) }))
       }),
       Effect.flatMap(check)
     )
   }
 
-  /** A client that has no session yet. */
-  const open = (
-    request: HttpServerRequest,
-    initialize: JsonRpc.Request,
-    bytes: number,
-    principal: Principal.Principal | undefined
-  ): Effect.Effect<Response> =>
+  // ===================================================================================================================
+  // POST
+  // ===================================================================================================================
+
+  /** Opens a session with this `initialize` request. */
+  const open = ({ bytes, principal, request }: HttpGuard.Post, initialize: JsonRpc.Request): Effect.Effect<Response> =>
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
-        const id = globalThis.crypto.randomUUID()
-        const connection = new StreamableHttpServerConnection(id, options)
+        const id = SessionId.make()
+        const connection = connectionFor(id)
         const hosted = yield* host.open(connection, {
           kind: "streamable-http",
           id,
           principal,
           client: ClientAddress.of(request)
         })
-        // Whoever does not hear of its session cannot come back to it.
-        const orLeave = <A>(effect: Effect.Effect<A>) =>
+        // A client that does not get the session id can never use the session.
+        const orClose = <A>(effect: Effect.Effect<A>) =>
           Effect.onInterrupt(restore(effect), () => hosted.close({ _tag: "PeerEnded", exit: undefined }))
         const exchange = connection.post(initialize, bytes, principal)
-        const response = yield* orLeave(responses.replied(exchange, { "mcp-session-id": id }))
-        if (exchange.isRefused) {
-          // Nor is there anything to come back to without a handshake.
-          yield* hosted.close({ _tag: "HandshakeFailed", problem: "initialize was refused" })
+        const response = yield* orClose(responses.ofReply(exchange, { "mcp-session-id": id }))
+        if (exchange.isRejected) {
+          yield* hosted.close({ _tag: "HandshakeFailed", problem: "initialize was rejected" })
           return HttpServerResponse.removeHeader(response, "mcp-session-id")
         }
-        yield* orLeave(host.remember(hosted, [initialize, JsonRpc.notification("notifications/initialized")]))
-        // With a store, a client that knows its session from the head of a stream may take the stream up again.
+        yield* orClose(host.remember(hosted, [initialize, JsonRpc.notification("notifications/initialized")]))
+        // With a store, a client that got the headers of a stream, with the session id, can resume the stream.
         if (response.body._tag !== "Stream" || store === undefined) {
           onUndelivered(request, () => void fork(hosted.close({ _tag: "PeerEnded", exit: undefined })))
         }
         return response
       })
     ).pipe(
-      Effect.catch((error) => Effect.succeed(HttpResponses.notOpened(error, initialize.id)))
+      Effect.catch((error) => Effect.succeed(HttpResponses.openFailed(error, initialize.id)))
     )
 
-  const deliver = (
-    request: HttpServerRequest,
-    principal: Principal.Principal | undefined,
-    { bytes, frame, said }: Posted
-  ): Effect.Effect<Response, Response> => {
+  const post = (message: HttpGuard.Post): Effect.Effect<Response, Response> => {
+    const { bytes, frame, principal, request, version } = message
     if (request.headers["mcp-session-id"] === undefined && InitializeRequest.is(frame)) {
       return bytes <= maxInitializeBytes
-        ? open(request, frame, bytes, principal)
-        : Effect.fail(HttpResponses.longInitialize(frame.id, maxInitializeBytes))
+        ? open(message, frame)
+        : Effect.fail(HttpResponses.initializeTooLarge(frame.id, maxInitializeBytes))
     }
     return Effect.flatMapEager(
-      Effect.mapErrorEager(sessionOf(request, principal), (refusal) => withId(refusal, frame)),
-      (hosted) =>
+      findSession(message, frame),
+      ({ connection, hosted }) =>
         Effect.uninterruptibleMask((restore): Effect.Effect<Response, Response> => {
-          const connection = connectionOf(hosted)
-          if (connection === undefined || connection.isClosed) return Effect.fail(unknownSession)
+          if (connection.isClosed) return Effect.fail(unknownSession(frame))
           hosted.touch()
-          if (said !== undefined) connection.mismatch(said)
+          if (version !== undefined) connection.reportMismatch(version)
           const exchange = connection.post(frame, bytes, principal)
-          const answer = responses.known(exchange, {})
-          if (answer !== undefined) return Effect.succeed(answer)
+          const response = responses.ifDecided(exchange, {})
+          if (response !== undefined) return Effect.succeed(response)
           const release = hosted.hold()
-          return Effect.ensuring(responses.awaited(exchange, restore), Effect.sync(release))
+          return Effect.ensuring(responses.of(exchange, restore), Effect.sync(release))
         })
     )
   }
 
-  const post: Serve = (request, principal) =>
-    Effect.flatMap(admission.posted(request), (posted) => deliver(request, principal, posted))
+  // ===================================================================================================================
+  // GET
+  // ===================================================================================================================
 
-  /** The stream that an event belongs to, to go on with behind it. */
+  /** Returns the name of the stream that this event belongs to. */
   const streamOf = Effect.fnUntraced(function*(
     store: EventStore["Service"],
-    hosted: SessionHost.Hosted,
+    { connection, hosted }: Found,
     after: string
   ): Effect.fn.Return<string, Response> {
     const replay = yield* Effect.mapError(
       store.replay(hosted.id, after),
-      () => HttpResponses.unavailable("The events cannot be read at the moment")
+      () => HttpResponses.unavailable("The event store is not available")
     )
     if (replay === undefined) {
-      return yield* Effect.fail(HttpResponses.refusal(400, "There is no such event to come back to"))
+      return yield* Effect.fail(HttpResponses.error(400, "Last-Event-ID names no stored event of this session"))
     }
     const { ended, events, stream } = replay
-    // The standalone stream of another host would have its client come back for ever, and hear nothing.
     if (!ended || events.length > 0) return stream
+    // 405 makes a client open a new standalone stream: right for one of this host, an endless loop for one of another.
     return yield* Effect.fail(
-      connectionOf(hosted)?.hasBegun(stream) === true
-        ? nothingLeft
-        : HttpResponses.refusal(400, "Nothing comes behind this event: its stream has ended")
+      connection.hasOpened(stream)
+        ? nothingMissed
+        : HttpResponses.error(400, "The stream has ended, and there are no events after Last-Event-ID")
     )
   })
 
-  /** A GET: the standalone stream, or any stream behind an event of it. */
-  const get = Effect.fnUntraced(function*(
-    request: HttpServerRequest,
-    principal: Principal.Principal | undefined
-  ): Effect.fn.Return<Response, Response> {
-    const said = yield* admission.listening(request)
-    const hosted = yield* sessionOf(request, principal)
+  /** Opens the standalone stream, or resumes the stream that `Last-Event-ID` names an event of. */
+  const get = Effect.fnUntraced(function*(sender: HttpGuard.Sender): Effect.fn.Return<Response, Response> {
+    const { request } = sender
+    yield* HttpGuard.acceptsEventStream(request)
+    const version = yield* HttpGuard.declaredVersion(request)
+    const found = yield* findSession(sender, undefined)
+    const { connection, hosted } = found
     const after = request.headers["last-event-id"]
     const stream = after === undefined || store === undefined ? undefined : yield* Effect.acquireUseRelease(
       Effect.sync(() => hosted.hold()),
-      () => streamOf(store, hosted, after),
+      () => streamOf(store, found, after),
       (release) => Effect.sync(release)
     )
-    // In one step, so that whoever leaves has not begun or has a reader, which is seen to leave.
+    // In one step: an interruption comes before there is a body, or closes the body.
     return yield* Effect.suspend((): Effect.Effect<Response, Response> => {
-      const connection = connectionOf(hosted)
-      if (connection === undefined || connection.isClosed) return Effect.fail(unknownSession)
+      if (connection.isClosed) return Effect.fail(unknownSession(undefined))
       hosted.touch()
-      if (said !== undefined) connection.mismatch(said)
-      const release = hosted.hold()
-      const reader = stream === undefined || after === undefined
-        ? connection.listen(release)
-        : connection.resume(stream, after, release)
-      if (reader !== undefined) return Effect.succeed(HttpResponses.events(reader, {}))
-      release()
-      return Effect.fail(stream === undefined ? hasStandalone : notStored)
+      if (version !== undefined) connection.reportMismatch(version)
+      const body = stream === undefined || after === undefined
+        ? connection.openStandalone()
+        : connection.resume(stream, after)
+      if (body === undefined) return Effect.fail(stream === undefined ? hasStandaloneStream : notStored)
+      body.onClose(hosted.hold())
+      return Effect.succeed(HttpResponses.eventStream(body, {}))
     })
   })
 
-  const remove: Serve = Effect.fnUntraced(function*(request, principal) {
-    yield* admission.revision(request)
-    const hosted = yield* sessionOf(request, principal)
-    connectionOf(hosted)?.end()
+  // ===================================================================================================================
+  // DELETE
+  // ===================================================================================================================
+
+  const remove: HttpGuard.Route = Effect.fnUntraced(function*(sender) {
+    yield* HttpGuard.declaredVersion(sender.request)
+    const { connection, hosted } = yield* findSession(sender, undefined)
+    connection.endByClient()
     yield* hosted.close({ _tag: "PeerEnded", exit: undefined })
     return HttpResponses.empty(204)
   })
 
-  return new Map([["GET", get], ["POST", post], ["DELETE", remove]])
+  return guard.protect(
+    new Map<string, HttpGuard.Route>([
+      ["GET", get],
+      ["POST", (sender) => Effect.flatMap(guard.readPost(sender), post)],
+      ["DELETE", remove]
+    ])
+  )
 })

@@ -1,3 +1,4 @@
+/** The handler of Streamable HTTP without sessions: each POST is served on its own. */
 import { ErrorCode, JsonRpc, type Revision } from "@effect-mcp/protocol"
 import * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
 import type { TransportError } from "@effect-mcp/session/TransportError"
@@ -6,63 +7,54 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as ClientAddress from "../../../shared/ClientAddress.ts"
-import type { Admission, Posted, Serve } from "../HttpGuard.ts"
+import type { Handler, HttpGuard, Post, Route } from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
 import { SseStream } from "../SseStream.ts"
 import type { StreamWatchdog } from "../StreamWatchdog.ts"
-import { type Host, type Mode, PostExchange } from "./PostExchange.ts"
+import { type Owner, PostExchange, type ResponseMode } from "./PostExchange.ts"
 import type { PostResponse } from "./PostResponse.ts"
 
-/** What all exchanges of a server have in common. */
+/** The settings of all exchanges of a server. */
 export interface Options {
-  readonly mode: Mode
+  readonly mode: ResponseMode
   readonly watchdog: StreamWatchdog
   readonly detachedMillis: number
-  /** How many characters may wait for one reader. */
+  /** The characters that wait for a client before senders wait. */
   readonly capacity: number
 }
 
-/** What serves the requests that were let in, by their methods. */
+/** A handler of requests that can be shut down. */
 export interface StatelessHandler {
-  readonly methods: ReadonlyMap<string, Serve>
-  /** Lets nothing in any more; what is served may finish for a while, and is broken off then. */
+  readonly handle: Handler
+  /** Rejects new requests, and waits until those in flight have finished; after a time it interrupts them. */
   readonly drain: Effect.Effect<void>
 }
 
-/** What a request is in that does not say so (SHS-29). */
-const unsaid: Revision.Revision = "2025-03-26"
+/** The revision of a request that declares none (SHS-29). */
+const undeclared: Revision.Revision = "2025-03-26"
 
-/** How long interrupted handlers may take to clean up after themselves before the server goes without them. */
+/** The time that interrupted handlers have to clean up. */
 const cleanup = "1 second"
 
-/** Streams have no names where nobody can come back to one. */
-const nameless = { session: "", stream: "" }
+/** The key of streams that cannot be resumed. */
+const noKey = { session: "", stream: "" }
 
-/** What those are told who have no reply when the server goes. */
-const ended: JsonRpc.ErrorObject = { code: ErrorCode.InternalError, message: "The server has ended" }
+const serverEnded: JsonRpc.ErrorObject = { code: ErrorCode.InternalError, message: "The server has ended" }
 
-/** Is this answered with 202, whatever becomes of it? */
-const expectsNothing = (frame: unknown): boolean => {
-  const classified = JsonRpc.classify(frame)
-  return classified._tag === "Batch"
-    ? classified.frames.every((inner) => !Array.isArray(inner) && expectsNothing(inner))
-    : classified._tag === "Notification" || classified._tag === "Response"
-}
-
-const requestOf = (frame: unknown): JsonRpc.Request | undefined => {
-  const classified = JsonRpc.classify(frame)
-  return classified._tag === "Request" ? classified.message : undefined
-}
+/** Returns whether a message has no reply, so that it is answered with 202 before it is handled. */
+const expectsNoReply = (message: JsonRpc.Classified): boolean =>
+  message._tag === "Batch"
+    ? message.frames.every((inner) => !Array.isArray(inner) && expectsNoReply(JsonRpc.classify(inner)))
+    : message._tag === "Notification" || message._tag === "Response"
 
 const isUnserializable = ({ reason }: TransportError): boolean => reason._tag === "Unserializable"
 
-/** The exchanges of clients that have no sessions. Each runs in a fiber of the server's own: a lost connection cancels nothing. */
-class Exchanges implements Host {
-  readonly mode: Mode
+/** The exchanges in flight. Each has a fiber of the server, so that a lost connection cancels nothing. */
+class Exchanges implements Owner {
+  readonly mode: ResponseMode
   readonly detachedMillis: number
   readonly watchdog: StreamWatchdog
-  /** Nobody can come back to anything. */
-  readonly primes = false
+  readonly sendsPrimingEvents = false
   readonly #server: SessionlessServer.SessionlessServer
   readonly #capacity: number
   readonly #fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
@@ -81,31 +73,36 @@ class Exchanges implements Host {
     this.#capacity = options.capacity
   }
 
-  /** A POST came. */
+  /** Starts to serve a POST, and returns its exchange. */
   post(
-    { bytes, frame }: Posted,
-    revision: Revision.Revision,
-    whose: Pick<SessionlessServer.Asked, "client" | "principal">
+    { bytes, frame, principal, request }: Post,
+    message: JsonRpc.Classified,
+    revision: Revision.Revision
   ): PostExchange {
     const exchange = new PostExchange(this, frame)
-    const say = (message: JsonRpc.Notification) => exchange.say(message, false)
     const fiber = this.#fork(
       Effect.flatMap(
-        this.#server.handle(frame, { ...whose, revision, bytes, say }),
-        (reply) => answer(exchange, reply)
+        this.#server.handle(frame, {
+          principal,
+          client: ClientAddress.of(request),
+          revision,
+          bytes,
+          say: (message) => exchange.write(message, false)
+        }),
+        (reply) => sendReply(exchange, reply)
       )
     )
     this.#fibers.set(exchange, fiber)
     fiber.addObserver(() => {
       this.#fibers.delete(exchange)
-      exchange.settle()
+      exchange.finish()
     })
-    if (expectsNothing(frame)) exchange.settle()
+    if (expectsNoReply(message)) exchange.finish()
     return exchange
   }
 
   openStream(): SseStream {
-    return new SseStream(nameless, {
+    return new SseStream(noKey, {
       store: undefined,
       watchdog: this.watchdog,
       capacity: this.#capacity,
@@ -115,84 +112,77 @@ class Exchanges implements Host {
 
   abandon(exchange: PostExchange): void {
     this.#fibers.get(exchange)?.interruptUnsafe()
-    exchange.settle()
+    exchange.finish()
   }
 
-  forget(): void {
-    // What is served is known by its fiber, which may outlive the answer.
+  remove(): void {
+    // The fiber of an exchange may outlive its response, and removes it.
   }
 
-  /** Waits until nothing is served, as it is now. */
+  /** Waits until the exchanges that are in flight now have ended. */
   get settled(): Effect.Effect<void> {
     return Effect.suspend(() => Effect.asVoid(Fiber.awaitAll(this.#fibers.values())))
   }
 
-  /** Every response ends, and every handler is interrupted. */
-  breakOff(): void {
+  /** Ends every response with an error, and interrupts every handler. */
+  failAll(): void {
     for (const [exchange, fiber] of this.#fibers) {
-      exchange.breakOff(ended)
+      exchange.fail(serverEnded)
       fiber.interruptUnsafe()
     }
   }
 }
 
-/** Says the reply to whoever is still there. */
-const answer = (exchange: PostExchange, reply: SessionlessServer.Reply | undefined): Effect.Effect<void> => {
+/** Sends the reply, or an error if JSON cannot represent the reply; a client that left misses it. */
+const sendReply = (exchange: PostExchange, reply: SessionlessServer.Reply | undefined): Effect.Effect<void> => {
   if (reply === undefined) return Effect.void
-  const said = Effect.suspend(() => exchange.say(reply, true))
+  const sent = Effect.suspend(() => exchange.write(reply, true))
   return Effect.ignore(
-    Effect.catchIf(said, isUnserializable, () => exchange.say(SessionlessServer.insteadOf(reply), true))
+    Effect.catchIf(sent, isUnserializable, () => exchange.write(SessionlessServer.insteadOf(reply), true))
   )
 }
 
+/** Makes the handler of all requests to a server without sessions. */
 export const make = Effect.fnUntraced(function*(
   server: SessionlessServer.SessionlessServer,
-  admission: Admission,
+  guard: HttpGuard,
   responses: PostResponse,
   options: Options
 ): Effect.fn.Return<StatelessHandler> {
   const exchanges = new Exchanges(server, Effect.runForkWith(yield* Effect.context<never>()), options)
   const gracefulCloseTimeout = Duration.millis(server.limits.gracefulCloseTimeout)
-  let draining = false
+  let isDraining = false
 
-  const serve = (
-    posted: Posted,
-    whose: Pick<SessionlessServer.Asked, "client" | "principal">
-  ): Effect.Effect<HttpServerResponse, HttpServerResponse> => {
-    const request = requestOf(posted.frame)
-    if (draining) {
-      return Effect.fail(HttpResponses.leaving(server.limits.gracefulCloseTimeout, request?.id))
-    }
-    const revision = posted.said ?? unsaid
-    // What is said about the revision in `initialize` is said in its params.
+  const post = (received: Post): Effect.Effect<HttpServerResponse, HttpServerResponse> => {
+    const message = JsonRpc.classify(received.frame)
+    const request = message._tag === "Request" ? message.message : undefined
+    if (isDraining) return Effect.fail(HttpResponses.shuttingDown(server.limits.gracefulCloseTimeout, request?.id))
+    const revision = received.version ?? undeclared
+    // The params of `initialize` say which revision it is about.
     if (request?.method !== "initialize" && !server.revisions.includes(revision)) {
-      return Effect.fail(HttpResponses.refusal(
+      return Effect.fail(HttpResponses.error(
         400,
-        `The protocol version ${JSON.stringify(revision)} is not supported; supported: ${server.revisions.join(", ")}`,
+        `MCP-Protocol-Version ${JSON.stringify(revision)} is not supported; supported: ${server.revisions.join(", ")}`,
         { id: request?.id }
       ))
     }
     return Effect.uninterruptibleMask((restore) => {
-      const exchange = exchanges.post(posted, revision, whose)
-      const known = responses.known(exchange, {})
-      return known === undefined ? responses.awaited(exchange, restore) : Effect.succeed(known)
+      const exchange = exchanges.post(received, message, revision)
+      const response = responses.ifDecided(exchange, {})
+      return response === undefined ? responses.of(exchange, restore) : Effect.succeed(response)
     })
   }
 
-  const post: Serve = (request, principal) =>
-    Effect.flatMap(
-      admission.posted(request),
-      (posted) => serve(posted, { principal, client: ClientAddress.of(request) })
-    )
-
   return {
-    methods: new Map([["POST", post]]),
+    handle: guard.protect(
+      new Map<string, Route>([["POST", (sender) => Effect.flatMap(guard.readPost(sender), post)]])
+    ),
     drain: Effect.suspend(() => {
-      draining = true
+      isDraining = true
       return Effect.timeoutOption(Effect.interruptible(exchanges.settled), gracefulCloseTimeout)
     }).pipe(
       Effect.andThen(Effect.suspend(() => {
-        exchanges.breakOff()
+        exchanges.failAll()
         return Effect.timeoutOption(Effect.interruptible(exchanges.settled), cleanup)
       })),
       Effect.asVoid

@@ -1,3 +1,4 @@
+/** The connection of one session over Streamable HTTP: POSTs carry messages in, and event streams carry them out. */
 import { type Profile, Revision } from "@effect-mcp/protocol"
 import type { EventStore } from "@effect-mcp/session/EventStore"
 import type { Principal } from "@effect-mcp/session/Principal"
@@ -9,11 +10,11 @@ import * as OutgoingFrame from "../../../shared/OutgoingFrame.ts"
 import type { SseResponseBody } from "../SseResponseBody.ts"
 import { type Settings, SseStream } from "../SseStream.ts"
 import type { StreamWatchdog } from "../StreamWatchdog.ts"
-import { type Host, type Mode, PostExchange } from "./PostExchange.ts"
+import { type Owner, PostExchange, type ResponseMode } from "./PostExchange.ts"
 
-/** What all connections of a server have in common. */
+/** The settings of all connections of a server. */
 export interface Options extends Settings {
-  readonly mode: Mode
+  readonly mode: ResponseMode
   readonly detachedMillis: number
   readonly store: EventStore["Service"] | undefined
   readonly watchdog: StreamWatchdog
@@ -21,39 +22,46 @@ export interface Options extends Settings {
 
 const ended: End = { exit: undefined, writable: false }
 
+/** A stream that can be resumed, and the exchange of its request; the standalone stream has none. */
+interface Resumable {
+  readonly stream: SseStream
+  readonly exchange: PostExchange | undefined
+}
+
 /**
- * A session's connection over HTTP: what its requests bring in, and the streams that lead out. It is idle as long as nobody asks,
- * and has nothing then but itself. It is the transport of the session as well, by which it is recognized again in what a host keeps.
+ * The connection of one session. It is the transport of its session as well, so it connects once. Between two requests
+ * an idle session has this object and no fiber.
  */
-export class StreamableHttpServerConnection implements Host {
+export class StreamableHttpServerConnection implements Owner {
   readonly #options: Options
   readonly #session: string
-  readonly #name: string
+  readonly #prefix: string
   #deliver: ((inbound: Inbound) => void) | undefined
   #hooks: Hooks | undefined
   #early: Array<Inbound> | undefined
-  #finish: ((end: End) => void) | undefined
-  #used = false
-  #closed = false
-  #left = false
+  #resumeRun: ((end: End) => void) | undefined
+  #isUsed = false
+  #isClosed = false
+  #isEndedByClient = false
   #revision: Revision.Revision | undefined
-  #streams = 0
+  #streamCount = 0
   #exchanges: Set<PostExchange> | undefined
-  #open: Map<string, { readonly stream: SseStream; readonly exchange: PostExchange | undefined }> | undefined
+  #resumable: Map<string, Resumable> | undefined
   #standalone: SseStream | undefined
 
   constructor(session: string, options: Options) {
     this.#session = session
     this.#options = options
-    // Streams have names that no other session's have, so that an event of another names none of this one.
-    this.#name = globalThis.crypto.randomUUID().slice(0, 18)
+    // No two connections have streams of the same name, so that an event id of another session finds no stream here.
+    this.#prefix = globalThis.crypto.randomUUID().slice(0, 18)
   }
 
+  /** Whether the session has ended. */
   get isClosed(): boolean {
-    return this.#closed
+    return this.#isClosed
   }
 
-  /** What the session gets to see of it. */
+  /** Connects the session, once. */
   get connect(): Transport["Service"]["connect"] {
     const connection: Connection = {
       run: (deliver, hooks) => this.run(deliver, hooks),
@@ -61,34 +69,34 @@ export class StreamableHttpServerConnection implements Host {
       endExchange: (origin, rejected) => this.endExchange(origin, rejected),
       stalled: (origin) => this.stalled(origin),
       onHandshake: (profile) => this.onHandshake(profile),
-      detachStream: (origin) => origin instanceof PostExchange ? origin.release() : Effect.succeed(false)
+      detachStream: (origin) => origin instanceof PostExchange ? origin.detachStream() : Effect.succeed(false)
     }
-    const left = Effect.suspend(() => {
+    const disconnect = Effect.suspend(() => {
       this.close()
       return this.settled()
     })
     return Effect.suspend(() => {
-      if (this.#used) return Effect.fail(TransportError.make({ _tag: "InUse" }))
-      this.#used = true
-      return Effect.acquireRelease(Effect.succeed(connection), () => left)
+      if (this.#isUsed) return Effect.fail(TransportError.make({ _tag: "InUse" }))
+      this.#isUsed = true
+      return Effect.acquireRelease(Effect.succeed(connection), () => disconnect)
     })
   }
 
-  /** What the two sides have agreed on, once they have. */
+  /** The revision of the session, after its handshake. */
   get revision(): Revision.Revision | undefined {
     return this.#revision
   }
 
   // ===================================================================================================================
-  // What the session asks of it
+  // Calls of the session
   // ===================================================================================================================
 
   run(deliver: (inbound: Inbound) => void, hooks?: Hooks): Effect.Effect<End, TransportError.TransportError> {
     return Effect.callback<End>((resume) => {
-      if (this.#closed) return resume(Effect.succeed(ended))
+      if (this.#isClosed) return resume(Effect.succeed(ended))
       this.#deliver = deliver
       this.#hooks = hooks
-      this.#finish = (end) => resume(Effect.succeed(end))
+      this.#resumeRun = (end) => resume(Effect.succeed(end))
       const early = this.#early
       this.#early = undefined
       early?.forEach(deliver)
@@ -96,7 +104,7 @@ export class StreamableHttpServerConnection implements Host {
   }
 
   send({ last, message, replyTo }: Outbound): Effect.Effect<void, TransportError.TransportError> {
-    if (replyTo instanceof PostExchange) return replyTo.say(message, last)
+    if (replyTo instanceof PostExchange) return replyTo.write(message, last)
     const stream = this.#standalone
     if (replyTo !== undefined || stream === undefined || !stream.isOpen) return OutgoingFrame.noRoute(message)
     const encoded = OutgoingFrame.encode(message)
@@ -104,16 +112,13 @@ export class StreamableHttpServerConnection implements Host {
   }
 
   endExchange(origin: StreamOrigin, rejected?: boolean): void {
-    if (origin instanceof PostExchange) origin.settle(rejected)
+    if (origin instanceof PostExchange) origin.finish(rejected)
   }
 
-  /**
-   * A stream has taken nothing for too long. Its watchdog may be late, on a busy machine; the session must not suffer
-   * for that.
-   */
+  /** Breaks off a stream whose client reads nothing. On a busy machine, the watchdog may be later than the session. */
   stalled(origin: StreamOrigin | undefined): void {
-    if (origin instanceof PostExchange) origin.breakOffStream()
-    else this.#standalone?.breakOff()
+    if (origin instanceof PostExchange) origin.abortResponse()
+    else this.#standalone?.abortResponse()
   }
 
   onHandshake({ revision }: Profile.Profile): void {
@@ -121,104 +126,105 @@ export class StreamableHttpServerConnection implements Host {
   }
 
   // ===================================================================================================================
-  // What HTTP brings
+  // Requests of the client
   // ===================================================================================================================
 
-  /** A POST came. */
+  /** Delivers the message of a POST, and returns its exchange. */
   post(frame: unknown, bytes: number, principal: Principal | undefined): PostExchange {
     const exchange = new PostExchange(this, frame)
     this.#exchanges ??= new Set()
     this.#exchanges.add(exchange)
     const inbound: Inbound = { frame: Result.succeed(frame), origin: exchange, bytes, principal }
-    if (this.#closed) exchange.breakOff()
+    if (this.#isClosed) exchange.fail()
     else if (this.#deliver !== undefined) this.#deliver(inbound)
     else (this.#early ??= []).push(inbound)
     return exchange
   }
 
-  /** Begins the standalone stream; `undefined` if it is read already. */
-  listen(onLeave: () => void): SseResponseBody | undefined {
-    if (this.#standalone?.isRead === true) return undefined
-    if (this.#standalone?.isBroken === true) this.#endStandalone(this.#standalone)
+  /** Opens the standalone stream; returns `undefined` if a client reads it already. */
+  openStandalone(): SseResponseBody | undefined {
+    if (this.#standalone?.isAttached === true) return undefined
+    if (this.#standalone?.hasGap === true) this.#endStandalone(this.#standalone)
     this.#standalone ??= this.#newStream(undefined)
-    const reader = this.#standalone.read(undefined, onLeave)
-    this.#standalone.hail()
-    if (this.primes) this.#standalone.prime()
-    return reader
+    const body = this.#standalone.attach(undefined)
+    this.#standalone.flushHeaders()
+    if (this.sendsPrimingEvents) this.#standalone.sendPrimingEvent()
+    return body
   }
 
-  /** It cannot be resumed any more, but the next can. */
+  /** Ends a standalone stream that cannot be resumed, so that another can be opened. */
   #endStandalone(stream: SseStream): void {
     this.#standalone = undefined
-    this.#open?.delete(stream.key.stream)
+    this.#resumable?.delete(stream.key.stream)
     stream.end()
   }
 
-  /** Is this a stream of its own, and not of a connection that the session had elsewhere? */
-  hasBegun(name: string): boolean {
-    return name.startsWith(`${this.#name}.`)
+  /** Returns whether this connection opened the stream, and not one that the session had at another host. */
+  hasOpened(name: string): boolean {
+    return name.startsWith(`${this.#prefix}.`)
   }
 
   /**
-   * Resumes a stream after one of its events. A stream that has ended is read to its end. Returns `undefined` for the
-   * stream of a request of which an event could not be stored. In place of such a standalone stream another one begins.
+   * Resumes a stream after one of its events; a stream that has ended is replayed to its end. Returns `undefined` for
+   * the stream of a request if one of its events could not be stored. A standalone stream is replaced then.
    */
-  resume(name: string, after: string, onLeave: () => void): SseResponseBody | undefined {
-    const open = this.#open?.get(name)
-    if (open?.stream.isBroken === true) {
-      if (open.exchange !== undefined) return undefined
-      this.#endStandalone(open.stream)
-      return this.listen(onLeave)
+  resume(name: string, after: string): SseResponseBody | undefined {
+    const open = this.#resumable?.get(name)
+    if (open === undefined) {
+      const stream = new SseStream({ session: this.#session, stream: name }, this.#options)
+      stream.end()
+      return stream.attach(after)
     }
-    if (open !== undefined) {
-      const reader = open.exchange?.read(open.stream, after, onLeave) ?? open.stream.read(after, onLeave)
-      open.stream.hail()
-      // Clients are known that forget where they were when they come back and hear of no event.
-      if (this.primes) open.stream.prime()
-      return reader
+    const { exchange, stream } = open
+    if (stream.hasGap) {
+      if (exchange !== undefined) return undefined
+      this.#endStandalone(stream)
+      return this.openStandalone()
     }
-    const stream = new SseStream({ session: this.#session, stream: name }, this.#options)
-    stream.end()
-    return stream.read(after, onLeave)
+    const body = exchange?.attach(stream, after) ?? stream.attach(after)
+    stream.flushHeaders()
+    // Some clients forget their Last-Event-ID if they reconnect and get no event.
+    if (this.sendsPrimingEvents) stream.sendPrimingEvent()
+    return body
   }
 
-  /** A message came under another revision than was agreed on. */
-  mismatch(said: Revision.Revision): void {
+  /** Reports a message whose header declares another revision than that of the session. */
+  reportMismatch(said: Revision.Revision): void {
     if (this.#revision === undefined || said === this.#revision) return
     this.#hooks?.report({ _tag: "RevisionMismatch", agreed: this.#revision, said })
   }
 
-  /** The client has ended the session. */
-  end(): void {
-    this.#left = true
-    this.#finish?.(ended)
+  /** Ends the session, because the client has sent DELETE. */
+  endByClient(): void {
+    this.#isEndedByClient = true
+    this.#resumeRun?.(ended)
   }
 
-  /** The session has ended: every response ends, and every stream. */
+  /** Ends every response and every stream, because the session has ended. */
   close(): void {
-    if (this.#closed) return
-    this.#closed = true
+    if (this.#isClosed) return
+    this.#isClosed = true
     this.#early = undefined
-    for (const exchange of this.#exchanges ?? []) exchange.breakOff()
+    for (const exchange of this.#exchanges ?? []) exchange.fail()
     this.#standalone?.end()
-    this.#open?.clear()
-    const { watchdog, store } = this.#options
-    // Where the session goes on elsewhere its client may come back for what it has missed; where it has ended nobody may.
-    if (store !== undefined && this.#left && this.#streams > 0) {
+    this.#resumable?.clear()
+    const { store, watchdog } = this.#options
+    // A session that ends for another reason may go on at another host, where its client resumes the streams.
+    if (store !== undefined && this.#isEndedByClient && this.#streamCount > 0) {
       watchdog.run(Effect.andThen(watchdog.settled(), Effect.suspend(() => store.drop(this.#session))))
     }
   }
 
-  /** Waits until the store has been told what it has to know. */
+  /** Waits until the store has all events and ends. */
   settled(): Effect.Effect<void> {
     return this.#options.watchdog.settled()
   }
 
   // ===================================================================================================================
-  // What its exchanges ask of it
+  // Calls of its exchanges
   // ===================================================================================================================
 
-  get mode(): Mode {
+  get mode(): ResponseMode {
     return this.#options.mode
   }
 
@@ -230,7 +236,7 @@ export class StreamableHttpServerConnection implements Host {
     return this.#options.watchdog
   }
 
-  get primes(): boolean {
+  get sendsPrimingEvents(): boolean {
     return this.#options.store !== undefined && this.#revision !== undefined &&
       Revision.isAtLeast(this.#revision, "2025-11-25")
   }
@@ -241,21 +247,21 @@ export class StreamableHttpServerConnection implements Host {
 
   abandon(exchange: PostExchange): void {
     this.#hooks?.abandon(exchange)
-    // A session that has nothing of it in flight any more does not settle it.
-    exchange.settle()
+    // The session ends only exchanges that have requests in flight.
+    exchange.finish()
   }
 
-  forget(exchange: PostExchange, stream: SseStream | undefined): void {
+  remove(exchange: PostExchange, stream: SseStream | undefined): void {
     this.#exchanges?.delete(exchange)
-    if (stream !== undefined) this.#open?.delete(stream.key.stream)
+    if (stream !== undefined) this.#resumable?.delete(stream.key.stream)
   }
 
   #newStream(exchange: PostExchange | undefined): SseStream {
-    const name = `${this.#name}.${this.#streams++}`
+    const name = `${this.#prefix}.${this.#streamCount++}`
     const stream = new SseStream({ session: this.#session, stream: name }, this.#options)
     if (this.#options.store !== undefined) {
-      this.#open ??= new Map()
-      this.#open.set(name, { stream, exchange })
+      this.#resumable ??= new Map()
+      this.#resumable.set(name, { stream, exchange })
     }
     return stream
   }

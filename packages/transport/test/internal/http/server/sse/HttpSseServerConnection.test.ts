@@ -27,7 +27,7 @@ const outbound = (id: number): Transport.Outbound => ({
 const textOf = (chunks: ReadonlyArray<Uint8Array>) => Buffer.concat(chunks).toString()
 
 describe("the connection of a session over HTTP+SSE", () => {
-  it.effect("keeps what comes before its session reads, in order", () =>
+  it.effect("delivers messages that came before its session runs, in order", () =>
     Effect.gen(function*() {
       const { connection, inbound, running } = yield* open()
       connection.post(1, 10, { id: "ada" })
@@ -43,44 +43,44 @@ describe("the connection of a session over HTTP+SSE", () => {
       assert.isUndefined(running.pollUnsafe())
     }))
 
-  it.effect("what it brought is heard, though its stream was lost before its session read", () =>
+  it.effect("delivers messages also if its stream closes before its session runs", () =>
     Effect.gen(function*() {
       const { connection, inbound, running } = yield* open()
       connection.post(1, 10, undefined)
-      connection.listen(() => {}).leave()
+      connection.start().close()
       assert.deepStrictEqual(yield* Fiber.join(running), { exit: undefined, writable: false })
       assert.lengthOf(inbound, 1)
     }))
 
-  it.effect("[SSE-02] says nothing before its endpoint, and its stream ends behind its last words", () =>
+  it.effect("[SSE-02] sends the endpoint event first, and ends its stream after the last message", () =>
     Effect.gen(function*() {
       const { connection } = yield* open(200)
       yield* connection.send(outbound(1))
-      const reader = connection.listen(() => {})
+      const body = connection.start()
       yield* connection.send(outbound(2))
       const sending = yield* Effect.forkChild(connection.send(outbound(3)))
       yield* Effect.yieldNow
-      // There is no room for it before something was taken.
+      // The buffer is full until the client reads.
       assert.isUndefined(sending.pollUnsafe())
-      const reading = yield* Effect.forkChild(Stream.runCollect(reader.body))
+      const reading = yield* Effect.forkChild(Stream.runCollect(body.stream))
       yield* Fiber.join(sending)
       connection.close()
-      assert.isTrue(connection.isOver)
-      const said = textOf(yield* Fiber.join(reading)).split("\n\n").slice(0, -1)
-      assert.strictEqual(said[0], "event: endpoint\ndata: /messages")
+      assert.isTrue(connection.isClosed)
+      const events = textOf(yield* Fiber.join(reading)).split("\n\n").slice(0, -1)
+      assert.strictEqual(events[0], "event: endpoint\ndata: /messages")
       assert.deepStrictEqual(
-        said.slice(1).map((event) => JSON.parse(event.replace("event: message\ndata: ", "")).id),
+        events.slice(1).map((event) => JSON.parse(event.replace("event: message\ndata: ", "")).id),
         [1, 2, 3]
       )
       const late = yield* Effect.flip(connection.send(outbound(4)))
       assert.strictEqual(late.reason._tag, "PeerEnded")
     }))
 
-  it.effect("a response that nobody ever takes is given up, and with it the session", () =>
+  it.effect("a response that the client never reads is aborted, and its session ends", () =>
     Effect.gen(function*() {
       const { connection, running } = yield* open()
       let released = 0
-      connection.listen(() => released++)
+      connection.start().onClose(() => released++)
       yield* connection.send(outbound(1))
       const sending = yield* Effect.forkChild(connection.send(outbound(2)))
       yield* Effect.yieldNow
@@ -92,13 +92,13 @@ describe("the connection of a session over HTTP+SSE", () => {
         assert.strictEqual(error.reason._tag, "WriteFailed")
       }
       assert.strictEqual(released, 1)
-      assert.isTrue(connection.isOver)
+      assert.isTrue(connection.isClosed)
     }))
 
-  it.effect("what is no JSON fails alone", () =>
+  it.effect("a message that JSON cannot represent fails, and later messages are sent", () =>
     Effect.gen(function*() {
       const { connection } = yield* open()
-      connection.listen(() => {})
+      connection.start()
       const failed = yield* Effect.exit(connection.send({
         message: JsonRpc.success(1, { big: 1n }),
         replyTo: undefined,

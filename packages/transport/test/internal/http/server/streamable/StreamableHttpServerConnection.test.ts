@@ -24,30 +24,30 @@ const open = Effect.fnUntraced(function*(store?: EventStore.EventStore["Service"
   })
 })
 
-describe("the connection of a session over HTTP", () => {
-  it.effect("answers what came before its session read, and what comes when that has ended", () =>
+describe("the connection of a session over Streamable HTTP", () => {
+  it.effect("responds with 503 to requests that came before its session runs, and to those after its end", () =>
     Effect.gen(function*() {
       const connection = yield* open()
       const early = connection.post(JsonRpc.request(1, "ping", undefined), 10, undefined)
-      assert.isUndefined(early.answer)
+      assert.isUndefined(early.outcome)
       connection.close()
       const late = connection.post(JsonRpc.request(2, "ping", undefined), 10, undefined)
-      const told = connection.post(JsonRpc.notification("x", undefined), 10, undefined)
-      const statuses = [early, late].map(({ answer }) => answer?._tag === "Reply" ? answer.status : answer?._tag)
+      const notified = connection.post(JsonRpc.notification("x", undefined), 10, undefined)
+      const statuses = [early, late].map(({ outcome }) => outcome?._tag === "Json" ? outcome.status : outcome?._tag)
       assert.deepStrictEqual(statuses, [503, 503])
-      assert.strictEqual(told.answer?._tag, "Nothing")
+      assert.strictEqual(notified.outcome?._tag, "Accepted")
     }))
 
-  it.effect("gives up what nobody waits for, though its session never read it", () =>
+  it.effect("ends an exchange without a client after detachedMillis, though its session never runs", () =>
     Effect.gen(function*() {
       const connection = yield* open()
       const exchange = connection.post(JsonRpc.request(1, "ping", undefined), 10, undefined)
-      exchange.leave()
+      exchange.disconnect()
       yield* TestClock.adjust("2 seconds")
-      assert.strictEqual(exchange.answer?._tag, "Nothing")
+      assert.strictEqual(exchange.outcome?._tag, "Accepted")
     }))
 
-  it.effect("ends what is read also where the store takes for ever", () =>
+  it.effect("ends its streams although the store never returns", () =>
     Effect.gen(function*() {
       const hanging = {
         append: () => Effect.never,
@@ -58,14 +58,14 @@ describe("the connection of a session over HTTP", () => {
       const connection = yield* open(new GuardedEventStore(hanging, 5000, yield* Clock.Clock))
       connection.onHandshake({ revision: "2025-11-25", capabilities: {}, info: undefined })
       const exchange = connection.post(JsonRpc.request(1, "ping", undefined), 10, undefined)
-      exchange.begin()
-      const { answer } = exchange
-      assert.strictEqual(answer?._tag, "Events")
-      if (answer?._tag !== "Events") return
-      const reading = yield* Effect.forkChild(Stream.mkString(Stream.decodeText(answer.reader.body)), {
+      exchange.startStream()
+      const { outcome } = exchange
+      assert.strictEqual(outcome?._tag, "EventStream")
+      if (outcome?._tag !== "EventStream") return
+      const reading = yield* Effect.forkChild(Stream.mkString(Stream.decodeText(outcome.body.stream)), {
         startImmediately: true
       })
-      connection.end()
+      connection.endByClient()
       connection.close()
       const settled = yield* Effect.forkChild(connection.settled(), { startImmediately: true })
       yield* TestClock.adjust("1 minute")

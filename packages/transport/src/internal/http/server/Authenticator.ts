@@ -1,3 +1,4 @@
+/** The call of `Authentication.identify` for each request, with its timeout and its error responses. */
 import { ErrorCode } from "@effect-mcp/protocol"
 import * as ForeignCall from "@effect-mcp/session/ForeignCall"
 import type { Principal } from "@effect-mcp/session/Principal"
@@ -11,43 +12,44 @@ import { type Authentication, type Identity, Unauthenticated } from "../../../Au
 import { LimitedLog } from "../../shared/LimitedLog.ts"
 import * as HttpResponses from "./HttpResponses.ts"
 
-/** Finds the principal of a request, `undefined` for an anonymous one; or fails with the response that rejects it. */
-export type Authenticate = (request: HttpServerRequest) => Effect.Effect<Principal | undefined, HttpServerResponse>
+/** Returns the principal of a request, `undefined` for an anonymous one; fails with the response that rejects it. */
+export type Authenticator = (request: HttpServerRequest) => Effect.Effect<Principal | undefined, HttpServerResponse>
 
 const principalOf = (identity: Identity): Principal | undefined => identity === "anonymous" ? undefined : identity
 
-const challenged = ({ challenge }: Unauthenticated): HttpServerResponse =>
-  HttpResponses.refusal(401, "Authentication is required", { headers: { "www-authenticate": challenge } })
+const challenge = (failure: Unauthenticated): HttpServerResponse =>
+  HttpResponses.error(401, "Authentication is required", { headers: { "www-authenticate": failure.challenge } })
 
-const failed = HttpResponses.refusal(500, "Authentication failed", { code: ErrorCode.InternalError })
+const failed = HttpResponses.error(500, "Authentication failed", { code: ErrorCode.InternalError })
 
-/**
- * Calls `identify` for each request. What does not come to an identity in time, for whatever reason, accepts nothing.
- */
+/** Makes an authenticator. A call that times out or dies accepts nothing. */
 export const make = (
   authentication: Authentication["Service"],
-  withinMillis: number,
+  timeoutMillis: number,
   clock: Clock.Clock
-): Authenticate => {
+): Authenticator => {
   const log = new LimitedLog(clock)
-  const late = HttpResponses.unavailable(`Authentication timed out after ${withinMillis} ms`)
+  const timedOut = HttpResponses.unavailable(`Authentication timed out after ${timeoutMillis} ms (identifyTimeout)`)
 
   const rejected = (
     cause: Cause.Cause<ForeignCall.TimedOut | Unauthenticated>
   ): Effect.Effect<never, HttpServerResponse> => {
     const error = Cause.findErrorOption(cause)
-    if (error._tag === "Some" && error.value instanceof Unauthenticated) return Effect.fail(challenged(error.value))
+    if (error._tag === "Some" && error.value instanceof Unauthenticated) return Effect.fail(challenge(error.value))
     return error._tag === "Some"
-      ? Effect.andThen(log.warn(`${error.value.message}; the request is answered with 503`, cause), Effect.fail(late))
+      ? Effect.andThen(
+        log.warn(`${error.value.message}; the request is rejected with 503`, cause),
+        Effect.fail(timedOut)
+      )
       : Effect.andThen(
-        log.warn("Authentication.identify died; the request is answered with 500", cause),
+        log.warn("Authentication.identify died; the request is rejected with 500", cause),
         Effect.fail(failed)
       )
   }
 
   return (request) =>
     Effect.matchCauseEffectEager(
-      ForeignCall.within("Authentication.identify", withinMillis, () => authentication.identify(request)),
+      ForeignCall.within("Authentication.identify", timeoutMillis, () => authentication.identify(request)),
       { onFailure: rejected, onSuccess: (identity) => Exit.succeed(principalOf(identity)) }
     )
 }

@@ -1,22 +1,23 @@
+/** The delivery of responses: whether the operating system took the whole response before the connection closed. */
 import { toServerResponse } from "@effect/platform-node/NodeHttpServerRequest"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Predicate from "effect/Predicate"
 import { EventEmitter } from "node:events"
 
 /**
- * Runs `action` if the connection of a request is gone before its whole response was handed to the operating system.
- * The fiber of a request is interrupted only until its response is written, which is too early to know. On other
- * servers than Node's it does nothing: they interrupt the fiber, or do not tell.
+ * Runs `action` if the connection of a request closes before its whole response was handed to the operating system.
+ * Interruption cannot show that: the fiber of a request runs only until its response is written. On other servers than
+ * Node's this does nothing; they interrupt the fiber, or report nothing.
  */
 export const onUndelivered = (request: HttpServerRequest, action: () => void): void => {
   const response: unknown = toServerResponse(request)
   if (!(response instanceof EventEmitter)) return
   if (Predicate.hasProperty(response, "destroyed") && response.destroyed === true) return action()
-  let delivered = false
+  let isDelivered = false
   response.once("finish", () => {
-    delivered = true
+    isDelivered = true
   })
   response.once("close", () => {
-    if (!delivered) action()
+    if (!isDelivered) action()
   })
 }

@@ -1,0 +1,23 @@
+/**
+ * Ids of sessions, for transports that need the id before the host opens the session.
+ *
+ * @since 0.1.0
+ */
+
+/** Web Crypto, which every platform has. No library of types covers all of them. */
+declare const crypto: { readonly randomUUID: () => string }
+
+/**
+ * Returns a new id: visible ASCII (SHS-22), from a cryptographic source (SHS-21).
+ *
+ * @example
+ * ```ts
+ * import { SessionId } from "@effect-mcp/session"
+ *
+ * export const length = SessionId.make().length // => 36
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = (): string => crypto.randomUUID()
