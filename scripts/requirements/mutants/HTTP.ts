@@ -111,7 +111,8 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "HTTP-15",
     file: "packages/transport/src/internal/http/server/HttpGuard.ts",
     original: "if (version === undefined || Revision.isRevision(version)) return Effect.succeed(version)",
-    broken: "if (version === undefined || Revision.isRevision(version) || version !== \"\") return Effect.succeed(undefined)",
+    broken:
+      "if (version === undefined || Revision.isRevision(version) || version !== \"\") return Effect.succeed(undefined)",
     test: "packages/transport/test/http/server/httpStatuses.test.ts",
     name: "a version header that is not supported gets 400; none is fine, another is reported"
   }

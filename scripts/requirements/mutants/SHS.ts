@@ -213,8 +213,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-25",
     file: "packages/transport/src/internal/http/server/streamable/StatefulHandler.ts",
-    original: "HttpResponses.error(400, \"The header Mcp-Session-Id is missing\")",
-    broken: "HttpResponses.error(404, \"The header Mcp-Session-Id is missing\")",
+    original: "HttpResponses.error(400, \"The header Mcp-Session-Id is missing\"",
+    broken: "HttpResponses.error(404, \"The header Mcp-Session-Id is missing\"",
     test: "packages/transport/test/http/server/httpStatuses.test.ts",
     name: "a message without a session id gets 400, unless it is initialize"
   },
