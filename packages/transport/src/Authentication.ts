@@ -1,5 +1,5 @@
 /**
- * Authentication: the step between an HTTP request and the session that it is for (HTTP-14, HTTP-16).
+ * The authentication of HTTP requests, before they reach a session (HTTP-14, HTTP-16).
  *
  * @since 0.1.0
  */
@@ -12,7 +12,8 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 
 /**
- * Nobody is let in with this request. It is answered with status 401 and the challenge, which says what would be let in.
+ * The error of a request that is not authenticated. It is rejected with 401, and the challenge tells the client which
+ * credentials to send.
  *
  * @example
  * ```ts
@@ -104,25 +105,25 @@ const accepted: Effect.Effect<Identity> = Effect.succeed("anonymous")
 export const anonymous: Layer.Layer<Authentication> = Layer.succeed(Authentication, { identify: () => accepted })
 
 /**
- * How bearer tokens are asked for.
+ * Options for bearer tokens.
  *
  * @category options
  * @since 0.1.0
  */
 export interface BearerOptions {
-  /** Finds out whose token it is; `undefined` if it is nobody's, or not any more. */
+  /** Returns the principal of a token; `undefined` for an unknown or expired token. */
   readonly verify: (token: Redacted.Redacted<string>) => Effect.Effect<Principal | undefined>
-  /** What the token is for. The default says nothing about it. */
+  /** The `realm` of the challenge: the name of what the token gives access to. Default: none. */
   readonly realm?: string | undefined
 }
 
 const bearer = /^bearer +([\w\-.~+/]+=*) *$/i
 
-/** Text within a quoted string of a header; what would end or break it is left out. */
+/** Returns text for a quoted string of a header, without the characters that would end or break it. */
 const quoted = (text: string): string => text.replaceAll(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, "")
 
 /**
- * Lets in who carries a bearer token that is somebody's (RFC 6750).
+ * Accepts requests with a valid bearer token (RFC 6750).
  *
  * @example
  * ```ts

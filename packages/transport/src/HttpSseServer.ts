@@ -1,10 +1,11 @@
 /**
- * The server half of HTTP+SSE, the transport of revision 2024-11-05, for clients that know nothing newer: one path for the stream of
- * events (SSE-01), on which all comes that the server says, and one to POST messages to. Behind them a {@link SessionHost} keeps a
- * session for each client. They can stand beside Streamable HTTP, in front of the same host (SSE-09).
+ * The server side of HTTP+SSE, the transport of revision 2024-11-05, for clients that support nothing newer.
  *
- * A GET of the stream opens a session, and the session ends with its stream: nobody can come back to one. Any revision can be spoken over
- * it, as over any other transport.
+ * It has two endpoints (SSE-01). A GET of one opens a session and its event stream, which carries all messages of the
+ * server. A POST to the other carries one message of the client. The session ends with its stream, because HTTP+SSE has
+ * no resumption. Messages can have any revision, as over any other transport.
+ *
+ * Both endpoints can stand beside Streamable HTTP, in front of the same {@link SessionHost} (SSE-09).
  *
  * @since 0.1.0
  */
@@ -29,29 +30,30 @@ import { messagesPath } from "./internal/http/server/sse/messagesPath.ts"
 import * as StreamWatchdog from "./internal/http/server/StreamWatchdog.ts"
 
 /**
- * Where the two endpoints are (SSE-01). Both may be at the same path.
+ * The paths of the two endpoints (SSE-01), which may be equal.
  *
  * @category options
  * @since 0.1.0
  */
 export interface Paths {
-  /** The path of the stream. Default `/sse`. */
+  /** The path of the event stream. Default `/sse`. */
   readonly stream?: HttpRouter.PathInput | undefined
-  /** The path that messages are POSTed to. Default `/messages`. */
+  /** The path for POSTs. Default `/messages`. */
   readonly messages?: HttpRouter.PathInput | undefined
 }
 
 /**
- * What may be said about a server; everything has a default.
+ * Options of a server; all are optional. A stream that its client does not read within `readerStallTimeout` is broken
+ * off, and its session ends.
  *
  * @category options
  * @since 0.1.0
  */
 export interface Options extends HttpServerOptions.Options {
   /**
-   * Where a client shall POST to, as a reference that it resolves against the URL of the stream; the session is added to its query. Say
-   * it where a proxy takes something away from the path: `"/notes/messages"`, or, relative to the stream, `"messages"`. Default: the
-   * path of messages, behind the prefix of the router, if it has one.
+   * The reference for POSTs that clients get; they resolve it against the URL of the stream. The server adds the session
+   * to its query. Set it if a proxy removes a part of the path: `"/notes/messages"`, or, relative to the stream,
+   * `"messages"`. Default: the path for POSTs, with the prefix of the router.
    */
   readonly endpoint?: string | undefined
 }
@@ -59,23 +61,23 @@ export interface Options extends HttpServerOptions.Options {
 const rules: NumericOption.Rules<Options> = HttpServerSettings.rules
 
 /**
- * What serves the two endpoints.
+ * The handlers of the two endpoints.
  *
  * @category models
  * @since 0.1.0
  */
 export interface Endpoints {
-  /** Serves what comes to the path of the stream. */
+  /** Serves the path of the event stream. */
   readonly stream: (request: HttpServerRequest) => Effect.Effect<HttpServerResponse>
-  /** Serves what comes to the path of messages. */
+  /** Serves the path for POSTs. */
   readonly messages: (request: HttpServerRequest) => Effect.Effect<HttpServerResponse>
-  /** Serves both, where they are at the same path. */
+  /** Serves both endpoints at one path. */
   readonly both: (request: HttpServerRequest) => Effect.Effect<HttpServerResponse>
 }
 
 /**
- * The server as handlers of requests, for a program that routes them itself: the paths say only what the client is told.
- * The `Authentication` decides which requests are accepted (SSE-06). What is open ends with its session.
+ * Returns the server as handlers of requests, for a program with its own routes; clients are told these paths. The
+ * `Authentication` decides which requests are accepted (SSE-06). A stream ends with its session.
  *
  * @example
  * ```ts
@@ -128,16 +130,17 @@ export const make = Effect.fnUntraced(function*(
 })
 
 /**
- * Mounts the server in an HTTP backend, beside whatever else it has, such as `StreamableHttpServer.layer` (SSE-09). It needs a host,
- * which keeps the sessions of both. Build `SessionHost.layerDrain` behind the backend: it ends the sessions first, and a backend that
- * goes before them waits for their streams in vain.
+ * Mounts the server in an HTTP backend, beside its other routes, such as `StreamableHttpServer.layer` (SSE-09).
  *
- * The URL that a client POSTs to names its session, in the query, as `sessionId`. With `Authentication.anonymous`, any
- * sender that knows the URL can act for the client. Keep it out of traces and logs: for the spans of Effect, {@link
- * layerRedacted} does.
+ * The host keeps the sessions. Build `SessionHost.layerDrain` on top of the backend: it ends the sessions first.
+ * Without it, a backend that shuts down waits for their streams.
  *
- * The `Authentication` is provided to this Layer. One that is merged beside it leaves the requirement open, so that the
- * program does not compile.
+ * The URL for POSTs has the session id in its query, as `sessionId`. With `Authentication.anonymous`, a sender that
+ * knows this URL can act for the client. Keep it out of traces and logs; {@link layerRedacted} keeps it out of Effect's
+ * spans.
+ *
+ * Provide the `Authentication` to this Layer. An `Authentication` that is merged beside it leaves the requirement open,
+ * and the program does not compile.
  *
  * @example
  * ```ts
@@ -154,7 +157,7 @@ export const make = Effect.fnUntraced(function*(
  *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
  * }, { info: { name: "example", version: "1.0.0" } })
  *
- * // New clients come to /mcp, old ones to /sse.
+ * // Newer clients use /mcp, older ones /sse.
  * const routes = Layer.merge(StreamableHttpServer.layer("/mcp"), HttpSseServer.layer())
  *
  * export const backend = SessionHost.layerDrain.pipe(
@@ -183,8 +186,8 @@ export const layer = (
   )
 
 /**
- * Keeps the ids of sessions, which stand in the URLs that clients POST to, out of the spans of a backend that {@link layer} is mounted
- * in. It goes below what serves; {@link layerNode} has it already.
+ * Keeps session ids, which are part of the URLs for POSTs, out of the spans of a backend with {@link layer}. Provide it
+ * to the Layer that serves; {@link layerNode} includes it.
  *
  * @example
  * ```ts
@@ -211,7 +214,7 @@ export const layerRedacted: Layer.Layer<never> = Layer.effect(
 )
 
 /**
- * What may be said about a server that listens by itself.
+ * Options of a server that listens on its own.
  *
  * @category options
  * @since 0.1.0
@@ -222,8 +225,9 @@ export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
 }
 
 /**
- * A server of its own, on Node: it listens while the Layer is there. When it goes, its host lets nobody in any more and ends all
- * sessions, then their streams end, and then it stops to listen. `HttpServer` in its context says where it listens.
+ * Runs the server on Node, on its own port, for as long as the Layer lives. Its context has an `HttpServer` with the
+ * address. On shutdown, the host opens no more sessions and ends the existing ones, their streams end, and then the
+ * listener closes.
  *
  * @example
  * ```ts

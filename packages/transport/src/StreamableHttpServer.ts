@@ -5,8 +5,8 @@
  * A POST carries one message, and its response is JSON or an event stream. A GET opens the standalone SSE stream, for
  * messages that belong to no request. A DELETE ends the session.
  *
- * - {@link make}, {@link layer}, {@link layerNode} and {@link toWebHandler} serve the sessions of a {@link
- *   SessionHost}. Handlers run in their session, so a lost connection cancels nothing.
+ * - {@link make}, {@link layer}, {@link layerNode} and {@link toWebHandler} serve the sessions of a
+ *   {@link SessionHost}. Handlers run in their session, so a lost connection cancels nothing.
  * - {@link makeSessionless}, {@link layerSessionless} and {@link layerNodeSessionless} serve each POST on its own and
  *   remember nothing between two requests.
  *
@@ -62,8 +62,8 @@ export interface Options extends HttpServerOptions.Options {
    */
   readonly detachedRequestTimeout?: Duration.Input | undefined
   /**
-   * The delay after which a client should reconnect to a lost stream (SHS-05), if there is an `EventStore`. Default 1
-   * second.
+   * The delay after which a client should reconnect to a lost stream (SHS-05). It is sent if there is an `EventStore`.
+   * Default 1 second.
    */
   readonly retryInterval?: Duration.Input | undefined
   /**
@@ -248,7 +248,7 @@ export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
 }
 
 /**
- * Runs the server on Node, on its own port, for as long as the Layer lives. `HttpServer` in its context has the
+ * Runs the server on Node, on its own port, for as long as the Layer lives. Its context has an `HttpServer` with the
  * address. On shutdown, the host opens no more sessions and ends the existing ones, their responses end, and then the
  * listener closes.
  *
@@ -386,9 +386,9 @@ export const layerSessionless = <const H extends Handlers.Handlers<"client", unk
   )
 
 /**
- * Runs a server without sessions on Node, on its own port, for as long as the Layer lives. `HttpServer` in its context
- * has the address. On shutdown it rejects new requests, handlers may finish within `limits.gracefulCloseTimeout`, every
- * response ends, and then the listener closes.
+ * Runs a server without sessions on Node, on its own port, for as long as the Layer lives. Its context has an
+ * `HttpServer` with the address. On shutdown it rejects new requests, handlers may finish within
+ * `limits.gracefulCloseTimeout`, every response ends, and then the listener closes.
  *
  * @example
  * ```ts

@@ -1,3 +1,4 @@
+/** The connections of a server over HTTP/1.1, bounded in the requests and responses that wait on them. */
 import { ErrorCode } from "@effect-mcp/protocol"
 import * as MemoryBudget from "@effect-mcp/session/MemoryBudget"
 import { toIncomingMessage, toServerResponse } from "@effect/platform-node/NodeHttpServerRequest"
@@ -10,9 +11,9 @@ import type { Socket } from "node:net"
 import * as HttpResponses from "./HttpResponses.ts"
 import type { StreamWatchdog, Timeout } from "./StreamWatchdog.ts"
 
-/** The bounds on what clients leave unread. */
+/** The bounds on requests and unread responses. */
 export interface Limits {
-  /** The number of requests of one connection that are served at a time. */
+  /** The most requests of one connection that are served at a time. */
   readonly maxPipelinedRequests: number
   /** The most bytes of responses that wait on one connection, unless it is a single response. */
   readonly maxUnreadBytes: number
@@ -20,77 +21,77 @@ export interface Limits {
   readonly maxTotalUnreadBytes: number
   /** The memory of the process for everything that peers make it keep. */
   readonly budget: MemoryBudget.MemoryBudget
-  /** The longest time in which a connection may take nothing while responses wait on it, in milliseconds. */
+  /** The time in which a client must read something while responses wait for it, in milliseconds. */
   readonly stallMillis: number
 }
 
 /**
- * The number of looks after which a connection counts as stalled: a machine that is busy for long has not given it a
- * chance.
+ * The number of checks without progress after which a connection is stalled. One check would not do: on a busy machine
+ * the client may have had no chance to read.
  */
-const looks = 4
+const checks = 4
 
-/** Responses with fewer bytes are bounded by their number alone: only few of them can wait on one connection. */
+/** Smaller responses are bounded by their number alone, because few of them can wait on one connection. */
 const largeBytes = 16_384
 
-/** The bytes of a response whose length is known. A stream of events is watched by its own reader. */
+/** Returns the bytes of a response of known length; 0 for an event stream, which has a watchdog. */
 const bytesOf = ({ body }: HttpServerResponse): number =>
   body._tag === "Uint8Array" || body._tag === "Stream" ? body.contentLength ?? 0 : 0
 
-const isTaken = (response: ServerResponse): boolean => response.writableFinished || response.destroyed
+const isSent = (response: ServerResponse): boolean => response.writableFinished || response.destroyed
 
-/** A response that is counted by its bytes. */
+/** A response that counts by its bytes. */
 interface Large {
   readonly bytes: number
-  /** The number of those that are charged to the budget of the process. */
+  /** The bytes that are charged to the budget of the process. */
   readonly charged: number
 }
 
-/** One connection of HTTP/1.1, from its first request on: the responses that its client has not taken yet. */
+/** One connection, from its first request on, and the responses that its client has not read yet. */
 class HttpConnection {
-  readonly #server: Server
+  readonly #totals: Totals
   readonly #socket: Socket
   #responses: Array<ServerResponse> = []
   readonly #large = new Map<ServerResponse, Large>()
   #largeBytes = 0
   #flushed = -1
-  #waits = 0
-  #nextLook: Timeout | undefined
+  #stalledChecks = 0
+  #nextCheck: Timeout | undefined
 
-  constructor(server: Server, socket: Socket) {
-    this.#server = server
+  constructor(totals: Totals, socket: Socket) {
+    this.#totals = totals
     this.#socket = socket
     socket.once("close", () => this.#close())
   }
 
-  /** The number of requests without a response that was taken in full. */
-  get serving(): number {
+  /** The number of requests whose response is not sent completely. */
+  get pending(): number {
     return this.#responses.length
   }
 
-  /** A request came, which is answered with this response. */
+  /** Adds the response of a new request. */
   begin(response: ServerResponse): void {
     this.#prune()
     this.#responses.push(response)
   }
 
-  /** A request is answered with so many bytes. */
-  answer(response: ServerResponse, bytes: number): void {
+  /** Counts the bytes of a response that is about to be written. */
+  count(response: ServerResponse, bytes: number): void {
     if (bytes === 0 || this.#socket.destroyed) return
     if (bytes >= largeBytes) this.#holdLarge(response, bytes)
     this.#watch()
   }
 
-  /** Destroys it, and frees at once what it held. */
-  cut(): void {
+  /** Destroys the connection, and releases the memory of its responses at once. */
+  destroy(): void {
     for (const response of Array.from(this.#large.keys())) this.#release(response)
     this.#socket.destroy()
   }
 
   #holdLarge(response: ServerResponse, bytes: number): void {
-    const { limits } = this.#server
-    if (this.#largeBytes > 0 && this.#largeBytes + bytes > limits.maxUnreadBytes) return this.cut()
-    const charged = this.#server.hold(this, bytes)
+    const { limits } = this.#totals
+    if (this.#largeBytes > 0 && this.#largeBytes + bytes > limits.maxUnreadBytes) return this.destroy()
+    const charged = this.#totals.hold(this, bytes)
     this.#large.set(response, { bytes, charged })
     this.#largeBytes += bytes
     response.once("close", () => this.#release(response))
@@ -101,68 +102,67 @@ class HttpConnection {
     if (large === undefined) return
     this.#large.delete(response)
     this.#largeBytes -= large.bytes
-    this.#server.release(large)
-    if (this.#large.size === 0) this.#server.taken(this)
+    this.#totals.release(large)
+    if (this.#large.size === 0) this.#totals.onEmpty(this)
   }
 
   #prune(): void {
-    if (this.#responses.some(isTaken)) this.#responses = this.#responses.filter((response) => !isTaken(response))
+    if (this.#responses.some(isSent)) this.#responses = this.#responses.filter((response) => !isSent(response))
   }
 
   #watch(): void {
-    if (this.#nextLook !== undefined) return
-    // It was cut off just now.
+    if (this.#nextCheck !== undefined) return
     if (this.#socket.destroyed) return
-    const { watchdog, limits } = this.#server
-    this.#nextLook = watchdog.schedule(limits.stallMillis / looks, () => this.#look())
+    const { watchdog, limits } = this.#totals
+    this.#nextCheck = watchdog.schedule(limits.stallMillis / checks, () => this.#check())
   }
 
-  #look(): void {
-    this.#nextLook = undefined
+  #check(): void {
+    this.#nextCheck = undefined
     if (this.#socket.destroyed) return
     this.#prune()
     const waiting = this.#socket.writableLength
     const flushed = this.#socket.bytesWritten - waiting
-    // With nothing to be taken, the response that all others wait for is not there yet.
-    if (waiting > 0 && flushed === this.#flushed) this.#waits++
+    // Without bytes to read, the client is not stalled: the first response in turn is not ready yet.
+    if (waiting > 0 && flushed === this.#flushed) this.#stalledChecks++
     else {
-      this.#waits = 0
-      this.#server.progresses(this)
+      this.#stalledChecks = 0
+      this.#totals.onProgress(this)
     }
     this.#flushed = flushed
-    if (this.#waits >= looks) this.cut()
+    if (this.#stalledChecks >= checks) this.destroy()
     else if (waiting > 0 || this.#responses.length > 0) this.#watch()
   }
 
   #close(): void {
-    // Otherwise the socket would be kept until then, with an infinite patience for ever.
-    if (this.#nextLook !== undefined) this.#server.watchdog.cancel(this.#nextLook)
-    this.#nextLook = undefined
+    // Without this, the timeout would keep the socket in memory; with an infinite readerStallTimeout, for ever.
+    if (this.#nextCheck !== undefined) this.#totals.watchdog.cancel(this.#nextCheck)
+    this.#nextCheck = undefined
     for (const response of this.#responses) {
       this.#release(response)
-      // Node closes the response whose turn it is. One that waits behind it would wait, with all it holds, for ever.
-      if (response.socket === null && !isTaken(response)) response.destroy().emit("close")
+      // Node closes only the response in turn. The later ones would wait, with all they hold, for ever.
+      if (response.socket === null && !isSent(response)) response.destroy().emit("close")
     }
     this.#responses = []
   }
 }
 
-/** The server that connections belong to. */
-interface Server {
+/** The totals of all connections of a server. */
+interface Totals {
   readonly limits: Limits
   readonly watchdog: StreamWatchdog
-  /** Makes room for a large response. Returns how many of its bytes are charged to the budget. */
+  /** Makes room for a large response. Returns the bytes of it that are charged to the budget. */
   readonly hold: (connection: HttpConnection, bytes: number) => number
   readonly release: (response: Large) => void
-  /** Something was taken of what waits on a connection. */
-  readonly progresses: (connection: HttpConnection) => void
-  /** All was taken of what waited on it. */
-  readonly taken: (connection: HttpConnection) => void
+  /** Runs when the client has read something of a connection. */
+  readonly onProgress: (connection: HttpConnection) => void
+  /** Runs when no large response waits on a connection any more. */
+  readonly onEmpty: (connection: HttpConnection) => void
 }
 
-/** The bytes that wait on all connections of a server. */
-const totals = (watchdog: StreamWatchdog, limits: Limits): Server => {
-  /** Those with large responses, the one that has taken nothing for longest first. */
+/** Makes the totals of a server. */
+const makeTotals = (watchdog: StreamWatchdog, limits: Limits): Totals => {
+  /** The connections with large responses; first the one whose client has read nothing for longest. */
   const waiting = new Set<HttpConnection>()
   let totalBytes = 0
   return {
@@ -170,14 +170,14 @@ const totals = (watchdog: StreamWatchdog, limits: Limits): Server => {
     watchdog,
     hold: (connection, bytes) => {
       const { budget, maxTotalUnreadBytes } = limits
-      // The other half stays for what is served.
+      // The other half is for requests in flight.
       const budgetBytes = budget.maxBytes / 2
       const lacks = () => totalBytes + bytes > maxTotalUnreadBytes || budget.usedBytes() + bytes > budgetBytes
-      // What sessions hold of the budget does not become less by this.
+      // Whether destroying connections can help: sessions may hold too much of the budget by themselves.
       const helps = budget.usedBytes() - totalBytes + bytes <= budgetBytes
-      for (const longest of waiting) {
+      for (const oldest of waiting) {
         if (!lacks() || (!helps && totalBytes + bytes <= maxTotalUnreadBytes)) break
-        if (longest !== connection) longest.cut()
+        if (oldest !== connection) oldest.destroy()
       }
       totalBytes += bytes
       waiting.add(connection)
@@ -187,36 +187,36 @@ const totals = (watchdog: StreamWatchdog, limits: Limits): Server => {
       totalBytes -= bytes
       limits.budget.release(charged)
     },
-    progresses: (connection) => {
+    onProgress: (connection) => {
       if (waiting.delete(connection)) waiting.add(connection)
     },
-    taken: (connection) => void waiting.delete(connection)
+    onEmpty: (connection) => void waiting.delete(connection)
   }
 }
 
 /**
- * The connections of a server on Node over HTTP/1.1, bounded in what their clients leave unread. Node parses all
- * requests of what it has read before it looks whether the client takes the responses, and keeps these without a bound
- * in bytes or time. Other platforms, and HTTP/2 (`maxSessionMemory`), own their connections and bound them by
- * themselves.
+ * The connections of a server on Node over HTTP/1.1. Node parses pipelined requests before it knows whether the client
+ * reads the responses, and keeps the responses without a bound in bytes or time. Other platforms, and HTTP/2
+ * (`maxSessionMemory`), bound their connections by themselves.
  */
 export interface HttpConnections {
-  /** Serves a request, if its connection has room for it. */
+  /** Serves a request, or rejects it if its connection has too many. */
   readonly serve: (
     request: HttpServerRequest,
-    served: () => Effect.Effect<HttpServerResponse>
+    handle: () => Effect.Effect<HttpServerResponse>
   ) => Effect.Effect<HttpServerResponse>
 }
 
 const isUpgrade = (message: IncomingMessage): boolean =>
   Predicate.hasProperty(message, "upgrade") && message.upgrade === true
 
+/** Makes the connections of a server. */
 export const make = (watchdog: StreamWatchdog, limits: Limits): HttpConnections => {
   const connections = new WeakMap<Socket, HttpConnection>()
-  const server = totals(watchdog, limits)
-  const refused = HttpResponses.error(
+  const totals = makeTotals(watchdog, limits)
+  const tooMany = HttpResponses.error(
     429,
-    `A connection may have ${limits.maxPipelinedRequests} requests without a response`,
+    `The connection has more than ${limits.maxPipelinedRequests} requests in flight (maxPipelinedRequests)`,
     {
       code: ErrorCode.Overloaded,
       headers: { connection: "close", "retry-after": "1" }
@@ -226,28 +226,28 @@ export const make = (watchdog: StreamWatchdog, limits: Limits): HttpConnections 
   const connectionOf = (socket: Socket): HttpConnection => {
     const known = connections.get(socket)
     if (known !== undefined) return known
-    const connection = new HttpConnection(server, socket)
+    const connection = new HttpConnection(totals, socket)
     connections.set(socket, connection)
     return connection
   }
 
   return {
-    serve: (request, served) => {
+    serve: (request, handle) => {
       const message: unknown = toIncomingMessage(request)
-      // What is upgraded is answered by other means.
-      if (!(message instanceof IncomingMessage) || isUpgrade(message)) return served()
+      // The response to an upgrade is not a `ServerResponse`.
+      if (!(message instanceof IncomingMessage) || isUpgrade(message)) return handle()
       const response: unknown = toServerResponse(request)
-      if (!(response instanceof ServerResponse)) return served()
+      if (!(response instanceof ServerResponse)) return handle()
       const connection = connectionOf(message.socket)
       connection.begin(response)
-      if (connection.serving > limits.maxPipelinedRequests) {
-        // Its client has been answered so, and sends more.
-        if (connection.serving > 2 * limits.maxPipelinedRequests) connection.cut()
-        return Effect.succeed(refused)
+      if (connection.pending > limits.maxPipelinedRequests) {
+        // The client has got 429 before, and goes on.
+        if (connection.pending > 2 * limits.maxPipelinedRequests) connection.destroy()
+        return Effect.succeed(tooMany)
       }
-      return Effect.map(served(), (answer) => {
-        connection.answer(response, bytesOf(answer))
-        return answer
+      return Effect.map(handle(), (served) => {
+        connection.count(response, bytesOf(served))
+        return served
       })
     }
   }

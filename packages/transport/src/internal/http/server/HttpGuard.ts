@@ -8,8 +8,8 @@
  * 3. A CORS preflight request is answered; it carries no credentials.
  * 4. `Authenticator`: which principal sends it? 401, 500, 503
  * 5. Is its method served? 405
- * 6. The reader of its route: `Accept` (406), `Content-Type` and `Content-Encoding` (415), `MCP-Protocol-Version` (400),
- *    the body (400, 408, 413, 503).
+ * 6. The reader of its route: `Accept` (406), `Content-Type` and `Content-Encoding` (415), `MCP-Protocol-Version`
+ *    (400), the body (400, 408, 413, 503).
  * 7. The handler of its route.
  */
 import { ErrorCode, Excerpt, Revision } from "@effect-mcp/protocol"

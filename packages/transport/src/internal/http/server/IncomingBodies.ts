@@ -1,3 +1,4 @@
+/** The bodies of requests while they arrive, bounded in bytes, chunks and time. */
 import { ErrorCode } from "@effect-mcp/protocol"
 import type { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import { toIncomingMessage, toServerResponse } from "@effect/platform-node/NodeHttpServerRequest"
@@ -17,76 +18,75 @@ import type { StreamWatchdog } from "./StreamWatchdog.ts"
 
 type Response = HttpServerResponse
 
-/** The bounds on bodies of requests while they arrive. */
+/** The bounds on arriving bodies. */
 export interface Limits {
   /** The most bytes of one body. */
   readonly maxBodyBytes: number
-  /** The most bytes of all bodies that are being received. */
+  /** The most bytes of all arriving bodies. */
   readonly maxTotalBodyBytes: number
   /** The memory of the process for everything that peers make it keep. */
   readonly budget: MemoryBudget
-  /** The longest time in which a body may arrive, in milliseconds. */
+  /** The time in which a body must arrive, in milliseconds. */
   readonly bodyMillis: number
 }
 
 /** Receives the bodies of a server's requests. */
 export interface IncomingBodies {
-  /** The body of a request, or the response that says why it is not received. */
+  /** Returns the body of a request; fails with the response that rejects it. */
   readonly receive: (request: HttpServerRequest) => Effect.Effect<Uint8Array, Response>
 }
 
-/** A body that is being received. */
+/** A body that arrives. */
 interface Arriving extends Arrival {
   readonly since: number
-  readonly refuse: (why: Response) => void
+  readonly reject: (response: Response) => void
 }
 
-/** The number of looks at bodies in the time that one may take. */
-const looks = 4
+/** The number of checks of all bodies within `bodyMillis`. */
+const checks = 4
 
-/** The rest of a body that is not read cannot be told from the next request. */
+/** Closes the connection: the rest of a body that is not read would be parsed as the next request. */
 const closing = { connection: "close" }
 
-/**
- * The most pieces that a body may arrive in. Each costs about 5 microseconds, and its client chooses how many bytes it
- * has.
- */
-const mostChunks = 16_384
+/** The most chunks of a body. Each costs about 5 microseconds, and the client chooses their size. */
+const maxChunks = 16_384
 
 const ignored = () => {}
 
-/** The body of a request on Node as it comes, unless something else, such as middleware, has begun to read it. */
+/** Returns the body of a request on Node, unless middleware has begun to read it. */
 const readableOf = (request: HttpServerRequest): Readable | undefined => {
   const message: unknown = toIncomingMessage(request)
   return message instanceof Readable && !message.readableDidRead && !message.destroyed ? message : undefined
 }
 
-/**
- * The length that a request declares; 0 if it declares none. Other platforms than Node pass on a header that is no
- * number.
- */
+/** Returns the declared length of a body, or 0. Other platforms than Node do not reject a header that is no number. */
 const declaredLength = ({ headers }: HttpServerRequest): number => {
   const bytes = Number(headers["content-length"] ?? 0)
   return bytes >= 0 ? bytes : 0
 }
 
-/** Asks for a body that its client sends only then. */
-const askForBody = (request: HttpServerRequest): void => {
+/** Sends 100 if the client waits for it before it sends the body. */
+const sendContinue = (request: HttpServerRequest): void => {
   if (request.headers["expect"]?.toLowerCase() !== "100-continue") return
   const response: unknown = toServerResponse(request)
   if (response instanceof ServerResponse || response instanceof Http2ServerResponse) response.writeContinue()
 }
 
+/** Makes the receiver of a server. */
 export const make = (watchdog: StreamWatchdog, limits: Limits): IncomingBodies => {
   const { bodyMillis, budget, maxBodyBytes, maxTotalBodyBytes } = limits
   const maxBodySize = ByteSize.bytes(maxBodyBytes)
-  const tooLarge = HttpResponses.error(413, `A body may have ${maxBodyBytes} bytes`)
-  const tooManyChunks = HttpResponses.error(413, `A body may arrive in ${mostChunks} chunks`, { headers: closing })
-  const late = HttpResponses.error(408, `The body did not arrive within ${bodyMillis} ms`, { headers: closing })
+  const tooLarge = HttpResponses.error(413, `The body is larger than ${maxBodyBytes} bytes (maxBodyBytes)`)
+  const tooManyChunks = HttpResponses.error(413, `The body has more than ${maxChunks} chunks; send larger chunks`, {
+    headers: closing
+  })
+  const timedOut = HttpResponses.error(408, `The body did not arrive within ${bodyMillis} ms (bodyTimeout)`, {
+    headers: closing
+  })
   const broken = HttpResponses.error(400, "The body could not be read", { code: ErrorCode.ParseError })
-  const crowded = HttpResponses.error(
+  const noRoom = HttpResponses.error(
     503,
-    `The bodies of all requests may have ${maxTotalBodyBytes} bytes while they arrive`,
+    `The bodies of all requests are larger than ${maxTotalBodyBytes} bytes (maxTotalBodyBytes)`,
     {
       code: ErrorCode.Overloaded,
       headers: { ...closing, "retry-after": "1" }
@@ -99,12 +99,12 @@ export const make = (watchdog: StreamWatchdog, limits: Limits): IncomingBodies =
   const watch = () => {
     if (isWatched) return
     isWatched = true
-    watchdog.schedule(bodyMillis / looks, () => {
+    watchdog.schedule(bodyMillis / checks, () => {
       isWatched = false
       const then = watchdog.now() - bodyMillis
       for (const body of arrivals) {
         if (body.since > then) break
-        body.refuse(late)
+        body.reject(timedOut)
       }
       if (arrivals.size > 0) watch()
     })
@@ -120,8 +120,7 @@ export const make = (watchdog: StreamWatchdog, limits: Limits): IncomingBodies =
       const collected = CollectedBody.make(maxBodyBytes)
       let chunks = 0
       const leave = () => {
-        // Node may have decided to report an error already, which it does a little later: without a listener that ends
-        // the process.
+        // Node may emit an error that it decided on earlier. Without a listener, the error would end the process.
         readable.on("error", ignored)
         readable.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken)
         arrivals.end(body)
@@ -129,25 +128,25 @@ export const make = (watchdog: StreamWatchdog, limits: Limits): IncomingBodies =
       const body: Arriving = {
         since: watchdog.now(),
         bytes: 0,
-        refuse: (why) => {
+        reject: (response) => {
           leave()
           readable.pause()
-          resume(Effect.fail(why))
+          resume(Effect.fail(response))
         },
-        makeRoom: () => body.refuse(crowded)
+        makeRoom: () => body.reject(noRoom)
       }
       const onData = (chunk: Uint8Array) => {
-        if (++chunks > mostChunks) return body.refuse(tooManyChunks)
-        if (!collected.push(chunk)) return body.refuse(tooLarge)
+        if (++chunks > maxChunks) return body.reject(tooManyChunks)
+        if (!collected.push(chunk)) return body.reject(tooLarge)
         arrivals.grow(body, chunk.length)
       }
       const onEnd = () => {
         leave()
         resume(Effect.succeed(collected.bytes()))
       }
-      const onBroken = () => body.refuse(broken)
+      const onBroken = () => body.reject(broken)
       begin(body)
-      askForBody(request)
+      sendContinue(request)
       readable.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken)
       return Effect.sync(() => {
         leave()
@@ -155,27 +154,27 @@ export const make = (watchdog: StreamWatchdog, limits: Limits): IncomingBodies =
       })
     })
 
-  const refusalOf = ({ reason }: HttpServerError): Response =>
+  const rejectionOf = ({ reason }: HttpServerError): Response =>
     reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge" ? tooLarge : broken
 
-  /** A body that the platform reads, which counts as long as it is declared to be. */
+  /** Receives a body by the platform. It counts with its declared length. */
   const fromPlatform = (request: HttpServerRequest, declaredBytes: number): Effect.Effect<Uint8Array, Response> =>
     Effect.callback<Uint8Array, Response>((resume) => {
       const body: Arriving = {
         since: watchdog.now(),
         bytes: 0,
-        refuse: (why) => {
+        reject: (response) => {
           arrivals.end(body)
-          resume(Effect.fail(why))
+          resume(Effect.fail(response))
         },
-        makeRoom: () => body.refuse(crowded)
+        makeRoom: () => body.reject(noRoom)
       }
       begin(body)
       arrivals.grow(body, declaredBytes)
       return Effect.sync(() => arrivals.end(body))
     }).pipe(
       Effect.raceFirst(
-        Effect.mapError(Effect.provideService(request.arrayBuffer, MaxBodySize, maxBodySize), refusalOf)
+        Effect.mapError(Effect.provideService(request.arrayBuffer, MaxBodySize, maxBodySize), rejectionOf)
       ),
       Effect.map((bytes) => new Uint8Array(bytes))
     )

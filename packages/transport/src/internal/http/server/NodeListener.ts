@@ -11,7 +11,7 @@ import * as SocketShutdown from "../../shared/SocketShutdown.ts"
 /** The time that clients have on shutdown to read the end of their responses. */
 const flushMillis = 2000
 
-/** Closes all connections a while after the server began to shut down: a client that reads nothing cannot keep it open. */
+/** Closes all connections soon after shutdown began: a client that reads nothing cannot keep the server open. */
 const layerCloseConnections = (server: Server): Layer.Layer<never> =>
   Layer.effectDiscard(Effect.addFinalizer(() =>
     Effect.sync(() => {
@@ -32,7 +32,7 @@ export const listening = <A, R>(
 ) =>
   Layer.unwrap(Effect.sync(() => {
     const server = createServer()
-    // `closeAllConnections` does not know these sockets: a client whose upgrade was rejected could keep the server open.
+    // `closeAllConnections` does not know these sockets: a client with a rejected upgrade could keep the server open.
     server.on("upgrade", (_, socket) => {
       if (socket instanceof Socket) SocketShutdown.destroyAfter(socket, flushMillis)
     })

@@ -1,7 +1,4 @@
-/**
- * The policy on `Host` and `Origin`: web pages must not reach a server by DNS rebinding or from another origin (HTTP-11,
- * HTTP-12).
- */
+/** The policy on `Host` and `Origin`, against DNS rebinding and pages of other origins (HTTP-11, HTTP-12). */
 import { Excerpt } from "@effect-mcp/protocol"
 import * as NetAddress from "effect/net/NetAddress"
 

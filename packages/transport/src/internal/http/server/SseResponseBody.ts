@@ -1,4 +1,4 @@
-/** The body of one HTTP response that is an event stream: a buffer of events, fed by the stream and read by the client. */
+/** The body of one HTTP response that is an event stream: a buffer between the stream and the client. */
 import type { EventStoreError, Replay, StoredEvent } from "@effect-mcp/session/EventStore"
 import * as MemoryBudget from "@effect-mcp/session/MemoryBudget"
 import * as Cause from "effect/Cause"

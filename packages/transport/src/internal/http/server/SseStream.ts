@@ -28,8 +28,8 @@ const isDone = <A, E>(effect: Effect.Effect<A, E>): effect is Exit.Success<A, E>
  * The event stream of one request, or the standalone stream. It has at most one response body at a time.
  *
  * With a store, the stream goes on without a body, and a body that resumes it first gets the missed events. Without a
- * store it ends with its body. After an event could not be stored, the stream goes on as if it had no store: a body that
- * resumed it after the gap would seem complete.
+ * store it ends with its body. After an event could not be stored, the stream goes on as if it had no store: a body
+ * that resumed it after the gap would seem complete.
  */
 export class SseStream {
   readonly key: StreamKey
@@ -102,8 +102,8 @@ export class SseStream {
   }
 
   /**
-   * Sends an event. Waits while the buffer of the body is full. If no client reads the stream, the event is only stored.
-   * Fails with `NoRoute` if no client can resume it either.
+   * Sends an event. Waits while the buffer of the body is full. If no client reads the stream, the event is only
+   * stored. Fails with `NoRoute` if no client can resume the stream either.
    */
   write(data: string): Effect.Effect<void, TransportError.TransportError> {
     if (!this.isOpen) return noRoute

@@ -1,4 +1,4 @@
-/** The watchdog of a server's streams: one fiber that keeps streams alive, breaks off stalled ones, and runs timeouts. */
+/** The watchdog of a server: one fiber that keeps streams alive, aborts stalled responses, and runs timeouts. */
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

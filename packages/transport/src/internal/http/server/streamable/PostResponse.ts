@@ -14,8 +14,8 @@ export interface PostResponse {
   readonly ofReply: (exchange: PostExchange, headers: HttpResponses.Headers) => Effect.Effect<Response>
   /**
    * Waits for the response, which becomes a stream after a time. The caller delivers the message and waits in one
-   * uninterruptible region, and only the waiting is interruptible, by `restore`. Without this, a client that disconnects
-   * in between would leave its exchange attached for ever.
+   * uninterruptible region, and only the waiting is interruptible, by `restore`. Without this, a client that
+   * disconnects in between would leave its exchange attached for ever.
    */
   readonly of: (exchange: PostExchange, restore: Restore) => Effect.Effect<Response>
 }

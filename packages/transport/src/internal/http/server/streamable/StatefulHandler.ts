@@ -1,4 +1,4 @@
-/** The handler of Streamable HTTP with sessions: POST carries a message, GET opens a stream, DELETE ends the session. */
+/** The handler of Streamable HTTP with sessions: POST carries a message, GET opens a stream, DELETE ends a session. */
 import { JsonRpc, type RequestId } from "@effect-mcp/protocol"
 import type { EventStore } from "@effect-mcp/session/EventStore"
 import * as Principal from "@effect-mcp/session/Principal"
