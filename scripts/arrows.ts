@@ -17,6 +17,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   transport: ["session", "protocol"],
   testing: ["transport", "session", "protocol"],
   examples: ["protocol", "session", "transport", "testing"],
+  interop: ["protocol", "session", "transport", "testing", "examples"],
   benchmarks: ["protocol", "session", "transport", "testing"],
   conformance: ["protocol", "session", "transport"],
   soak: ["protocol", "session", "transport", "testing"]

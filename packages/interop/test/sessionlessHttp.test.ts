@@ -1,4 +1,5 @@
 /** The calculator's tools over HTTP without sessions, under the official clients. */
+import { handlers, options } from "@effect-mcp/examples/src/tools.ts"
 import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
 import { assert, describe, layer } from "@effect/vitest"
 import * as V2 from "@modelcontextprotocol/client"
@@ -6,7 +7,6 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
-import { handlers, options } from "../src/tools.ts"
 import { plainClients } from "./fixtures/plainClients.ts"
 
 const clients = plainClients({

@@ -1,4 +1,5 @@
 /** Sessions that are lost, or never end, or get into each other's way. */
+import * as Notices from "@effect-mcp/examples/src/host/notices.ts"
 import { Content, Revision } from "@effect-mcp/protocol"
 import {
   ClientSession,
@@ -16,7 +17,6 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import * as Notices from "../../src/host/notices.ts"
 import * as Child from "../fixtures/child.ts"
 import * as HttpListener from "../fixtures/httpListener.ts"
 import { call, OfficialClient } from "../fixtures/officialClient.ts"

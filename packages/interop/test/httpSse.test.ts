@@ -1,4 +1,5 @@
 /** HTTP+SSE with software that nobody here wrote: the official clients, the official server, and `server-everything`. */
+import { handlers, options } from "@effect-mcp/examples/src/tools.ts"
 import { Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession, SessionHost, type Transport } from "@effect-mcp/session"
 import { Authentication, HttpFallbackClient, HttpSseClient, HttpSseServer } from "@effect-mcp/transport"
@@ -10,7 +11,6 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
-import { handlers, options } from "../src/tools.ts"
 import * as Child from "./fixtures/child.ts"
 import { freePort } from "./fixtures/httpListener.ts"
 import { isAboutProgress } from "./fixtures/officialClients.ts"

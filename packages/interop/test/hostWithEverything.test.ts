@@ -1,11 +1,11 @@
 /** The host with the official `server-everything`, which is made with the high level of version 1 of the official SDK. */
+import * as Notices from "@effect-mcp/examples/src/host/notices.ts"
+import * as Workspace from "@effect-mcp/examples/src/host/workspace.ts"
 import { Elicitation, type Logging, Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import * as Notices from "../src/host/notices.ts"
-import * as Workspace from "../src/host/workspace.ts"
 import * as Child from "./fixtures/child.ts"
 import * as HttpListener from "./fixtures/httpListener.ts"
 import { answering, type Conditions, make } from "./host/conditions.ts"

@@ -1,7 +1,7 @@
+import * as Notices from "@effect-mcp/examples/src/host/notices.ts"
 import { type Elicitation, type ElicitationSchema, Revision } from "@effect-mcp/protocol"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Notices from "../../src/host/notices.ts"
 import { answering, type Conditions } from "./conditions.ts"
 import { asked, requested, said } from "./results.ts"
 

@@ -1,8 +1,8 @@
+import * as Notices from "@effect-mcp/examples/src/host/notices.ts"
 import { ClientSession } from "@effect-mcp/session"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import * as Notices from "../../src/host/notices.ts"
 import type { Conditions } from "./conditions.ts"
 import { refusal, said, told } from "./results.ts"
 

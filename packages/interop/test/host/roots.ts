@@ -1,6 +1,6 @@
+import * as Workspace from "@effect-mcp/examples/src/host/workspace.ts"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Workspace from "../../src/host/workspace.ts"
 import type { Conditions } from "./conditions.ts"
 import { asked, told } from "./results.ts"
 

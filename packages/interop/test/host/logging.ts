@@ -1,8 +1,8 @@
+import * as Notices from "@effect-mcp/examples/src/host/notices.ts"
 import type { Logging } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Notices from "../../src/host/notices.ts"
 import type { Conditions } from "./conditions.ts"
 import { said } from "./results.ts"
 

@@ -1,9 +1,9 @@
 /** Streams that nobody comes back to, or somebody for ever. */
+import * as Notices from "@effect-mcp/examples/src/host/notices.ts"
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, SessionHost } from "@effect-mcp/session"
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Notices from "../../src/host/notices.ts"
 import * as Child from "../fixtures/child.ts"
 import * as HttpListener from "../fixtures/httpListener.ts"
 import * as HttpProxy from "../fixtures/httpProxy.ts"

@@ -1,4 +1,9 @@
 /** The host with a server of somebody else's: what its tests run in, and what they see of it. */
+import { Model, parrot } from "@effect-mcp/examples/src/host/model.ts"
+import * as Notices from "@effect-mcp/examples/src/host/notices.ts"
+import * as Session from "@effect-mcp/examples/src/host/session.ts"
+import { obliging, User } from "@effect-mcp/examples/src/host/user.ts"
+import * as Workspace from "@effect-mcp/examples/src/host/workspace.ts"
 import type { Elicitation, Revision, Sampling } from "@effect-mcp/protocol"
 import {
   type CallbackContext,
@@ -10,11 +15,6 @@ import {
 import type { Vitest } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Model, parrot } from "../../src/host/model.ts"
-import * as Notices from "../../src/host/notices.ts"
-import * as Session from "../../src/host/session.ts"
-import { obliging, User } from "../../src/host/user.ts"
-import * as Workspace from "../../src/host/workspace.ts"
 import type * as Child from "../fixtures/child.ts"
 
 /** Other answers than those of the parrot and of the obliging user, where a test wants some. */

@@ -1,4 +1,5 @@
 /** The tools of the calculator, and of the official `server-everything`, called with whatever fits their input schemas. */
+import * as Tools from "@effect-mcp/examples/src/tools.ts"
 import { ClientSession } from "@effect-mcp/session"
 import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import { TestSession, ToolProperties } from "@effect-mcp/testing"
@@ -6,7 +7,6 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import * as Tools from "../src/tools.ts"
 import * as Child from "./fixtures/child.ts"
 
 const validator = AjvValidator.make()
