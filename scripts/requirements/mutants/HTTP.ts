@@ -6,7 +6,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/StreamableHttpServer.ts",
     original: "Effect.flatMap(make(options), (handle) => router.add(\"*\", path, handle))",
     broken: "Effect.flatMap(make(options), (handle) => router.add(\"*\", `${path}/:kind`, handle))",
-    test: "packages/transport/test/http/server/httpStatuses.test.ts",
+    test: "packages/transport/test/http/server/streamable/statuses.test.ts",
     name: "[HTTP-01] [HTTP-06] [HTTP-09] serves a session at one path"
   },
   {
@@ -39,7 +39,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/streamable/PostResponse.ts",
     original: "HttpResponses.empty(202)",
     broken: "HttpResponses.empty(200)",
-    test: "packages/transport/test/http/server/httpStatuses.test.ts",
+    test: "packages/transport/test/http/server/streamable/statuses.test.ts",
     name: "[HTTP-01] [HTTP-06] [HTTP-09] serves a session at one path"
   },
   {
@@ -47,7 +47,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/streamable/PostExchange.ts",
     original: "if (classified._tag !== \"Request\") return 400",
     broken: "if (classified._tag !== \"Request\") return 200",
-    test: "packages/transport/test/http/server/httpStatuses.test.ts",
+    test: "packages/transport/test/http/server/streamable/statuses.test.ts",
     name: "what is no message gets 400 every time, and the session lives on"
   },
   {
@@ -55,7 +55,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/HttpResponses.ts",
     original: "contentType: \"text/event-stream\"",
     broken: "contentType: \"text/plain\"",
-    test: "packages/transport/test/http/server/httpAnswers.test.ts",
+    test: "packages/transport/test/http/server/streamable/responses.test.ts",
     name: "adaptive: JSON where the reply is the first there is to say, else a stream"
   },
   {
@@ -79,7 +79,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/OriginPolicy.ts",
     original: "return origin === undefined || isOrigin(origin, host)",
     broken: "return origin !== undefined || isHost(host)",
-    test: "packages/transport/test/http/server/httpScreening.test.ts",
+    test: "packages/transport/test/http/server/originPolicy.test.ts",
     name: "every method is looked at"
   },
   {
@@ -87,7 +87,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/HttpGuard.ts",
     original: "HttpResponses.error(403, problem)",
     broken: "HttpResponses.error(400, problem)",
-    test: "packages/transport/test/http/server/httpSessionless.test.ts",
+    test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
     name: "lets in whom it should, and tells its handlers who it is"
   },
   {
@@ -95,7 +95,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/NodeListener.ts",
     original: "host: hostname ?? \"127.0.0.1\"",
     broken: "host: hostname ?? \"0.0.0.0\"",
-    test: "packages/transport/test/http/server/httpScreening.test.ts",
+    test: "packages/transport/test/http/server/originPolicy.test.ts",
     name: "a server of its own listens on this machine only"
   },
   {
@@ -104,7 +104,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "Effect.flatMapEager(authenticate(request), (principal)",
     broken:
       "Effect.flatMapEager(Effect.option(authenticate(request)), () => serve({ request, principal: undefined })) ?? Effect.flatMapEager(authenticate(request), (principal)",
-    test: "packages/transport/test/http/server/httpPrincipals.test.ts",
+    test: "packages/transport/test/http/server/streamable/principals.test.ts",
     name: "nobody is let in without a token that is somebody's"
   },
   {
@@ -113,7 +113,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "if (version === undefined || Revision.isRevision(version)) return Effect.succeed(version)",
     broken:
       "if (version === undefined || Revision.isRevision(version) || version !== \"\") return Effect.succeed(undefined)",
-    test: "packages/transport/test/http/server/httpStatuses.test.ts",
+    test: "packages/transport/test/http/server/streamable/statuses.test.ts",
     name: "a version header that is not supported gets 400; none is fine, another is reported"
   }
 ]

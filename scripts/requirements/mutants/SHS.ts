@@ -6,7 +6,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/Batch.ts",
     original: "? this.#replies : undefined",
     broken: "? this.#replies.slice(1) : undefined",
-    test: "packages/transport/test/http/server/httpStatuses.test.ts",
+    test: "packages/transport/test/http/server/streamable/statuses.test.ts",
     name: "batches are answered together at 2025-03-26"
   },
   {
@@ -14,7 +14,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/streamable/StreamableHttpServerConnection.ts",
     original: "Revision.isAtLeast(this.#revision, \"2025-11-25\")",
     broken: "Revision.isAtLeast(this.#revision, \"2025-03-26\")",
-    test: "packages/transport/test/http/server/httpResumption.test.ts",
+    test: "packages/transport/test/http/server/streamable/resumption.test.ts",
     name: "a client that does not know of it is not let go"
   },
   {
@@ -22,7 +22,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/streamable/PostExchange.ts",
     original: "    if (this.#owner.sendsPrimingEvents) stream.sendPrimingEvent()\n",
     broken: "",
-    test: "packages/transport/test/http/server/httpResumption.test.ts",
+    test: "packages/transport/test/http/server/streamable/resumption.test.ts",
     name: "a stream begins with an id and when to come back, for a client that knows of that"
   },
   {
@@ -30,7 +30,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/streamable/PostExchange.ts",
     original: "return this.#stream === undefined ? Effect.succeed(false) : this.#stream.detach()",
     broken: "return Effect.succeed(false)",
-    test: "packages/transport/test/http/server/httpResumption.test.ts",
+    test: "packages/transport/test/http/server/streamable/resumption.test.ts",
     name: "a handler may let go of its stream, and the client fetches the rest"
   },
   {
@@ -38,7 +38,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/SseStream.ts",
     original: "    this.#body?.put(Sse.retry(retryMillis))\n",
     broken: "",
-    test: "packages/transport/test/http/server/httpResumption.test.ts",
+    test: "packages/transport/test/http/server/streamable/resumption.test.ts",
     name: "a stream begins with an id and when to come back, for a client that knows of that"
   },
   {
@@ -62,7 +62,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/streamable/StreamableHttpServerConnection.ts",
     original: "if (replyTo instanceof PostExchange) return replyTo.write(message, last)",
     broken: "if (replyTo instanceof PostExchange && last) return replyTo.write(message, last)",
-    test: "packages/transport/test/http/server/httpAnswers.test.ts",
+    test: "packages/transport/test/http/server/streamable/responses.test.ts",
     name: "what belongs to a request goes on its stream only, questions included",
     hangs: true
   },
@@ -71,7 +71,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/streamable/PostExchange.ts",
     original: "    this.#stream?.end()\n",
     broken: "",
-    test: "packages/transport/test/http/server/httpSessionless.test.ts",
+    test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
     name: "answers in the way that it is told to",
     hangs: true
   },
@@ -80,7 +80,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/streamable/PostExchange.ts",
     original: "    this.#timeout = watchdog.schedule(detachedMillis, () => this.#owner.abandon(this))\n",
     broken: "    this.#owner.abandon(this)\n",
-    test: "packages/transport/test/http/server/httpSessionless.test.ts",
+    test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
     name: "takes no lost connection for a cancellation, until it has waited long",
     hangs: true
   },
@@ -107,7 +107,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/HttpGuard.ts",
     original: "HttpResponses.error(405, message, { headers })",
     broken: "HttpResponses.error(404, message, { headers })",
-    test: "packages/transport/test/http/server/httpSessionless.test.ts",
+    test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
     name: "answers GET and DELETE, and whatever else is no POST, with 405"
   },
   {
@@ -115,7 +115,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/streamable/StatefulHandler.ts",
     original: "      [\"GET\", get],\n",
     broken: "",
-    test: "packages/transport/test/http/server/httpStatuses.test.ts",
+    test: "packages/transport/test/http/server/streamable/statuses.test.ts",
     name: "a GET gets a stream; a second one gets 409, and the first goes on"
   },
   {
@@ -124,7 +124,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "if (replyTo instanceof PostExchange) return replyTo.write(message, last)",
     broken:
       "if (replyTo instanceof PostExchange && (last || this.#standalone === undefined)) return replyTo.write(message, last)\n    replyTo = undefined",
-    test: "packages/transport/test/http/server/httpAnswers.test.ts",
+    test: "packages/transport/test/http/server/streamable/responses.test.ts",
     name: "what belongs to a request goes on its stream only, questions included",
     hangs: true
   },
@@ -134,7 +134,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "if (replyTo instanceof PostExchange) return replyTo.write(message, last)",
     broken:
       "if (replyTo instanceof PostExchange && (!last || this.#standalone === undefined)) return replyTo.write(message, last)\n    if (last && replyTo instanceof PostExchange) replyTo.settle()\n    replyTo = undefined",
-    test: "packages/transport/test/http/server/httpAnswers.test.ts",
+    test: "packages/transport/test/http/server/streamable/responses.test.ts",
     name: "what belongs to no request goes on the standalone stream, or nowhere"
   },
   {
@@ -143,7 +143,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "if (replyTo instanceof PostExchange) return replyTo.write(message, last)",
     broken:
       "if (replyTo instanceof PostExchange) {\n      if (!last) void this.#standalone?.write(JSON.stringify(message))\n      return replyTo.write(message, last)\n    }",
-    test: "packages/transport/test/http/server/httpAnswers.test.ts",
+    test: "packages/transport/test/http/server/streamable/responses.test.ts",
     name: "what belongs to a request goes on its stream only, questions included"
   },
   {
@@ -191,7 +191,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/streamable/StatefulHandler.ts",
     original: "const id = SessionId.make()",
     broken: "const id = `${SessionId.make()} 1`",
-    test: "packages/transport/test/http/server/httpStatuses.test.ts",
+    test: "packages/transport/test/http/server/streamable/statuses.test.ts",
     name: "ids of sessions are visible ASCII, and no two are alike"
   },
   {
@@ -215,7 +215,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/streamable/StatefulHandler.ts",
     original: "HttpResponses.error(400, \"The header Mcp-Session-Id is missing\"",
     broken: "HttpResponses.error(404, \"The header Mcp-Session-Id is missing\"",
-    test: "packages/transport/test/http/server/httpStatuses.test.ts",
+    test: "packages/transport/test/http/server/streamable/statuses.test.ts",
     name: "a message without a session id gets 400, unless it is initialize"
   },
   {
@@ -223,7 +223,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/streamable/StatefulHandler.ts",
     original: "HttpResponses.error(404, \"There is no session",
     broken: "HttpResponses.error(410, \"There is no session",
-    test: "packages/transport/test/http/server/httpStatuses.test.ts",
+    test: "packages/transport/test/http/server/streamable/statuses.test.ts",
     name: "a session that nobody knows, or that has ended, gets 404"
   },
   {
@@ -247,7 +247,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/streamable/StatelessHandler.ts",
     original: "const undeclared: Revision.Revision = \"2025-03-26\"",
     broken: "const undeclared: Revision.Revision = \"2025-11-25\"",
-    test: "packages/transport/test/http/server/httpSessionless.test.ts",
+    test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
     name: "takes what says no revision to be in 2025-03-26"
   },
   {

@@ -6,7 +6,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/sse/HttpSseHandler.ts",
     original: "messages: protect([\"POST\", post])",
     broken: "messages: protect([\"PUT\", post])",
-    test: "packages/transport/test/http/sse/server.test.ts",
+    test: "packages/transport/test/http/server/sse/messages.test.ts",
     name: "says where to POST to, and answers on its stream"
   },
   {
@@ -14,7 +14,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/sse/HttpSseServerConnection.ts",
     original: "Sse.event(undefined, endpoint, \"endpoint\")",
     broken: "Sse.event(undefined, endpoint, \"address\")",
-    test: "packages/transport/test/http/sse/server.test.ts",
+    test: "packages/transport/test/http/server/sse/messages.test.ts",
     name: "says where to POST to, and answers on its stream (2024-11-05)",
     hangs: true
   },
@@ -23,7 +23,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/client/sse/HttpSseClientConnection.ts",
     original: "messages.post(json",
     broken: "stream.post(json",
-    test: "packages/transport/test/http/sse/endpoint.test.ts",
+    test: "packages/transport/test/http/client/sse/endpoint.test.ts",
     name: "all messages go to"
   },
   {
@@ -31,7 +31,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/sse/HttpSseServerConnection.ts",
     original: "Sse.event(undefined, data, \"message\")",
     broken: "Sse.event(undefined, data)",
-    test: "packages/transport/test/http/sse/server.test.ts",
+    test: "packages/transport/test/http/server/sse/messages.test.ts",
     name: "says where to POST to, and answers on its stream"
   },
   {
@@ -39,7 +39,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/HttpGuard.ts",
     original: "    if (problem !== undefined) return Effect.succeed(HttpResponses.error(403, problem))\n",
     broken: "",
-    test: "packages/transport/test/http/sse/screening.test.ts",
+    test: "packages/transport/test/http/server/sse/originPolicy.test.ts",
     name: "another page does not, at neither endpoint"
   },
   {
@@ -47,7 +47,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/server/NodeListener.ts",
     original: "host: hostname ?? \"127.0.0.1\"",
     broken: "host: hostname ?? \"0.0.0.0\"",
-    test: "packages/transport/test/http/sse/screening.test.ts",
+    test: "packages/transport/test/http/server/sse/originPolicy.test.ts",
     name: "a server of its own listens on this machine only"
   },
   {
@@ -55,7 +55,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/client/fallback/HttpFallbackConnection.ts",
     original: "reason.status >= 400 && reason.status < 500",
     broken: "reason.status === 404",
-    test: "packages/transport/test/http/sse/fallback.test.ts",
+    test: "packages/transport/test/http/client/fallback/fallback.test.ts",
     name: "after 405, which may mean that nothing is POSTed there"
   },
   {
@@ -63,7 +63,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/HttpSseServer.ts",
     original: "stream: streamAt = \"/sse\"",
     broken: "stream: streamAt = \"/mcp\"",
-    test: "packages/transport/test/http/sse/mounting.test.ts",
+    test: "packages/transport/test/http/server/sse/mounting.test.ts",
     name: "stands beside Streamable HTTP, before the same host"
   }
 ]

@@ -2,10 +2,10 @@ import { RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import { until } from "../../fixtures/process.ts"
-import { connect } from "../../support/client.ts"
-import { MapEventStore } from "../../support/eventStore.ts"
-import { serve, text, tools } from "../../support/server.ts"
+import { until } from "../../../fixtures/process.ts"
+import { connect } from "../../../support/client.ts"
+import { MapEventStore } from "../../../support/eventStore.ts"
+import { serve, text, tools } from "../../../support/server.ts"
 
 const progress = (step: number) => RequestContext.progress({ progress: step })
 

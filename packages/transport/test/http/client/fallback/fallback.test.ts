@@ -10,10 +10,10 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import { beside, nothingLeft, outcomeOf, profile, reasonOf, request, until } from "../../fixtures/httpConnection.ts"
-import { type EventReply, type Handler, idOf, mcp, response, serve } from "../../fixtures/httpPeer.ts"
-import { answering, endpoint, message, type Post } from "../../fixtures/ssePeer.ts"
-import { serveWith, text, tools } from "../../support/server.ts"
+import { beside, nothingLeft, outcomeOf, profile, reasonOf, request, until } from "../../../fixtures/httpConnection.ts"
+import { type EventReply, type Handler, idOf, mcp, response, serve } from "../../../fixtures/httpPeer.ts"
+import { answering, endpoint, message, type Post } from "../../../fixtures/ssePeer.ts"
+import { serveWith, text, tools } from "../../../support/server.ts"
 
 /** A server of HTTP+SSE: what is POSTed to the path of the stream is refused so. */
 const older = (refuse: Handler, post: Post = answering) => {

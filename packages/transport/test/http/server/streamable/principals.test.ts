@@ -6,10 +6,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as net from "node:net"
-import { until } from "../../fixtures/process.ts"
-import { ask, connect, initialize } from "../../support/client.ts"
-import { MapEventStore } from "../../support/eventStore.ts"
-import { serve, text, tools } from "../../support/server.ts"
+import { until } from "../../../fixtures/process.ts"
+import { ask, connect, initialize } from "../../../support/client.ts"
+import { MapEventStore } from "../../../support/eventStore.ts"
+import { serve, text, tools } from "../../../support/server.ts"
 
 const owners: Readonly<Record<string, string>> = { "adas-secret": "ada", "bobs-secret": "bob" }
 

@@ -16,11 +16,11 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import * as http from "node:http"
-import { until } from "../../fixtures/process.ts"
-import { type Answer, type Client, connect, openOf } from "../../support/client.ts"
-import { MapEventStore } from "../../support/eventStore.ts"
-import { hostOf, listening, serve, type Served, text, tools } from "../../support/server.ts"
-import { turns } from "../../support/still.ts"
+import { until } from "../../../fixtures/process.ts"
+import { type Answer, type Client, connect, openOf } from "../../../support/client.ts"
+import { MapEventStore } from "../../../support/eventStore.ts"
+import { hostOf, listening, serve, type Served, text, tools } from "../../../support/server.ts"
+import { turns } from "../../../support/still.ts"
 
 const modes = ["adaptive", "json", "stream"] as const
 

@@ -7,11 +7,11 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import { createServer } from "node:http"
-import { messagesPath } from "../../../src/internal/http/server/sse/messagesPath.ts"
-import { until } from "../../fixtures/process.ts"
-import { ask, connect } from "../../support/client.ts"
-import { connectSse, openSse, serveSse } from "../../support/httpSse.ts"
-import { serveWith, text, tools } from "../../support/server.ts"
+import { until } from "../../../fixtures/process.ts"
+import { messagesPath } from "../../../../src/internal/http/server/sse/messagesPath.ts"
+import { ask, connect } from "../../../support/client.ts"
+import { connectSse, openSse, serveSse } from "../../../support/httpSse.ts"
+import { serveWith, text, tools } from "../../../support/server.ts"
 
 const handlers = tools({ now: Effect.succeed(text("now")) })
 

@@ -5,10 +5,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { until } from "../../fixtures/process.ts"
-import { type Answer, ask, initialize, listen } from "../../support/client.ts"
-import { text, tools } from "../../support/server.ts"
-import { serveSessionless } from "../../support/sessionlessServer.ts"
+import { until } from "../../../fixtures/process.ts"
+import { type Answer, ask, initialize, listen } from "../../../support/client.ts"
+import { text, tools } from "../../../support/server.ts"
+import { serveSessionless } from "../../../support/sessionlessServer.ts"
 
 const ping = (id: string | number = 1) => ({ jsonrpc: "2.0", id, method: "ping" })
 

@@ -10,11 +10,11 @@ import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { until } from "../../fixtures/process.ts"
-import { ask, listen } from "../../support/client.ts"
-import { connectSse, openSse, serveSse, type SseClient } from "../../support/httpSse.ts"
-import { hostOf, listening, type Served, text, tools } from "../../support/server.ts"
-import { still, turns } from "../../support/still.ts"
+import { until } from "../../../fixtures/process.ts"
+import { ask, listen } from "../../../support/client.ts"
+import { connectSse, openSse, serveSse, type SseClient } from "../../../support/httpSse.ts"
+import { hostOf, listening, type Served, text, tools } from "../../../support/server.ts"
+import { still, turns } from "../../../support/still.ts"
 
 /** A tool that waits, and one that says more than anybody takes. */
 const busy = () => {

@@ -4,9 +4,9 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { until } from "../../fixtures/process.ts"
-import { Client, connect } from "../../support/client.ts"
-import { serve, type Served, type Settings, text, tools } from "../../support/server.ts"
+import { until } from "../../../fixtures/process.ts"
+import { Client, connect } from "../../../support/client.ts"
+import { serve, type Served, type Settings, text, tools } from "../../../support/server.ts"
 
 const shared = Effect.map(
   Layer.build(Layer.merge(EventStore.layerMemory(), SessionStore.layerMemory())),

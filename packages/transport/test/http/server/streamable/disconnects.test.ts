@@ -4,10 +4,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import * as net from "node:net"
-import { until } from "../../fixtures/process.ts"
-import { connect, initialize, listen } from "../../support/client.ts"
-import { MapEventStore } from "../../support/eventStore.ts"
-import { serve, text, tools } from "../../support/server.ts"
+import { until } from "../../../fixtures/process.ts"
+import { connect, initialize, listen } from "../../../support/client.ts"
+import { MapEventStore } from "../../../support/eventStore.ts"
+import { serve, text, tools } from "../../../support/server.ts"
 
 const handlers = tools({
   now: Effect.succeed(text("now")),

@@ -5,9 +5,9 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { type Ask, ask, initialize } from "../../support/client.ts"
-import { connectSse, openSse, serveSse } from "../../support/httpSse.ts"
-import { text, tools } from "../../support/server.ts"
+import { type Ask, ask, initialize } from "../../../support/client.ts"
+import { connectSse, openSse, serveSse } from "../../../support/httpSse.ts"
+import { text, tools } from "../../../support/server.ts"
 
 const handlers = tools({
   whoami: Effect.map(RequestContext.RequestContext, ({ principal }) => text(JSON.stringify(principal?.id)))

@@ -5,10 +5,10 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as net from "node:net"
 import * as zlib from "node:zlib"
-import { until } from "../../fixtures/process.ts"
-import { type Answer, ask, connect, initialize, listen } from "../../support/client.ts"
-import { serve, text, tools } from "../../support/server.ts"
-import { serveSessionless } from "../../support/sessionlessServer.ts"
+import { until } from "../../../fixtures/process.ts"
+import { type Answer, ask, connect, initialize, listen } from "../../../support/client.ts"
+import { serve, text, tools } from "../../../support/server.ts"
+import { serveSessionless } from "../../../support/sessionlessServer.ts"
 
 const ping = (id: string | number = 1) => ({ jsonrpc: "2.0", id, method: "ping" })
 

@@ -2,9 +2,9 @@ import { ErrorCode } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { connect } from "node:net"
-import { type Answer, ask, initialize } from "../../support/client.ts"
-import { connectSse, openSse, serveSse } from "../../support/httpSse.ts"
-import { text, tools } from "../../support/server.ts"
+import { type Answer, ask, initialize } from "../../../support/client.ts"
+import { connectSse, openSse, serveSse } from "../../../support/httpSse.ts"
+import { text, tools } from "../../../support/server.ts"
 
 const handlers = tools({ now: Effect.succeed(text("now")) })
 

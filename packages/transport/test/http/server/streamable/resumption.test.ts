@@ -7,10 +7,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Schema from "effect/Schema"
-import { until } from "../../fixtures/process.ts"
-import { type Answer, type Client, connect } from "../../support/client.ts"
-import { MapEventStore } from "../../support/eventStore.ts"
-import { serve, type Served, text, tools } from "../../support/server.ts"
+import { until } from "../../../fixtures/process.ts"
+import { type Answer, type Client, connect } from "../../../support/client.ts"
+import { MapEventStore } from "../../../support/eventStore.ts"
+import { serve, type Served, text, tools } from "../../../support/server.ts"
 
 const stores = {
   "in memory": Effect.map(Layer.build(EventStore.layerMemory()), Context.get(EventStore.EventStore)),

@@ -5,10 +5,18 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import { beside, nothingLeft, notification, profile, reasonOf, request, until } from "../../fixtures/httpConnection.ts"
-import { serve } from "../../fixtures/httpPeer.ts"
-import { connect, message, serveStream, transportTo } from "../../fixtures/ssePeer.ts"
-import { still } from "../../support/still.ts"
+import {
+  beside,
+  nothingLeft,
+  notification,
+  profile,
+  reasonOf,
+  request,
+  until
+} from "../../../fixtures/httpConnection.ts"
+import { serve } from "../../../fixtures/httpPeer.ts"
+import { connect, message, serveStream, transportTo } from "../../../fixtures/ssePeer.ts"
+import { still } from "../../../support/still.ts"
 
 /** Why a connection is not made. */
 const refusalOf = (peer: { readonly url: string }, options?: Partial<HttpSseClient.Options>) =>

@@ -3,10 +3,10 @@ import { RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import { until } from "../../fixtures/process.ts"
-import { ask, initialize, listen } from "../../support/client.ts"
-import { connectSse, eventsOf, openSse, serveSse } from "../../support/httpSse.ts"
-import { text, tools } from "../../support/server.ts"
+import { until } from "../../../fixtures/process.ts"
+import { ask, initialize, listen } from "../../../support/client.ts"
+import { connectSse, eventsOf, openSse, serveSse } from "../../../support/httpSse.ts"
+import { text, tools } from "../../../support/server.ts"
 
 const handlers = tools({
   now: Effect.succeed(text("now")),

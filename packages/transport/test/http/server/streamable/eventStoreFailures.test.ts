@@ -3,10 +3,10 @@ import { RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
-import { until } from "../../fixtures/process.ts"
-import { type Answer, connect } from "../../support/client.ts"
-import { type Failure, failures, MapEventStore } from "../../support/eventStore.ts"
-import { serve, type Settings, text, tools } from "../../support/server.ts"
+import { until } from "../../../fixtures/process.ts"
+import { type Answer, connect } from "../../../support/client.ts"
+import { type Failure, failures, MapEventStore } from "../../../support/eventStore.ts"
+import { serve, type Settings, text, tools } from "../../../support/server.ts"
 
 /** A tool that reports the steps that it is given, until there are none. */
 const stepping = Effect.gen(function*() {

@@ -5,12 +5,12 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
-import { until } from "../../fixtures/process.ts"
-import { connect } from "../../support/client.ts"
-import { MapEventStore } from "../../support/eventStore.ts"
-import { openings } from "../../support/openings.ts"
-import { serve, type Settings, text, tools } from "../../support/server.ts"
-import { still } from "../../support/still.ts"
+import { until } from "../../../fixtures/process.ts"
+import { connect } from "../../../support/client.ts"
+import { MapEventStore } from "../../../support/eventStore.ts"
+import { openings } from "../../../support/openings.ts"
+import { serve, type Settings, text, tools } from "../../../support/server.ts"
+import { still } from "../../../support/still.ts"
 
 const message = "x".repeat(10_000)
 

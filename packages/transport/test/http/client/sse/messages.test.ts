@@ -18,9 +18,9 @@ import {
   reasonOf,
   request,
   until
-} from "../../fixtures/httpConnection.ts"
-import { type Handler, idOf, response, serve } from "../../fixtures/httpPeer.ts"
-import { answering, connect, message, serveStream, transportTo } from "../../fixtures/ssePeer.ts"
+} from "../../../fixtures/httpConnection.ts"
+import { type Handler, idOf, response, serve } from "../../../fixtures/httpPeer.ts"
+import { answering, connect, message, serveStream, transportTo } from "../../../fixtures/ssePeer.ts"
 
 /** Why a connection is not made. */
 const refusalOf = (peer: { readonly url: string }, options?: Partial<HttpSseClient.Options>) =>

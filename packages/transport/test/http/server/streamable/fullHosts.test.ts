@@ -6,8 +6,8 @@ import * as HttpMiddleware from "effect/http/HttpMiddleware"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
 import { createServer } from "node:http"
-import { type Answer, ask, connect, initialize } from "../../support/client.ts"
-import { serve, serveWith, type Settings, text, tools } from "../../support/server.ts"
+import { type Answer, ask, connect, initialize } from "../../../support/client.ts"
+import { serve, serveWith, type Settings, text, tools } from "../../../support/server.ts"
 
 const handlers = tools({ now: Effect.succeed(text("now")) })
 

@@ -7,10 +7,10 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
 import * as Tracer from "effect/Tracer"
 import { createServer } from "node:http"
-import { reasonOf, request } from "../../fixtures/httpConnection.ts"
-import { connect, serveStream } from "../../fixtures/ssePeer.ts"
-import { connectSse } from "../../support/httpSse.ts"
-import { serveWith, text, tools } from "../../support/server.ts"
+import { reasonOf, request } from "../../../fixtures/httpConnection.ts"
+import { connect, serveStream } from "../../../fixtures/ssePeer.ts"
+import { connectSse } from "../../../support/httpSse.ts"
+import { serveWith, text, tools } from "../../../support/server.ts"
 
 /** A tracer, and what its spans say of URLs. */
 const recording = () => {
