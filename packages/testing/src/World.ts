@@ -16,6 +16,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Logger from "effect/Logger"
 import * as Metric from "effect/Metric"
+import * as Random from "effect/Random"
 import * as Scheduler from "effect/Scheduler"
 import type * as TestClock from "effect/testing/TestClock"
 import * as Census from "./Census.ts"
@@ -53,6 +54,13 @@ export interface World {
   readonly advance: (millis: number) => void
   /** How many fibers are alive in it. */
   readonly living: () => number
+  /** Returns the time at which the next sleeping fiber is due, or `undefined` if no fiber sleeps. */
+  readonly nextDue: () => number | undefined
+  /**
+   * Returns whether something outside has resumed a fiber: a timer of the platform, a promise or a socket. The programs
+   * are not reproducible then.
+   */
+  readonly isResumedFromOutside: () => boolean
 }
 
 /**
@@ -104,6 +112,19 @@ const makeScheduler = (choose: (count: number) => number) => {
     ready = ready.filter((task) => task !== chosen)
     return chosen
   }
+  let depth = 0
+  let fromOutside = false
+  /** Does something, and then all that follows from it now. */
+  const enter = <A>(action: () => A): A => {
+    depth++
+    try {
+      const outcome = action()
+      settle()
+      return outcome
+    } finally {
+      depth--
+    }
+  }
   const settle = () => {
     for (let steps = 0; ready.length > 0; steps++) {
       if (steps > patience) throw new Restless(`no rest after ${patience} steps at one point of time`)
@@ -118,10 +139,14 @@ const makeScheduler = (choose: (count: number) => number) => {
   }
   const scheduler: Scheduler.Scheduler = {
     executionMode: "async",
-    shouldYield: (fiber) => fiber.currentOpCount >= fiber.cache.maxOpsBeforeYield,
+    shouldYield: (fiber) => {
+      // A fiber asks at each of its steps, and takes none by itself unless the program outside acts.
+      if (depth === 0) fromOutside = true
+      return fiber.currentOpCount >= fiber.cache.maxOpsBeforeYield
+    },
     makeDispatcher: () => dispatcher
   }
-  return { scheduler, settle }
+  return { scheduler, enter, settle, isResumedFromOutside: () => fromOutside }
 }
 
 const makeClock = (settle: () => void) => {
@@ -165,7 +190,7 @@ const makeClock = (settle: () => void) => {
     setTime: (time) => Effect.sync(() => advanceTo(time)),
     withLive: (effect) => effect
   }
-  return { clock, advanceTo, now: () => now }
+  return { clock, advanceTo, now: () => now, nextDue: () => sleeps.at(-1)?.until }
 }
 
 /**
@@ -190,27 +215,25 @@ const makeClock = (settle: () => void) => {
  */
 export const make = (options: Options): World => {
   const choices = Choices.make(options.seed, "interleaving")
-  const { scheduler, settle } = makeScheduler(options.interleaving === "Random" ? choices.below : () => 0)
-  const { advanceTo, clock, now } = makeClock(settle)
+  const { enter, isResumedFromOutside, scheduler, settle } = makeScheduler(
+    options.interleaving === "Random" ? choices.below : () => 0
+  )
+  const { advanceTo, clock, nextDue, now } = makeClock(settle)
   const census = Census.make()
   const context = Context.make(Clock.Clock, clock).pipe(
     Context.add(Scheduler.Scheduler, scheduler),
     Context.add(Metric.FiberRuntimeMetrics, census.metrics),
+    Context.add(Random.Random, Choices.random(options.seed, "random")),
     Context.add(Logger.CurrentLoggers, new Set())
   )
   return {
     clock,
     now,
-    start: (effect) => {
-      const fiber = Effect.runForkWith(context)(effect)
-      settle()
-      return fiber
-    },
-    act: (action) => {
-      action()
-      settle()
-    },
-    advance: (millis) => advanceTo(now() + millis),
-    living: census.living
+    start: (effect) => enter(() => Effect.runForkWith(context)(effect)),
+    act: enter,
+    advance: (millis) => enter(() => advanceTo(now() + millis)),
+    living: census.living,
+    nextDue,
+    isResumedFromOutside
   }
 }

@@ -11,10 +11,14 @@ export interface Choices {
   readonly below: (limit: number) => number
 }
 
+/** Effect's random numbers, decided by a seed and a name. */
+export const random = (seed: number, name: string): typeof Random.Random["Service"] =>
+  Effect.runSync(Random.withSeed(Effect.service(Random.Random), `${seed} ${name}`))
+
 export const make = (seed: number, name: string): Choices => {
-  const random = Effect.runSync(Random.withSeed(Effect.service(Random.Random), `${seed} ${name}`))
+  const source = random(seed, name)
   return {
-    chance: (probability) => probability > 0 && random.nextDoubleUnsafe() < probability,
-    below: (limit) => Math.floor(random.nextDoubleUnsafe() * limit)
+    chance: (probability) => probability > 0 && source.nextDoubleUnsafe() < probability,
+    below: (limit) => Math.floor(source.nextDoubleUnsafe() * limit)
   }
 }

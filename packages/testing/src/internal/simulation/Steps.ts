@@ -1,0 +1,120 @@
+/**
+ * The steps of a user's conversation and their generator: commands of the user, time that passes, and faults.
+ */
+import * as Arbitrary from "effect/Arbitrary"
+import * as Schema from "effect/Schema"
+import { Faults, none } from "../../Faults.ts"
+import type { Command } from "../../simulation/Command.ts"
+import { choose, oneOf, upTo } from "../choose.ts"
+import type { Action } from "./Action.ts"
+
+/** A command under its name. */
+export interface Named<Model, R> {
+  readonly name: string
+  readonly command: Command<Model, R>
+}
+
+/** A step. Clients are counted from 0. */
+export type Step<Model, R> =
+  | {
+    readonly _tag: "Command"
+    readonly client: number
+    readonly name: string
+    readonly action: Action<Model, R>
+    /** Whether the command starts while others are in flight. */
+    readonly overlaps: boolean
+  }
+  | { readonly _tag: "Advance"; readonly millis: number }
+  | { readonly _tag: "Interrupt" | "Cut" | "Recover"; readonly client: number }
+  | { readonly _tag: "Stall"; readonly client: number; readonly towards: "client" | "server" }
+
+/** A conversation: everything that decides its course. */
+export interface Conversation<Model, R> {
+  readonly form: "OneStream" | "StreamPerRequest"
+  readonly interleaving: "Fair" | "Random"
+  readonly faults: Faults
+  readonly seed: number
+  readonly steps: ReadonlyArray<Step<Model, R>>
+}
+
+/** A fault of a conversation: one of its wires, or an event that a step causes. */
+export type Fault = keyof Faults | "stall" | "cut" | "interrupt"
+
+/** The bounds of the conversations that are drawn. */
+export interface Bounds {
+  readonly clients: number
+  readonly maxSteps: number
+  /** Whether commands may overlap. */
+  readonly overlaps: boolean
+  readonly faults: ReadonlySet<Fault>
+}
+
+const wireFaults = (faults: ReadonlySet<Fault>): Arbitrary.Arbitrary<Faults> =>
+  // One conversation in two has no faults of its wires, so that those of the program show by themselves.
+  choose(
+    Arbitrary.Constant(none),
+    Arbitrary.map(Arbitrary.schema(Faults), (drawn): Faults => ({
+      delay: faults.has("delay") ? drawn.delay : 0,
+      split: faults.has("split") && drawn.split,
+      merge: faults.has("merge") && drawn.merge,
+      duplicate: faults.has("duplicate") && drawn.duplicate,
+      drop: faults.has("drop") && drawn.drop,
+      truncate: faults.has("truncate") && drawn.truncate,
+      reorder: faults.has("reorder") && drawn.reorder
+    }))
+  )
+
+const commandSteps = <Model, R>(
+  { command, name }: Named<Model, R>,
+  clients: Arbitrary.Arbitrary<number>,
+  overlaps: boolean
+): Arbitrary.Arbitrary<Step<Model, R>> =>
+  Arbitrary.map(
+    Arbitrary.all({
+      action: command.actions,
+      client: clients,
+      overlaps: overlaps ? Arbitrary.schema(Schema.Boolean) : Arbitrary.Constant(false)
+    }),
+    (drawn): Step<Model, R> => ({ _tag: "Command", name, ...drawn })
+  )
+
+/** Steps that are no commands: time that passes, and the faults among them that are allowed. */
+const eventSteps = <Model, R>(
+  faults: ReadonlySet<Fault>,
+  clients: Arbitrary.Arbitrary<number>
+): Arbitrary.Arbitrary<Step<Model, R>> => {
+  type Drawn = Arbitrary.Arbitrary<Step<Model, R>>
+  const ofClient = (_tag: "Interrupt" | "Cut" | "Recover"): Drawn =>
+    Arbitrary.map(clients, (client): Step<Model, R> => ({ _tag, client }))
+  const advance: Drawn = Arbitrary.map(oneOf(1, 100, 10_000), (millis): Step<Model, R> => ({ _tag: "Advance", millis }))
+  const stall: Drawn = Arbitrary.map(
+    Arbitrary.all({ client: clients, towards: oneOf<"client" | "server">("client", "server") }),
+    (drawn): Step<Model, R> => ({ _tag: "Stall", ...drawn })
+  )
+  return choose(
+    advance,
+    ...(faults.has("interrupt") ? [ofClient("Interrupt")] : []),
+    ...(faults.has("cut") ? [ofClient("Cut")] : []),
+    ...(faults.has("stall") ? [stall, ofClient("Recover")] : [])
+  )
+}
+
+/** Draws conversations of these commands. A failing one shrinks to few steps, sequential commands and no faults. */
+export const conversations = <Model, R>(
+  [first, ...others]: readonly [Named<Model, R>, ...ReadonlyArray<Named<Model, R>>],
+  { clients, faults, maxSteps, overlaps }: Bounds
+): Arbitrary.Arbitrary<Conversation<Model, R>> => {
+  const client = upTo(clients - 1)
+  const command = choose(
+    commandSteps(first, client, overlaps),
+    ...others.map((one) => commandSteps(one, client, overlaps))
+  )
+  const step = choose(command, command, command, eventSteps<Model, R>(faults, client))
+  return Arbitrary.all({
+    form: oneOf<"OneStream" | "StreamPerRequest">("OneStream", "StreamPerRequest"),
+    interleaving: oneOf<"Fair" | "Random">("Fair", "Random"),
+    faults: wireFaults(faults),
+    seed: upTo(999_999),
+    steps: Arbitrary.array(step, { minLength: 1, maxLength: maxSteps })
+  })
+}

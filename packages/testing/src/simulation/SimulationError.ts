@@ -1,0 +1,45 @@
+/**
+ * Errors of a simulation: a conversation in which something does not hold, and programs that cannot be simulated.
+ *
+ * @since 0.1.0
+ */
+import * as Data from "effect/Data"
+
+/**
+ * A failing conversation, as short as shrinking could make it. `message` is a report: the violation, the steps, all
+ * messages, and the call that reproduces it.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class ConversationFailed extends Data.TaggedError("ConversationFailed")<{
+  /** The law that does not hold, or `"the model explains every result"`. */
+  readonly law: string
+  readonly problem: string
+  /** The seed that reproduces the conversation. */
+  readonly seed: number
+  /** The steps of the conversation. */
+  readonly steps: ReadonlyArray<string>
+  readonly report: string
+}> {
+  override get message(): string {
+    return this.report
+  }
+}
+
+/**
+ * A program of a simulation that waits for the real world: something outside resumed it while virtual time stood still.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class RealIoUsed extends Data.TaggedError("RealIoUsed")<{
+  /** The command, the handshake or the services that were waiting. */
+  readonly activity: string
+}> {
+  override get message(): string {
+    return `${this.activity}: used real I/O, which cannot be simulated: a timer of the platform, a promise, a file or a ` +
+      "socket resumed it while virtual time stood still. Use Effect.sleep and Effect's Clock for time, and provide " +
+      "everything else by a Layer for tests that needs no I/O"
+  }
+}

@@ -1,0 +1,8 @@
+/**
+ * Simulations of your own servers: random conversations in virtual time.
+ *
+ * @since 0.1.0
+ */
+export * as Command from "./Command.ts"
+export * as Simulation from "./Simulation.ts"
+export * as SimulationError from "./SimulationError.ts"
