@@ -6,12 +6,12 @@
  * recorded conversations and writes nothing. It fails if a conversation no longer finds its mutant, or if it breaks a
  * law without the mutant. `--only NAME`, repeatable, searches for these mutants and keeps the other conversations.
  */
-import { Search } from "@effect-mcp/testing"
 import { execFile } from "node:child_process"
 import * as fs from "node:fs"
 import { availableParallelism } from "node:os"
 import * as path from "node:path"
 import { parseArgs, promisify } from "node:util"
+import * as Search from "../packages/testing/src/internal/conversations/Search.ts"
 import { orExit, UsageError } from "./commandLine.ts"
 import { readReplays, type Replay, replaysFile } from "./mutants/replays.ts"
 import { page, withTable } from "./mutants/report.ts"

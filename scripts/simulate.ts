@@ -4,10 +4,12 @@
  * `node scripts/simulate.ts --sessions 100000 --seed 1` runs that many. `--conversation '{…}'` runs one, in the form of
  * a report, and prints its history. The script fails if a conversation breaks a law.
  */
-import { Conversation, FailureReport, Search } from "@effect-mcp/testing"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { parseArgs } from "node:util"
+import * as Conversation from "../packages/testing/src/internal/conversations/Conversation.ts"
+import * as FailureReport from "../packages/testing/src/internal/conversations/FailureReport.ts"
+import * as Search from "../packages/testing/src/internal/conversations/Search.ts"
 import { orExit, UsageError, wholeNumber } from "./commandLine.ts"
 
 /** Parses a conversation in the form of a report. */

@@ -15,7 +15,8 @@ apply(mutant)
 Error.stackTraceLimit = 0
 
 // Imported after `apply`, so that the mutated source is loaded.
-const { Conversation, Search } = await import("@effect-mcp/testing")
+const { Conversation } = await import("../../packages/testing/src/internal/conversations/Conversation.ts")
+const Search = await import("../../packages/testing/src/internal/conversations/Search.ts")
 const Schema = await import("effect/Schema")
 
 /** The number of conversations of one search. Conversations grow during a search, so several short ones run. */
@@ -43,7 +44,7 @@ if (replay === undefined) {
     conversation: found?.conversation
   }))
 } else {
-  const conversation = Schema.decodeUnknownSync(Conversation.Conversation)(JSON.parse(replay))
+  const conversation = Schema.decodeUnknownSync(Conversation)(JSON.parse(replay))
   const laws = Search.judge(conversation).violations.map(({ law }) => law)
   console.log(JSON.stringify({ laws }))
 }

@@ -1,8 +1,8 @@
 /**
  * The recorded conversations that find the mutants.
  */
-import { Conversation } from "@effect-mcp/testing"
 import * as Schema from "effect/Schema"
+import * as Conversation from "../../packages/testing/src/internal/conversations/Conversation.ts"
 import { read } from "../workspace.ts"
 
 const Replay = Schema.Struct({

@@ -3,7 +3,7 @@
  */
 import { CloseReason } from "@effect-mcp/protocol"
 import type { ClientSession } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import * as Effect from "effect/Effect"
 import { subscribe } from "node:diagnostics_channel"
 import { Socket } from "node:net"
@@ -35,7 +35,7 @@ export const sockets = (): number => openSockets.size
 export const none = Effect.fnUntraced(function*<E, R>(
   program: Effect.Effect<ClientSession.Shape, E, R>
 ): Effect.fn.Return<void, E | Unexpected, R> {
-  const census = Census.make()
+  const census = FiberCount.make()
   const session = yield* census.count(program)
   Transcript.note(CloseReason.describe(yield* session.closed))
 

@@ -1,5 +1,5 @@
 /** A transport with three mistakes, and the laws that find them out. */
-import { TransportLaws } from "@effect-mcp/testing"
+import { type TransportLaw, TransportLaws } from "@effect-mcp/testing/laws"
 import { assert, it } from "@effect/vitest"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -34,7 +34,7 @@ const broken = {
 const byChance = "[PRG-03] [PRG-04] law 4: every step, in order, before the result"
 
 /** The laws with this much patience, those that are broken or the others. */
-const laws = (patience: Duration.Input, areBroken: boolean): ReadonlyArray<TransportLaws.Law> =>
+const laws = (patience: Duration.Input, areBroken: boolean): ReadonlyArray<TransportLaw.TransportLaw> =>
   TransportLaws.laws({ ...subject(NaiveSocketTransport.over), patience }).filter(({ name }) =>
     Object.values(broken).flat().includes(name) === areBroken
   )

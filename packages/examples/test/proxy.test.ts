@@ -1,6 +1,6 @@
 /** The proxy as a child process: stdio in front, a real HTTP server behind. */
 import { ClientSession, EventStore, SessionHost, Transport } from "@effect-mcp/session"
-import { LawServer, TransportLaws } from "@effect-mcp/testing"
+import { LawServer, TransportLaws } from "@effect-mcp/testing/laws"
 import { Authentication, StdioClient, StreamableHttpServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"

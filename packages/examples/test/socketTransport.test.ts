@@ -1,14 +1,14 @@
 /** A transport of one's own, put through the laws. */
 import { ClientSession, ServerSession } from "@effect-mcp/session"
-import { LawServer } from "@effect-mcp/testing"
-import { TransportLaws } from "@effect-mcp/testing/vitest"
+import { LawServer } from "@effect-mcp/testing/laws"
+import { TransportSuite } from "@effect-mcp/testing/vitest"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Net from "node:net"
 import * as SocketTransport from "../src/socketTransport.ts"
 import { subject } from "./support/socketSubject.ts"
 
-TransportLaws.suite("a transport over a socket", subject(SocketTransport.over))
+TransportSuite.suite("a transport over a socket", subject(SocketTransport.over))
 
 const info = { name: "effect-mcp", version: "0.1.0" }
 

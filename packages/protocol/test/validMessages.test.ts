@@ -2,7 +2,7 @@
  * What the testing package draws for a revision, judged by the lists of members that the specification has of it.
  */
 import { MethodDefinition, Revision } from "@effect-mcp/protocol"
-import { ValidMessages } from "@effect-mcp/testing"
+import { ValidMessages } from "@effect-mcp/testing/arbitrary"
 import { assert, describe, it } from "@effect/vitest"
 import { unknownTo } from "./revisions.ts"
 

@@ -1,6 +1,6 @@
 import type { JsonSchemaValidator } from "@effect-mcp/session"
 import * as AjvValidator from "@effect-mcp/session/AjvValidator"
-import { JsonSchemaValidatorLaws } from "@effect-mcp/testing/vitest"
+import { JsonSchemaValidatorSuite } from "@effect-mcp/testing/vitest"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -9,7 +9,7 @@ import * as http from "node:http"
 import * as v8 from "node:v8"
 import * as vm from "node:vm"
 
-JsonSchemaValidatorLaws.suite("Ajv", AjvValidator.make)
+JsonSchemaValidatorSuite.suite("Ajv", AjvValidator.make)
 
 const compile = (schema: JsonSchemaValidator.JsonSchema, options?: AjvValidator.Options) =>
   Result.getOrThrow(AjvValidator.make(options).compile(schema))

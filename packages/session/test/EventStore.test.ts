@@ -1,5 +1,5 @@
 import { EventStore } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -123,7 +123,7 @@ describe("EventStore.makeMemory", () => {
 
   it.effect("with no end to the time that ended streams are kept, there is no timer", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       const store = yield* census.count(EventStore.makeMemory({ endedStreamTimeout: "Infinity" }))
       const [id] = yield* appended(store, key, "0")
       yield* store.end(key)
@@ -134,7 +134,7 @@ describe("EventStore.makeMemory", () => {
 
   it.effect("law 2: there is one fiber while ended streams are kept, and none otherwise", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       const scope = yield* Scope.make()
       const store = yield* census.count(Scope.provide(EventStore.makeMemory({ endedStreamTimeout: "1 minute" }), scope))
       const keys = Array.from({ length: 100 }, (_, index) => ({ session: `s${index}`, stream: "a" }))

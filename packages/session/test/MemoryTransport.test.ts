@@ -1,6 +1,6 @@
 import { JsonRpc } from "@effect-mcp/protocol"
 import { MemoryTransport, type Transport } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -68,7 +68,7 @@ describe("the in-memory transport", () => {
     it.effect(`ends both ends when one is closed, and says so to who still sends (${form})`, () =>
       Effect.gen(function*() {
         for (const side of ["client", "server"] as const) {
-          const census = Census.make()
+          const census = FiberCount.make()
           const { client, scopes, server } = yield* open(pair)
           const reading = yield* census.count(
             Effect.all([start(client.run(() => {})), start(server.run(() => {}))])

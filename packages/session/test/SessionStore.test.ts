@@ -1,6 +1,6 @@
 import { JsonRpc } from "@effect-mcp/protocol"
 import { SessionStore } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -52,7 +52,7 @@ describe("SessionStore.makeMemory", () => {
 
   it.effect("forgets a session that was not used for a while, and no other", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       const store = yield* census.count(SessionStore.makeMemory({ idle: "1 minute" }))
       for (const id of ["unused", "touched", "loaded", "saved"]) yield* store.save(session(id))
       yield* TestClock.adjust(59_999)

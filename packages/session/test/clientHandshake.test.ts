@@ -1,6 +1,6 @@
 import { ErrorCode, JsonRpc, McpError, RequestId, Revision } from "@effect-mcp/protocol"
 import { type ClientSession, MemoryTransport, type Transport } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -30,7 +30,7 @@ describe("a client's handshake", () => {
     const link = Link.over(pair.client)
     const record = recorder()
     const raw = yield* RawServer.make(pair.server, script)
-    const census = Census.make()
+    const census = FiberCount.make()
     const exit = yield* start(census.count(
       Effect.scoped(Effect.flip(client(link.transport, { observe: record.observe, ...options })))
     ))

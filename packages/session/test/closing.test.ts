@@ -1,6 +1,6 @@
 import { type CloseReason, JsonRpc } from "@effect-mcp/protocol"
 import { type ClientSession, type ServerSession, Shutdown } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -34,7 +34,7 @@ describe("an end on purpose", () => {
   for (const { form, pair } of forms) {
     it.effect(`law 2: leaving the scope ends everything (${form})`, () =>
       Effect.gen(function*() {
-        const census = Census.make()
+        const census = FiberCount.make()
         const scope = yield* Scope.make()
         const { link, raw, record, session } = yield* Scope.provide(census.count(withRawServer({ pair })), scope)
         const calls = yield* Effect.forEach([1, 2], () => start(session.callTool("x")))
@@ -193,7 +193,7 @@ describe("an end on purpose", () => {
 
   it.effect("law 2: a handler that cannot be stopped is reported, and does not hold the close", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       const { raw, record, session } = yield* census.count(withRawClient({
         handlers: {
           ...tools({ stubborn: Effect.uninterruptible(Effect.as(Effect.sleep("1 hour"), text("at last"))) }),
@@ -352,7 +352,7 @@ describe("an end on purpose", () => {
 
   it.effect("closing while a request is with a transport that never takes it", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       const { link, raw, session } = yield* census.count(
         withRawServer({ client: { limits: { gracefulCloseTimeout: "5 seconds" } } })
       )

@@ -1,6 +1,6 @@
 import { JsonRpc, type Progress } from "@effect-mcp/protocol"
 import type { ClientSession, RequestError } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -167,7 +167,7 @@ describe("deadlines", () => {
     Effect.gen(function*() {
       // The test's clock warns of its first use from a fiber of its own; not in this census, please.
       yield* TestClock.adjust(1)
-      const census = Census.make()
+      const census = FiberCount.make()
       yield* census.count(
         Effect.gen(function*() {
           const { session } = yield* withRawServer()

@@ -13,7 +13,7 @@ import {
   Tracing,
   Transport
 } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -105,7 +105,7 @@ for (const { form, pair } of forms) {
         Effect.gen(function*() {
           for (let step = 0; step < last; step++) {
             const held = { count: 0 }
-            const census = Census.make()
+            const census = FiberCount.make()
             const program = Effect.gen(function*() {
               const all = yield* both(yield* pair, held)
               const { client, links, server } = all
@@ -147,7 +147,7 @@ for (const { form, pair } of forms) {
       it.effect(`laws 2 and 5: [CAN-04] a cancellation of one of ${together ? "two calls in a batch" : "one"}`, () =>
         Effect.gen(function*() {
           for (let step = 0; step < last; step++) {
-            const census = Census.make()
+            const census = FiberCount.make()
             const program = slowly(Effect.gen(function*() {
               const { link, record, session } = yield* withRawClient({
                 pair,

@@ -1,6 +1,6 @@
 import { type CloseReason, JsonRpc } from "@effect-mcp/protocol"
 import { MemoryTransport, Transport } from "@effect-mcp/session"
-import { Census, RawPeer } from "@effect-mcp/testing"
+import { FiberCount, RawPeer } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -176,7 +176,7 @@ describe("sessions of a host", () => {
 
   it.effect("are looked at together, at most once a second, by one fiber, which is there only while they are", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       let looks = 0
       const clock = yield* Clock.Clock
       const counting: Clock.Clock = {

@@ -1,7 +1,7 @@
 /** What a handler acquires, and how it lets go of it. */
 import { JsonRpc, McpError } from "@effect-mcp/protocol"
 import { ClientSession, MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
-import { Census, RawPeer } from "@effect-mcp/testing"
+import { FiberCount, RawPeer } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -102,7 +102,7 @@ describe("letting go of what a handler has acquired", () => {
 
   it.effect("law 2: what it has started in its scope ends with it", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       const { raw } = yield* census.count(
         serving(() => Effect.void, Effect.asVoid(Effect.forkScoped(Effect.never, { startImmediately: true })))
       )

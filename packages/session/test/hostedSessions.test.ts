@@ -1,6 +1,6 @@
 import { CloseReason, JsonRpc, McpError } from "@effect-mcp/protocol"
 import { type Handlers, MemoryTransport, SessionHost, Transport, TransportError } from "@effect-mcp/session"
-import { Census, RawPeer } from "@effect-mcp/testing"
+import { FiberCount, RawPeer } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -240,7 +240,7 @@ describe("a host", () => {
 
   it.effect("law 2: when its scope has closed nothing of it or its sessions is left", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       const { effect, seen } = traced(Effect.never)
       const links = yield* census.count(Effect.scoped(Effect.gen(function*() {
         const shape = yield* host(tools({ wait: effect }))

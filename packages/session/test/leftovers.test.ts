@@ -1,6 +1,6 @@
 import { JsonRpc } from "@effect-mcp/protocol"
 import { RequestContext } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -46,7 +46,7 @@ describe("nothing is left", () => {
       if (how === "a stalled server" && form === "a stream for each request") continue
       it.effect(`law 2: after ${how}, with everything in flight (${form})`, () =>
         Effect.gen(function*() {
-          const census = Census.make()
+          const census = FiberCount.make()
           const program = Effect.gen(function*() {
             const all = yield* connected({
               pair,

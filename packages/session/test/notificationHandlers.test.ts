@@ -1,6 +1,6 @@
 import { JsonRpc } from "@effect-mcp/protocol"
 import { ClientSession, MemoryTransport, Transport } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -153,7 +153,7 @@ describe("notification handlers at the end", () => {
   it.effect("law 2: the clean-up of a notification's handler is awaited", () =>
     Effect.gen(function*() {
       const seen: Array<string> = []
-      const census = Census.make()
+      const census = FiberCount.make()
       const { raw, session } = yield* census.count(withRawServer({
         client: {
           handlers: {
@@ -215,7 +215,7 @@ describe("notification handlers at the end", () => {
 
   it.effect("law 2: none is started while the last words are being written", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       let began = 0
       const { link, session } = yield* census.count(withRawServer({
         client: {

@@ -1,6 +1,6 @@
 import { CloseReason, JsonRpc } from "@effect-mcp/protocol"
 import { RequestContext } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -345,7 +345,7 @@ describe("a full outbox", () => {
 
   it.effect("law 2: giving up a peer that owes a thousand readings leaves nothing", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       const { link, raw, session } = yield* census.count(withRawClient({
         handlers: tools({ x: Effect.succeed(text("x")) }),
         server: { capabilities: { logging: {} } }

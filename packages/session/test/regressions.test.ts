@@ -7,7 +7,7 @@ import {
   Transport,
   TransportError
 } from "@effect-mcp/session"
-import { Census, RawPeer } from "@effect-mcp/testing"
+import { FiberCount, RawPeer } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -66,7 +66,7 @@ describe("defects that were found, and must not come back", () => {
 
   it.effect("law 2: a thousand messages that cannot be sent do not keep the session from closing", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       const { link, raw, session } = yield* census.count(withRawClient({ server: { capabilities: { logging: {} } } }))
       yield* raw.send(initialize())
       yield* raw.response

@@ -1,6 +1,6 @@
 import { JsonRpc, type Meta, type Progress } from "@effect-mcp/protocol"
 import { MemoryTransport, RequestContext, type RequestError } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -251,7 +251,7 @@ describe("a stream for each request", () => {
 describe("streams that outlive their response", () => {
   it.effect("[CAN-04] law 2: a stream whose caller has left is given up at once, though the peer leaves it open", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       const { raw, session } = yield* census.count(withRawServer({ pair: MemoryTransport.makeMultiStream() }))
       yield* TestClock.adjust("30 seconds")
       yield* settled
@@ -265,7 +265,7 @@ describe("streams that outlive their response", () => {
   it.effect("[SHS-09] law 2: a stream that the peer leaves open behind its response is given up", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.makeMultiStream()
-      const census = Census.make()
+      const census = FiberCount.make()
       const { raw, session } = yield* census.count(withRawServer({ pair: Effect.succeed(pair) }))
       yield* TestClock.adjust("30 seconds")
       yield* settled

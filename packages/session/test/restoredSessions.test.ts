@@ -1,6 +1,6 @@
 import { CloseReason, JsonRpc, Revision } from "@effect-mcp/protocol"
 import { MemoryTransport, type SessionHost, SessionStore, Transport } from "@effect-mcp/session"
-import { Census, RawPeer } from "@effect-mcp/testing"
+import { FiberCount, RawPeer } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -321,7 +321,7 @@ describe("a session that is restored", () => {
 
   it.effect("is given up when the host goes before the store has answered", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       const { service } = store()
       const scope = yield* Scope.make()
       const shape = yield* host(handlers).pipe(

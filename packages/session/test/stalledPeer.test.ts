@@ -1,5 +1,5 @@
 import { type CloseReason, JsonRpc } from "@effect-mcp/protocol"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -25,7 +25,7 @@ describe("a peer that takes no bytes", () => {
     it.effect(`PeerStalled: after 30 seconds of one message (${form})`, () =>
       Effect.gen(function*() {
         const { effect, seen } = traced(Effect.never)
-        const census = Census.make()
+        const census = FiberCount.make()
         const { links, records, server } = yield* census.count(connected({ handlers: tools({ wait: effect }), pair }))
         links.server.deliver(call("w", "wait"))
         links.server.stall()
@@ -80,7 +80,7 @@ describe("a peer that takes no bytes", () => {
 
   it.effect("law 2: its end leaves no timer behind, though there was more to wait for", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       const { link, session } = yield* census.count(withRawServer())
       link.stall()
       const calls = yield* Effect.forEach(["10 minutes", "20 minutes"] as const, (deadline) =>

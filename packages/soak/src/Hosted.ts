@@ -1,7 +1,7 @@
 /** The session host of subjects whose server has one. */
 import { CloseReason } from "@effect-mcp/protocol"
 import { type HostLimits, type Limits, SessionHost } from "@effect-mcp/session"
-import { LawServer } from "@effect-mcp/testing"
+import { LawServer } from "@effect-mcp/testing/laws"
 import * as Effect from "effect/Effect"
 import type { Counts, FarSide, Terms } from "./Subject.ts"
 import { type Unexpected, unexpected } from "./Unexpected.ts"

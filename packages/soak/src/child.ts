@@ -4,7 +4,7 @@
  */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as ServerSession from "@effect-mcp/session/ServerSession"
-import * as LawServer from "@effect-mcp/testing/LawServer"
+import { LawServer } from "@effect-mcp/testing/laws"
 import * as StdioServer from "@effect-mcp/transport/StdioServer"
 import * as Effect from "effect/Effect"
 import { crashStatus } from "./crashStatus.ts"

@@ -1,5 +1,5 @@
 /** Runs the sessions of a plan, and measures after each round what is left of them. */
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -170,7 +170,7 @@ const soak = Effect.fnUntraced(function*(
 
 /** Runs a soak with a fiber count of its own. */
 export const run = (options: SoakOptions): Effect.Effect<Outcome, unknown> => {
-  const census = Census.make()
+  const census = FiberCount.make()
   const warnings: Array<string> = []
   const logger = Logger.make(({ cause, logLevel, message }) => {
     if (logLevel === "Warn" || logLevel === "Error" || logLevel === "Fatal") {

@@ -38,7 +38,8 @@ export interface RawPeer {
  * ```ts
  * import { JsonRpc } from "@effect-mcp/protocol"
  * import { ServerSession } from "@effect-mcp/session"
- * import { LawServer, RawPeer } from "@effect-mcp/testing"
+ * import { RawPeer } from "@effect-mcp/testing"
+ * import { LawServer } from "@effect-mcp/testing/laws"
  * import * as Effect from "effect/Effect"
  *
  * // No handshake, so the request is refused.

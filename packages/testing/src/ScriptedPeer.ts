@@ -13,9 +13,9 @@ import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
-import * as ScriptedConnection from "./internal/ScriptedConnection.ts"
+import * as Pattern from "./arbitrary/Pattern.ts"
+import * as ScriptedConnection from "./internal/transcript/ScriptedConnection.ts"
 import { trust } from "./internal/trust.ts"
-import * as Pattern from "./Pattern.ts"
 import * as Transcript from "./Transcript.ts"
 
 /**

@@ -17,8 +17,8 @@ import * as Latch from "effect/Latch"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type { Faults } from "./Faults.ts"
-import * as Choices from "./internal/Choices.ts"
-import * as SimulatedWire from "./internal/SimulatedWire.ts"
+import * as Choices from "./internal/runtime/Choices.ts"
+import * as SimulatedWire from "./internal/runtime/SimulatedWire.ts"
 
 /**
  * How a connection is simulated.
@@ -264,11 +264,11 @@ const streamPerRequest = (toServer: Lane, toClient: Lane) => {
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
  * import { ClientSession, ServerSession, Transport } from "@effect-mcp/session"
- * import { Faults, SimulatedTransport, World } from "@effect-mcp/testing"
+ * import { Faults, SimulatedTransport, VirtualRuntime } from "@effect-mcp/testing"
  * import * as Effect from "effect/Effect"
  *
  * const info = { name: "example", version: "1.0.0" }
- * const world = World.make({ seed: 1 })
+ * const world = VirtualRuntime.make({ seed: 1 })
  *
  * const program = Effect.gen(function*() {
  *   const pair = yield* SimulatedTransport.make({ seed: 1, faults: { ...Faults.none, delay: 40, split: true } })

@@ -175,7 +175,7 @@ const introduced = (server: ServerSession.Shape): Effect.Effect<void> =>
  * @example
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
- * import { Faults, SimulatedTransport, TestSession, World } from "@effect-mcp/testing"
+ * import { Faults, SimulatedTransport, TestSession, VirtualRuntime } from "@effect-mcp/testing"
  * import * as Effect from "effect/Effect"
  * import * as Exit from "effect/Exit"
  * import * as Fiber from "effect/Fiber"
@@ -198,7 +198,7 @@ const introduced = (server: ServerSession.Shape): Effect.Effect<void> =>
  *   return [late.reason._tag, content, lost.reason._tag]
  * }).pipe(Effect.scoped)
  *
- * const world = World.make({ seed: 1 })
+ * const world = VirtualRuntime.make({ seed: 1 })
  * const fiber = world.start(program)
  * world.advance(60_000)
  * const exit = fiber.pollUnsafe()

@@ -11,8 +11,8 @@ import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { isMembers } from "./internal/members.ts"
-import * as JsonSchemaArbitrary from "./JsonSchemaArbitrary.ts"
+import * as JsonSchemaArbitrary from "./arbitrary/JsonSchemaArbitrary.ts"
+import { isMembers } from "./internal/arbitrary/members.ts"
 
 /**
  * What the tool is called with, as `tools/call` has it.

@@ -37,9 +37,9 @@ import { JsonRpc } from "@effect-mcp/protocol"
 import type { Recording } from "@effect-mcp/session"
 import * as Data from "effect/Data"
 import * as Result from "effect/Result"
-import * as ChosenNames from "./internal/ChosenNames.ts"
-import * as PatternText from "./internal/PatternText.ts"
-import * as Pattern from "./Pattern.ts"
+import * as Pattern from "./arbitrary/Pattern.ts"
+import * as ChosenNames from "./internal/transcript/ChosenNames.ts"
+import * as PatternText from "./internal/transcript/PatternText.ts"
 
 /**
  * Lines for the reader.

@@ -1,5 +1,5 @@
 import * as AjvValidator from "@effect-mcp/session/AjvValidator"
-import { JsonSchemaArbitrary } from "@effect-mcp/testing"
+import { JsonSchemaArbitrary } from "@effect-mcp/testing/arbitrary"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"

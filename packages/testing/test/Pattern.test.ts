@@ -1,4 +1,4 @@
-import { Pattern } from "@effect-mcp/testing"
+import { Pattern } from "@effect-mcp/testing/arbitrary"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Result from "effect/Result"

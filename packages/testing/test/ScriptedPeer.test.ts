@@ -8,7 +8,8 @@ import {
   Transport,
   TransportError
 } from "@effect-mcp/session"
-import { LawServer, ScriptedPeer, TestSession, Transcript } from "@effect-mcp/testing"
+import { ScriptedPeer, TestSession, Transcript } from "@effect-mcp/testing"
+import { LawServer } from "@effect-mcp/testing/laws"
 import { StdioClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"

@@ -1,6 +1,6 @@
 import { JsonRpc } from "@effect-mcp/protocol"
 import { type Transport, type TransportError } from "@effect-mcp/session"
-import { Faults, SimulatedTransport, World } from "@effect-mcp/testing"
+import { Faults, SimulatedTransport, VirtualRuntime } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -18,7 +18,7 @@ const note = (index: number) => JsonRpc.notification("n", { index })
 
 /** A pair without sessions, whose ends are read until they are closed. */
 const held = (faults: Partial<Faults.Faults> = {}, options: Partial<SimulatedTransport.Options> = {}) => {
-  const world = World.make({ seed: 1 })
+  const world = VirtualRuntime.make({ seed: 1 })
   const pair = Effect.runSync(Effect.provideService(
     SimulatedTransport.make({ seed: 1, ...options, faults: { ...Faults.none, ...faults } }),
     Clock.Clock,

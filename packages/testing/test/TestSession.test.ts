@@ -1,6 +1,14 @@
 import { Content, Revision } from "@effect-mcp/protocol"
 import { ClientSession, MemoryTransport, RequestContext, ServerSession, Transport } from "@effect-mcp/session"
-import { Census, Faults, ScriptedPeer, SimulatedTransport, TestSession, Transcript, World } from "@effect-mcp/testing"
+import {
+  Faults,
+  FiberCount,
+  ScriptedPeer,
+  SimulatedTransport,
+  TestSession,
+  Transcript,
+  VirtualRuntime
+} from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -136,7 +144,7 @@ describe("TestSession", () => {
     // The stream of a request ends with the wire; where there is but one, it is the session that ends.
     for (const [form, end] of [["OneStream", "Closed"], ["StreamPerRequest", "OutcomeUnknown"]] as const) {
       it(`[TMO-03] ${form}: stalls, recovers and breaks in virtual time, and leaves nothing behind`, () => {
-        const world = World.make({ seed: 1 })
+        const world = VirtualRuntime.make({ seed: 1 })
         const faults = { ...Faults.none, delay: 40, split: true } as const
         const fiber = world.start(Effect.scoped(Effect.gen(function*() {
           const wire = yield* SimulatedTransport.make({ seed: 1, faults, form })
@@ -174,7 +182,7 @@ describe("TestSession", () => {
     }
 
     it("the first request tells a server that the client is ready, if nothing did before", () => {
-      const world = World.make({ seed: 1 })
+      const world = VirtualRuntime.make({ seed: 1 })
       const fiber = world.start(Effect.scoped(Effect.gen(function*() {
         const wire = yield* SimulatedTransport.make({ seed: 1, faults: { ...Faults.none, delay: 40 } })
         const { client, server } = yield* TestSession.make({}, { transports: wire })
@@ -189,7 +197,7 @@ describe("TestSession", () => {
     it("comes to an end, whatever is lost", () => {
       const outcomes = new Set<string>()
       for (let seed = 1; seed <= 50; seed++) {
-        const world = World.make({ seed })
+        const world = VirtualRuntime.make({ seed })
         const fiber = world.start(Effect.scoped(Effect.gen(function*() {
           const wire = yield* SimulatedTransport.make({ seed, faults: { ...Faults.none, drop: true, delay: 40 } })
           const { client } = yield* TestSession.make({}, { transports: wire })
@@ -222,7 +230,7 @@ describe("TestSession", () => {
 
   it.effect("leaves nothing behind, whatever is in flight", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       yield* census.count(Effect.scoped(Effect.gen(function*() {
         const { client } = yield* TestSession.make({ "tools/call": () => Effect.never })
         yield* Effect.forkChild(Effect.ignore(client.callTool("x")), { startImmediately: true })

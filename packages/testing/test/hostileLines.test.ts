@@ -1,6 +1,6 @@
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import { ServerSession, Transport } from "@effect-mcp/session"
-import { HostileBytes, HostileText, RequestIds } from "@effect-mcp/testing"
+import { HostileBytes, HostileText, RequestIds } from "@effect-mcp/testing/arbitrary"
 import { JsonLines } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"

@@ -1,6 +1,7 @@
 import { JsonRpc, type MethodTable, Revision } from "@effect-mcp/protocol"
 import type { ClientSession, RequestError } from "@effect-mcp/session"
-import { Hostile, Mutation, NearlyValid, type RawPeer, RequestIds, ValidMessages } from "@effect-mcp/testing"
+import type { RawPeer } from "@effect-mcp/testing"
+import { Hostile, Mutation, NearlyValid, RequestIds, ValidMessages } from "@effect-mcp/testing/arbitrary"
 import { describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"

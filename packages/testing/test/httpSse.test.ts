@@ -1,7 +1,7 @@
 /** HTTP+SSE, both halves, over real sockets; and the client that finds out which transport of HTTP a server speaks. */
 import { SessionHost, Transport } from "@effect-mcp/session"
-import { LawServer } from "@effect-mcp/testing"
-import { TransportLaws } from "@effect-mcp/testing/vitest"
+import { LawServer, type TransportLaws } from "@effect-mcp/testing/laws"
+import { TransportSuite } from "@effect-mcp/testing/vitest"
 import {
   Authentication,
   HttpFallbackClient,
@@ -47,7 +47,7 @@ const serving = (
     return { ...Context.get(made, Transport.Transport), host: Context.get(server, SessionHost.SessionHost), proxy }
   })
 
-const stall: TransportLaws.Faults<Served> = {
+const stall: TransportLaws.SubjectFaults<Served> = {
   stall: {
     begin: ({ proxy }) => Effect.sync(proxy.stall),
     end: ({ proxy }) => Effect.sync(proxy.recover)
@@ -62,20 +62,20 @@ const subject: Omit<TransportLaws.Subject<Served>, "serve"> = {
 
 const older = HttpSseServer.layerNode({ port: 0 })
 
-TransportLaws.suite("HTTP+SSE", {
+TransportSuite.suite("HTTP+SSE", {
   ...subject,
   faults: { ...stall, cut: ({ proxy }) => Effect.sync(proxy.cut) },
   serve: serving(older, (url) => HttpSseClient.layerNode({ url: `${url}/sse` }))
 })
 
 // Before the first word there is no connection yet that could break off.
-TransportLaws.suite("HTTP+SSE, to which a client falls back", {
+TransportSuite.suite("HTTP+SSE, to which a client falls back", {
   ...subject,
   form: "StreamPerRequest",
   serve: serving(older, (url) => HttpFallbackClient.layerNode({ url: `${url}/sse` }))
 })
 
-TransportLaws.suite("Streamable HTTP, with a client that would fall back", {
+TransportSuite.suite("Streamable HTTP, with a client that would fall back", {
   ...subject,
   form: "StreamPerRequest",
   sessionFirst: true,

@@ -1,6 +1,6 @@
 import { MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
-import { LawServer } from "@effect-mcp/testing"
-import { TransportLaws } from "@effect-mcp/testing/vitest"
+import { LawServer, type TransportLaws } from "@effect-mcp/testing/laws"
+import { TransportSuite } from "@effect-mcp/testing/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Logger from "effect/Logger"
@@ -37,8 +37,8 @@ const subject = (
   faults: { cut: ({ server }) => Scope.close(server, Exit.void) }
 })
 
-TransportLaws.suite("memory, one stream", subject("OneStream", MemoryTransport.make()))
-TransportLaws.suite(
+TransportSuite.suite("memory, one stream", subject("OneStream", MemoryTransport.make()))
+TransportSuite.suite(
   "memory, a stream for each request",
   subject("StreamPerRequest", MemoryTransport.makeMultiStream())
 )

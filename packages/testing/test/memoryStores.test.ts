@@ -1,5 +1,5 @@
 import { EventStore, SessionStore } from "@effect-mcp/session"
-import { EventStoreLaws, SessionStoreLaws } from "@effect-mcp/testing/vitest"
+import { EventStoreSuite, SessionStoreSuite } from "@effect-mcp/testing/vitest"
 
-EventStoreLaws.suite("memory", EventStore.makeMemory())
-SessionStoreLaws.suite("memory", SessionStore.makeMemory())
+EventStoreSuite.suite("memory", EventStore.makeMemory())
+SessionStoreSuite.suite("memory", SessionStore.makeMemory())

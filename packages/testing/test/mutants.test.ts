@@ -1,5 +1,4 @@
 /** Sessions that are broken on purpose are found out: each by the conversation that found it out last. */
-import { Search } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { execFile } from "node:child_process"
@@ -9,6 +8,7 @@ import { readReplays } from "../../../scripts/mutants/replays.ts"
 import { page, withTable } from "../../../scripts/mutants/report.ts"
 import { mutants } from "../../../scripts/mutants/table.ts"
 import { read, root } from "../../../scripts/workspace.ts"
+import * as Search from "../src/internal/conversations/Search.ts"
 
 const Report = Schema.Struct({ laws: Schema.Array(Schema.String) })
 

@@ -1,5 +1,5 @@
 /** Stores with one mistake each, and the laws that find it out. */
-import { EventStoreLaws, SessionStoreLaws } from "@effect-mcp/testing"
+import { EventStoreLaws, SessionStoreLaws } from "@effect-mcp/testing/laws"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

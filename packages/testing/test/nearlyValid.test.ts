@@ -1,5 +1,5 @@
 import { JsonRpc, MethodDefinition, MethodTable, Revision } from "@effect-mcp/protocol"
-import { Mutation, NearlyValid } from "@effect-mcp/testing"
+import { Mutation, NearlyValid } from "@effect-mcp/testing/arbitrary"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,6 @@
 import { MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
-import { LawServer, ScriptedPeer } from "@effect-mcp/testing"
+import { ScriptedPeer } from "@effect-mcp/testing"
+import { LawServer } from "@effect-mcp/testing/laws"
 import { describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

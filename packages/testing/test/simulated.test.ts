@@ -1,6 +1,7 @@
 import { ServerSession, Transport } from "@effect-mcp/session"
-import { Faults, LawServer, SimulatedTransport } from "@effect-mcp/testing"
-import { TransportLaws } from "@effect-mcp/testing/vitest"
+import { Faults, SimulatedTransport } from "@effect-mcp/testing"
+import { LawServer, type TransportLaws } from "@effect-mcp/testing/laws"
+import { TransportSuite } from "@effect-mcp/testing/vitest"
 import * as JsonLines from "@effect-mcp/transport/JsonLines"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
@@ -68,6 +69,6 @@ const lossy: Readonly<Record<string, Faults.Faults>> = {
 
 for (const form of ["OneStream", "StreamPerRequest"] as const) {
   for (const [name, faults] of Object.entries({ ...orderKeeping, ...lossy })) {
-    TransportLaws.suite(`simulated, ${form}, ${name}`, subject(form, faults))
+    TransportSuite.suite(`simulated, ${form}, ${name}`, subject(form, faults))
   }
 }

@@ -1,5 +1,6 @@
 import { Transport } from "@effect-mcp/session"
-import { TransportLaws } from "@effect-mcp/testing/vitest"
+import type { TransportLaws } from "@effect-mcp/testing/laws"
+import { TransportSuite } from "@effect-mcp/testing/vitest"
 import { StdioClient } from "@effect-mcp/transport"
 import * as JsonLines from "@effect-mcp/transport/JsonLines"
 import * as Context from "effect/Context"
@@ -44,7 +45,7 @@ const signal = (name: NodeJS.Signals) => ({ child }: Served) =>
   // One that is gone already has nothing to hear.
   Effect.flatMap(child, ({ pid }) => Effect.ignore(Effect.try(() => process.kill(pid, name))))
 
-TransportLaws.suite<Served>("stdio, with a child process", {
+TransportSuite.suite<Served>("stdio, with a child process", {
   serve: Effect.gen(function*() {
     const { child, port } = yield* controls
     const context = yield* Layer.build(StdioClient.layerNode({

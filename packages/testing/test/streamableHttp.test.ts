@@ -1,7 +1,7 @@
 /** Streamable HTTP, both halves, over real sockets. */
 import { EventStore, SessionHost, Transport } from "@effect-mcp/session"
-import { LawServer } from "@effect-mcp/testing"
-import { TransportLaws } from "@effect-mcp/testing/vitest"
+import { LawServer, type TransportLaws } from "@effect-mcp/testing/laws"
+import { TransportSuite } from "@effect-mcp/testing/vitest"
 import { Authentication, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -57,6 +57,6 @@ const subject = (
   }
 })
 
-TransportLaws.suite("Streamable HTTP, answered as it comes", subject({}))
-TransportLaws.suite("Streamable HTTP, answered with streams", subject({ responseMode: "stream" }))
-TransportLaws.suite("Streamable HTTP, with streams that can be taken up again", subject({}, EventStore.layerMemory()))
+TransportSuite.suite("Streamable HTTP, answered as it comes", subject({}))
+TransportSuite.suite("Streamable HTTP, answered with streams", subject({ responseMode: "stream" }))
+TransportSuite.suite("Streamable HTTP, with streams that can be taken up again", subject({}, EventStore.layerMemory()))

@@ -1,7 +1,7 @@
 /** Unix sockets, both halves, with what can happen to them on the way. */
 import { SessionHost, Transport } from "@effect-mcp/session"
-import { LawServer } from "@effect-mcp/testing"
-import { TransportLaws } from "@effect-mcp/testing/vitest"
+import { LawServer, type TransportLaws } from "@effect-mcp/testing/laws"
+import { TransportSuite } from "@effect-mcp/testing/vitest"
 import { JsonLines, UnixSocketClient, UnixSocketServer } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -27,7 +27,7 @@ const counting = (client: Transport.Transport["Service"], count: () => void): Tr
   }))
 })
 
-TransportLaws.suite<Served>("Unix sockets", {
+TransportSuite.suite<Served>("Unix sockets", {
   serve: Effect.gen(function*() {
     const directory = yield* temporaryDirectory
     const server = path.join(directory, "server")

@@ -11,7 +11,7 @@ import {
   RevisionProjection,
   Sampling
 } from "@effect-mcp/protocol"
-import { ErrorObjects, HandshakeStates, Profiles, RequestIds, ValidMessages } from "@effect-mcp/testing"
+import { ErrorObjects, HandshakeStates, Profiles, RequestIds, ValidMessages } from "@effect-mcp/testing/arbitrary"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"

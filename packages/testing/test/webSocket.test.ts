@@ -1,7 +1,7 @@
 /** WebSocket, both halves, over real sockets. */
 import { SessionHost, Transport } from "@effect-mcp/session"
-import { LawServer } from "@effect-mcp/testing"
-import { TransportLaws } from "@effect-mcp/testing/vitest"
+import { LawServer, type TransportLaws } from "@effect-mcp/testing/laws"
+import { TransportSuite } from "@effect-mcp/testing/vitest"
 import { Authentication, WebSocketClient, WebSocketServer } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -50,9 +50,9 @@ const subject = (
   }
 })
 
-TransportLaws.suite("WebSocket, on Node", subject((url) => WebSocketClient.layerNode({ url })))
+TransportSuite.suite("WebSocket, on Node", subject((url) => WebSocketClient.layerNode({ url })))
 
-TransportLaws.suite(
+TransportSuite.suite(
   "WebSocket, as in a browser",
   subject((url) => Layer.provide(WebSocketClient.layer({ url }), Socket.layerWebSocketConstructorGlobal))
 )

@@ -1,6 +1,6 @@
 /** A real server behind a real socket, and what can be done to the connection. */
 import { ServerSession, Transport } from "@effect-mcp/session"
-import { LawServer, type TransportLaws } from "@effect-mcp/testing"
+import { LawServer, type TransportLaws } from "@effect-mcp/testing/laws"
 import { JsonLines } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

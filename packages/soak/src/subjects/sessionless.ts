@@ -1,5 +1,5 @@
 /** The subject for Streamable HTTP without sessions: the server handles the client's session as single requests. */
-import { LawServer } from "@effect-mcp/testing"
+import { LawServer } from "@effect-mcp/testing/laws"
 import { Authentication, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

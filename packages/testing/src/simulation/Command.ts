@@ -36,16 +36,16 @@ export interface Spec<Model, Input, Result, R = never> {
    */
   readonly when?: ((command: { readonly model: Model; readonly input: Input }) => boolean) | undefined
   /**
-   * Executes the command as a client. A failure is a violation, unless a fault of the conversation explains it: then the
-   * outcome is unknown, and the model has to explain the other results with or without the command. To expect a
+   * Executes the command as a client. A failure is a violation, unless a fault of the conversation explains it. Then
+   * the outcome is unknown: the model has to explain the other results with or without the command. To expect a
    * failure, recover from it here.
    */
   readonly run: (
     command: { readonly client: ClientSession.Shape; readonly input: Input }
   ) => Effect.Effect<Result, unknown, R>
   /**
-   * Compares the result with the model before the command. `false` and text are violations, and so is an exception, such
-   * as that of an assertion.
+   * Compares the result with the model before the command. `false` and text are violations, and so is an exception,
+   * such as that of an assertion.
    */
   readonly check?:
     | ((command: { readonly model: Model; readonly input: Input; readonly result: Result }) =>
@@ -53,7 +53,10 @@ export interface Spec<Model, Input, Result, R = never> {
       | string
       | void)
     | undefined
-  /** Returns the model after the command. `result` is `undefined` if the outcome is unknown. It must not mutate `model`. */
+  /**
+   * Returns the model after the command, and does not mutate `model`. `result` is `undefined` if the outcome is
+   * unknown.
+   */
   readonly next?:
     | ((command: { readonly model: Model; readonly input: Input; readonly result: Result | undefined }) => Model)
     | undefined
@@ -118,7 +121,8 @@ const problemOf = (check: () => boolean | string | void): string | undefined => 
  * @category constructors
  * @since 0.1.0
  */
-export const make = <Model>() => <Input, Result, R = never>(
+export const make = <Model>() =>
+<Input, Result, R = never>(
   { check, input, next, run, when }: Spec<Model, Input, Result, R>
 ): Command<Model, R> => {
   const action = (input: Input): Action<Model, R> => ({

@@ -40,7 +40,7 @@ import { ConversationFailed, type RealIoUsed } from "./SimulationError.ts"
  * @category models
  * @since 0.1.0
  */
-export type Fault = Steps.Fault
+export type FaultName = Steps.FaultName
 
 /**
  * The faults of a simulation that names none: all except `duplicate`.
@@ -48,7 +48,7 @@ export type Fault = Steps.Fault
  * @category constants
  * @since 0.1.0
  */
-export const faults: ReadonlyArray<Fault> = [
+export const faults: ReadonlyArray<FaultName> = [
   "delay",
   "split",
   "merge",
@@ -116,7 +116,7 @@ export interface Definition<S, Model, Commands, H, RClient> {
    */
   readonly concurrency?: number
   /** The faults that conversations can have. Default: {@link faults}. */
-  readonly faults?: ReadonlyArray<Fault>
+  readonly faults?: ReadonlyArray<FaultName>
   /** The greatest number of steps of a conversation. Default: 20. */
   readonly maxSteps?: number
 }
@@ -191,8 +191,12 @@ const serverOf = <R>(server: Server): Run.Programs<unknown, R>["server"] => {
     ? server
     : Effect.succeed(server)
   // They derive R from these handlers, too.
-  return trust(Effect.map(handlers, (handlers): Run.Serve<R> => (observe) =>
-    trust(ServerSession.make(handlers, { info, observe }))))
+  return trust(
+    Effect.map(
+      handlers,
+      (handlers): Run.Serve<R> => (observe) => trust(ServerSession.make(handlers, { info, observe }))
+    )
+  )
 }
 
 /** Holds the conversation of a seed, and returns the names of its commands. */

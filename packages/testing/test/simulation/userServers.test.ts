@@ -1,7 +1,7 @@
-import { Content } from "@effect-mcp/protocol"
+import { Content, type JsonRpc } from "@effect-mcp/protocol"
 import { type ClientSession, RequestContext, ServerSession, Transport } from "@effect-mcp/session"
 import { Simulation, type SimulationError } from "@effect-mcp/testing/simulation"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -36,14 +36,20 @@ const counting = {
 }
 
 describe("a simulation of a server", () => {
-  it.effect("passes without a bug, under all faults, with two clients and commands that overlap", () =>
-    Effect.gen(function*() {
-      const faults = [...Simulation.faults]
-      const passed = yield* Simulation.check(bookings("correct", { clients: 2, concurrency: 3, faults }), { runs: 150 })
-      assert.strictEqual(passed.conversations, 150)
-      assert.isAbove(passed.commands["book"] ?? 0, 500)
-      assert.isAbove(passed.commands["cancel"] ?? 0, 50)
-    }), { timeout: 60_000 })
+  it.effect(
+    "passes without a bug, under all faults, with two clients and commands that overlap",
+    () =>
+      Effect.gen(function*() {
+        const faults = [...Simulation.faults]
+        const passed = yield* Simulation.check(bookings("correct", { clients: 2, concurrency: 3, faults }), {
+          runs: 150
+        })
+        assert.strictEqual(passed.conversations, 150)
+        assert.isAbove(passed.commands["book"] ?? 0, 500)
+        assert.isAbove(passed.commands["cancel"] ?? 0, 50)
+      }),
+    { timeout: 60_000 }
+  )
 
   it.effect("finds a race and shrinks it to two commands", () =>
     Effect.gen(function*() {
@@ -82,25 +88,29 @@ describe("a simulation of a server", () => {
       assert.include(message, "takes another course when it is repeated")
     }))
 
-  it.effect("accepts a failure that a fault explains, and rejects the same failure without a fault", () =>
-    Effect.gen(function*() {
-      const slow = (faults: ReadonlyArray<Simulation.Fault>) =>
-        Simulation.make({
+  it.effect(
+    "accepts a failure that a fault explains, and rejects the same failure without a fault",
+    () =>
+      Effect.gen(function*() {
+        const slow = (faults: ReadonlyArray<Simulation.FaultName>) =>
+          Simulation.make({
+            server: { "tools/call": () => Effect.andThen(Effect.sleep(500), reply) },
+            faults,
+            concurrency: 2,
+            commands: (command) => ({ call: command({ run: ({ client }) => client.callTool("call") }) })
+          })
+        yield* Simulation.check(slow(["cut", "stall", "drop", "interrupt"]), { runs: 100 })
+        const { problem, steps } = yield* failure(Simulation.make({
           server: { "tools/call": () => Effect.andThen(Effect.sleep(500), reply) },
-          faults,
-          concurrency: 2,
-          commands: (command) => ({ call: command({ run: ({ client }) => client.callTool("call") }) })
-        })
-      yield* Simulation.check(slow(["cut", "stall", "drop", "interrupt"]), { runs: 100 })
-      const { problem, steps } = yield* failure(Simulation.make({
-        server: { "tools/call": () => Effect.andThen(Effect.sleep(500), reply) },
-        commands: (command) => ({
-          call: command({ run: ({ client }) => client.callTool("call", {}, { deadline: 100 }) })
-        })
-      }))
-      assert.deepStrictEqual(steps, ["client 0: call"])
-      assert.match(problem, /^call failed: tools\/call: .*100 ms, and no fault explains it/)
-    }), { timeout: 60_000 })
+          commands: (command) => ({
+            call: command({ run: ({ client }) => client.callTool("call", {}, { timeout: 100 }) })
+          })
+        }))
+        assert.deepStrictEqual(steps, ["client 0: call"])
+        assert.match(problem, /^call failed: tools\/call: .*100 ms, and no fault explains it/)
+      }),
+    { timeout: 60_000 }
+  )
 
   it.effect("passes a server that repeats requests only if the model expects duplicates", () =>
     Effect.gen(function*() {
@@ -130,40 +140,56 @@ describe("the laws of every server", () => {
       assert.lengthOf(steps, 1)
     }), { timeout: 60_000 })
 
-  it.effect("law 4: progress that falls fails the conversation", () =>
-    Effect.gen(function*() {
-      const { problem, steps } = yield* failure(bookings("backward"))
-      assert.match(problem, /^progress of tools\/call \(id 1\) went from 2 to 1$/)
-      assert.lengthOf(steps, 1)
-    }), { timeout: 60_000 })
-
-  it.effect("law 5: a server that replies twice fails the conversation", () =>
-    Effect.gen(function*() {
-      // A transport that repeats every result stands for a server with this bug.
-      const repeating = Layer.effect(
+  /** Serves over a transport that repeats some messages: it stands for a server with this bug. */
+  const repeating = (isRepeated: (message: JsonRpc.Frame) => boolean) =>
+    ServerSession.layer({
+      "tools/call": () => Effect.andThen(RequestContext.progress({ progress: 1 }), reply)
+    }, { info: { name: "repeating", version: "1.0.0" } }).pipe(
+      Layer.provide(Layer.effect(
         Transport.Transport,
         Effect.map(Transport.Transport, ({ connect }) => ({
           connect: Effect.map(connect, (connection): Transport.Connection => ({
             ...connection,
-            send: (outbound) => Effect.andThen(connection.send(outbound), connection.send(outbound))
+            send: (outbound) =>
+              isRepeated(outbound.message)
+                ? Effect.andThen(connection.send({ ...outbound, last: false }), connection.send(outbound))
+                : connection.send(outbound)
           }))
         }))
-      )
+      ))
+    )
+
+  it.effect("law 4: progress that does not grow fails the conversation", () =>
+    Effect.gen(function*() {
+      const { problem, steps } = yield* failure(Simulation.make({
+        server: repeating((message) => "method" in message && message.method === "notifications/progress"),
+        commands: (command) => ({
+          call: command({ run: ({ client }) => client.callTool("call", {}, { onProgress: () => Effect.void }) })
+        })
+      }))
+      assert.strictEqual(problem, "progress of tools/call (id 1) went from 1 to 1")
+      assert.lengthOf(steps, 1)
+    }))
+
+  it.effect("law 5: a server that replies twice fails the conversation", () =>
+    Effect.gen(function*() {
       const { law } = yield* failure(Simulation.make({
-        server: ServerSession.layer({ "tools/call": () => reply }, { info: { name: "repeating", version: "1" } }).pipe(
-          Layer.provide(repeating)
-        ),
+        server: repeating((message) => !("method" in message)),
         commands: (command) => ({ call: command({ run: call }) })
       }))
       assert.strictEqual(law, "law 5: every request gets exactly one reply")
     }))
 
-  it.effect("a handler that dies fails the conversation, and the report shows why it died", () =>
-    Effect.gen(function*() {
-      const { message, problem } = yield* failure(bookings("dying"))
-      assert.match(problem, /^book .* failed: tools\/call: .*-32603/)
-      assert.match(message, /the handler of tools\/call died: Error: \w+ is taken/)
-    }), { timeout: 60_000 })
+  it.effect(
+    "a handler that dies fails the conversation, and the report shows why it died",
+    () =>
+      Effect.gen(function*() {
+        const { message, problem } = yield* failure(bookings("dying"))
+        assert.match(problem, /^book .* failed: tools\/call: .*-32603/)
+        assert.match(message, /the handler of tools\/call died: Error: \w+ is taken/)
+      }),
+    { timeout: 60_000 }
+  )
 
   it.effect("a server that does not start fails the conversation", () =>
     Effect.gen(function*() {
@@ -178,66 +204,86 @@ describe("the laws of every server", () => {
 })
 
 describe("the parts of a simulation", () => {
-  it.effect("the server may be a record of handlers whose services all sessions of a conversation share", () =>
-    Effect.gen(function*() {
-      const passed = yield* Simulation.check(Simulation.make({
-        server: counting,
-        services: Layer.effect(Counter, Ref.make(0)),
-        clients: 3,
-        model: 0,
-        commands: (command) => ({
-          count: command({
-            run: call,
-            check: ({ model, result }) => result.structuredContent?.["value"] === model + 1,
-            next: ({ model }) => model + 1
-          })
-        })
-      }), { runs: 100 })
-      assert.isAbove(passed.commands["count"] ?? 0, 100)
-    }), { timeout: 60_000 })
+  it.effect(
+    "the server may be a record of handlers whose services all sessions of a conversation share",
+    () =>
+      Effect.gen(function*() {
+        const passed = yield* Simulation.check(
+          Simulation.make({
+            server: counting,
+            services: Layer.effect(Counter, Ref.make(0)),
+            clients: 3,
+            model: 0,
+            commands: (command) => ({
+              count: command({
+                run: call,
+                check: ({ model, result }) => result.structuredContent?.["value"] === model + 1,
+                next: ({ model }) => model + 1
+              })
+            })
+          }),
+          { runs: 100 }
+        )
+        assert.isAbove(passed.commands["count"] ?? 0, 100)
+      }),
+    { timeout: 60_000 }
+  )
 
-  it.effect("the server may be a Layer that serves over a Transport, and each session builds it anew", () =>
-    Effect.gen(function*() {
-      const server = Layer.unwrap(Effect.map(makeServer("correct"), (handlers) =>
-        ServerSession.layer(handlers, { info: { name: "bookings", version: "1.0.0" } })))
-      yield* Simulation.check(Simulation.make({
-        server,
-        model: false,
-        // Another session would be another server, with no seat taken.
-        faults: ["delay", "split", "merge"],
-        commands: (command) => ({
-          book: command({
-            input: Arbitrary.Constant({ seat: "1A" }),
-            run: ({ client, input }) => client.callTool("book", input),
-            check: ({ model, result }) => result.isError === model,
-            next: () => true
-          })
-        })
-      }), { runs: 50 })
-    }), { timeout: 60_000 })
+  it.effect(
+    "the server may be a Layer that serves over a Transport, and each session builds it anew",
+    () =>
+      Effect.gen(function*() {
+        const server = Layer.unwrap(
+          Effect.map(makeServer("correct"), (handlers) =>
+            ServerSession.layer(handlers, { info: { name: "bookings", version: "1.0.0" } }))
+        )
+        yield* Simulation.check(
+          Simulation.make({
+            server,
+            model: false,
+            // Another session would be another server, with no seat taken.
+            faults: ["delay", "split", "merge"],
+            commands: (command) => ({
+              book: command({
+                input: Arbitrary.Constant({ seat: "1A" }),
+                run: ({ client, input }) =>
+                  client.callTool("book", input),
+                check: ({ model, result }) => result.isError === model,
+                next: () => true
+              })
+            })
+          }),
+          { runs: 50 }
+        )
+      }),
+    { timeout: 60_000 }
+  )
 
   it.effect("a client may have handlers, and a command services", () =>
     Effect.gen(function*() {
       const requestedSchema = { type: "object" as const, properties: {} }
-      const passed = yield* Simulation.check(Simulation.make({
-        server: {
-          "tools/call": () =>
-            Effect.gen(function*() {
-              const { action } = yield* Effect.orDie(RequestContext.elicit({ message: "Sure?", requestedSchema }))
-              return { content: [Content.text(action)] }
+      const passed = yield* Simulation.check(
+        Simulation.make({
+          server: {
+            "tools/call": () =>
+              Effect.gen(function*() {
+                const { action } = yield* Effect.orDie(RequestContext.elicit({ message: "Sure?", requestedSchema }))
+                return { content: [Content.text(action)] }
+              })
+          },
+          client: { handlers: { "elicitation/create": () => Effect.succeed({ action: "decline" }) } },
+          services: Layer.effect(Counter, Ref.make(0)),
+          faults: ["delay"],
+          commands: (command) => ({
+            ask: command({
+              run: ({ client }) =>
+                Effect.andThen(Effect.flatMap(Counter, Ref.update((value) => value + 1)), client.callTool("ask")),
+              check: ({ result }) => assert.deepStrictEqual(result.content, [Content.text("decline")])
             })
-        },
-        client: { handlers: { "elicitation/create": () => Effect.succeed({ action: "decline" }) } },
-        services: Layer.effect(Counter, Ref.make(0)),
-        faults: ["delay"],
-        commands: (command) => ({
-          ask: command({
-            run: ({ client }) =>
-              Effect.andThen(Effect.flatMap(Counter, Ref.update((value) => value + 1)), client.callTool("ask")),
-            check: ({ result }) => assert.deepStrictEqual(result.content, [Content.text("decline")])
           })
-        })
-      }), { runs: 50 })
+        }),
+        { runs: 50 }
+      )
       assert.strictEqual(passed.conversations, 50)
     }), { timeout: 60_000 })
 
@@ -270,6 +316,20 @@ describe("the parts of a simulation", () => {
 })
 
 describe("real I/O in a simulation", () => {
+  it.effect("a handler that never yields to time fails the conversation", () =>
+    Effect.gen(function*() {
+      const { problem, steps } = yield* failure(
+        Simulation.make({
+          server: { "tools/call": () => Effect.andThen(Effect.forever(Effect.yieldNow), reply) },
+          faults: [],
+          commands: (command) => ({ call: command({ run: call }) })
+        }),
+        { maxShrinks: 20 }
+      )
+      assert.strictEqual(problem, "a program took 200000 steps without time passing; add a sleep to it")
+      assert.isAtLeast(steps.length, 1)
+    }), { timeout: 60_000 })
+
   const io: Readonly<Record<string, Effect.Effect<unknown>>> = {
     "a timer of the platform": Effect.callback((resume) => {
       setTimeout(() => resume(Effect.void), 5)
@@ -298,26 +358,30 @@ describe("real I/O in a simulation", () => {
       assert.match(error.message, /^the server of client 0: used real I\/O/)
     }))
 
-  it.effect("a program that waits for ever is told apart, with both reasons in the message", () =>
-    Effect.gen(function*() {
-      const never = { "tools/call": () => Effect.andThen(Deferred.await(Deferred.makeUnsafe<void>()), reply) }
-      const timeout = yield* failure(Simulation.make({
-        server: never,
-        commands: (command) => ({ call: command({ run: call }) })
-      }))
-      assert.match(timeout.problem, /waits for something that does not happen in virtual time.*or real I\/O/)
-      const stuck = yield* failure(Simulation.make({
-        server: { "tools/call": () => reply },
-        commands: (command) => ({ stuck: command({ run: () => Effect.never }) })
-      }))
-      assert.strictEqual(stuck.law, "law 1: every request ends")
-      assert.match(stuck.problem, /^stuck did not end within 600 s of virtual time/)
-    }), { timeout: 60_000 })
+  it.effect(
+    "a program that waits for ever is told apart, with both reasons in the message",
+    () =>
+      Effect.gen(function*() {
+        const never = { "tools/call": () => Effect.andThen(Deferred.await(Deferred.makeUnsafe<void>()), reply) }
+        const timeout = yield* failure(Simulation.make({
+          server: never,
+          commands: (command) => ({ call: command({ run: call }) })
+        }))
+        assert.match(timeout.problem, /waits for something that does not happen in virtual time.*or real I\/O/)
+        const stuck = yield* failure(Simulation.make({
+          server: { "tools/call": () => reply },
+          commands: (command) => ({ stuck: command({ run: () => Effect.never }) })
+        }))
+        assert.strictEqual(stuck.law, "law 1: every request ends")
+        assert.match(stuck.problem, /^stuck did not end within 600 s of virtual time/)
+      }),
+    { timeout: 60_000 }
+  )
 })
 
 describe("the types of a simulation", () => {
-  it("the input, the result and the model are inferred, and missing services are an error", () => {
-    Simulation.make({
+  it("the input, the result and the model are inferred", () => {
+    expectTypeOf(Simulation.make({
       server: { "tools/call": () => reply },
       model: { booked: 0 },
       commands: (command) => ({
@@ -329,10 +393,18 @@ describe("the types of a simulation", () => {
           next: ({ model, result }) => ({ booked: model.booked + (result ?? 0) })
         })
       })
-    })
-    // @ts-expect-error: Property 'services' is missing
-    Simulation.make({ server: counting, commands: (command) => ({ call: command({ run: call }) }) })
-    // @ts-expect-error: Property 'services' is missing
-    Simulation.make({ server: {}, commands: (command) => ({ count: command({ run: () => Counter }) }) })
+    })).toEqualTypeOf<Simulation.Simulation>()
+  })
+
+  it("the services of handlers, effects and Layers are required", () => {
+    expectTypeOf<Simulation.ServicesOfServer<typeof counting>>().toEqualTypeOf<Counter>()
+    const effect = Effect.as(Counter, counting)
+    expectTypeOf<Simulation.ServicesOfServer<typeof effect>>().toEqualTypeOf<Counter>()
+    const layer = ServerSession.layer(counting, { info: { name: "counting", version: "1.0.0" } })
+    expectTypeOf<Simulation.ServicesOfServer<typeof layer>>().toEqualTypeOf<Counter>()
+    expectTypeOf<Simulation.Services<never>>().toEqualTypeOf<{ readonly services?: never }>()
+    expectTypeOf<Simulation.Services<Counter>>().toEqualTypeOf<{
+      readonly services: Layer.Layer<Counter, unknown>
+    }>()
   })
 })

@@ -1,6 +1,6 @@
 /** Servers that book seats: a correct one, and others with one fault each. */
 import { Content, McpError } from "@effect-mcp/protocol"
-import { RequestContext, ServerSession } from "@effect-mcp/session"
+import { ServerSession } from "@effect-mcp/session"
 import { Simulation } from "@effect-mcp/testing/simulation"
 import * as Effect from "effect/Effect"
 import * as Ref from "effect/Ref"
@@ -13,10 +13,9 @@ export const Seat = Schema.Struct({ seat: Schema.Literals(["1A", "1B", "2A"]) })
  * - `racing`: checks, waits for its store, and books.
  * - `forgetful`: frees a seat a second after it was cancelled.
  * - `leaking`: starts a fiber for each booking that never ends.
- * - `backward`: reports progress that falls.
  * - `dying`: dies if a seat is taken.
  */
-export type Fault = "correct" | "racing" | "forgetful" | "leaking" | "backward" | "dying"
+export type Fault = "correct" | "racing" | "forgetful" | "leaking" | "dying"
 
 /** Creates a server and its seats. */
 export const makeServer = (fault: Fault) =>
@@ -34,12 +33,6 @@ export const makeServer = (fault: Fault) =>
         yield* Effect.sleep(5)
         yield* Ref.update(taken, (seats) => [...seats, seat])
         return true
-      }
-      if (fault === "backward") {
-        yield* RequestContext.progress({ progress: 2 })
-        // Sooner, the session would drop the second step.
-        yield* Effect.sleep("1 second")
-        yield* RequestContext.progress({ progress: 1 })
       }
       if (fault === "leaking") yield* Effect.forkDetach(Effect.never)
       yield* Effect.sleep(5)
@@ -79,7 +72,7 @@ export const bookings = (
     commands: (command) => ({
       book: command({
         input: Seat,
-        run: ({ client, input }) => client.callTool("book", input, { onProgress: () => Effect.void }),
+        run: ({ client, input }) => client.callTool("book", input),
         check: ({ input, model, result }) => result.isError === model.has(input.seat),
         next: ({ input, model }) => new Set([...model, input.seat])
       }),

@@ -1,6 +1,6 @@
 /** What a session owes for the frames it got, and whether it has paid. */
 import { JsonRpc, type MethodDefinition, type RequestId, Revision } from "@effect-mcp/protocol"
-import { Hostile, NearlyValid, ValidMessages } from "@effect-mcp/testing"
+import { Hostile, NearlyValid, ValidMessages } from "@effect-mcp/testing/arbitrary"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 

@@ -1,4 +1,5 @@
-import { type Pattern, type Transcript } from "@effect-mcp/testing"
+import type { Transcript } from "@effect-mcp/testing"
+import type { Pattern } from "@effect-mcp/testing/arbitrary"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 

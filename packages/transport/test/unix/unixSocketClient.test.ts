@@ -1,5 +1,5 @@
 import { ClientSession, HandshakeError, Transport } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { UnixSocketClient } from "@effect-mcp/transport"
 import * as NodeSocket from "@effect/platform-node/NodeSocket"
 import { assert, describe, it } from "@effect/vitest"
@@ -152,7 +152,7 @@ describe("connecting", () => {
     Effect.gen(function*() {
       const { at } = yield* listener
       const opened = yield* openings
-      const census = Census.make()
+      const census = FiberCount.make()
       yield* census.count(Effect.gen(function*() {
         for (let steps = 0; steps < 60; steps++) {
           const fiber = yield* Effect.forkChild(

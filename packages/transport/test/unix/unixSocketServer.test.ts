@@ -1,5 +1,5 @@
 import { SessionHost } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { UnixSocketClient, UnixSocketServer } from "@effect-mcp/transport"
 import * as NodeSocketServer from "@effect/platform-node/NodeSocketServer"
 import { assert, describe, it } from "@effect/vitest"
@@ -369,7 +369,7 @@ describe.concurrent("who is not let in", () => {
 it.live("[law 2] nothing is left of a server and its clients, however they came to their ends", () =>
   Effect.gen(function*() {
     const opened = yield* openings
-    const census = Census.make()
+    const census = FiberCount.make()
     yield* census.count(Effect.scoped(Effect.gen(function*() {
       const { handlers, seen } = waiting()
       const server = yield* serve(handlers, {

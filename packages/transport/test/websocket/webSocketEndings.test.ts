@@ -1,5 +1,5 @@
 import { ClientSession, RequestContext, SessionHost, type Transport } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import {
   Authentication,
   StreamableHttpClient,
@@ -79,7 +79,7 @@ const servers = {
 
 /** Starts a server, and is told how to end it. */
 const start = Effect.fnUntraced(function*(serving: Serving) {
-  const census = Census.make()
+  const census = FiberCount.make()
   const logs: Array<string> = []
   const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
   const context = yield* census.count(Layer.buildWithScope(Layer.fresh(serving(logs)), scope))
@@ -285,7 +285,7 @@ describe("a whole session", () => {
     Effect.gen(function*() {
       const server = yield* start(alone)
       const opened = yield* openings
-      const census = Census.make()
+      const census = FiberCount.make()
       const url = `ws://127.0.0.1:${server.port}/socket`
       yield* census.count(Effect.scoped(Effect.gen(function*() {
         const context = yield* Layer.build(

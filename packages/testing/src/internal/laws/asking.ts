@@ -1,12 +1,12 @@
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
-import type { Law } from "../../TransportLaw.ts"
-import type { ClientEnd } from "../../TransportSubject.ts"
-import type { Bench } from "./Bench.ts"
+import type { TransportLaw } from "../../laws/TransportLaw.ts"
+import type { ClientEnd } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
+import type { LawContext } from "./LawContext.ts"
 
 /** What the server asks and says. */
-export const asking = <Served extends ClientEnd>({ open }: Bench<Served>): ReadonlyArray<Law> =>
+export const asking = <Served extends ClientEnd>({ open }: LawContext<Served>): ReadonlyArray<TransportLaw> =>
   topic("server to client", [
     law(
       "[PING-01] law 9: a handler asks the client, while the client waits for that handler",

@@ -5,11 +5,11 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as assert from "node:assert/strict"
-import * as Census from "../../Census.ts"
-import type { Law } from "../../TransportLaw.ts"
-import type { ClientEnd, Faults } from "../../TransportSubject.ts"
-import { type Bench, eventually, untilWaiting } from "./Bench.ts"
+import * as FiberCount from "../../FiberCount.ts"
+import type { TransportLaw } from "../../laws/TransportLaw.ts"
+import type { ClientEnd, SubjectFaults } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
+import { eventually, type LawContext, untilWaiting } from "./LawContext.ts"
 
 /** How a session ends whose connection has broken. */
 const isBreak = ({ _tag }: CloseReason.CloseReason): boolean => _tag === "PeerEnded" || _tag === "TransportFailed"
@@ -42,9 +42,9 @@ const onFirstMessage = (connection: Transport.Connection, act: Effect.Effect<unk
 
 /** A connection that breaks off, whatever is going on. */
 export const cutting = <Served extends ClientEnd>(
-  { connect, form, open, serve }: Bench<Served>,
-  cut: NonNullable<Faults<Served>["cut"]>
-): ReadonlyArray<Law> =>
+  { connect, form, open, serve }: LawContext<Served>,
+  cut: NonNullable<SubjectFaults<Served>["cut"]>
+): ReadonlyArray<TransportLaw> =>
   topic("a connection that breaks off", [
     law(
       "[INIT-16] law 1: before the first word there is no session, and a reason",
@@ -148,7 +148,7 @@ export const cutting = <Served extends ClientEnd>(
     law(
       "law 2: nothing is left of a session whose connection has broken off",
       Effect.gen(function*() {
-        const census = Census.make()
+        const census = FiberCount.make()
         yield* census.count(Effect.gen(function*() {
           const scope = yield* Scope.make()
           const served = yield* Scope.provide(serve, scope)

@@ -2,15 +2,15 @@ import { JsonRpc } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as assert from "node:assert/strict"
-import type { Law } from "../../TransportLaw.ts"
-import type { ClientEnd } from "../../TransportSubject.ts"
-import { type Bench, call, eventually, isRecord, reported, structured } from "./Bench.ts"
+import type { TransportLaw } from "../../laws/TransportLaw.ts"
+import type { ClientEnd } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
+import { call, eventually, isRecord, type LawContext, reported, structured } from "./LawContext.ts"
 
 /** Giving up a request, on both sides. */
 export const cancellation = <Served extends ClientEnd>(
-  { open, openRawAndInitialized }: Bench<Served>
-): ReadonlyArray<Law> =>
+  { open, openRawAndInitialized }: LawContext<Served>
+): ReadonlyArray<TransportLaw> =>
   topic("cancellation", [
     law(
       "[CAN-04] law 8: interrupting the caller interrupts the handler, once",

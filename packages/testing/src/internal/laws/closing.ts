@@ -3,14 +3,14 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as assert from "node:assert/strict"
-import * as Census from "../../Census.ts"
-import type { Law } from "../../TransportLaw.ts"
-import type { ClientEnd } from "../../TransportSubject.ts"
-import { type Bench, eventually, reported } from "./Bench.ts"
+import * as FiberCount from "../../FiberCount.ts"
+import type { TransportLaw } from "../../laws/TransportLaw.ts"
+import type { ClientEnd } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
+import { eventually, type LawContext, reported } from "./LawContext.ts"
 
 /** How a session ends by this side's wish. */
-export const closing = <Served extends ClientEnd>({ open }: Bench<Served>): ReadonlyArray<Law> =>
+export const closing = <Served extends ClientEnd>({ open }: LawContext<Served>): ReadonlyArray<TransportLaw> =>
   topic("the end", [
     law(
       "law 1: what is in flight when the session closes ends with the reason",
@@ -29,7 +29,7 @@ export const closing = <Served extends ClientEnd>({ open }: Bench<Served>): Read
     law(
       "law 2: after the scope has closed no fiber and no exchange is left",
       Effect.gen(function*() {
-        const census = Census.make()
+        const census = FiberCount.make()
         yield* census.count(Effect.gen(function*() {
           const scope = yield* Scope.make()
           const session = yield* Scope.provide(open(), scope)

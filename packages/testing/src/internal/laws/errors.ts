@@ -1,13 +1,15 @@
 import { JsonRpc } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
-import type { Law } from "../../TransportLaw.ts"
-import type { ClientEnd } from "../../TransportSubject.ts"
-import { type Bench, call, errorCode, structured } from "./Bench.ts"
+import type { TransportLaw } from "../../laws/TransportLaw.ts"
+import type { ClientEnd } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
+import { call, errorCode, type LawContext, structured } from "./LawContext.ts"
 
 /** What goes wrong, and what it costs. */
-export const errors = <Served extends ClientEnd>({ open, openRawAndInitialized }: Bench<Served>): ReadonlyArray<Law> =>
+export const errors = <Served extends ClientEnd>(
+  { open, openRawAndInitialized }: LawContext<Served>
+): ReadonlyArray<TransportLaw> =>
   topic("errors", [
     law(
       "[MSG-10] an error travels with its code and message",

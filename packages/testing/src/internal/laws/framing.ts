@@ -4,10 +4,10 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as assert from "node:assert/strict"
-import type { Law } from "../../TransportLaw.ts"
-import type { ClientEnd, Faults } from "../../TransportSubject.ts"
-import { type Bench, call, errorCode, eventually, shakeHands, structured } from "./Bench.ts"
+import type { TransportLaw } from "../../laws/TransportLaw.ts"
+import type { ClientEnd, SubjectFaults } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
+import { call, errorCode, eventually, type LawContext, shakeHands, structured } from "./LawContext.ts"
 
 /** Lets the other side read, so that what is sent before and after this comes in two pieces. */
 const apart = Effect.sleep(1)
@@ -43,10 +43,10 @@ const lineOfBytes = (length: number): string => {
 
 /** What a client makes of bytes that come in any pieces and need be no messages. */
 export const clientFraming = <Served extends ClientEnd>(
-  { connect, runs, serve }: Bench<Served>,
-  inject: NonNullable<Faults<Served>["injectToClient"]>,
+  { connect, runs, serve }: LawContext<Served>,
+  inject: NonNullable<SubjectFaults<Served>["injectToClient"]>,
   maxMessageBytes: number | undefined
-): ReadonlyArray<Law> => {
+): ReadonlyArray<TransportLaw> => {
   const listen = Effect.gen(function*() {
     const seen: Array<unknown> = []
     const bad: Array<string> = []
@@ -133,9 +133,9 @@ export const clientFraming = <Served extends ClientEnd>(
 
 /** What a server makes of bytes that need be no messages. */
 export const serverFraming = <Served extends ClientEnd>(
-  { connectRaw, serve }: Bench<Served>,
-  inject: NonNullable<Faults<Served>["injectToServer"]>
-): ReadonlyArray<Law> => {
+  { connectRaw, serve }: LawContext<Served>,
+  inject: NonNullable<SubjectFaults<Served>["injectToServer"]>
+): ReadonlyArray<TransportLaw> => {
   const ready = Effect.gen(function*() {
     const served = yield* serve
     const peer = yield* Effect.flatMap(connectRaw(served), shakeHands)

@@ -1,12 +1,12 @@
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
-import type { Law } from "../../TransportLaw.ts"
-import type { ClientEnd } from "../../TransportSubject.ts"
-import { type Bench, call, errorCode, info, initialize, structured } from "./Bench.ts"
+import type { TransportLaw } from "../../laws/TransportLaw.ts"
+import type { ClientEnd } from "../../laws/TransportSubject.ts"
 import { law, topic, type Unsorted } from "./Law.ts"
+import { call, errorCode, info, initialize, type LawContext, structured } from "./LawContext.ts"
 
-type OpenRaw = Bench<ClientEnd>["openRaw"]
+type OpenRaw = LawContext<ClientEnd>["openRaw"]
 
 /** What may be said on a connection that there is no session for yet. */
 const beforeSession = (openRaw: OpenRaw): ReadonlyArray<Unsorted> => [
@@ -78,8 +78,8 @@ const withoutSession = (openRaw: OpenRaw): ReadonlyArray<Unsorted> => [
 
 /** How a session begins. */
 export const handshake = <Served extends ClientEnd>(
-  { open, openRaw, openRawAndInitialized, sessionFirst }: Bench<Served>
-): ReadonlyArray<Law> =>
+  { open, openRaw, openRawAndInitialized, sessionFirst }: LawContext<Served>
+): ReadonlyArray<TransportLaw> =>
   topic("handshake", [
     ...(sessionFirst ? withoutSession(openRaw) : beforeSession(openRaw)),
 

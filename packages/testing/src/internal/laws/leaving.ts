@@ -3,17 +3,17 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as assert from "node:assert/strict"
-import type { Law } from "../../TransportLaw.ts"
-import type { ClientEnd, Faults, Subject } from "../../TransportSubject.ts"
-import { type Bench, untilWaiting } from "./Bench.ts"
+import type { TransportLaw } from "../../laws/TransportLaw.ts"
+import type { ClientEnd, Subject, SubjectFaults } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
+import { type LawContext, untilWaiting } from "./LawContext.ts"
 
 /** What the server sees of a client that leaves: a transport lets go of its connection when its scope closes. */
 export const leaving = <Served extends ClientEnd>(
-  { connect, connectRaw, serve }: Bench<Served>,
+  { connect, connectRaw, serve }: LawContext<Served>,
   ended: NonNullable<Subject<Served>["ended"]>,
-  stall: Faults<Served>["stall"]
-): ReadonlyArray<Law> =>
+  stall: SubjectFaults<Served>["stall"]
+): ReadonlyArray<TransportLaw> =>
   topic("a client that leaves", [
     law(
       "law 2: the connection ends with the scope of its session",

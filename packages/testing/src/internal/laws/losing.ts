@@ -6,11 +6,11 @@ import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as assert from "node:assert/strict"
-import * as Census from "../../Census.ts"
-import type { Law } from "../../TransportLaw.ts"
-import type { ClientEnd } from "../../TransportSubject.ts"
-import { type Bench, eventually } from "./Bench.ts"
+import * as FiberCount from "../../FiberCount.ts"
+import type { TransportLaw } from "../../laws/TransportLaw.ts"
+import type { ClientEnd } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
+import { eventually, type LawContext } from "./LawContext.ts"
 
 /** Long enough for an answer that comes, and short for one that does not. */
 const deadline = 500
@@ -30,7 +30,7 @@ const outcomeOf = (
   )
 
 /** What is promised even where messages get lost, come twice, or overtake each other. */
-export const losing = <Served extends ClientEnd>({ form, open }: Bench<Served>): ReadonlyArray<Law> => {
+export const losing = <Served extends ClientEnd>({ form, open }: LawContext<Served>): ReadonlyArray<TransportLaw> => {
   // A request that was mutilated or came twice may be refused, and a stream may end without what it was opened for.
   const legal = new Set([
     "Success",
@@ -94,7 +94,7 @@ export const losing = <Served extends ClientEnd>({ form, open }: Bench<Served>):
     law(
       "law 2: after the scope has closed no fiber and no exchange is left",
       Effect.gen(function*() {
-        const census = Census.make()
+        const census = FiberCount.make()
         yield* census.count(Effect.gen(function*() {
           const scope = yield* Scope.make()
           const session = yield* Scope.provide(opened, scope)

@@ -4,15 +4,15 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as assert from "node:assert/strict"
-import type { Law } from "../../TransportLaw.ts"
-import type { ClientEnd } from "../../TransportSubject.ts"
-import { type Bench, call, errorCode, isOdd, structured } from "./Bench.ts"
+import type { TransportLaw } from "../../laws/TransportLaw.ts"
+import type { ClientEnd } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
+import { call, errorCode, isOdd, type LawContext, structured } from "./LawContext.ts"
 
 /** Every response reaches who asked, and comes as it went. */
 export const matching = <Served extends ClientEnd>(
-  { open, openRawAndInitialized, runs }: Bench<Served>
-): ReadonlyArray<Law> =>
+  { open, openRawAndInitialized, runs }: LawContext<Served>
+): ReadonlyArray<TransportLaw> =>
   topic("matching", [
     law(
       "[MSG-07] law 3: every response reaches the exchange it answers",

@@ -1,15 +1,15 @@
 import { JsonRpc, type Progress } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
-import type { Law } from "../../TransportLaw.ts"
-import type { ClientEnd } from "../../TransportSubject.ts"
-import type { Bench } from "./Bench.ts"
+import type { TransportLaw } from "../../laws/TransportLaw.ts"
+import type { ClientEnd } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
+import type { LawContext } from "./LawContext.ts"
 
 /** Steps of progress, and where they end. */
 export const progress = <Served extends ClientEnd>(
-  { open, openRawAndInitialized }: Bench<Served>
-): ReadonlyArray<Law> =>
+  { open, openRawAndInitialized }: LawContext<Served>
+): ReadonlyArray<TransportLaw> =>
   topic("progress", [
     law(
       "[PRG-03] [PRG-04] law 4: every step, in order, before the result",

@@ -3,10 +3,10 @@ import type { SessionEvent } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as assert from "node:assert/strict"
-import type { Law } from "../../TransportLaw.ts"
-import type { ClientEnd, Faults } from "../../TransportSubject.ts"
-import { type Bench, call, eventually, isOdd, isRecord, reported, shakeHands, structured } from "./Bench.ts"
+import type { TransportLaw } from "../../laws/TransportLaw.ts"
+import type { ClientEnd, SubjectFaults } from "../../laws/TransportSubject.ts"
 import { law, topic, type Unsorted } from "./Law.ts"
+import { call, eventually, isOdd, isRecord, type LawContext, reported, shakeHands, structured } from "./LawContext.ts"
 
 /** More than buffers on the way hold, in messages of a size that any reader takes. */
 const padding = "x".repeat(1024 * 1024)
@@ -14,8 +14,8 @@ const paddings = 24
 
 /** Where there is one stream for everything, nothing behind a message goes out before it. */
 const ofOneStream = <Served extends ClientEnd>(
-  { connect, serve }: Pick<Bench<Served>, "connect" | "serve">,
-  stall: NonNullable<Faults<Served>["stall"]>
+  { connect, serve }: Pick<LawContext<Served>, "connect" | "serve">,
+  stall: NonNullable<SubjectFaults<Served>["stall"]>
 ): ReadonlyArray<Unsorted> => [
   law(
     "[CAN-01] laws 8 and 12: what the transport had no room for is taken back without a word",
@@ -61,9 +61,9 @@ const ofOneStream = <Served extends ClientEnd>(
 
 /** A server that takes no bytes for a while. */
 export const stalling = <Served extends ClientEnd>(
-  { connect, connectRaw, form, serve }: Bench<Served>,
-  stall: NonNullable<Faults<Served>["stall"]>
-): ReadonlyArray<Law> =>
+  { connect, connectRaw, form, serve }: LawContext<Served>,
+  stall: NonNullable<SubjectFaults<Served>["stall"]>
+): ReadonlyArray<TransportLaw> =>
   topic("a stalled peer", [
     law(
       "[MSG-07] laws 1 and 3: what is asked meanwhile is answered afterwards, and nothing is lost",

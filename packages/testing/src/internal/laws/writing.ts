@@ -2,16 +2,16 @@ import { JsonRpc } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as assert from "node:assert/strict"
-import type { Law } from "../../TransportLaw.ts"
-import type { ClientEnd, Faults } from "../../TransportSubject.ts"
-import { type Bench, call, shakeHands, structured, untilWaiting } from "./Bench.ts"
+import type { TransportLaw } from "../../laws/TransportLaw.ts"
+import type { ClientEnd, SubjectFaults } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
+import { call, type LawContext, shakeHands, structured, untilWaiting } from "./LawContext.ts"
 
 /** A client that says nothing more, and listens. */
 export const halfClosing = <Served extends ClientEnd>(
-  { connectRaw, serve }: Bench<Served>,
-  halfClose: NonNullable<Faults<Served>["halfClose"]>
-): ReadonlyArray<Law> =>
+  { connectRaw, serve }: LawContext<Served>,
+  halfClose: NonNullable<SubjectFaults<Served>["halfClose"]>
+): ReadonlyArray<TransportLaw> =>
   topic("a client that has stopped sending", [
     law(
       "law 5: what it has asked for is still answered, steps of progress included",
@@ -39,9 +39,9 @@ export const halfClosing = <Served extends ClientEnd>(
 
 /** A message that cannot be written. */
 export const failingWrites = <Served extends ClientEnd>(
-  { connect, form, serve }: Bench<Served>,
-  failWrite: NonNullable<Faults<Served>["failWrite"]>
-): ReadonlyArray<Law> => {
+  { connect, form, serve }: LawContext<Served>,
+  failWrite: NonNullable<SubjectFaults<Served>["failWrite"]>
+): ReadonlyArray<TransportLaw> => {
   /** A call that waits, and one whose message cannot be written. */
   const calls = Effect.gen(function*() {
     const served = yield* serve

@@ -1,9 +1,8 @@
 /**
- * The search for an order of commands that explains their results: each command takes effect at one moment between its
- * start and its end.
+ * The search for an order of commands that explains their results.
  *
- * A command whose outcome is unknown, and one that is in flight, may take effect at any moment after its start, or
- * never.
+ * Each command takes effect at one moment between its start and its end. A command in flight, or one whose outcome is
+ * unknown, takes effect at any moment after its start, or never.
  */
 import * as Equal from "effect/Equal"
 import type { Action, Returned } from "./Action.ts"
@@ -18,6 +17,13 @@ export interface Operation<Model> {
   readonly returned: Returned<Model> | undefined
 }
 
+/** An operation whose result does not fit the model. */
+export interface Obstacle<Model> {
+  readonly operation: Operation<Model>
+  readonly problem: string
+  readonly model: Model
+}
+
 /** The outcome of a search. */
 export interface Search<Model> {
   /** Whether some order explains all results. A search that took too long counts as one that found an order. */
@@ -25,7 +31,7 @@ export interface Search<Model> {
   /** Whether the precondition of each command without a known result holds wherever it may take effect. */
   readonly allowed: boolean
   /** The operation at which the longest explanation ends, and what is wrong with its result there. */
-  readonly obstacle: { readonly operation: Operation<Model>; readonly problem: string; readonly model: Model } | undefined
+  readonly obstacle: Obstacle<Model> | undefined
 }
 
 /** The greatest number of steps of one search. Commands that overlap rarely need more than a few hundred. */
@@ -41,7 +47,7 @@ export const search = <Model>(initial: Model, operations: ReadonlyArray<Operatio
   let steps = 0
   let explained = false
   let allowed = true
-  let obstacle: Search<Model>["obstacle"]
+  let obstacle: Obstacle<Model> | undefined
   let longest = -1
 
   const isVisited = (model: Model): boolean => {

@@ -1,8 +1,8 @@
 /**
- * The laws that every server keeps, whatever it serves: they judge the messages of one connection.
+ * The laws that every server keeps: they judge the messages of each connection.
  */
 import { JsonRpc } from "@effect-mcp/protocol"
-import type { Entry } from "../../History.ts"
+import type { Entry } from "../conversations/History.ts"
 
 /** A law that does not hold in a conversation, and why. */
 export interface Violation {
@@ -29,7 +29,6 @@ interface Received {
 }
 
 const shown = (value: unknown): string => JSON.stringify(value)
-
 
 /** Judges the messages that the server of a connection received and sent. */
 const ofServer = (
@@ -65,7 +64,9 @@ const ofServer = (
     } else if (request.replies >= request.count) {
       found.push({ law, problem: `the server sent progress of ${request.method} (id ${shown(token)}) after its reply` })
     } else if (typeof step !== "number" || step <= request.progress) {
-      const problem = `progress of ${request.method} (id ${shown(token)}) went from ${request.progress} to ${shown(step)}`
+      const problem = `progress of ${request.method} (id ${shown(token)}) went from ${request.progress} to ${
+        shown(step)
+      }`
       found.push({ law, problem })
     } else if (stream !== undefined && stream !== token) {
       found.push({ law, problem: `progress of id ${shown(token)} was sent on the stream of id ${shown(stream)}` })
@@ -128,13 +129,16 @@ const ofServer = (
 }
 
 const repeatedIds = (side: Entry["side"], entries: ReadonlyArray<Entry>): ReadonlyArray<Violation> => {
+  const law = "[MSG-05] no id is used twice"
   const ids = new Set<unknown>()
   return entries.flatMap(({ happening }) => {
     if (happening._tag !== "Sent" || !JsonRpc.isRequest(happening.message)) return []
     const { id } = happening.message
     const isRepeated = ids.has(id)
     ids.add(id)
-    return isRepeated ? [{ law: "[MSG-05] no id is used twice", problem: `the ${side} used id ${shown(id)} twice` }] : []
+    return isRepeated
+      ? [{ law, problem: `the ${side} used id ${shown(id)} twice` }]
+      : []
   })
 }
 
@@ -145,7 +149,8 @@ export const violations = (
   isLossy: boolean
 ): ReadonlyArray<Violation> =>
   connections.flatMap((connection) => {
-    const of = (side: Entry["side"]) => entries.filter((entry) => entry.session === connection.id && entry.side === side)
+    const of = (side: Entry["side"]) =>
+      entries.filter((entry) => entry.session === connection.id && entry.side === side)
     return [
       ...ofServer(connection, of("server"), isLossy),
       ...repeatedIds("server", of("server")),

@@ -1,8 +1,8 @@
 /**
  * The report of a failing conversation: the violations, the steps, everything that happened, and how to reproduce it.
  */
-import type { Conversation, Step } from "./Steps.ts"
 import { type Held, type Line, textOf } from "./Run.ts"
+import type { Conversation, Step } from "./Steps.ts"
 
 /** The greatest number of characters of a message that a report shows. */
 const shown = 200
@@ -79,8 +79,8 @@ export const report = <Model, R>(
     "",
     isReproducible
       ? `to reproduce it, pass { seed: ${seed}, runs: 1 } to Simulation.check`
-      : "this conversation takes another course when it is repeated: a program uses the clock or the random numbers of " +
-        "the platform, or keeps state between conversations. Use Effect's Clock and Random, and create all state in " +
-        `the effect or Layer of the server. The seed is ${seed}`
+      : "this conversation takes another course when it is repeated: a program uses the clock or the random numbers " +
+        "of the platform, or keeps state between conversations. Use Effect's Clock and Random, and create all state " +
+        `in the effect or Layer of the server. The seed is ${seed}`
   ].join("\n")
 }

@@ -1,7 +1,7 @@
 /**
  * The execution of one conversation in virtual time, and its judgement by the model and by the laws of every server.
  */
-import { RequestError, type ClientSession, type SessionEvent, Transport } from "@effect-mcp/session"
+import { type ClientSession, RequestError, type SessionEvent, Transport } from "@effect-mcp/session"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
@@ -14,11 +14,11 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Faults from "../../Faults.ts"
-import type { Entry } from "../../History.ts"
-import { RealIoUsed } from "../../simulation/SimulationError.ts"
 import * as SimulatedTransport from "../../SimulatedTransport.ts"
-import * as World from "../../World.ts"
-import * as Recorder from "../Recorder.ts"
+import { RealIoUsed } from "../../simulation/SimulationError.ts"
+import * as VirtualRuntime from "../../VirtualRuntime.ts"
+import type { Entry } from "../conversations/History.ts"
+import * as Recorder from "../conversations/Recorder.ts"
 import type { Outcome, Returned } from "./Action.ts"
 import * as Linearization from "./Linearization.ts"
 import * as ProtocolLaws from "./ProtocolLaws.ts"
@@ -130,7 +130,7 @@ class Run<Model, R> {
   readonly #programs: Programs<Model, R>
   readonly #conversation: Conversation<Model, R>
   readonly #suspected: Set<string>
-  readonly #world: World.World
+  readonly #runtime: VirtualRuntime.VirtualRuntime
   readonly #book: Recorder.Book
   readonly #scope = Scope.makeUnsafe()
   readonly #services = Deferred.makeUnsafe<Context.Context<R>, unknown>()
@@ -149,8 +149,8 @@ class Run<Model, R> {
     this.#programs = programs
     this.#conversation = conversation
     this.#suspected = suspected
-    this.#world = World.make(conversation)
-    this.#book = { entries: [], now: this.#world.now, nonces: 0, runs: 0 }
+    this.#runtime = VirtualRuntime.make(conversation)
+    this.#book = { entries: [], now: this.#runtime.now, nonces: 0, runs: 0 }
     this.#isLossy = Faults.isLossy(conversation.faults)
   }
 
@@ -162,8 +162,8 @@ class Run<Model, R> {
       yield* this.#take(step)
     }
     for (const { pair } of this.#sessions) {
-      this.#world.act(pair.toClient.recover)
-      this.#world.act(pair.toServer.recover)
+      this.#runtime.act(pair.toClient.recover)
+      this.#runtime.act(pair.toServer.recover)
     }
     yield* this.#idle(0)
     for (const { name } of this.#activities) {
@@ -204,9 +204,9 @@ class Run<Model, R> {
     into: Deferred.Deferred<A, unknown>,
     isHindered = () => false
   ): void {
-    const activity: Activity = { name, startedAt: this.#world.now(), isHindered }
+    const activity: Activity = { name, startedAt: this.#runtime.now(), isHindered }
     this.#activities.add(activity)
-    this.#world.start(program.pipe(
+    this.#runtime.start(program.pipe(
       Effect.onExit((exit) =>
         Effect.sync(() => {
           this.#activities.delete(activity)
@@ -228,7 +228,7 @@ class Run<Model, R> {
     const pair = Effect.runSync(Effect.provideService(
       SimulatedTransport.make({ seed: 100 * seed + id, faults, form }),
       Clock.Clock,
-      this.#world.clock
+      this.#runtime.clock
     ))
     const scopes = [Scope.makeUnsafe(), Scope.makeUnsafe()]
     const [ofClient = this.#scope, ofServer = this.#scope] = scopes
@@ -245,8 +245,7 @@ class Run<Model, R> {
     }
     this.#sessions.push(session)
     this.#current.set(client, session)
-    const transport = (side: "client" | "server") =>
-      Recorder.make(this.#book, id, side).transport(pair[side])
+    const transport = (side: "client" | "server") => Recorder.make(this.#book, id, side).transport(pair[side])
     const hindered = () => session.disturbed || this.#isLossy
     const observe = (event: SessionEvent.SessionEvent) => {
       if (event._tag !== "HandlerFailed") return
@@ -254,10 +253,12 @@ class Run<Model, R> {
     }
     this.#await(
       `the server of client ${client}`,
-      this.#provide(Effect.flatMap(Deferred.await(this.#server), (serve) => serve(observe)).pipe(
-        Effect.provideService(Transport.Transport, transport("server")),
-        Scope.provide(ofServer)
-      )),
+      this.#provide(
+        Effect.flatMap(Deferred.await(this.#server), (serve) => serve(observe)).pipe(
+          Effect.provideService(Transport.Transport, transport("server")),
+          Scope.provide(ofServer)
+        )
+      ),
       Deferred.makeUnsafe<unknown, unknown>(),
       hindered
     )
@@ -285,26 +286,26 @@ class Run<Model, R> {
         return
       }
       case "Advance":
-        return yield* this.#pass(this.#world.now() + step.millis, () => false)
+        return yield* this.#pass(this.#runtime.now() + step.millis, () => false)
       case "Interrupt": {
         const operation = this.#inFlight().find(({ client }) => client === step.client)
         if (operation === undefined) return
         this.#note(step.client, `gives up ${operation.title}`)
         operation.isInterrupted = true
-        return this.#world.act(() => operation.fiber?.interruptUnsafe())
+        return this.#runtime.act(() => operation.fiber?.interruptUnsafe())
       }
       case "Stall": {
         const session = this.#session(step.client)
         session.disturbed = true
         session.stalled = true
         this.#note(step.client, `the wire towards the ${step.towards} stalls`)
-        return this.#world.act(step.towards === "client" ? session.pair.toClient.stall : session.pair.toServer.stall)
+        return this.#runtime.act(step.towards === "client" ? session.pair.toClient.stall : session.pair.toServer.stall)
       }
       case "Recover": {
         const { pair } = this.#session(step.client)
         this.#note(step.client, "the wires recover")
-        this.#world.act(pair.toClient.recover)
-        return this.#world.act(pair.toServer.recover)
+        this.#runtime.act(pair.toClient.recover)
+        return this.#runtime.act(pair.toServer.recover)
       }
       case "Cut": {
         const session = this.#current.get(step.client)
@@ -313,7 +314,7 @@ class Run<Model, R> {
         this.#note(step.client, "the connection breaks")
         // The next command of this client opens another session.
         this.#current.delete(step.client)
-        return this.#world.act(session.pair.cut)
+        return this.#runtime.act(session.pair.cut)
       }
     }
   }
@@ -332,7 +333,7 @@ class Run<Model, R> {
       client,
       overlaps: overlaps && this.#inFlight().length > 0,
       started: this.#order++,
-      startedAt: this.#world.now(),
+      startedAt: this.#runtime.now(),
       isHindered: () => session.disturbed || this.#isLossy,
       ended: undefined,
       returned: undefined,
@@ -346,7 +347,7 @@ class Run<Model, R> {
     this.#operations.push(operation)
     this.#activities.add(operation)
     this.#note(client, `starts ${title}`)
-    operation.fiber = this.#world.start(
+    operation.fiber = this.#runtime.start(
       Effect.flatMap(Deferred.await(session.opened), (opened) => this.#provide(action.run(opened))).pipe(
         Effect.onExit((exit) => Effect.sync(() => this.#end(operation, exit)))
       )
@@ -374,8 +375,8 @@ class Run<Model, R> {
     this.#violate(
       "every command succeeds unless a fault explains its failure",
       isTimeout
-        ? `${problem}, and no fault explains it. Its handler waits for something that does not happen in virtual time, ` +
-          "such as a Deferred that nothing completes, or real I/O (a timer of the platform, a promise, a socket)"
+        ? `${problem}, and no fault explains it. Its handler waits for something that does not happen in virtual ` +
+          "time, such as a Deferred that nothing completes, or real I/O (a timer of the platform, a promise, a socket)"
         : problem
     )
   }
@@ -394,20 +395,20 @@ class Run<Model, R> {
   /** Lets time pass until no more than this number of commands is in flight, and nothing else is waited for. */
   *#idle(commands: number): Generator<Effect.Effect<void, RealIoUsed>, void, void> {
     const isIdle = () => this.#inFlight().length <= commands && (commands > 0 || this.#activities.size === 0)
-    yield* this.#pass(this.#world.now() + commandTimeout, isIdle)
+    yield* this.#pass(this.#runtime.now() + commandTimeout, isIdle)
   }
 
   /** Lets time pass until this time, or until it is enough, or until nothing can happen any more. */
   *#pass(until: number, isEnough: () => boolean): Generator<Effect.Effect<void, RealIoUsed>, void, void> {
     while (!isEnough()) {
-      const due = this.#world.nextDue()
+      const due = this.#runtime.nextDue()
       const suspect = this.#suspect(due)
       if (suspect !== undefined) {
         yield* this.#examine(suspect)
       } else if (due === undefined || due > until) {
-        return this.#world.advance(Math.max(0, until - this.#world.now()))
+        return this.#runtime.advance(Math.max(0, until - this.#runtime.now()))
       } else {
-        this.#world.advance(due - this.#world.now())
+        this.#runtime.advance(due - this.#runtime.now())
       }
     }
   }
@@ -421,11 +422,11 @@ class Run<Model, R> {
     return undefined
   }
 
-  /** Gives the real world some time. If it resumes a program, the simulation is none. */
+  /** Gives the real runtime some time. If it resumes a program, the simulation is none. */
   *#examine({ name }: Activity): Generator<Effect.Effect<void, RealIoUsed>, void, void> {
     this.#suspected.add(name)
     yield pause
-    if (!this.#world.isResumedFromOutside()) return
+    if (!this.#runtime.isResumedFromOutside()) return
     this.#close()
     yield Effect.fail(new RealIoUsed({ activity: name }))
   }
@@ -453,15 +454,15 @@ class Run<Model, R> {
 
   #close(): void {
     for (const { scopes } of this.#sessions) {
-      for (const scope of scopes) this.#world.start(Scope.close(scope, Exit.void))
+      for (const scope of scopes) this.#runtime.start(Scope.close(scope, Exit.void))
     }
-    this.#world.start(Scope.close(this.#scope, Exit.void))
-    this.#world.advance(closeTimeout)
-    const left = this.#world.living()
+    this.#runtime.start(Scope.close(this.#scope, Exit.void))
+    this.#runtime.advance(closeTimeout)
+    const left = this.#runtime.living()
     if (left === 0) return
     this.#violate(
       "law 2: nothing is left",
-      `${left} fibers are alive after all sessions have closed. Fork them in the scope of the handler or of the Layer ` +
+      `${left} fibers are alive after all sessions have closed. Fork them in the scope of the handler or the Layer ` +
         "that needs them"
     )
   }
@@ -473,7 +474,7 @@ class Run<Model, R> {
   #note(client: number | undefined, text: string): void {
     this.#notes.push({
       place: this.#book.entries.length,
-      line: { _tag: "Note", at: this.#world.now(), client, text }
+      line: { _tag: "Note", at: this.#runtime.now(), client, text }
     })
   }
 
@@ -502,5 +503,4 @@ export const hold = <Model, R>(
   programs: Programs<Model, R>,
   conversation: Conversation<Model, R>,
   suspected: Set<string>
-): Effect.Effect<Held, RealIoUsed> =>
-  Effect.gen(() => new Run(programs, conversation, suspected).run())
+): Effect.Effect<Held, RealIoUsed> => Effect.gen(() => new Run(programs, conversation, suspected).run())

@@ -5,7 +5,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { Faults, none } from "../../Faults.ts"
 import type { Command } from "../../simulation/Command.ts"
-import { choose, oneOf, upTo } from "../choose.ts"
+import { choose, oneOf, upTo } from "../arbitrary/choose.ts"
 import type { Action } from "./Action.ts"
 
 /** A command under its name. */
@@ -38,7 +38,7 @@ export interface Conversation<Model, R> {
 }
 
 /** A fault of a conversation: one of its wires, or an event that a step causes. */
-export type Fault = keyof Faults | "stall" | "cut" | "interrupt"
+export type FaultName = keyof Faults | "stall" | "cut" | "interrupt"
 
 /** The bounds of the conversations that are drawn. */
 export interface Bounds {
@@ -46,10 +46,10 @@ export interface Bounds {
   readonly maxSteps: number
   /** Whether commands may overlap. */
   readonly overlaps: boolean
-  readonly faults: ReadonlySet<Fault>
+  readonly faults: ReadonlySet<FaultName>
 }
 
-const wireFaults = (faults: ReadonlySet<Fault>): Arbitrary.Arbitrary<Faults> =>
+const wireFaults = (faults: ReadonlySet<FaultName>): Arbitrary.Arbitrary<Faults> =>
   // One conversation in two has no faults of its wires, so that those of the program show by themselves.
   choose(
     Arbitrary.Constant(none),
@@ -80,7 +80,7 @@ const commandSteps = <Model, R>(
 
 /** Steps that are no commands: time that passes, and the faults among them that are allowed. */
 const eventSteps = <Model, R>(
-  faults: ReadonlySet<Fault>,
+  faults: ReadonlySet<FaultName>,
   clients: Arbitrary.Arbitrary<number>
 ): Arbitrary.Arbitrary<Step<Model, R>> => {
   type Drawn = Arbitrary.Arbitrary<Step<Model, R>>

@@ -1,4 +1,4 @@
-import { HostileText } from "@effect-mcp/testing"
+import { HostileText } from "@effect-mcp/testing/arbitrary"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"

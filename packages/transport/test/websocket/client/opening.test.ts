@@ -1,5 +1,5 @@
 import { Transport, type TransportError } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { WebSocketClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -164,7 +164,7 @@ for (const [name, layer] of Object.entries(clients)) {
         // What is loaded for the first of them would take all the steps.
         yield* Effect.scoped(open(layer, { url }))
         const opened = yield* openings
-        const census = Census.make()
+        const census = FiberCount.make()
         yield* census.count(Effect.gen(function*() {
           for (let steps = 0; steps < 60; steps++) {
             const fiber = yield* beside(

@@ -1,5 +1,5 @@
 import { ClientSession, Transport } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { HttpFallbackClient, HttpSseServer, StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
@@ -320,7 +320,7 @@ describe.concurrent("a client that falls back", () => {
 
   it.live("[law 2] leaves nothing, whichever way it goes and wherever it is", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       // With how many requests it stays where it is; or it comes to its end.
       const places = [
         [yield* older(notAllowed), undefined],

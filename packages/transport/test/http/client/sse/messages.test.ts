@@ -1,5 +1,5 @@
 import { ClientSession, Transport } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { HttpSseClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -225,7 +225,7 @@ describe.concurrent("what a client of HTTP+SSE sends", () => {
 describe.concurrent("a client of HTTP+SSE that leaves", () => {
   it.live("[law 2] gives up the stream and what is in flight, and nothing is left", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       const peer = yield* serveStream(() => {})
       yield* census.count(Effect.scoped(Effect.gen(function*() {
         const client = yield* connect(peer)
@@ -247,7 +247,7 @@ describe.concurrent("a client of HTTP+SSE that leaves", () => {
 
   it.live("[law 2] before it is connected likewise", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       const peers = [yield* serve(() => {}), yield* serveStream(undefined, ": nothing\n\n")]
       for (const peer of peers) {
         yield* census.count(Effect.scoped(Effect.gen(function*() {

@@ -1,5 +1,5 @@
 import { RequestContext } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { Authentication, HttpSseServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
@@ -184,7 +184,7 @@ describe.concurrent("a reader of HTTP+SSE that does not read", () => {
 describe("when a server of HTTP+SSE goes", () => {
   it.live("[law 2] nothing is left of clients that stay, that leave, and that leave at once", () =>
     Effect.gen(function*() {
-      const census = Census.make()
+      const census = FiberCount.make()
       const logs: Array<string> = []
       const { handlers } = busy()
       const scope = yield* Scope.make()

@@ -1,5 +1,5 @@
 import { RequestContext } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
@@ -23,7 +23,7 @@ describe.concurrent("clients that go whenever they like", () => {
     for (const delay of [undefined, 2]) {
       it.live(`[law 2] leave nothing behind (${mode}, ${delay === undefined ? "stored at once" : "stored slowly"})`, () =>
         Effect.gen(function*() {
-          const census = Census.make()
+          const census = FiberCount.make()
           const server = yield* census.count(serve(handlers, {
             http: { responseMode: mode, adaptiveTimeout: "2 millis" },
             store: new MapEventStore(() => delay).service

@@ -1,6 +1,6 @@
 import { McpError } from "@effect-mcp/protocol"
 import { RequestContext, SessionHost, SessionStore } from "@effect-mcp/session"
-import { Census } from "@effect-mcp/testing"
+import { FiberCount } from "@effect-mcp/testing"
 import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, it } from "@effect/vitest"
@@ -271,7 +271,7 @@ describe.concurrent("when a server goes", () => {
   for (const [name, make] of Object.entries(layers)) {
     it.live(`[law 2] its streams end, then it stops to listen, and nothing is left (${name})`, () =>
       Effect.gen(function*() {
-        const census = Census.make()
+        const census = FiberCount.make()
         const logs: Array<string> = []
         const go = yield* Deferred.make<Ending>()
         const scope = yield* Scope.make()

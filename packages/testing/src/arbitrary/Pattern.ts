@@ -1,0 +1,310 @@
+/**
+ * What a message has to look like, as text that is JSON with a few tokens more: `_` for any value, `...` for any further members
+ * or elements, and `$name` for a value that is known by this name from here on.
+ *
+ * @since 0.1.0
+ */
+import * as Data from "effect/Data"
+import * as Equal from "effect/Equal"
+import * as Result from "effect/Result"
+import { isMembers } from "../internal/arbitrary/members.ts"
+import * as PatternText from "../internal/transcript/PatternText.ts"
+
+/**
+ * What a value has to look like.
+ *
+ * - `Any`: `_`, any value at all.
+ * - `Name`: `$name`. Where the name is not bound yet any value fits, and is bound to it; after that, only that value.
+ * - `Literal`: exactly this.
+ * - `Object`: these members, in any order, and others beside them only where it is `open`, which is written `...`.
+ * - `Array`: these elements, in this order, and others behind them only where it is `open`.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Pattern = PatternText.Pattern
+
+/**
+ * The values that names stand for, without the `$`.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Bindings = ReadonlyMap<string, unknown>
+
+/**
+ * The first place at which a value does not fit: the way to it from the top, what should be there, and what is.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Mismatch {
+  readonly path: ReadonlyArray<string | number>
+  readonly expected: string
+  readonly found: string
+}
+
+/**
+ * The text is no pattern. `column` counts from 1.
+ *
+ * @example
+ * ```ts
+ * import { Pattern } from "@effect-mcp/testing/arbitrary"
+ * import * as Result from "effect/Result"
+ *
+ * const parsed = Pattern.parse("{\"id\": 1, \"id\": 2}")
+ * export const problem = Result.isFailure(parsed) ? parsed.failure.message : undefined
+ * // => "column 11: expected a member that is not there yet, found \"id\""
+ * ```
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class PatternError extends Data.TaggedError("PatternError")<{
+  readonly column: number
+  readonly expected: string
+  readonly found: string
+}> {
+  override get message(): string {
+    return `column ${this.column}: expected ${this.expected}, found ${this.found}`
+  }
+}
+
+/**
+ * Reads a pattern. Every JSON text is one, but for texts with a member twice, a number beyond the finite ones, or more than 500
+ * levels.
+ *
+ * @example
+ * ```ts
+ * import { Pattern } from "@effect-mcp/testing/arbitrary"
+ * import * as Result from "effect/Result"
+ *
+ * const answer = Result.getOrThrow(Pattern.parse("{\"jsonrpc\": \"2.0\", \"id\": 1, \"result\": {\"content\": _, ...}}"))
+ * export const text = Pattern.print(answer)
+ * // => "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":_, ...}}"
+ * ```
+ *
+ * @category parsing
+ * @since 0.1.0
+ */
+export const parse = (text: string): Result.Result<Pattern, PatternError> =>
+  Result.mapError(PatternText.parse(text, "pattern"), (problem) => new PatternError(problem))
+
+/**
+ * Writes a pattern on one line, so that `parse` reads the same one.
+ *
+ * @example
+ * ```ts
+ * import { Pattern } from "@effect-mcp/testing/arbitrary"
+ *
+ * export const text = Pattern.print({ _tag: "Array", elements: [{ _tag: "Name", name: "id" }], open: true }) // => "[$id, ...]"
+ * ```
+ *
+ * @category formatting
+ * @since 0.1.0
+ */
+export const print = (pattern: Pattern): string => PatternText.print(pattern)
+
+/**
+ * The pattern that fits this value and no other. The value has to be JSON: what `JSON.parse` gives, or nothing that it could not.
+ *
+ * @example
+ * ```ts
+ * import { Pattern } from "@effect-mcp/testing/arbitrary"
+ *
+ * export const text = Pattern.print(Pattern.exactly({ id: [1, null] })) // => "{\"id\":[1,null]}"
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const exactly = (value: unknown): Pattern => {
+  if (Array.isArray(value)) return { _tag: "Array", elements: value.map(exactly), open: false }
+  if (typeof value === "object" && value !== null) {
+    return {
+      _tag: "Object",
+      members: Object.entries(value).map(([name, member]) => [name, exactly(member)]),
+      open: false
+    }
+  }
+  return typeof value === "string" || typeof value === "boolean" || (typeof value === "number" && isFinite(value))
+    ? { _tag: "Literal", value }
+    : { _tag: "Literal", value: null }
+}
+
+/**
+ * The names that stand in a pattern, in the order of the text.
+ *
+ * @example
+ * ```ts
+ * import { Pattern } from "@effect-mcp/testing/arbitrary"
+ * import * as Result from "effect/Result"
+ *
+ * export const names = Pattern.names(Result.getOrThrow(Pattern.parse("{\"id\": $call, ...}"))) // => ["call"]
+ * ```
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const names = (pattern: Pattern): ReadonlyArray<string> => {
+  switch (pattern._tag) {
+    case "Name":
+      return [pattern.name]
+    case "Object":
+      return pattern.members.flatMap(([, member]) => names(member))
+    case "Array":
+      return pattern.elements.flatMap(names)
+    default:
+      return []
+  }
+}
+
+type Path = ReadonlyArray<string | number>
+
+/** As much of a value as is read at a glance. */
+const shown = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text
+}
+
+const mismatch = (path: Path, expected: string, found: string): Result.Result<never, Mismatch> =>
+  Result.fail({ path, expected, found })
+
+type Fitted = Result.Result<Bindings, Mismatch>
+
+const fitObject = (
+  pattern: Extract<Pattern, { readonly _tag: "Object" }>,
+  value: unknown,
+  bindings: Bindings,
+  path: Path
+): Fitted => {
+  if (!isMembers(value)) return mismatch(path, "an object", shown(value))
+  let bound = bindings
+  for (const [name, member] of pattern.members) {
+    const there = [...path, name]
+    if (!Object.hasOwn(value, name)) return mismatch(there, print(member), "nothing")
+    const fitted = fit(member, value[name], bound, there)
+    if (Result.isFailure(fitted)) return fitted
+    bound = fitted.success
+  }
+  if (!pattern.open) {
+    const known = new Set(pattern.members.map(([name]) => name))
+    const further = Object.keys(value).find((name) => !known.has(name))
+    if (further !== undefined) return mismatch([...path, further], "nothing", shown(value[further]))
+  }
+  return Result.succeed(bound)
+}
+
+const fitArray = (
+  pattern: Extract<Pattern, { readonly _tag: "Array" }>,
+  value: unknown,
+  bindings: Bindings,
+  path: Path
+): Fitted => {
+  if (!Array.isArray(value)) return mismatch(path, "an array", shown(value))
+  let bound = bindings
+  for (const [index, element] of pattern.elements.entries()) {
+    const there = [...path, index]
+    if (index >= value.length) return mismatch(there, print(element), "nothing")
+    const fitted = fit(element, value[index], bound, there)
+    if (Result.isFailure(fitted)) return fitted
+    bound = fitted.success
+  }
+  const further = pattern.elements.length
+  return pattern.open || value.length === further
+    ? Result.succeed(bound)
+    : mismatch([...path, further], "nothing", shown(value[further]))
+}
+
+const fit = (pattern: Pattern, value: unknown, bindings: Bindings, path: Path): Fitted => {
+  switch (pattern._tag) {
+    case "Any":
+      return Result.succeed(bindings)
+    case "Literal":
+      return pattern.value === value ? Result.succeed(bindings) : mismatch(path, print(pattern), shown(value))
+    case "Name": {
+      if (!bindings.has(pattern.name)) return Result.succeed(new Map(bindings).set(pattern.name, value))
+      const bound = bindings.get(pattern.name)
+      return Equal.equals(bound, value)
+        ? Result.succeed(bindings)
+        : mismatch(path, `$${pattern.name}, which is ${shown(bound)}`, shown(value))
+    }
+    case "Object":
+      return fitObject(pattern, value, bindings, path)
+    case "Array":
+      return fitArray(pattern, value, bindings, path)
+  }
+}
+
+/**
+ * Holds a value against a pattern: the names that are bound then, those of before included, or the first place that does not fit.
+ *
+ * @example
+ * ```ts
+ * import { Pattern } from "@effect-mcp/testing/arbitrary"
+ * import * as Result from "effect/Result"
+ *
+ * const pattern = Result.getOrThrow(Pattern.parse("{\"id\": $id, \"result\": {\"tools\": [{\"name\": \"add\", ...}]}}"))
+ * const matched = Pattern.match(pattern, { id: 1, result: { tools: [{ name: "sum" }] } })
+ * export const path = Result.isFailure(matched) ? matched.failure.path : [] // => ["result", "tools", 0, "name"]
+ * ```
+ *
+ * @category matching
+ * @since 0.1.0
+ */
+export const match = (
+  pattern: Pattern,
+  value: unknown,
+  bindings: Bindings = new Map()
+): Result.Result<Bindings, Mismatch> => fit(pattern, value, bindings, [])
+
+/**
+ * Why a pattern stands for no one value: this name is not bound, or it has a place that any value fits.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Indefinite = { readonly _tag: "Unbound"; readonly name: string } | { readonly _tag: "Wildcard" }
+
+/**
+ * The value that a pattern without wildcards stands for, its names replaced by what they are bound to.
+ *
+ * @example
+ * ```ts
+ * import { Pattern } from "@effect-mcp/testing/arbitrary"
+ * import * as Result from "effect/Result"
+ *
+ * const answer = Result.getOrThrow(Pattern.parse("{\"id\": $id, \"result\": {}}"))
+ * export const filled = Result.getOrThrow(Pattern.fill(answer, new Map([["id", 7]]))) // => { id: 7, result: {} }
+ * ```
+ *
+ * @category matching
+ * @since 0.1.0
+ */
+export const fill = (pattern: Pattern, bindings: Bindings = new Map()): Result.Result<unknown, Indefinite> => {
+  switch (pattern._tag) {
+    case "Literal":
+      return Result.succeed(pattern.value)
+    case "Any":
+      return Result.fail({ _tag: "Wildcard" })
+    case "Name":
+      return bindings.has(pattern.name)
+        ? Result.succeed(bindings.get(pattern.name))
+        : Result.fail({ _tag: "Unbound", name: pattern.name })
+    case "Array":
+      return pattern.open
+        ? Result.fail({ _tag: "Wildcard" })
+        : Result.all(pattern.elements.map((element) => fill(element, bindings)))
+    case "Object":
+      return pattern.open
+        ? Result.fail({ _tag: "Wildcard" })
+        : Result.map(
+          Result.all(
+            pattern.members.map(([name, member]) =>
+              Result.map(fill(member, bindings), (value) => [name, value] as const)
+            )
+          ),
+          Object.fromEntries<unknown>
+        )
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * Arbitrary capabilities, and what one side knows of the other once they have shaken hands, in the words of each revision.
+ *
+ * @since 0.1.0
+ */
+import { Capabilities, Implementation, type Profile, type Revision, RevisionProjection } from "@effect-mcp/protocol"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Schema from "effect/Schema"
+import { choose } from "../internal/arbitrary/choose.ts"
+import { memoised } from "../internal/arbitrary/memoised.ts"
+import { overTheWire } from "../internal/arbitrary/overTheWire.ts"
+import { trust } from "../internal/trust.ts"
+
+/** What a schema generates, as it stands on the wire in a member of the handshake's two halves. */
+const inHandshake = <A>(schema: Schema.Codec<A>, part: "params" | "result", member: string) =>
+  memoised((revision: Revision.Revision): Arbitrary.Arbitrary<A> =>
+    Arbitrary.map(Arbitrary.schema(schema), (value) =>
+      // It was drawn from the schema, and to project it leaves out no more than optional members.
+      trust<A>(
+        RevisionProjection.downgrade("initialize", part, revision, { [member]: overTheWire(value) }, "strict")[member]
+      ))
+  )
+
+/**
+ * What a client of this revision may declare.
+ *
+ * @example
+ * ```ts
+ * import { Profiles } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ * import * as Effect from "effect/Effect"
+ *
+ * // Elicitation came later.
+ * export const outcome = Effect.map(
+ *   Arbitrary.checkEffect(Profiles.clientCapabilities("2025-03-26"), ({ elicitation }) => elicitation === undefined),
+ *   (result) => result._tag
+ * ) // => "Passed"
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const clientCapabilities: (
+  revision: Revision.Revision
+) => Arbitrary.Arbitrary<Capabilities.ClientCapabilities> = inHandshake(
+  Capabilities.ClientCapabilities,
+  "params",
+  "capabilities"
+)
+
+/**
+ * What a server of this revision may declare.
+ *
+ * @example
+ * ```ts
+ * import { Capabilities } from "@effect-mcp/protocol"
+ * import { Profiles } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ *
+ * export const withTools = Arbitrary.filter(
+ *   Profiles.serverCapabilities("2025-06-18"),
+ *   (capabilities) => Capabilities.declares(capabilities, "tools")
+ * )
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const serverCapabilities: (
+  revision: Revision.Revision
+) => Arbitrary.Arbitrary<Capabilities.ServerCapabilities> = inHandshake(
+  Capabilities.ServerCapabilities,
+  "result",
+  "capabilities"
+)
+
+/**
+ * Who a peer of this revision may say it is.
+ *
+ * @example
+ * ```ts
+ * import { Profiles } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ * import * as Effect from "effect/Effect"
+ *
+ * // Names and versions are as old as the protocol, icons are not.
+ * export const outcome = Effect.map(
+ *   Arbitrary.checkEffect(Profiles.implementation("2024-11-05"), (info) => Object.keys(info).length === 2),
+ *   (result) => result._tag
+ * ) // => "Passed"
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const implementation: (revision: Revision.Revision) => Arbitrary.Arbitrary<Implementation.Implementation> =
+  inHandshake(Implementation.Implementation, "params", "clientInfo")
+
+/**
+ * What a server may know of a client of this revision; one that keeps no sessions does not know who it is.
+ *
+ * @example
+ * ```ts
+ * import { Handshake } from "@effect-mcp/protocol"
+ * import { Profiles } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const outcome = Effect.map(
+ *   Arbitrary.checkEffect(Profiles.clientProfile("2025-11-25"), (profile) => {
+ *     const { state } = Handshake.server.step({ _tag: "AwaitingInitialize" }, { _tag: "ReceiveInitialize", profile })
+ *     return state._tag === "Initializing" && state.profile === profile
+ *   }),
+ *   (result) => result._tag
+ * ) // => "Passed"
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const clientProfile: (revision: Revision.Revision) => Arbitrary.Arbitrary<Profile.ClientProfile> = memoised(
+  (revision) =>
+    Arbitrary.map(
+      Arbitrary.all([
+        clientCapabilities(revision),
+        choose<Implementation.Implementation | undefined>(implementation(revision), Arbitrary.Constant(undefined))
+      ]),
+      ([capabilities, info]) => ({ revision, capabilities, info })
+    )
+)
+
+/**
+ * What a client may know of a server of this revision.
+ *
+ * @example
+ * ```ts
+ * import { Profiles } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const revisions = Effect.map(
+ *   Arbitrary.sampleEffect(Profiles.serverProfile("2025-06-18"), { count: 2, seed: 1 }),
+ *   (profiles) => profiles.map(({ revision }) => revision)
+ * ) // => ["2025-06-18", "2025-06-18"]
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const serverProfile: (revision: Revision.Revision) => Arbitrary.Arbitrary<Profile.ServerProfile> = memoised(
+  (revision) =>
+    Arbitrary.map(
+      Arbitrary.all([
+        serverCapabilities(revision),
+        implementation(revision),
+        choose<string | undefined>(Arbitrary.Constant(undefined), Arbitrary.schema(Schema.String))
+      ]),
+      ([capabilities, info, instructions]) => ({ revision, capabilities, info, instructions })
+    )
+)

@@ -1,0 +1,68 @@
+/**
+ * Arbitrary request ids and progress tokens, those that are easily mistaken for one another or for nothing above all.
+ *
+ * @since 0.1.0
+ */
+import type { Meta, RequestId } from "@effect-mcp/protocol"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Schema from "effect/Schema"
+import { choose, oneOf } from "../internal/arbitrary/choose.ts"
+import { text } from "../internal/arbitrary/oddText.ts"
+
+const identity: Arbitrary.Arbitrary<string | number> = choose<string | number>(
+  Arbitrary.map(Arbitrary.schema(Schema.Int), (id) => id === 0 ? 0 : id),
+  oneOf<string | number>(0, 1, -1, "", "0", "1", "-1", "01", "1.0", "null", "undefined", "__proto__", "constructor"),
+  oneOf(
+    2 ** 31 - 1,
+    2 ** 31,
+    -(2 ** 31),
+    2 ** 32,
+    Number.MAX_SAFE_INTEGER - 1,
+    Number.MAX_SAFE_INTEGER,
+    Number.MIN_SAFE_INTEGER
+  ),
+  text
+)
+
+/**
+ * The id of a request: whole numbers that are small, negative or as large as they may be, and text, odd unicode included. `0`,
+ * `""`, `"0"`, and `1` beside `"1"` come often (MSG-03). Draws are independent: the ids of one session have to be made distinct
+ * by who puts a conversation together (MSG-05).
+ *
+ * @example
+ * ```ts
+ * import { RequestId } from "@effect-mcp/protocol"
+ * import { RequestIds } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const outcome = Effect.map(
+ *   Arbitrary.checkEffect(RequestIds.requestId, RequestId.isRequestId, { seed: 1 }),
+ *   (result) => result._tag
+ * ) // => "Passed"
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const requestId: Arbitrary.Arbitrary<RequestId.RequestId> = identity
+
+/**
+ * A progress token, of the same kinds as {@link requestId} (PRG-01).
+ *
+ * @example
+ * ```ts
+ * import { JsonRpc } from "@effect-mcp/protocol"
+ * import { RequestIds } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ *
+ * export const watched = Arbitrary.map(
+ *   Arbitrary.all([RequestIds.requestId, RequestIds.progressToken]),
+ *   ([id, progressToken]) => JsonRpc.request(id, "ping", { _meta: { progressToken } })
+ * )
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const progressToken: Arbitrary.Arbitrary<Meta.ProgressToken> = identity

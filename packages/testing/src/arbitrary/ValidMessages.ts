@@ -1,0 +1,443 @@
+/**
+ * Arbitrary messages that are right: what a peer may send that keeps to the protocol. They are derived from the method table,
+ * its schemas and the differences of the revisions, so a message of an older revision holds nothing that came later.
+ *
+ * @since 0.1.0
+ */
+import { JsonRpc, MethodDefinition, MethodTable, Revision, RevisionProjection } from "@effect-mcp/protocol"
+import * as Arbitrary from "effect/Arbitrary"
+import { asOf, canonical, type Part } from "../internal/arbitrary/canonical.ts"
+import { choose } from "../internal/arbitrary/choose.ts"
+import { memoised } from "../internal/arbitrary/memoised.ts"
+import { trust } from "../internal/trust.ts"
+import * as ErrorObjects from "./ErrorObjects.ts"
+import { requestId } from "./RequestIds.ts"
+
+/**
+ * A message, or several in one frame, as one side of a session may send them where the revision has batches (MSG-15).
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Frame = JsonRpc.Message | ReadonlyArray<JsonRpc.Message>
+
+/** One arbitrary for each part of each method at each revision. */
+const partsOf = memoised((part: Part) =>
+  memoised((revision: Revision.Revision) =>
+    memoised((method: string) => {
+      const known = asOf(method, revision)
+      return Arbitrary.map(
+        canonical(method, part, known),
+        (value) => RevisionProjection.downgrade(method, part, known, value, "strict")
+      )
+    })
+  )
+)
+
+/**
+ * The params of a method in the words of this revision. For a method that the revision does not have they are those of the
+ * revision that brought it. An `initialize` offers this revision.
+ *
+ * @example
+ * ```ts
+ * import { ValidMessages } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ * import * as Effect from "effect/Effect"
+ *
+ * // Steps of progress had no message at first.
+ * export const outcome = Effect.map(
+ *   Arbitrary.checkEffect(
+ *     ValidMessages.params("notifications/progress", "2024-11-05"),
+ *     ({ message }) => message === undefined
+ *   ),
+ *   (result) => result._tag
+ * ) // => "Passed"
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const params: {
+  <Name extends keyof MethodTable.Requests>(
+    method: Name,
+    revision: Revision.Revision
+  ): Arbitrary.Arbitrary<MethodTable.ParamsOf<Name>>
+  <Name extends keyof MethodTable.Notifications>(
+    method: Name,
+    revision: Revision.Revision
+  ): Arbitrary.Arbitrary<MethodTable.NotificationParamsOf<Name>>
+} = <A>(method: string, revision: Revision.Revision): Arbitrary.Arbitrary<A> =>
+  // They are drawn from the schema of the row that the type is looked up in.
+  trust<Arbitrary.Arbitrary<A>>(partsOf("params")(revision)(method))
+
+/**
+ * The result of a request in the words of this revision.
+ *
+ * @example
+ * ```ts
+ * import { ValidMessages } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ * import * as Effect from "effect/Effect"
+ *
+ * // Structured content came with 2025-06-18.
+ * export const outcome = Effect.map(
+ *   Arbitrary.checkEffect(
+ *     ValidMessages.result("tools/call", "2025-03-26"),
+ *     ({ structuredContent }) => structuredContent === undefined
+ *   ),
+ *   (result) => result._tag
+ * ) // => "Passed"
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const result = <Name extends keyof MethodTable.Requests>(
+  method: Name,
+  revision: Revision.Revision
+): Arbitrary.Arbitrary<MethodTable.ResultOf<Name>> =>
+  // They are drawn from the schema of the row that the type is looked up in.
+  trust<Arbitrary.Arbitrary<MethodTable.ResultOf<Name>>>(partsOf("result")(revision)(method))
+
+const paramsOf = (method: string, revision: Revision.Revision) => partsOf("params")(revision)(method)
+
+/** Params may be left out where there is nothing in them. */
+const stated = (params: JsonRpc.Params): JsonRpc.Params | undefined =>
+  Object.keys(params).length === 0 ? undefined : params
+
+const requests = memoised((revision: Revision.Revision) =>
+  memoised((method: string): Arbitrary.Arbitrary<JsonRpc.Request> =>
+    Arbitrary.map(
+      Arbitrary.all([requestId, paramsOf(method, revision)]),
+      ([id, params]) => JsonRpc.request(id, method, stated(params))
+    )
+  )
+)
+
+const notifications = memoised((revision: Revision.Revision) =>
+  memoised((method: string): Arbitrary.Arbitrary<JsonRpc.Notification> =>
+    Arbitrary.map(paramsOf(method, revision), (params) => JsonRpc.notification(method, stated(params)))
+  )
+)
+
+const successes = memoised((revision: Revision.Revision) =>
+  memoised((method: string): Arbitrary.Arbitrary<JsonRpc.Success> =>
+    Arbitrary.map(
+      Arbitrary.all([requestId, partsOf("result")(revision)(method)]),
+      ([id, result]) => JsonRpc.success(id, result)
+    )
+  )
+)
+
+/**
+ * A whole request: any id, and params of this revision.
+ *
+ * @example
+ * ```ts
+ * import { JsonRpc } from "@effect-mcp/protocol"
+ * import { ValidMessages } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const outcome = Effect.map(
+ *   Arbitrary.checkEffect(
+ *     ValidMessages.request("tools/call", "2025-11-25"),
+ *     (request) => JsonRpc.classify(request)._tag === "Request"
+ *   ),
+ *   (result) => result._tag
+ * ) // => "Passed"
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const request = (
+  method: keyof MethodTable.Requests,
+  revision: Revision.Revision
+): Arbitrary.Arbitrary<JsonRpc.Request> => requests(revision)(method)
+
+/**
+ * A whole notification, with params of this revision.
+ *
+ * @example
+ * ```ts
+ * import { ValidMessages } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ *
+ * export const noise = Arbitrary.array(ValidMessages.notification("notifications/message", "2025-06-18"))
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const notification = (
+  method: keyof MethodTable.Notifications,
+  revision: Revision.Revision
+): Arbitrary.Arbitrary<JsonRpc.Notification> => notifications(revision)(method)
+
+/**
+ * A response with a result of this method, under any id.
+ *
+ * @example
+ * ```ts
+ * import { ValidMessages } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ *
+ * // The answer to the request with the id 1.
+ * export const answer = Arbitrary.map(
+ *   ValidMessages.success("tools/list", "2025-11-25"),
+ *   (success) => ({ ...success, id: 1 })
+ * )
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const success = (
+  method: keyof MethodTable.Requests,
+  revision: Revision.Revision
+): Arbitrary.Arbitrary<JsonRpc.Success> => successes(revision)(method)
+
+/**
+ * A response with an error. Where its request's id could not be read, the id is `null` or absent, as the revision has it
+ * (MSG-09).
+ *
+ * @example
+ * ```ts
+ * import { ValidMessages } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const outcome = Effect.map(
+ *   Arbitrary.checkEffect(ValidMessages.failure("2025-11-25"), ({ id }) => id !== null),
+ *   (result) => result._tag
+ * ) // => "Passed"
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const failure: (revision: Revision.Revision) => Arbitrary.Arbitrary<JsonRpc.Failure> = memoised((revision) => {
+  const unreadable = Revision.envelopes[revision].unreadableId === "null" ? null : undefined
+  const id = choose<JsonRpc.Failure["id"]>(requestId, requestId, requestId, Arbitrary.Constant(unreadable))
+  return Arbitrary.map(
+    Arbitrary.all([id, ErrorObjects.errorObject]),
+    ([id, error]): JsonRpc.Failure => id === undefined ? { jsonrpc: "2.0", error } : { jsonrpc: "2.0", id, error }
+  )
+})
+
+/**
+ * The methods that one side may ask the other to answer in this revision, in the order of the table.
+ *
+ * @example
+ * ```ts
+ * import { ValidMessages } from "@effect-mcp/testing/arbitrary"
+ *
+ * export const asked = ValidMessages.requestNames("server", "2025-03-26")
+ * // => ["ping", "sampling/createMessage", "roots/list"]
+ * ```
+ *
+ * @category lookups
+ * @since 0.1.0
+ */
+export const requestNames = <From extends MethodDefinition.Role>(
+  from: From,
+  revision: Revision.Revision
+): ReadonlyArray<MethodTable.RequestName<From>> =>
+  // The row says who may send it, as the type does.
+  trust(
+    Object.values<MethodTable.AnyRequest>({ ...MethodTable.requests }).flatMap(({ name, since }) =>
+      MethodTable.findRequest(name, from) !== undefined && Revision.isAtLeast(revision, since) ? [name] : []
+    )
+  )
+
+/**
+ * The methods that one side may tell the other in this revision, in the order of the table.
+ *
+ * @example
+ * ```ts
+ * import { ValidMessages } from "@effect-mcp/testing/arbitrary"
+ *
+ * export const told = ValidMessages.notificationNames("client", "2025-06-18").length // => 4
+ * ```
+ *
+ * @category lookups
+ * @since 0.1.0
+ */
+export const notificationNames = <From extends MethodDefinition.Role>(
+  from: From,
+  revision: Revision.Revision
+): ReadonlyArray<MethodTable.NotificationName<From>> =>
+  // The row says who may send it, as the type does.
+  trust(
+    Object.values<MethodTable.AnyNotification>({ ...MethodTable.notifications }).flatMap(({ name, since }) =>
+      MethodTable.findNotification(name, from) !== undefined && Revision.isAtLeast(revision, since) ? [name] : []
+    )
+  )
+
+/** One of several that are all drawn equally often. */
+const anyOf = <A>(arbitraries: ReadonlyArray<Arbitrary.Arbitrary<A>>): Arbitrary.Arbitrary<A> => {
+  const [first, ...others] = arbitraries
+  if (first === undefined) throw new RangeError("there is nothing to choose from")
+  return choose(first, ...others)
+}
+
+/** One of these for each side and revision. */
+const memoisedBySide = <A>(make: (from: MethodDefinition.Role, revision: Revision.Revision) => A) => {
+  const sides = memoised((from: MethodDefinition.Role) =>
+    memoised((revision: Revision.Revision) => make(from, revision))
+  )
+  return (from: MethodDefinition.Role, revision: Revision.Revision): A => sides(from)(revision)
+}
+
+/** Requests other than `initialize`, which neither stands in a batch nor comes twice. */
+const laterRequest = memoisedBySide((from, revision) =>
+  anyOf(
+    requestNames(from, revision).filter((name) => name !== "initialize").map((name) => request(name, revision))
+  )
+)
+
+const anyRequest = memoisedBySide((from, revision) =>
+  anyOf(requestNames(from, revision).map((name) => request(name, revision)))
+)
+
+const anyNotification = memoisedBySide((from, revision) =>
+  anyOf(notificationNames(from, revision).map((name) => notification(name, revision)))
+)
+
+const anyResponse = memoisedBySide((from, revision): Arbitrary.Arbitrary<JsonRpc.Response> => {
+  const results = anyOf(requestNames(MethodDefinition.peerOf(from), revision).map((name) => success(name, revision)))
+  return choose<JsonRpc.Response>(results, results, failure(revision))
+})
+
+/**
+ * Any request that this side may send in this revision.
+ *
+ * @example
+ * ```ts
+ * import { ValidMessages } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ *
+ * export const burst = Arbitrary.array(ValidMessages.requestFrom("client", "2025-11-25"), { maxLength: 20 })
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const requestFrom = (
+  from: MethodDefinition.Role,
+  revision: Revision.Revision
+): Arbitrary.Arbitrary<JsonRpc.Request> => anyRequest(from, revision)
+
+/**
+ * Any notification that this side may send in this revision.
+ *
+ * @example
+ * ```ts
+ * import { ValidMessages } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ *
+ * export const noise = Arbitrary.array(ValidMessages.notificationFrom("server", "2025-11-25"))
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const notificationFrom = (
+  from: MethodDefinition.Role,
+  revision: Revision.Revision
+): Arbitrary.Arbitrary<JsonRpc.Notification> => anyNotification(from, revision)
+
+/**
+ * Any response that this side may send in this revision: results of what the other side may ask, and errors.
+ *
+ * @example
+ * ```ts
+ * import { ValidMessages } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ *
+ * export const unasked = Arbitrary.array(ValidMessages.responseFrom("server", "2025-11-25"))
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const responseFrom = (
+  from: MethodDefinition.Role,
+  revision: Revision.Revision
+): Arbitrary.Arbitrary<JsonRpc.Response> => anyResponse(from, revision)
+
+const anyMessage = memoisedBySide((from, revision): Arbitrary.Arbitrary<JsonRpc.Message> =>
+  choose<JsonRpc.Message>(
+    requestFrom(from, revision),
+    notificationFrom(from, revision),
+    responseFrom(from, revision)
+  )
+)
+
+/**
+ * Any message that this side may send in this revision. Whether it may be sent now, and under this id, is for who puts a
+ * conversation together.
+ *
+ * @example
+ * ```ts
+ * import { JsonRpc } from "@effect-mcp/protocol"
+ * import { ValidMessages } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const outcome = Effect.map(
+ *   Arbitrary.checkEffect(
+ *     ValidMessages.message("client", "2025-06-18"),
+ *     (message) => JsonRpc.messages(message)[0] === message
+ *   ),
+ *   (result) => result._tag
+ * ) // => "Passed"
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const message = (
+  from: MethodDefinition.Role,
+  revision: Revision.Revision
+): Arbitrary.Arbitrary<JsonRpc.Message> => anyMessage(from, revision)
+
+const anyFrame = memoisedBySide((from, revision): Arbitrary.Arbitrary<Frame> => {
+  const single = message(from, revision)
+  if (!Revision.envelopes[revision].batches) return single
+  const batch = Arbitrary.array(
+    choose<JsonRpc.Message>(
+      laterRequest(from, revision),
+      notificationFrom(from, revision),
+      responseFrom(from, revision)
+    ),
+    { minLength: 1, maxLength: 5 }
+  )
+  return choose<Frame>(single, single, single, batch)
+})
+
+/**
+ * Any frame that this side may send in this revision: a message, or in 2025-03-26 a batch of up to five, without `initialize`
+ * (MSG-15, MSG-16).
+ *
+ * @example
+ * ```ts
+ * import { ValidMessages } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ * import * as Effect from "effect/Effect"
+ *
+ * const batches = (revision: "2025-03-26" | "2025-06-18") =>
+ *   Effect.map(
+ *     Arbitrary.sampleEffect(ValidMessages.frame("client", revision), { count: 100, seed: 1 }),
+ *     (frames) => frames.some(Array.isArray)
+ *   )
+ *
+ * export const some = Effect.all([batches("2025-03-26"), batches("2025-06-18")]) // => [true, false]
+ * ```
+ *
+ * @category arbitraries
+ * @since 0.1.0
+ */
+export const frame = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Frame> =>
+  anyFrame(from, revision)

@@ -1,0 +1,131 @@
+/**
+ * What the params and results of each method are drawn from: its schema, and what the specification says beyond it.
+ */
+import { Elicitation, type JsonRpc, MethodTable, Revision, type Sampling } from "@effect-mcp/protocol"
+import * as Arbitrary from "effect/Arbitrary"
+import type * as Schema from "effect/Schema"
+import { requestId } from "../../arbitrary/RequestIds.ts"
+import { trust } from "../trust.ts"
+import { isMembers } from "./members.ts"
+import { overTheWire } from "./overTheWire.ts"
+
+/** The two halves of an exchange, each of which has a schema. */
+export type Part = "params" | "result"
+
+const rows: ReadonlyMap<string, MethodTable.AnyRequest | MethodTable.AnyNotification> = new Map(
+  Object.entries<MethodTable.AnyRequest | MethodTable.AnyNotification>({
+    ...MethodTable.requests,
+    ...MethodTable.notifications
+  })
+)
+
+/** The row of a method of the table. */
+const rowOf = (method: string): MethodTable.AnyRequest | MethodTable.AnyNotification => {
+  const row = rows.get(method)
+  if (row === undefined) throw new RangeError(`no method of the table: ${method}`)
+  return row
+}
+
+/** The revision itself, or the one that brought the method, if that is newer. */
+export const asOf = (method: string, revision: Revision.Revision): Revision.Revision =>
+  Revision.newest([revision, rowOf(method).since])
+
+/** The schema of one part of a method. */
+export const schemaOf = (method: string, part: Part): Schema.Codec<unknown> => {
+  const row = rowOf(method)
+  if (part === "params") return row.params
+  if (row.kind === "notification") throw new RangeError(`a notification has no result: ${method}`)
+  return row.result
+}
+
+/** What comes of values as a schema generates them, so that they are as the specification wants them at a revision. */
+type Refinement = (
+  drawn: Arbitrary.Arbitrary<JsonRpc.Params>,
+  revision: Revision.Revision
+) => Arbitrary.Arbitrary<JsonRpc.Params>
+
+const mapped = (refine: (value: JsonRpc.Params) => JsonRpc.Params): Refinement => (drawn) =>
+  Arbitrary.map(drawn, refine)
+
+const inNewest = (revision: Revision.Revision): boolean => Revision.isAtLeast(revision, "2025-11-25")
+
+/** The members of an object whose values are of a kind. */
+const only = (value: unknown, isKind: (value: unknown) => boolean): JsonRpc.Params =>
+  Object.fromEntries(Object.entries(isMembers(value) ? value : {}).filter(([, member]) => isKind(member)))
+
+/** A handshake in which the revision is agreed on. */
+const speaks: Refinement = (drawn, revision) =>
+  Arbitrary.map(drawn, (value) => ({ ...value, protocolVersion: revision }))
+
+/** Which request is cancelled may be left open only where a task may be meant. */
+const named: Refinement = (drawn, revision) =>
+  inNewest(revision)
+    ? drawn
+    : Arbitrary.map(Arbitrary.all([drawn, requestId]), ([value, requestId]) => ({ requestId, ...value }))
+
+/** Questions by page and fields of several choices have no form in older revisions. */
+const question: Refinement = (drawn, revision) =>
+  inNewest(revision) ? drawn : Arbitrary.map(generated(Elicitation.FormParams), (value) => {
+    const form = isMembers(value["requestedSchema"]) ? value["requestedSchema"] : {}
+    const properties = only(form["properties"], (field) => isMembers(field) && field["type"] !== "array")
+    return { ...value, requestedSchema: { ...form, properties } }
+  })
+
+/** Nor have the answers to such fields. */
+const answer: Refinement = (drawn, revision) =>
+  inNewest(revision)
+    ? drawn
+    : mapped((value) =>
+      "content" in value ? { ...value, content: only(value["content"], (member) => !Array.isArray(member)) } : value
+    )(drawn, revision)
+
+const piecesOf = (message: Sampling.SamplingMessage): ReadonlyArray<Sampling.SamplingContent> =>
+  "type" in message.content ? [message.content] : message.content
+
+/** Every use of a tool is answered by the very next message, which holds nothing else (SMP-03, SMP-04). */
+const answered = (messages: ReadonlyArray<Sampling.SamplingMessage>): ReadonlyArray<Sampling.SamplingMessage> =>
+  messages.flatMap((message): ReadonlyArray<Sampling.SamplingMessage> => {
+    const pieces = piecesOf(message).filter(({ type }) => type !== "tool_result")
+    const uses = new Set(pieces.flatMap((piece) => piece.type === "tool_use" ? [piece.id] : []))
+    const said = { ...message, content: Array.isArray(message.content) ? pieces : pieces[0] ?? [] }
+    return uses.size === 0 ? [said] : [said, {
+      role: "user",
+      content: [...uses].map((toolUseId) => ({ type: "tool_result", toolUseId, content: [] }))
+    }]
+  })
+
+const transcript = mapped((value) => ({
+  ...value,
+  // They were drawn from the schema of such params.
+  messages: answered(trust<Sampling.CreateMessageParams>(value).messages)
+}))
+
+const refinements: {
+  readonly [Name in keyof MethodTable.Requests | keyof MethodTable.Notifications]?: {
+    readonly [P in Part]?: Refinement
+  }
+} = {
+  "initialize": { params: speaks, result: speaks },
+  "notifications/cancelled": { params: named },
+  "elicitation/create": { params: question, result: answer },
+  "sampling/createMessage": { params: transcript }
+}
+
+const refinementOf: ReadonlyMap<string, { readonly [P in Part]?: Refinement }> = new Map(Object.entries(refinements))
+
+/** What a schema of the table generates, as it goes over the wire. Params and results are objects all of them. */
+const generated = (schema: Schema.Codec<unknown>): Arbitrary.Arbitrary<JsonRpc.Params> =>
+  Arbitrary.map(Arbitrary.schema(schema), (value) => trust<JsonRpc.Params>(overTheWire(value)))
+
+/**
+ * Values of one part of a method in the form of the newest revision, but without what has no form in the revision they are
+ * meant for.
+ */
+export const canonical = (
+  method: string,
+  part: Part,
+  revision: Revision.Revision
+): Arbitrary.Arbitrary<JsonRpc.Params> => {
+  const drawn = generated(schemaOf(method, part))
+  return refinementOf.get(method)?.[part]?.(drawn, revision) ?? drawn
+}

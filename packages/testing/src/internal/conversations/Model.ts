@@ -1,0 +1,357 @@
+import { JsonRpc, type MethodDefinition, Revision } from "@effect-mcp/protocol"
+import * as Faults from "../../Faults.ts"
+import type { End, Entry, HandlerEnd, History } from "./History.ts"
+
+/**
+ * What a session should have done, told from what passed between it and its transport and from what its program did. It knows
+ * messages and nothing of how a session works: no table, no state of the runtime's own has a part in it.
+ */
+export interface Side {
+  readonly session: number
+  readonly side: MethodDefinition.Role
+  readonly entries: ReadonlyArray<Placed>
+  /** The requests of this side's program. */
+  readonly asked: ReadonlyArray<Asked>
+  /** The requests this side has sent. */
+  readonly outbound: ReadonlyArray<Outbound>
+  /** The cancellations this side has sent, of requests that it has not. */
+  readonly strayCancels: ReadonlyArray<Placed>
+  /** The requests that came to this side. */
+  readonly inbound: ReadonlyArray<Inbound>
+  /** The replies of this side to no request, or to one that has its reply or was taken back. */
+  readonly strayReplies: ReadonlyArray<Placed>
+  readonly handlers: ReadonlyArray<Handler>
+  /** The log messages that came to this side, and those that its program was given. */
+  readonly logs: { readonly received: ReadonlyArray<Log>; readonly handled: ReadonlyArray<Log> }
+  /** Where the handshake was behind this side: before that, nothing but it and pings may have an effect. */
+  readonly opened: number | undefined
+  /** Where this side began to end, and where it was lost. */
+  readonly closing: number | undefined
+  /** What it said of itself in the quiet moment before the end, and when all was over. */
+  readonly quiet: Looked | undefined
+  readonly end: Looked | undefined
+  /** Did nothing happen to this session that could keep a request from its answer? */
+  readonly intact: boolean
+  /** Did nothing happen to it but that its own server closed it in good order? */
+  readonly orderly: boolean
+  /** Did nothing happen to it but once that its server closed it, or that its client had no more to say? */
+  readonly graceful: boolean
+}
+
+/** An entry, and its place in the history. */
+export interface Placed extends Entry {
+  readonly place: number
+}
+
+type Looked = Extract<Entry["happening"], { readonly _tag: "Looked" }>
+
+/** Something a program asked for, and how that ended. */
+export interface Asked {
+  readonly nonce: number
+  readonly what: string
+  readonly deadline: number
+  readonly total: number | undefined
+  readonly probe: boolean
+  readonly place: number
+  readonly at: number
+  readonly ended: { readonly place: number; readonly at: number; readonly end: End } | undefined
+  readonly endings: number
+  readonly steps: ReadonlyArray<Step>
+}
+
+/** A step of progress: seen by who asked, or come from the peer. */
+export interface Step {
+  readonly at: number
+  readonly progress: number
+}
+
+/** A request that was sent, and what came back to it. */
+export interface Outbound {
+  readonly id: JsonRpc.Request["id"]
+  readonly method: string
+  /** The number of the call, where it is a call of a tool. */
+  readonly nonce: unknown
+  readonly place: number
+  readonly responses: ReadonlyArray<
+    { readonly place: number; readonly at: number; readonly response: JsonRpc.Response }
+  >
+  readonly cancels: number
+  /** The steps of progress that grow, and came before the first response. */
+  readonly steps: ReadonlyArray<Step>
+}
+
+/** A request that came: whether it was one too many, and what became of it. */
+export interface Inbound {
+  readonly id: JsonRpc.Request["id"]
+  readonly method: string
+  readonly nonce: unknown
+  readonly place: number
+  /** Another with the same id was in flight. */
+  readonly duplicate: boolean
+  readonly cancelled: number | undefined
+  readonly replied: number | undefined
+  /** The transport has done with the reply. */
+  readonly taken: number | undefined
+}
+
+/** A handler that ran. */
+export interface Handler {
+  readonly id: JsonRpc.Request["id"]
+  readonly nonce: unknown
+  readonly place: number
+  readonly ended: { readonly place: number; readonly how: HandlerEnd } | undefined
+}
+
+/** A log message. */
+export interface Log {
+  readonly place: number
+  readonly data: unknown
+}
+
+type Writable<A> = { -readonly [Name in keyof A]: A[Name] }
+const isResponse = (message: JsonRpc.Message): message is JsonRpc.Response => !("method" in message)
+
+const member = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? new Map<string, unknown>(Object.entries(value)).get(name)
+    : undefined
+
+const nonceIn = (request: JsonRpc.Request): unknown => member(member(request.params, "arguments"), "nonce")
+
+const sent = (entry: Placed): JsonRpc.Message | undefined =>
+  entry.happening._tag === "Sent" ? entry.happening.message : undefined
+
+const received = (entry: Placed): JsonRpc.Message | undefined =>
+  entry.happening._tag === "Received" ? entry.happening.message : undefined
+
+const isNamed = (message: JsonRpc.Message | undefined, method: string): message is JsonRpc.Notification =>
+  message !== undefined && JsonRpc.isNotification(message) && message.method === method
+
+/** The server closes its session by itself, while it serves. */
+const closesInside = ({ happening }: Entry): boolean =>
+  happening._tag === "Commanded" && typeof happening.command === "object" && "tool" in happening.command &&
+  happening.command.tool === "close"
+
+/** The server closes its session, or the client says that it will say no more. */
+const isGraceful = (entry: Entry): boolean => {
+  if (closesInside(entry)) return true
+  if (entry.happening._tag !== "Commanded" || typeof entry.happening.command === "string") return false
+  const { command } = entry.happening
+  return (command._tag === "Close" && command.by === "server") ||
+    (command._tag === "HalfClose" && command.by === "client")
+}
+
+/** Something that may keep a request from its answer, or a session from its life. */
+const disturbs = (entry: Entry): boolean => {
+  if (entry.happening._tag !== "Commanded" || typeof entry.happening.command === "string") return false
+  const { command } = entry.happening
+  switch (command._tag) {
+    case "Call":
+    case "CallAndInterrupt":
+      return command.tool === "close" || command.tool === "elicitClose"
+    case "Close":
+    case "Cut":
+    case "HalfClose":
+    case "FailWrite":
+    case "Stall":
+      return true
+    case "Inject":
+      // The peer of what is injected has not said it, and does not know what it will be answered.
+      return ["Cancel", "DuplicateRequest", "Initialize", "Request", "RepeatedResponse", "Initialized"].includes(
+        command.what
+      )
+    default:
+      return false
+  }
+}
+
+const askedOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<Asked> => {
+  const byNonce = new Map<number, Writable<Asked> & { steps: Array<Step> }>()
+  for (const { at, happening, place } of entries) {
+    if (happening._tag === "Started") {
+      byNonce.set(happening.nonce, { ...happening, at, place, ended: undefined, endings: 0, steps: [] })
+    } else if (happening._tag === "Stepped") {
+      byNonce.get(happening.nonce)?.steps.push({ at, progress: happening.progress })
+    } else if (happening._tag === "Ended") {
+      const asked = byNonce.get(happening.nonce)
+      if (asked === undefined) continue
+      asked.endings++
+      asked.ended ??= { place, at, end: happening.end }
+    }
+  }
+  return [...byNonce.values()]
+}
+
+/** What was sent, and the cancellations of what was not. */
+const outboundOf = (entries: ReadonlyArray<Placed>) => {
+  const strayCancels: Array<Placed> = []
+  type Open = Writable<Outbound> & {
+    responses: Array<Outbound["responses"][number]>
+    steps: Array<Outbound["steps"][number]>
+  }
+  const byId = new Map<unknown, Open>()
+  for (const entry of entries) {
+    const { at, place } = entry
+    const said = sent(entry)
+    const heard = received(entry)
+    if (said !== undefined && JsonRpc.isRequest(said)) {
+      const { id, method } = said
+      byId.set(id, { id, method, nonce: nonceIn(said), place, responses: [], cancels: 0, steps: [] })
+    } else if (isNamed(said, "notifications/cancelled")) {
+      const open = byId.get(said.params?.["requestId"])
+      if (open === undefined) strayCancels.push(entry)
+      else open.cancels++
+    } else if (isNamed(heard, "notifications/progress")) {
+      const open = byId.get(heard.params?.["progressToken"])
+      const progress = heard.params?.["progress"]
+      if (open === undefined || open.responses.length > 0 || typeof progress !== "number") continue
+      if (progress > (open.steps.at(-1)?.progress ?? Number.NEGATIVE_INFINITY)) open.steps.push({ at, progress })
+    } else if (heard !== undefined && isResponse(heard)) {
+      byId.get(heard.id)?.responses.push({ place, at, response: heard })
+    }
+  }
+  return { outbound: [...byId.values()], strayCancels }
+}
+
+/** What came, and the replies to nothing that came. */
+const inboundOf = (entries: ReadonlyArray<Placed>) => {
+  const all: Array<Writable<Inbound>> = []
+  const strayReplies: Array<Placed> = []
+  const runs = new Map<number, Writable<Inbound>>()
+  const running = new Set<Inbound>()
+  const waiting = (id: unknown) =>
+    all.filter((inbound) => inbound.id === id && inbound.replied === undefined && inbound.cancelled === undefined)
+  const first = (id: unknown) => waiting(id).find(({ duplicate }) => !duplicate)
+
+  for (const entry of entries) {
+    const { happening, place } = entry
+    const said = sent(entry)
+    const heard = received(entry)
+    if (heard !== undefined && JsonRpc.isRequest(heard)) {
+      const { id, method } = heard
+      const duplicate = first(id) !== undefined
+      all.push({
+        id,
+        method,
+        nonce: nonceIn(heard),
+        place,
+        duplicate,
+        cancelled: undefined,
+        replied: undefined,
+        taken: undefined
+      })
+    } else if (happening._tag === "HandlerStarted") {
+      const served = first(happening.id)
+      if (served === undefined) continue
+      runs.set(happening.run, served)
+      running.add(served)
+    } else if (happening._tag === "Taken") {
+      const served = all.find(({ id, replied, taken }) =>
+        id === happening.id && replied !== undefined && taken === undefined
+      )
+      if (served !== undefined) served.taken = place
+    } else if (happening._tag === "HandlerEnded") {
+      const served = runs.get(happening.run)
+      if (served !== undefined) running.delete(served)
+    } else if (isNamed(heard, "notifications/cancelled")) {
+      const served = first(heard.params?.["requestId"])
+      // What no handler works on any more has been decided, whether it has been said yet or not.
+      if (served !== undefined && running.has(served)) served.cancelled = place
+    } else if (said !== undefined && isResponse(said) && said.id !== undefined && said.id !== null) {
+      const refused = JsonRpc.isFailure(said) ? waiting(said.id).find(({ duplicate }) => duplicate) : undefined
+      // Each ping is answered as it comes, whatever is in flight.
+      const answered = refused ?? first(said.id) ?? waiting(said.id).find(({ method }) => method === "ping")
+      if (answered === undefined) strayReplies.push(entry)
+      else answered.replied = place
+    }
+  }
+  return { inbound: all, strayReplies }
+}
+
+const handlersOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<Handler> => {
+  const byRun = new Map<number, Writable<Handler>>()
+  for (const { happening, place } of entries) {
+    if (happening._tag === "HandlerStarted") {
+      byRun.set(happening.run, { id: happening.id, nonce: happening.nonce, place, ended: undefined })
+    } else if (happening._tag === "HandlerEnded") {
+      const handler = byRun.get(happening.run)
+      if (handler !== undefined) handler.ended = { place, how: happening.how }
+    }
+  }
+  return [...byRun.values()]
+}
+
+const logsOf = (entries: ReadonlyArray<Placed>): Side["logs"] => ({
+  received: entries.flatMap((entry) => {
+    const heard = received(entry)
+    return isNamed(heard, "notifications/message")
+      ? [{ place: entry.place, data: member(heard.params, "data") }]
+      : []
+  }),
+  handled: entries.flatMap(({ happening, place }) =>
+    happening._tag === "Logged" ? [{ place, data: happening.data }] : []
+  )
+})
+
+/** The handshake is behind a client when it has an answer that it can live with, and behind a server when it has to give one. */
+const openedOf = (side: MethodDefinition.Role, entries: ReadonlyArray<Placed>): number | undefined => {
+  const asked = new Set<unknown>()
+  return entries.find((entry) => {
+    const asking = side === "client" ? sent(entry) : received(entry)
+    const isFirst = asking !== undefined && JsonRpc.isRequest(asking) && asking.method === "initialize"
+    if (isFirst) asked.add(asking.id)
+    if (side === "server") return isFirst
+    const answer = received(entry)
+    if (answer === undefined || !isResponse(answer) || JsonRpc.isFailure(answer) || !asked.has(answer.id)) return false
+    const revision = member(answer.result, "protocolVersion")
+    return Revision.supported.some((supported) => supported === revision)
+  })?.place
+}
+
+const lookedAt = (entries: ReadonlyArray<Placed>, when: Looked["when"]): Looked | undefined => {
+  for (const { happening } of entries) if (happening._tag === "Looked" && happening.when === when) return happening
+  return undefined
+}
+
+const sideOf = (
+  session: number,
+  side: MethodDefinition.Role,
+  entries: ReadonlyArray<Placed>,
+  how: Pick<Side, "intact" | "orderly" | "graceful">
+): Side => ({
+  session,
+  side,
+  entries,
+  asked: askedOf(entries),
+  ...outboundOf(entries),
+  ...inboundOf(entries),
+  handlers: handlersOf(entries),
+  logs: logsOf(entries),
+  opened: openedOf(side, entries),
+  closing: entries.find(({ happening }) =>
+    happening._tag === "Event" && happening.event._tag === "StateChanged" &&
+    (happening.event.to === "Closing" || happening.event.to === "Closed")
+  )?.place,
+  quiet: lookedAt(entries, "Quiet"),
+  end: lookedAt(entries, "End"),
+  ...how
+})
+
+/** Both sides of every session of a history. */
+export const sides = ({ conversation, entries }: History): ReadonlyArray<Side> => {
+  const placed = entries.map((entry, place): Placed => ({ ...entry, place }))
+  const held = placed.filter(({ happening }) => happening._tag !== "Commanded")
+  return [...new Set(held.map(({ session }) => session))].flatMap((session) => {
+    const ours = placed.filter((entry) => entry.session === session)
+    const disturbances = ours.filter(disturbs)
+    const lossy = Faults.isLossy(conversation.faults)
+    const how = {
+      intact: !lossy && disturbances.length === 0,
+      orderly: !lossy && disturbances.every(closesInside),
+      graceful: !lossy && disturbances.length === 1 && disturbances.every(isGraceful)
+    }
+    return (["client", "server"] as const).map((side) =>
+      sideOf(session, side, ours.filter((entry) => entry.side === side), how)
+    )
+  })
+}

@@ -1,0 +1,173 @@
+import { JsonRpc, type MethodDefinition } from "@effect-mcp/protocol"
+import type { RequestError, Transport } from "@effect-mcp/session"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
+import type { End, Entry, Event, HandlerEnd } from "./History.ts"
+
+/**
+ * What writes the history of one side of one session.
+ */
+export interface Recorder {
+  readonly note: (happening: Event) => void
+  /** The transport, with all written down that passes. */
+  readonly transport: (transport: Transport.Transport["Service"]) => Transport.Transport["Service"]
+  /** A handler, with its beginning and its end. */
+  readonly serving: <A, E, R>(of: Served, serve: () => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** A request of the program, with its beginning and its end. */
+  readonly asking: <A>(
+    of: Asked,
+    ask: (nonce: number) => Effect.Effect<A, RequestError.RequestError>,
+    nonceOf: (answer: A) => unknown
+  ) => Effect.Effect<void>
+  /** The last messages of the peer. */
+  readonly last: Last
+  /** Does something right behind the next reply. */
+  readonly behindReply: (action: (id: JsonRpc.Response["id"]) => void) => void
+}
+
+/** What a handler serves. */
+export interface Served {
+  readonly method: string
+  readonly id: JsonRpc.Request["id"]
+  readonly nonce: unknown
+}
+
+/** What a program asks. */
+export interface Asked {
+  readonly what: string
+  readonly deadline: number
+  /** For how long progress may put the deadline off, at the very most; `undefined` if it does not. */
+  readonly total: number | undefined
+  readonly probe: boolean
+}
+
+/** The last messages of the peer, to repeat and to refer to. */
+export interface Last {
+  request: JsonRpc.Request | undefined
+  response: JsonRpc.Response | undefined
+}
+
+/** What the recorders of one history share: its entries, and the numbers given out. */
+export interface Book {
+  readonly entries: Array<Entry>
+  readonly now: () => number
+  nonces: number
+  runs: number
+}
+
+const endOf = (exit: Exit.Exit<unknown, RequestError.RequestError>, nonce: unknown): End => {
+  if (Exit.isSuccess(exit)) return { kind: "Success", code: undefined, nonce }
+  const found = Cause.findError(exit.cause)
+  if (Result.isFailure(found)) {
+    return { kind: Cause.hasInterruptsOnly(exit.cause) ? "Interrupted" : "Died", code: undefined, nonce: undefined }
+  }
+  const { reason } = found.success
+  const code = reason._tag === "ErrorResponse" ? reason.error.code : undefined
+  return { kind: reason._tag, code, nonce: undefined }
+}
+
+const handlerEndOf = (exit: Exit.Exit<unknown, unknown>): HandlerEnd => {
+  if (Exit.isSuccess(exit)) return "Answered"
+  if (Exit.hasFails(exit)) return "Failed"
+  return Cause.hasInterruptsOnly(exit.cause) ? "Interrupted" : "Died"
+}
+
+/** What is no JSON never gets to the wire. */
+const isWritable = (frame: JsonRpc.Frame): boolean => {
+  try {
+    JSON.stringify(frame)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export const make = (book: Book, session: number, side: MethodDefinition.Role): Recorder => {
+  const last: Last = { request: undefined, response: undefined }
+  const note: Recorder["note"] = (happening) => {
+    book.entries.push({ at: book.now(), session, side, happening })
+  }
+  const streams = new Map<Transport.StreamOrigin, JsonRpc.Request["id"]>()
+  const sent = (frame: JsonRpc.Frame, replyTo?: Transport.StreamOrigin) => {
+    const stream = replyTo === undefined ? undefined : streams.get(replyTo)
+    const writable = isWritable(frame)
+    for (const message of JsonRpc.messages(frame)) {
+      note(
+        writable
+          ? { _tag: "Sent", message, stream }
+          : { _tag: "Unwritable", id: "id" in message ? message.id : undefined }
+      )
+    }
+  }
+  let behind: ((id: JsonRpc.Response["id"]) => void) | undefined
+  const replied = (frame: JsonRpc.Frame) => {
+    const [reply] = JsonRpc.messages(frame)
+    if (reply === undefined || "method" in reply) return
+    note({ _tag: "Taken", id: reply.id })
+    if (behind === undefined) return
+    const action = behind
+    behind = undefined
+    action(reply.id)
+  }
+  const received = ({ frame, origin }: Transport.Inbound) => {
+    if (Result.isFailure(frame)) return note({ _tag: "Unreadable", error: frame.failure })
+    for (const message of JsonRpc.messages(frame.success)) {
+      note({ _tag: "Received", message })
+      if (!("method" in message)) last.response = message
+      else if ("id" in message) {
+        last.request = message
+        if (origin !== undefined) streams.set(origin, message.id)
+      }
+    }
+  }
+  return {
+    note,
+    last,
+    behindReply: (action) => {
+      behind = action
+    },
+    transport: (transport) => ({
+      connect: Effect.map(transport.connect, (connection): Transport.Connection => {
+        const { request } = connection
+        return {
+          ...connection,
+          run: (deliver, hooks) =>
+            connection.run((inbound) => {
+              received(inbound)
+              deliver(inbound)
+            }, hooks),
+          send: (outbound) =>
+            Effect.suspend(() => {
+              sent(outbound.message, outbound.replyTo)
+              return Effect.ensuring(connection.send(outbound), Effect.sync(() => replied(outbound.message)))
+            }),
+          ...(request === undefined ? undefined : {
+            request: (message: JsonRpc.Request) =>
+              Effect.suspend(() => {
+                sent(message)
+                return request(message)
+              })
+          })
+        }
+      })
+    }),
+    serving: (of, serve) =>
+      Effect.suspend(() => {
+        const run = book.runs++
+        note({ _tag: "HandlerStarted", run, ...of })
+        return Effect.onExit(Effect.suspend(serve), (exit) =>
+          Effect.sync(() => note({ _tag: "HandlerEnded", run, how: handlerEndOf(exit) })))
+      }),
+    asking: (of, ask, nonceOf) =>
+      Effect.suspend(() => {
+        const nonce = book.nonces++
+        note({ _tag: "Started", nonce, ...of })
+        return Effect.exit(Effect.onExit(ask(nonce), (exit) =>
+          Effect.sync(() =>
+            note({ _tag: "Ended", nonce, end: endOf(exit, Exit.isSuccess(exit) ? nonceOf(exit.value) : undefined) })
+          )))
+      })
+  }
+}

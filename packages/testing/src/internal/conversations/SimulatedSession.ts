@@ -1,0 +1,163 @@
+import type { Elicitation, MethodDefinition } from "@effect-mcp/protocol"
+import {
+  CallbackContext,
+  ClientSession,
+  RequestContext,
+  ServerSession,
+  type Session,
+  Transport
+} from "@effect-mcp/session"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+import * as SimulatedTransport from "../../SimulatedTransport.ts"
+import type { VirtualRuntime } from "../../VirtualRuntime.ts"
+import { Tool } from "./Command.ts"
+import type { Conversation } from "./Conversation.ts"
+import * as Recorder from "./Recorder.ts"
+import * as simulatedTools from "./simulatedTools.ts"
+
+/**
+ * One session, with a program on either side.
+ */
+export interface SimulatedSession {
+  readonly pair: SimulatedTransport.Pair
+  readonly recorders: { readonly [Side in MethodDefinition.Role]: Recorder.Recorder }
+  /** The client's session, once it has shaken hands. */
+  readonly client: Effect.Effect<ClientSession.Shape, unknown>
+  readonly server: Effect.Effect<ServerSession.Shape, unknown>
+  /** The sessions there are now. */
+  readonly made: { [Side in MethodDefinition.Role]?: Session.Session<{ readonly _tag: string }> }
+  readonly close: (side: MethodDefinition.Role) => Effect.Effect<void>
+}
+
+const info = { name: "simulated", version: "1.0.0" }
+
+/** How many requests of the other side each side serves at the same time. */
+export const incoming = 6
+
+const isTool = Schema.is(Tool)
+
+const accepted: Elicitation.ElicitResult = { action: "accept", content: { answer: "yes" } }
+
+export const open = (
+  world: VirtualRuntime,
+  book: Recorder.Book,
+  session: number,
+  { faults, form, seed }: Conversation
+): SimulatedSession => {
+  const client = Deferred.makeUnsafe<ClientSession.Shape, unknown>()
+  const server = Deferred.makeUnsafe<ServerSession.Shape, unknown>()
+  const scopes = { client: Scope.makeUnsafe(), server: Scope.makeUnsafe() }
+  const recorders = {
+    client: Recorder.make(book, session, "client"),
+    server: Recorder.make(book, session, "server")
+  }
+  const made: SimulatedSession["made"] = {}
+  // Each session of a conversation has choices of its own.
+  const pair = Effect.runSync(Effect.provideService(
+    SimulatedTransport.make({ seed: 2 * seed + session, faults, form }),
+    Clock.Clock,
+    world.clock
+  ))
+
+  const limits = { maxIncomingRequests: incoming }
+
+  const close = (side: MethodDefinition.Role): Effect.Effect<void> => Scope.close(scopes[side], Exit.void)
+
+  const serving = ServerSession.make({
+    "tools/call": ({ arguments: input, name }) => {
+      const tool = isTool(name) ? name : "refuse"
+      // Before there is any effect of it.
+      if (tool === "throwNull") throw null
+      return Effect.flatMap(RequestContext.RequestContext, ({ id, method }) => {
+        const nonce = input?.["nonce"]
+        return recorders.server.serving({ method, id, nonce }, () =>
+          // Whoever waits in a handler for the end of its session waits for itself.
+          tool === "close"
+            ? Effect.as(Effect.forkDetach(close("server")), simulatedTools.resultFor(nonce))
+            : simulatedTools.call(tool, nonce, Deferred.await(server)))
+      })
+    }
+  }, {
+    info,
+    limits,
+    observe: (event) => recorders.server.note({ _tag: "Event", event })
+  })
+
+  /** The user of the client, who behaves as the question says. */
+  const user = (behaviour: string): Effect.Effect<Elicitation.ElicitResult> => {
+    switch (behaviour) {
+      case "elicitNested":
+        return Deferred.await(client).pipe(
+          Effect.flatMap((session) => session.callTool("echo", { nonce: "nested" })),
+          Effect.as(accepted),
+          Effect.orDie
+        )
+      case "elicitClose":
+        return Effect.as(Effect.forkDetach(close("client")), accepted)
+      case "elicitDie":
+        return Effect.die(new Error("a secret"))
+      case "elicitNever":
+        return Effect.never
+      default:
+        return Effect.succeed(accepted)
+    }
+  }
+
+  const handlers = ClientSession.handlers({
+    "elicitation/create": ({ message }) =>
+      Effect.flatMap(
+        CallbackContext.CallbackContext,
+        ({ id, method }) => recorders.client.serving({ method, id, nonce: undefined }, () => user(message))
+      ),
+    "roots/list": () =>
+      Effect.flatMap(
+        CallbackContext.CallbackContext,
+        ({ id, method }) =>
+          recorders.client.serving({ method, id, nonce: undefined }, () => Effect.succeed({ roots: [] }))
+      ),
+    "notifications/message": ({ data }) => Effect.sync(() => recorders.client.note({ _tag: "Logged", data }))
+  })
+
+  const calling = ClientSession.make({
+    info,
+    limits,
+    handlers,
+    capabilities: { roots: { listChanged: true } },
+    observe: (event) => recorders.client.note({ _tag: "Event", event })
+  })
+
+  world.start(serving.pipe(
+    Effect.tap((session) => Effect.sync(() => void (made.server = session))),
+    Effect.provideService(Transport.Transport, recorders.server.transport(pair.server)),
+    Scope.provide(scopes.server),
+    Deferred.into(server)
+  ))
+  world.start(calling.pipe(
+    Effect.tap((session) => Effect.sync(() => void (made.client = session))),
+    Effect.onExit((exit) =>
+      Effect.sync(() =>
+        recorders.client.note({
+          _tag: "Opened",
+          revision: Exit.isSuccess(exit) ? exit.value.profile.revision : undefined
+        })
+      )
+    ),
+    Effect.provideService(Transport.Transport, recorders.client.transport(pair.client)),
+    Scope.provide(scopes.client),
+    Deferred.into(client)
+  ))
+
+  return {
+    pair,
+    recorders,
+    client: Deferred.await(client),
+    server: Deferred.await(server),
+    made,
+    close
+  }
+}

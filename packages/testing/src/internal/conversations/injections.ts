@@ -1,0 +1,70 @@
+import { JsonRpc, Revision } from "@effect-mcp/protocol"
+import type * as Command from "./Command.ts"
+import type { Last } from "./Recorder.ts"
+import { resultFor } from "./simulatedTools.ts"
+
+/** An id that no session gives out. */
+const nobodys = 4711
+
+const frameOf = (
+  what: Exclude<Command.Injection, "NotJson" | "MuchNotJson" | "ProgressBehind">,
+  last: Last,
+  number: number
+): unknown => {
+  switch (what) {
+    case "Malformed":
+      return { jsonrpc: "2.0", id: 1.5, method: "ping" }
+    case "UnknownResponse":
+      return JsonRpc.success(nobodys, resultFor("unknown"))
+    case "TextualId":
+      return JsonRpc.success("1", resultFor("textual"))
+    case "NullId":
+      return { jsonrpc: "2.0", id: null, error: { code: -32700, message: "what?" } }
+    case "RepeatedResponse":
+      return last.response ?? JsonRpc.success(nobodys, {})
+    case "StrayProgress":
+      return JsonRpc.notification("notifications/progress", { progressToken: "nobody's", progress: 1 })
+    case "Log":
+      return JsonRpc.notification("notifications/message", { level: "info", data: number })
+    case "StrayCancel":
+      return JsonRpc.notification("notifications/cancelled", { requestId: nobodys })
+    case "Cancel":
+      return JsonRpc.notification("notifications/cancelled", { requestId: last.request?.id ?? nobodys })
+    case "Initialize":
+      return JsonRpc.request("again", "initialize", {
+        protocolVersion: Revision.supported[0],
+        capabilities: {},
+        clientInfo: { name: "intruder", version: "1.0.0" }
+      })
+    case "Initialized":
+      return JsonRpc.notification("notifications/initialized")
+    case "Request":
+    case "DuplicateRequest": {
+      const id = what === "Request" ? "injected" : last.request?.id ?? "injected"
+      return JsonRpc.request(id, "tools/call", { name: "echo", arguments: { nonce: "intruder" } })
+    }
+  }
+}
+
+/** A step of progress of a request that has its response. */
+export const progressBehind = (progressToken: JsonRpc.Response["id"]): string =>
+  `${JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, progress: 99 } })}\n`
+
+/** The id of a request at the very end of what a client sends. */
+export const lastId = "last"
+
+/** A request without the newline that ends it. */
+export const unterminated = JSON.stringify(
+  JsonRpc.request(lastId, "tools/call", { name: "echo", arguments: { nonce: "unterminated" } })
+)
+
+const notJson = "npm warn {\n"
+
+/**
+ * What no session has sent, as the line that carries it. Some refers to what the peer said last, some is told apart by
+ * a number.
+ */
+export const lineOf = (what: Exclude<Command.Injection, "ProgressBehind">, last: Last, number: number): string => {
+  if (what === "NotJson") return notJson
+  return what === "MuchNotJson" ? notJson.repeat(25) : `${JSON.stringify(frameOf(what, last, number))}\n`
+}

@@ -1,0 +1,107 @@
+/** What one side of a conversation chose for itself, such as ids, and the names by which it is known in a transcript of the other. */
+import * as Pattern from "../../arbitrary/Pattern.ts"
+import { isMembers } from "../arbitrary/members.ts"
+
+/** What a name stands for, which it begins with. */
+type Kind = "id" | "token" | "elicitation" | "cursor"
+
+/** What the other side chooses afresh in each run, by where it stands in its messages; ids of its requests come on top. */
+const chosen: ReadonlyArray<{ readonly path: ReadonlyArray<string>; readonly kind: Kind }> = [
+  { path: ["params", "_meta", "progressToken"], kind: "token" },
+  { path: ["params", "elicitationId"], kind: "elicitation" },
+  { path: ["result", "nextCursor"], kind: "cursor" }
+]
+
+/** Where such values come back, by the name of what they are. */
+const repeated: Readonly<Record<Kind, ReadonlyArray<ReadonlyArray<string>>>> = {
+  token: [["params", "progressToken"]],
+  elicitation: [["params", "elicitationId"]],
+  cursor: [["params", "cursor"]],
+  id: [["id"], ["params", "requestId"]]
+}
+
+/** Where a trace is named, which is another one in each run. */
+const traces = ["traceparent", "tracestate", "baggage"].map((name) => ["params", "_meta", name])
+
+const at = (value: unknown, path: ReadonlyArray<string>): unknown =>
+  path.reduce<unknown>((inner, name) => isMembers(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined, value)
+
+/** The pattern with another one in this place, where there is such a place. */
+const replaced = (pattern: Pattern.Pattern, path: ReadonlyArray<string>, by: Pattern.Pattern): Pattern.Pattern => {
+  const [first, ...rest] = path
+  if (first === undefined) return by
+  if (pattern._tag !== "Object") return pattern
+  return {
+    ...pattern,
+    members: pattern.members.map(([name, member]) => [name, name === first ? replaced(member, rest, by) : member])
+  }
+}
+
+/** The names of one conversation. */
+export interface ChosenNames {
+  /** What the other side sent: what it chose is named here, and what was named before stands by its name. */
+  readonly expected: (frame: unknown) => Pattern.Pattern
+  /** What this side sent: what the other side chose stands by its name. */
+  readonly said: (frame: unknown) => Pattern.Pattern
+}
+
+export const make = (): ChosenNames => {
+  const names = new Map<Kind, Map<unknown, string>>()
+  const counts = new Map<Kind, number>()
+
+  const use = (pattern: Pattern.Pattern, message: unknown, kind: Kind): Pattern.Pattern => {
+    let named = pattern
+    for (const path of repeated[kind]) {
+      const name = names.get(kind)?.get(at(message, path))
+      if (name !== undefined) named = replaced(named, path, { _tag: "Name", name })
+    }
+    return named
+  }
+
+  const choose = (pattern: Pattern.Pattern, message: unknown, path: ReadonlyArray<string>, kind: Kind) => {
+    const value = at(message, path)
+    if (typeof value !== "string" && typeof value !== "number") return pattern
+    const count = (counts.get(kind) ?? 0) + 1
+    counts.set(kind, count)
+    const name = `${kind}${count}`
+    const ofKind = names.get(kind) ?? new Map<unknown, string>()
+    names.set(kind, ofKind.set(value, name))
+    return replaced(pattern, path, { _tag: "Name", name })
+  }
+
+  /** The messages of a batch one by one. */
+  const each = (frame: unknown, name: (message: unknown) => Pattern.Pattern): Pattern.Pattern =>
+    Array.isArray(frame) ? { _tag: "Array", elements: frame.map(name), open: false } : name(frame)
+
+  const expected = (message: unknown): Pattern.Pattern => {
+    const isRequest = isMembers(message) && "method" in message && "id" in message
+    const isCancellation = isMembers(message) && message["method"] === "notifications/cancelled"
+    let pattern = Pattern.exactly(message)
+    for (const path of traces) pattern = replaced(pattern, path, { _tag: "Any" })
+    if (isCancellation) pattern = use(pattern, message, "id")
+    if (isMembers(message) && message["method"] === "notifications/elicitation/complete") {
+      return use(pattern, message, "elicitation")
+    }
+    if (isRequest) pattern = choose(pattern, message, ["id"], "id")
+    for (const { kind, path } of chosen) pattern = choose(pattern, message, path, kind)
+    return pattern
+  }
+
+  const said = (message: unknown): Pattern.Pattern => {
+    const pattern = Pattern.exactly(message)
+    if (!isMembers(message)) return pattern
+    switch (message["method"]) {
+      case undefined:
+        return use(pattern, message, "id")
+      case "notifications/progress":
+        return use(pattern, message, "token")
+      default:
+        return use(pattern, message, "cursor")
+    }
+  }
+
+  return {
+    expected: (frame: unknown) => each(frame, expected),
+    said: (frame: unknown) => each(frame, said)
+  }
+}

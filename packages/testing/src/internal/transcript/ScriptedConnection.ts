@@ -1,0 +1,181 @@
+/** A connection for whoever says what a script says: it finds the stream for each message, and keeps what comes in order. */
+import { Initialize, JsonRpc, type Profile, type RequestId, Revision } from "@effect-mcp/protocol"
+import { Transport } from "@effect-mcp/session"
+import type { TransportError } from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+import { trust } from "../trust.ts"
+
+/** What came, in order: a message, bytes that are none, the peer's end, or that something of the transport failed. */
+export type Arrival =
+  | { readonly _tag: "Message"; readonly frame: unknown }
+  | { readonly _tag: "Unreadable"; readonly error: Transport.FrameError }
+  | { readonly _tag: "Ended"; readonly end: Transport.End }
+  | { readonly _tag: "Failed"; readonly error: TransportError }
+
+export interface ScriptedConnection {
+  readonly arrivals: Queue.Dequeue<Arrival>
+  /** Says any JSON, a message or not. */
+  readonly say: (frame: unknown) => Effect.Effect<void, TransportError>
+  /** Closes the connection. Returns at once; what the peer still says arrives where the transport lets it. */
+  readonly end: Effect.Effect<void>
+}
+
+const asParams = Schema.decodeUnknownOption(Initialize.InitializeParams)
+const asResult = Schema.decodeUnknownOption(Initialize.InitializeResult)
+
+const clientProfile = (params: unknown, result: unknown): Profile.ClientProfile | undefined => {
+  const [asked, answered] = [Option.getOrUndefined(asParams(params)), Option.getOrUndefined(asResult(result))]
+  return asked === undefined || answered === undefined || !Revision.isRevision(answered.protocolVersion)
+    ? undefined
+    : { revision: answered.protocolVersion, capabilities: asked.capabilities, info: asked.clientInfo }
+}
+
+const serverProfile = (result: unknown): Profile.ServerProfile | undefined => {
+  const answered = Option.getOrUndefined(asResult(result))
+  return answered === undefined || !Revision.isRevision(answered.protocolVersion) ? undefined : {
+    revision: answered.protocolVersion,
+    capabilities: answered.capabilities,
+    info: answered.serverInfo,
+    instructions: answered.instructions
+  }
+}
+
+/** A frame with the members of a request, right or wrong: it goes where requests go. */
+const looksLikeRequest = (frame: unknown): boolean =>
+  typeof frame === "object" && frame !== null && "method" in frame && "id" in frame
+
+const tokenOf = ({ params }: JsonRpc.Request): unknown => {
+  const meta = params?.["_meta"]
+  return typeof meta === "object" && meta !== null && "progressToken" in meta ? meta.progressToken : undefined
+}
+
+/** The peer's requests that are not answered yet, and the streams they came in. */
+const makeOpenRequests = (settle: (origin: Transport.StreamOrigin) => void) => {
+  const open = new Map<
+    RequestId.RequestId,
+    { readonly request: JsonRpc.Request; readonly origin: Transport.StreamOrigin }
+  >()
+  const latest = () => Array.from(open.values()).at(-1)?.origin
+  return {
+    take: (frame: unknown, origin: Transport.StreamOrigin | undefined) => {
+      if (origin === undefined) return
+      const messages = JsonRpc.messages(frame)
+      for (const message of messages) {
+        if (JsonRpc.isRequest(message)) open.set(message.id, { request: message, origin })
+        else if ("method" in message && message.method === "notifications/cancelled") {
+          const id = trust<RequestId.RequestId>(message.params?.["requestId"])
+          const cancelled = open.get(id)
+          open.delete(id)
+          if (cancelled !== undefined) settle(cancelled.origin)
+        }
+      }
+      if (!messages.some(JsonRpc.isRequest)) settle(origin)
+    },
+    /** Where a frame goes: the reply to its request, progress to the request with its token, the rest to the latest one. */
+    route: (frame: unknown): { readonly replyTo: Transport.StreamOrigin | undefined; readonly last: boolean } => {
+      const messages = JsonRpc.messages(frame)
+      const answered = messages.flatMap((message) => {
+        const id = "method" in message ? undefined : message.id
+        const found = id === undefined || id === null ? undefined : open.get(id)
+        if (found !== undefined) open.delete(found.request.id)
+        return found === undefined ? [] : [found]
+      })
+      const [reply] = answered
+      if (reply !== undefined) return { replyTo: reply.origin, last: true }
+      const [message] = messages
+      if (message !== undefined && "method" in message && message.method === "notifications/progress") {
+        const token = message.params?.["progressToken"]
+        const reported = Array.from(open.values()).find(({ request }) => tokenOf(request) === token)
+        if (reported !== undefined) return { replyTo: reported.origin, last: false }
+      }
+      return { replyTo: latest(), last: false }
+    }
+  }
+}
+
+/** Tells the transport when the handshake is done, as a session would. */
+const makeIntroductions = (established: ((profile: Profile.Profile) => void) | undefined) => {
+  const asked = new Map<RequestId.RequestId, JsonRpc.Request>()
+  const heard = new Map<RequestId.RequestId, JsonRpc.Request>()
+  const tell = (profile: Profile.Profile | undefined) => {
+    if (profile !== undefined) established?.(profile)
+  }
+  const answerTo = (requests: Map<RequestId.RequestId, JsonRpc.Request>, message: JsonRpc.Success) => {
+    const request = requests.get(message.id)
+    requests.delete(message.id)
+    return request
+  }
+  return {
+    said: (frame: unknown) => {
+      for (const message of JsonRpc.messages(frame)) {
+        if (JsonRpc.isRequest(message) && message.method === "initialize") asked.set(message.id, message)
+        if ("result" in message) {
+          const request = answerTo(heard, message)
+          if (request !== undefined) tell(clientProfile(request.params, message.result))
+        }
+      }
+    },
+    heard: (frame: unknown) => {
+      for (const message of JsonRpc.messages(frame)) {
+        if (JsonRpc.isRequest(message) && message.method === "initialize") heard.set(message.id, message)
+        if ("result" in message && answerTo(asked, message) !== undefined) tell(serverProfile(message.result))
+      }
+    }
+  }
+}
+
+/** Connects, and says nothing yet. The connection closes with the scope at the latest. */
+export const open: Effect.Effect<ScriptedConnection, TransportError, Transport.Transport | Scope.Scope> = Effect.gen(
+  function*() {
+    const transport = yield* Transport.Transport
+    const outer = yield* Effect.scope
+    const scope = yield* Scope.fork(outer)
+    const connection = yield* Scope.provide(transport.connect, scope)
+    const arrivals = yield* Queue.unbounded<Arrival>()
+    const requests = makeOpenRequests((origin) => connection.endExchange?.(origin))
+    const introductions = makeIntroductions(connection.onHandshake)
+    const arrive = (arrival: Arrival) => {
+      Queue.offerUnsafe(arrivals, arrival)
+    }
+
+    const reading = connection.run(({ frame, origin }) => {
+      if (Result.isFailure(frame)) return arrive({ _tag: "Unreadable", error: frame.failure })
+      requests.take(frame.success, origin)
+      introductions.heard(frame.success)
+      arrive({ _tag: "Message", frame: frame.success })
+    })
+    yield* Effect.forkScoped(Effect.match(reading, {
+      onSuccess: (end) => arrive({ _tag: "Ended", end }),
+      onFailure: (error) => arrive({ _tag: "Failed", error })
+    }))
+
+    return {
+      arrivals,
+      say: (frame) =>
+        Effect.suspend(() => {
+          const { request } = connection
+          if (request !== undefined && looksLikeRequest(frame)) {
+            introductions.said(frame)
+            // A script may say what is no message at all; a transport carries it as it is.
+            return request(trust<JsonRpc.Request>(frame)).pipe(
+              Effect.catch((error) => Effect.sync(() => arrive({ _tag: "Failed", error }))),
+              Effect.forkIn(scope, { startImmediately: true }),
+              Effect.asVoid
+            )
+          }
+          const { last, replyTo } = requests.route(frame)
+          return Effect.tap(
+            connection.send({ message: trust<JsonRpc.Frame>(frame), replyTo, last }),
+            () => Effect.sync(() => introductions.said(frame))
+          )
+        }),
+      end: Effect.asVoid(Effect.forkIn(Scope.close(scope, Exit.void), outer, { startImmediately: true }))
+    }
+  }
+)

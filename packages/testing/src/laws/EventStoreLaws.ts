@@ -1,0 +1,514 @@
+/**
+ * What every store of events keeps, as a list of laws. Each is an effect, to be run in any runner of tests. For Vitest, `suite` of
+ * the entry `/vitest` makes a test of each.
+ *
+ * @since 0.1.0
+ */
+import type { EventStore } from "@effect-mcp/session"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as assert from "node:assert/strict"
+import { at, choose, oneOf, place, upTo } from "../internal/arbitrary/choose.ts"
+import { oddities } from "../internal/arbitrary/oddText.ts"
+import { EventModel } from "../internal/laws/EventModel.ts"
+import { law } from "../internal/laws/Law.ts"
+import { holdsFor } from "../internal/laws/property.ts"
+import type { Options, StoreLaw } from "./StoreLaw.ts"
+
+type Store = EventStore.EventStore["Service"]
+
+/** A session that no store has seen: what a law leaves behind in a database is not in the way of the next. */
+const newSession = Effect.map(Random.nextInt, (number) => `law-${number.toString(36)}`)
+
+const newSessions = Effect.all([newSession, newSession, newSession])
+
+/** Names that stores may take apart, put together, or look up in the wrong place. */
+const streamNames: readonly [string, ...ReadonlyArray<string>] = [
+  "a",
+  "b",
+  "a-",
+  "a-1",
+  "a-1-1",
+  "a.1",
+  "a:1",
+  "-",
+  "1",
+  "A",
+  "a b",
+  "%61",
+  "a/b?c#d",
+  "\"'\\",
+  "é漢🙂",
+  "__proto__",
+  "constructor",
+  "x".repeat(300)
+]
+
+const streamName = oneOf(...streamNames)
+
+/** A message as JSON, or nothing. */
+const data: Arbitrary.Arbitrary<string> = choose(
+  oneOf("", ...oddities.map((text) => JSON.stringify(text))),
+  Arbitrary.map(Arbitrary.schema(Schema.Json), (value) => JSON.stringify(value))
+)
+
+/** Which of three. */
+const one = Schema.Literals([0, 1, 2])
+
+const Append = Schema.TaggedStruct("Append", { session: one, stream: one, value: Schema.Literals([0, 1, 2]) })
+
+const Command = Schema.Union([
+  Append,
+  // Any id that was given out so far, in whichever session.
+  Schema.TaggedStruct("Replay", { session: one, id: Schema.Literals([0, 0.3, 0.6, 0.9, 0.99]) }),
+  Schema.TaggedStruct("End", { session: one, stream: one }),
+  Schema.TaggedStruct("Drop", { session: one })
+])
+
+type Command = typeof Command.Type
+
+const conversation = Arbitrary.all({
+  streams: Arbitrary.all([streamName, streamName, streamName]),
+  commands: Arbitrary.array(
+    choose<Command>(Arbitrary.schema(Append), Arbitrary.schema(Append), Arbitrary.schema(Command)),
+    { maxLength: 40 }
+  )
+})
+
+/** What may stand in a header, and so come from a client for an id. */
+const character = Arbitrary.map(upTo(223), (code) => code === 0 ? "\t" : String.fromCharCode(code + 32))
+
+/** Ids that are nearly, or not at all, what was given out. */
+const forgeries: Arbitrary.Arbitrary<(id: string) => string> = choose(
+  oneOf<(id: string) => string>(
+    () => "",
+    (id) => id.slice(0, -1),
+    (id) => id.slice(1),
+    (id) => `${id} `,
+    (id) => ` ${id}`,
+    (id) => `${id}0`,
+    (id) => `${id}.0`,
+    (id) => `${id}n`,
+    (id) => `${id}-1`,
+    (id) => `a-${id}`,
+    (id) => `${id},${id}`,
+    (id) => `"${id}"`,
+    (id) => id.toUpperCase(),
+    (id) => id.toLowerCase(),
+    (id) => encodeURIComponent(id),
+    (id) => id.replace(/(\d+)$/, "0$1"),
+    (id) => id.replace(/(\d+)$/, "+$1"),
+    (id) => id.replace(/(\d+)$/, "-$1"),
+    (id) => id.replace(/(\d+)$/, "0x$1"),
+    (id) => id.replace(/(\d+)$/, (number) => String(Number(number) + 1)),
+    (id) => id.replace(/(\d+)$/, (number) => String(Number(number) - 1)),
+    (id) => id.replace(/(\d+)$/, (number) => number.padEnd(400, "0")),
+    (id) => id.replace(/(\d+)$/, ""),
+    () => "0",
+    () => "1",
+    () => "-1",
+    () => "a",
+    () => "a-",
+    () => "a-1",
+    () => "*",
+    () => "%",
+    () => "NaN",
+    () => "__proto__",
+    () => "constructor",
+    () => "' or 1=1 --",
+    () => "x".repeat(10_000)
+  ),
+  Arbitrary.map(Arbitrary.all([place, character]), ([place, character]) => (id: string) => {
+    const index = Math.floor(place * id.length)
+    return id.slice(0, index) + character + id.slice(index + 1)
+  }),
+  Arbitrary.map(
+    Arbitrary.array(character, { maxLength: 20 }),
+    (characters) => () => characters.join("")
+  )
+)
+
+/** Appends, and writes it down. */
+const appendTo = (store: Store, model: EventModel, key: EventStore.StreamKey, data: string) =>
+  Effect.map(Effect.suspend(() => store.append(key, data)), (id) => {
+    model.appended(key, id, data)
+    return id
+  })
+
+/** A replay brings what it has to, no more and no less. */
+const agree = (store: Store, model: EventModel, session: string, id: string) =>
+  Effect.map(Effect.suspend(() => store.replay(session, id)), (replay) => {
+    const found = replay && {
+      stream: replay.stream,
+      events: replay.events.map(({ data, id }) => ({ id, data })),
+      ended: replay.ended
+    }
+    assert.deepStrictEqual(found, model.behind(session, id), `after ${JSON.stringify(id)} of ${session}`)
+  })
+
+/** Every id that was ever given out is presented to every session. */
+const agreeOnAll = (store: Store, model: EventModel, sessions: ReadonlyArray<string>) =>
+  Effect.forEach(sessions, (session) => Effect.forEach(model.ids, ({ id }) => agree(store, model, session, id)))
+
+const perform = Effect.fnUntraced(function*(
+  store: Store,
+  model: EventModel,
+  command: Command,
+  { sessions, streams }: { readonly sessions: ReadonlyArray<string>; readonly streams: ReadonlyArray<string> }
+) {
+  const session = sessions[command.session] ?? ""
+  switch (command._tag) {
+    case "Append": {
+      const key = { session, stream: streams[command.stream] ?? "" }
+      // Nobody may do that.
+      if (model.hasEnded(key)) return
+      yield* appendTo(store, model, key, JSON.stringify(command.value))
+      break
+    }
+    case "Replay": {
+      const given = at(model.ids, command.id)
+      if (given !== undefined) yield* agree(store, model, session, given.id)
+      break
+    }
+    case "End": {
+      const key = { session, stream: streams[command.stream] ?? "" }
+      yield* store.end(key)
+      model.ended(key)
+      break
+    }
+    case "Drop":
+      yield* store.drop(session)
+      model.dropped(session)
+  }
+})
+
+/** What many fibers say at once, each of them in order: `0/0`, `0/1`, … of the first. */
+const sayAtOnce = (
+  fibers: number,
+  events: number,
+  append: (fiber: number, data: string) => Effect.Effect<string, EventStore.EventStoreError>
+) =>
+  Effect.forEach(
+    Array.from({ length: fibers }, (_, fiber) => fiber),
+    (fiber) =>
+      Effect.forEach(
+        Array.from({ length: events }, (_, event) => `"${fiber}/${event}"`),
+        (data) => Effect.tap(Effect.suspend(() => append(fiber, data)), Effect.yieldNow)
+      ),
+    { concurrency: "unbounded" }
+  )
+
+/** How long a server waits for one operation unless it is told otherwise (`eventStoreTimeout`). */
+const patience = "5 seconds"
+
+/** Runs an operation as a server does: one that throws, dies or is late is its failure. */
+const prompt = <A>(operation: () => Effect.Effect<A, EventStore.EventStoreError>) =>
+  Effect.gen(function*() {
+    const exit = yield* Effect.exit(Effect.timeoutOption(Effect.suspend(operation), patience))
+    if (Exit.isFailure(exit)) {
+      assert.ok(Cause.hasFails(exit.cause), `it died instead of failing with an EventStoreError: ${exit.cause}`)
+      return
+    }
+    assert.ok(Option.isSome(exit.value), `it did not end within ${patience}`)
+  })
+
+const listOf = (count: number) => Array.from({ length: count }, (_, index) => String(index))
+
+/**
+ * The laws that this store is to keep. Each has a store of its own, which ends with it, and makes up sessions that were not there
+ * before. A store has to have room for 500 small events in a session, and to keep a stream that has ended for some seconds.
+ *
+ * @example
+ * ```ts
+ * import { EventStore } from "@effect-mcp/session"
+ * import { EventStoreLaws } from "@effect-mcp/testing/laws"
+ * import * as Effect from "effect/Effect"
+ *
+ * const laws = EventStoreLaws.laws(EventStore.makeMemory(), { runs: 10 })
+ * export const kept = Effect.as(Effect.forEach(laws, ({ run }) => run), true) // => true
+ * ```
+ *
+ * @category laws
+ * @since 0.1.0
+ */
+export const laws = (
+  make: Effect.Effect<Store, unknown, Scope.Scope>,
+  { runs = 100 }: Options = {}
+): ReadonlyArray<StoreLaw> => [
+  law(
+    "[SHS-17] [SHS-18] [SHS-20] whatever is done, a replay brings what came behind on that stream, and nothing else",
+    Effect.flatMap(make, (store) =>
+      holdsFor(
+        conversation,
+        Effect.fnUntraced(function*({ commands, streams }) {
+          const sessions = yield* newSessions
+          const model = new EventModel()
+          for (const command of commands) yield* perform(store, model, command, { sessions, streams })
+          yield* agreeOnAll(store, model, sessions)
+        }),
+        runs
+      ))
+  ),
+
+  law(
+    "[SHS-17] no two events of a session have the same id, whatever their streams",
+    Effect.gen(function*() {
+      const store = yield* make
+      const session = yield* newSession
+      const ids = yield* Effect.forEach(
+        listOf(5),
+        (data) => Effect.forEach(streamNames, (stream) => store.append({ session, stream }, data))
+      )
+      assert.strictEqual(new Set(ids.flat()).size, 5 * streamNames.length)
+    })
+  ),
+
+  law(
+    "[SHS-17] no two events have the same id, however many are appended at once",
+    Effect.gen(function*() {
+      const store = yield* make
+      const session = yield* newSession
+      const ids = yield* sayAtOnce(20, 10, (fiber, data) => store.append({ session, stream: String(fiber % 3) }, data))
+      assert.strictEqual(new Set(ids.flat()).size, 200)
+    })
+  ),
+
+  law(
+    "[SHS-17] an id is not given again after its session was dropped, and gets nothing",
+    Effect.gen(function*() {
+      const store = yield* make
+      const session = yield* newSession
+      const key = { session, stream: "a" }
+      const before = yield* Effect.forEach(listOf(5), (data) => store.append(key, data))
+      yield* store.drop(session)
+      const after = yield* Effect.forEach(listOf(10), (data) => store.append(key, data))
+      assert.strictEqual(new Set([...before, ...after]).size, 15)
+      for (const id of before) assert.strictEqual(yield* store.replay(session, id), undefined)
+    })
+  ),
+
+  law(
+    "[SHS-18] an id is printable ASCII without a space, and leads to its stream, whatever that is called",
+    Effect.gen(function*() {
+      const store = yield* make
+      const session = yield* newSession
+      const ids = yield* Effect.forEach(streamNames, (stream) => store.append({ session, stream }, ""))
+      for (const [index, id] of ids.entries()) {
+        assert.match(id, /^[!-~]+$/)
+        assert.deepStrictEqual((yield* store.replay(session, id))?.stream, streamNames[index])
+      }
+    })
+  ),
+
+  law(
+    "what was appended comes back as it was",
+    Effect.flatMap(make, (store) =>
+      holdsFor(
+        data,
+        Effect.fnUntraced(function*(data) {
+          const session = yield* newSession
+          const model = new EventModel()
+          const id = yield* appendTo(store, model, { session, stream: "a" }, "")
+          yield* appendTo(store, model, { session, stream: "a" }, data)
+          yield* agree(store, model, session, id)
+        }),
+        runs
+      ))
+  ),
+
+  law(
+    "what was appended comes back as it was, where it is a megabyte of every kind of character",
+    Effect.gen(function*() {
+      const store = yield* make
+      const session = yield* newSession
+      const data = JSON.stringify("aé漢🙂\n\r\u2028\u0000\"\\".repeat(64 * 1024))
+      const id = yield* store.append({ session, stream: "a" }, "")
+      yield* store.append({ session, stream: "a" }, data)
+      const replay = yield* store.replay(session, id)
+      // Nobody wants to see the difference.
+      assert.ok(replay?.events[0]?.data === data)
+    })
+  ),
+
+  law(
+    "a replay brings all that came behind, once and in order, as often as it is asked for",
+    Effect.gen(function*() {
+      const store = yield* make
+      const session = yield* newSession
+      const model = new EventModel()
+      yield* Effect.forEach(listOf(120), (data) => appendTo(store, model, { session, stream: "a" }, data))
+      yield* agreeOnAll(store, model, [session, session])
+    })
+  ),
+
+  law(
+    "behind the last event there is nothing yet, which is an answer",
+    Effect.gen(function*() {
+      const store = yield* make
+      const session = yield* newSession
+      const id = yield* store.append({ session, stream: "a" }, "")
+      const replay = yield* store.replay(session, id)
+      assert.deepStrictEqual([replay?.events.length, replay?.ended], [0, false])
+    })
+  ),
+
+  law(
+    "[SHS-20] of streams that are appended to in turns, each is replayed by itself",
+    Effect.gen(function*() {
+      const store = yield* make
+      const session = yield* newSession
+      const model = new EventModel()
+      for (const data of listOf(5)) {
+        for (const stream of streamNames) yield* appendTo(store, model, { session, stream }, data)
+      }
+      yield* agreeOnAll(store, model, [session])
+    })
+  ),
+
+  law(
+    "[SHS-20] of sessions with streams of the same names, none gets anything of another, nor for its ids",
+    Effect.gen(function*() {
+      const store = yield* make
+      const sessions = yield* newSessions
+      const model = new EventModel()
+      for (const [index, session] of sessions.entries()) {
+        for (const data of listOf(3 + index)) {
+          for (const stream of ["a", "b"]) yield* appendTo(store, model, { session, stream }, `"${index}/${data}"`)
+        }
+      }
+      yield* agreeOnAll(store, model, [...sessions, yield* newSession])
+    })
+  ),
+
+  law(
+    "[SHS-20] an id that was not given out gets nothing",
+    Effect.gen(function*() {
+      const store = yield* make
+      const session = yield* newSession
+      const model = new EventModel()
+      for (const stream of streamNames) {
+        for (const data of listOf(3)) yield* appendTo(store, model, { session, stream }, data)
+      }
+      yield* holdsFor(
+        Arbitrary.all([forgeries, place]),
+        ([forge, place]) => agree(store, model, session, forge(at(model.ids, place)?.id ?? "")),
+        // Most of these are harmless to any one store.
+        5 * runs
+      )
+    })
+  ),
+
+  law(
+    "a stream has ended once it was ended, no sooner and no other, and is still replayed",
+    Effect.gen(function*() {
+      const store = yield* make
+      const sessions = yield* newSessions
+      const model = new EventModel()
+      const keys = sessions.flatMap((session) => ["a", "a-1"].map((stream) => ({ session, stream })))
+      for (const key of keys) for (const data of listOf(2)) yield* appendTo(store, model, key, data)
+      yield* agreeOnAll(store, model, sessions)
+      for (const key of keys.slice(0, 3)) {
+        // To end it again changes nothing.
+        for (const _ of listOf(2)) {
+          yield* store.end(key)
+          model.ended(key)
+          yield* agreeOnAll(store, model, sessions)
+        }
+      }
+    })
+  ),
+
+  law(
+    "to drop a session forgets all of its streams, those that have ended included, and nothing else",
+    Effect.gen(function*() {
+      const store = yield* make
+      const sessions = yield* newSessions
+      const [dropped] = sessions
+      const model = new EventModel()
+      const keys = sessions.flatMap((session) => ["a", "b", "c"].map((stream) => ({ session, stream })))
+      for (const key of keys) for (const data of listOf(2)) yield* appendTo(store, model, key, data)
+      yield* store.end({ session: dropped, stream: "b" })
+      yield* store.drop(dropped)
+      model.dropped(dropped)
+      yield* agreeOnAll(store, model, sessions)
+      // What has the name of a stream that has ended is another one.
+      yield* appendTo(store, model, { session: dropped, stream: "b" }, "again")
+      yield* agreeOnAll(store, model, sessions)
+    })
+  ),
+
+  law(
+    "to end or to drop what is not there does nothing",
+    Effect.gen(function*() {
+      const store = yield* make
+      const sessions = yield* newSessions
+      const [first, second] = sessions
+      const model = new EventModel()
+      yield* appendTo(store, model, { session: first, stream: "a" }, "0")
+      yield* store.end({ session: first, stream: "b" })
+      yield* store.end({ session: second, stream: "a" })
+      yield* store.drop(second)
+      yield* store.drop(second)
+      yield* appendTo(store, model, { session: first, stream: "a" }, "1")
+      yield* agreeOnAll(store, model, sessions)
+    })
+  ),
+
+  law(
+    "every operation ends within 5 seconds, whatever it is called with, and none throws or dies",
+    Effect.gen(function*() {
+      const store = yield* make
+      const session = yield* newSession
+      const id = yield* store.append({ session, stream: "a" }, "")
+      const forged = ["", "a", "-", "\t", "é", "%", "' or 1=1 --", "x".repeat(10_000), `${id}0`, id]
+      for (const after of forged) yield* prompt(() => store.replay(session, after))
+      for (const stream of streamNames) yield* prompt(() => store.end({ session, stream }))
+      yield* prompt(() => store.drop(`${session}-unknown`))
+      yield* Effect.forEach(listOf(50), (data) => prompt(() => store.append({ session, stream: "b" }, data)), {
+        concurrency: "unbounded"
+      })
+    })
+  ),
+
+  law(
+    "of what many append to one stream at once, each event comes once, and those of each in order",
+    Effect.gen(function*() {
+      const store = yield* make
+      const key = { session: yield* newSession, stream: "a" }
+      const first = yield* store.append(key, "")
+      const ids = yield* sayAtOnce(20, 10, (_, data) => store.append(key, data))
+      const events = (yield* store.replay(key.session, first))?.events ?? []
+      assert.strictEqual(events.length, 200)
+      const found = new Map(events.map(({ data, id }, index) => [id, { index, data }]))
+      for (const [fiber, own] of ids.entries()) {
+        const places = own.map((id) => found.get(id))
+        assert.deepStrictEqual(places.map((place) => place?.data), own.map((_, event) => `"${fiber}/${event}"`))
+        const order = places.map((place) => place?.index ?? -1)
+        assert.deepStrictEqual(order, order.toSorted((one, other) => one - other))
+      }
+    })
+  ),
+
+  law(
+    "while a stream is appended to, a replay brings the beginning of what it will bring",
+    Effect.gen(function*() {
+      const store = yield* make
+      const key = { session: yield* newSession, stream: "a" }
+      const first = yield* store.append(key, "")
+      const look = Effect.map(Effect.suspend(() => store.replay(key.session, first)), (replay) => replay?.events ?? [])
+      const [, glimpses] = yield* Effect.all([
+        sayAtOnce(10, 10, (_, data) => store.append(key, data)),
+        Effect.forEach(listOf(10), () => Effect.tap(look, Effect.yieldNow))
+      ], { concurrency: "unbounded" })
+      const all = yield* look
+      assert.strictEqual(all.length, 100)
+      for (const glimpse of glimpses) assert.deepStrictEqual(glimpse, all.slice(0, glimpse.length))
+    })
+  )
+]

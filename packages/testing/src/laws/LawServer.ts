@@ -1,0 +1,145 @@
+/**
+ * The server at the other end of the laws: a handful of tools, each of which shows one side of a session.
+ *
+ * @since 0.1.0
+ */
+import { Content, McpError, type Tool } from "@effect-mcp/protocol"
+import { type Handlers, RequestContext, type ServerSession } from "@effect-mcp/session"
+import * as Effect from "effect/Effect"
+
+/**
+ * Who the server says it is, and what it declares.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const options: ServerSession.Options = {
+  info: { name: "law-server", version: "1.0.0" },
+  instructions: "Every tool shows one side of a session."
+}
+
+/**
+ * What the server has seen, as its tool `report` tells it.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Report {
+  /** How many calls of `wait` have begun. */
+  readonly waiting: number
+  /** How many of them were interrupted. */
+  readonly interrupted: number
+}
+
+type Input = { readonly [name: string]: unknown }
+
+const toWholeNumber = (value: unknown): number => typeof value === "number" && Number.isInteger(value) ? value : 0
+
+const answer = (structuredContent: Input): Tool.CallToolResult => ({
+  content: [Content.text(JSON.stringify(structuredContent))],
+  structuredContent
+})
+
+/**
+ * Makes the handlers, with a report of their own:
+ *
+ * - `echo {value}` answers the value; `unit {}` answers nothing in particular.
+ * - `steps {count, gapMillis?}` reports that many steps of progress, then answers.
+ * - `wait {}` never answers; `report {}` says how many calls of it began and how many were interrupted.
+ * - `refuse {code, message}` fails with that error; `die {}` dies with a secret; `throwNull {}` throws `null`.
+ * - `ask {}` pings the client and answers when the client has; `say {data}` logs.
+ * - `linger {}` answers, and goes on reporting progress after that.
+ *
+ * @example
+ * ```ts
+ * import { ClientSession, ServerSession } from "@effect-mcp/session"
+ * import { LawServer } from "@effect-mcp/testing/laws"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const server = ServerSession.layerInProcess(LawServer.make(), LawServer.options)
+ * const session = ClientSession.layer({ info: { name: "example", version: "1.0.0" } })
+ *
+ * export const echoed = Effect.gen(function*() {
+ *   const session = yield* ClientSession.ClientSession
+ *   return (yield* session.callTool("echo", { value: 42 })).structuredContent
+ * }).pipe(Effect.provide(Layer.provide(session, server))) // => { value: 42 }
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = (): Handlers.Handlers<"client", RequestContext.RequestContext> => {
+  let waiting = 0
+  let interrupted = 0
+  const report = (): Report => ({ waiting, interrupted })
+
+  const steps = Effect.fnUntraced(function*(input: Input) {
+    const total = toWholeNumber(input["count"])
+    for (let progress = 1; progress <= total; progress++) {
+      yield* RequestContext.progress({ progress, total, message: `step ${progress}` })
+      if (input["gapMillis"] !== undefined) yield* Effect.sleep(toWholeNumber(input["gapMillis"]))
+    }
+    return answer({ steps: total })
+  })
+
+  const wait = Effect.suspend(() => {
+    waiting++
+    return Effect.onInterrupt(Effect.never, () =>
+      Effect.sync(() => {
+        interrupted++
+      }))
+  })
+
+  const ask = Effect.gen(function*() {
+    const context = yield* RequestContext.RequestContext
+    yield* Effect.mapError(context.request("ping", {}), (error) => McpError.invalidRequest(error.message))
+    return answer({ answered: true })
+  })
+
+  const linger = Effect.gen(function*() {
+    const context = yield* RequestContext.RequestContext
+    yield* Effect.forkDetach(Effect.andThen(Effect.sleep(5), context.progress({ progress: 1 })))
+    return answer({ lingering: true })
+  })
+
+  const call = (name: string, input: Input): Effect.Effect<
+    Tool.CallToolResult,
+    McpError.McpError,
+    RequestContext.RequestContext
+  > => {
+    switch (name) {
+      case "echo":
+        return Effect.succeed(answer({ value: input["value"] }))
+      case "unit":
+        return Effect.succeed({ content: [] })
+      case "steps":
+        return steps(input)
+      case "wait":
+        return wait
+      case "report":
+        return Effect.sync(() => answer({ ...report() }))
+      case "refuse":
+        return Effect.fail(
+          new McpError.McpError({ code: toWholeNumber(input["code"]), message: String(input["message"]) })
+        )
+      case "die":
+        return Effect.die(new Error("a secret that no peer may see"))
+      case "throwNull":
+        throw null
+      case "ask":
+        return ask
+      case "say":
+        return Effect.as(RequestContext.log({ level: "info", data: input["data"] }), answer({ said: true }))
+      case "linger":
+        return linger
+      default:
+        return Effect.fail(McpError.invalidParams(`Unknown tool: ${name}`))
+    }
+  }
+
+  return {
+    "tools/list": () => Effect.succeed({ tools: [{ name: "echo", inputSchema: { type: "object" } }] }),
+    "tools/call": ({ arguments: input, name }) => call(name, input ?? {})
+  }
+}

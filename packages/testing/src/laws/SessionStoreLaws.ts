@@ -1,0 +1,381 @@
+/**
+ * What every store of sessions keeps, as a list of laws. Each is an effect, to be run in any runner of tests. For Vitest, `suite` of
+ * the entry `/vitest` makes a test of each.
+ *
+ * @since 0.1.0
+ */
+import { JsonRpc, Revision } from "@effect-mcp/protocol"
+import type { SessionStore } from "@effect-mcp/session"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as assert from "node:assert/strict"
+import * as ValidMessages from "../arbitrary/ValidMessages.ts"
+import { oneOf } from "../internal/arbitrary/choose.ts"
+import { law } from "../internal/laws/Law.ts"
+import { holdsFor } from "../internal/laws/property.ts"
+import type { Options, StoreLaw } from "./StoreLaw.ts"
+
+type Store = SessionStore.SessionStore["Service"]
+type StoredSession = SessionStore.StoredSession
+
+/** How far the time of the last use may lag behind, in milliseconds. */
+const lag = 60_000
+
+/** The time that a host gives an operation, which it interrupts then. */
+const patience = "5 seconds"
+
+/** An id that no store has seen: what a law leaves behind in a database is not in the way of the next. */
+const newId = Effect.map(Random.nextInt, (number) => `law-${number.toString(36)}`)
+
+/** Ids that some stores may take for one another, or look up in the wrong place. */
+const likeIds = Effect.map(newId, (id) => [
+  id,
+  id.toUpperCase(),
+  `${id}-`,
+  `${id}%`,
+  `${id}_`,
+  `${id.slice(0, -1)}_`,
+  `${id}:${id}`,
+  `*${id}`,
+  `'${id}"`,
+  `../${id}`,
+  `${id}?#{}[]\\^~|`,
+  id.repeat(20)
+])
+
+/** Ids that mean something elsewhere. */
+const oddIds = ["__proto__", "constructor", "toString", "*", "%", "..", "' or 1=1 --", "0", "undefined"]
+
+const initialize = (mark: number): JsonRpc.Request =>
+  JsonRpc.request(0, "initialize", {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "law-client", version: String(mark) }
+  })
+
+/** A session that was opened just now; the mark tells it from others. */
+const sessionOf = (id: string, mark = 0): Effect.Effect<StoredSession> =>
+  Effect.map(Clock.currentTimeMillis, (now) => ({
+    id,
+    principal: `principal ${mark}`,
+    handshakeMessages: [initialize(mark)],
+    openedAt: now + mark,
+    usedAt: now + mark
+  }))
+
+/** What two sessions have in common if they are the same to JSON. Their last use is not in it. */
+const essence = (session: StoredSession): unknown => ({
+  id: session.id,
+  principal: session.principal,
+  handshakeMessages: JSON.parse(JSON.stringify(session.handshakeMessages)),
+  openedAt: session.openedAt
+})
+
+const whole = (session: StoredSession | undefined): unknown =>
+  session && { session: essence(session), usedAt: session.usedAt }
+
+/** What was saved is loaded, and was last used when it is said that it was, give or take what a store may be late. */
+const agree = (loaded: StoredSession | undefined, saved: StoredSession | undefined, usedAt: number): void => {
+  assert.deepStrictEqual(loaded && essence(loaded), saved && essence(saved))
+  if (loaded === undefined || saved === undefined) return
+  const from = Math.max(saved.usedAt, usedAt - lag)
+  assert.ok(
+    from <= loaded.usedAt && loaded.usedAt <= usedAt,
+    `last used at ${loaded.usedAt}, which should be from ${from} to ${usedAt}`
+  )
+}
+
+const any = Arbitrary.all({
+  principal: oneOf(undefined, "", "undefined", "null", "a b", "é漢🙂", "'\"\\", "x".repeat(300)),
+  handshakeMessages: Arbitrary.flatMap(oneOf(...Revision.supported), (revision) =>
+    Arbitrary.all([
+      ValidMessages.request("initialize", revision),
+      ValidMessages.notification("notifications/initialized", revision)
+    ])),
+  isReady: oneOf(true, false)
+})
+
+/** Which of three. */
+const one = Schema.Literals([0, 1, 2])
+
+const Command = Schema.Union([
+  Schema.TaggedStruct("Save", { session: one, mark: Schema.Literals([0, 1, 100_000, 200_000]) }),
+  Schema.TaggedStruct("Load", { session: one }),
+  Schema.TaggedStruct("Touch", { session: one, after: Schema.Literals([0, 1, 30_000, 100_000, 3_600_000, -100_000]) }),
+  Schema.TaggedStruct("Remove", { session: one })
+])
+
+const commands = Arbitrary.array(Arbitrary.schema(Command), { maxLength: 40 })
+
+/** What is remembered under an id, and the latest use that was told. */
+interface Remembered {
+  readonly session: StoredSession
+  readonly usedAt: number
+}
+
+const perform = Effect.fnUntraced(function*(
+  store: Store,
+  model: Map<string, Remembered>,
+  id: string,
+  command: typeof Command.Type
+) {
+  const known = model.get(id)
+  switch (command._tag) {
+    case "Save": {
+      const session = yield* sessionOf(id, command.mark)
+      yield* store.save(session)
+      model.set(id, { session, usedAt: session.usedAt })
+      break
+    }
+    case "Touch": {
+      const usedAt = (yield* Clock.currentTimeMillis) + command.after
+      yield* store.touch(id, usedAt)
+      if (known !== undefined) model.set(id, { ...known, usedAt: Math.max(known.usedAt, usedAt) })
+      break
+    }
+    case "Remove":
+      yield* store.remove(id)
+      model.delete(id)
+  }
+  const expected = model.get(id)
+  agree(yield* store.load(id), expected?.session, expected?.usedAt ?? 0)
+})
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
+
+/**
+ * The laws that this store is to keep. Each has a store of its own, which ends with it, and makes up sessions that were not there
+ * before. A store has to have room for 100 sessions, and to keep one that is not used for some seconds.
+ *
+ * @example
+ * ```ts
+ * import { SessionStore } from "@effect-mcp/session"
+ * import { SessionStoreLaws } from "@effect-mcp/testing/laws"
+ * import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+ *
+ * const laws = SessionStoreLaws.laws(SessionStore.makeMemory(), { runs: 10 })
+ * export const kept = Effect.as(Effect.forEach(laws, ({ run }) => run), true) // => true
+ * ```
+ *
+ * @category laws
+ * @since 0.1.0
+ */
+export const laws = (
+  make: Effect.Effect<Store, unknown, Scope.Scope>,
+  { runs = 100 }: Options = {}
+): ReadonlyArray<StoreLaw> => [
+  law(
+    "whatever is done, what is loaded is what was saved last and not removed",
+    Effect.flatMap(make, (store) =>
+      holdsFor(
+        commands,
+        Effect.fnUntraced(function*(commands) {
+          const ids = yield* Effect.all([newId, newId, newId])
+          const model = new Map<string, Remembered>()
+          for (const command of commands) yield* perform(store, model, ids[command.session], command)
+          for (const session of one.literals) yield* perform(store, model, ids[session], { _tag: "Load", session })
+        }),
+        runs
+      ))
+  ),
+
+  law(
+    "what was saved is loaded as it was, whatever the client said when it opened it",
+    Effect.flatMap(make, (store) =>
+      holdsFor(
+        any,
+        Effect.fnUntraced(function*({ isReady, handshakeMessages, principal }) {
+          const id = yield* newId
+          const now = yield* Clock.currentTimeMillis
+          const session: StoredSession = {
+            id,
+            principal,
+            handshakeMessages: isReady ? handshakeMessages : handshakeMessages.slice(0, 1),
+            openedAt: now - 1,
+            usedAt: now
+          }
+          yield* store.save(session)
+          assert.deepStrictEqual(whole(yield* store.load(id)), whole(session))
+        }),
+        runs
+      ))
+  ),
+
+  law(
+    "nothing is known of a session that was not saved, whatever its id",
+    Effect.gen(function*() {
+      const store = yield* make
+      for (const id of [...oddIds, ...yield* likeIds]) assert.strictEqual(yield* store.load(id), undefined, id)
+    })
+  ),
+
+  law(
+    "sessions are kept apart, however alike their ids are",
+    Effect.gen(function*() {
+      const store = yield* make
+      const sessions = yield* Effect.forEach(yield* likeIds, sessionOf)
+      for (const session of sessions) yield* store.save(session)
+      for (const session of sessions) assert.deepStrictEqual(whole(yield* store.load(session.id)), whole(session))
+      for (const [index, { id, usedAt }] of sessions.entries()) {
+        yield* store.touch(id, usedAt + 10 * lag)
+        yield* store.remove(id)
+        for (const other of sessions.slice(index + 1)) {
+          assert.deepStrictEqual(whole(yield* store.load(other.id)), whole(other))
+        }
+      }
+    })
+  ),
+
+  law(
+    "a session that is saved again takes the place of what was remembered, the time of its last use included",
+    Effect.gen(function*() {
+      const store = yield* make
+      const id = yield* newId
+      const first = yield* sessionOf(id, 1_000_000)
+      const second = { ...yield* sessionOf(id, 1), principal: undefined }
+      yield* store.save(first)
+      yield* store.touch(id, first.usedAt + 10 * lag)
+      yield* store.save(second)
+      assert.deepStrictEqual(whole(yield* store.load(id)), whole(second))
+    })
+  ),
+
+  law(
+    "a use is remembered, a minute late at the most, and changes nothing else",
+    Effect.gen(function*() {
+      const store = yield* make
+      const session = yield* sessionOf(yield* newId)
+      yield* store.save(session)
+      for (const minutes of [1, 5, 5, 60]) {
+        const usedAt = session.usedAt + minutes * 60_000
+        yield* store.touch(session.id, usedAt)
+        agree(yield* store.load(session.id), session, usedAt)
+      }
+    })
+  ),
+
+  law(
+    "a use that is told late does not set the time back",
+    Effect.gen(function*() {
+      const store = yield* make
+      const session = yield* sessionOf(yield* newId)
+      yield* store.save(session)
+      for (const minutes of [60, 30, -60]) yield* store.touch(session.id, session.usedAt + minutes * 60_000)
+      agree(yield* store.load(session.id), session, session.usedAt + 60 * 60_000)
+    })
+  ),
+
+  law(
+    "to touch or to remove what is not known does nothing",
+    Effect.gen(function*() {
+      const store = yield* make
+      const id = yield* newId
+      const now = yield* Clock.currentTimeMillis
+      yield* store.touch(id, now)
+      assert.strictEqual(yield* store.load(id), undefined)
+      yield* store.remove(id)
+      assert.strictEqual(yield* store.load(id), undefined)
+    })
+  ),
+
+  law(
+    "a session that was removed is forgotten, and a use does not bring it back",
+    Effect.gen(function*() {
+      const store = yield* make
+      const session = yield* sessionOf(yield* newId)
+      yield* store.save(session)
+      yield* store.remove(session.id)
+      assert.strictEqual(yield* store.load(session.id), undefined)
+      yield* store.touch(session.id, session.usedAt + 10 * lag)
+      assert.strictEqual(yield* store.load(session.id), undefined)
+      yield* store.remove(session.id)
+      yield* store.save(session)
+      assert.deepStrictEqual(whole(yield* store.load(session.id)), whole(session))
+    })
+  ),
+
+  law(
+    "of what is saved at once under one id, one is remembered, and all of it",
+    Effect.gen(function*() {
+      const store = yield* make
+      const id = yield* newId
+      const sessions = yield* Effect.forEach(numbers(20), (mark) => sessionOf(id, mark))
+      yield* Effect.forEach(sessions, (session) => Effect.suspend(() => store.save(session)), {
+        concurrency: "unbounded"
+      })
+      const loaded = yield* store.load(id)
+      const saved = sessions.find(({ openedAt }) => openedAt === loaded?.openedAt)
+      assert.deepStrictEqual(whole(loaded), whole(saved))
+      assert.notStrictEqual(loaded, undefined)
+    })
+  ),
+
+  law(
+    "of uses that are told at once, the latest counts",
+    Effect.gen(function*() {
+      const store = yield* make
+      const session = yield* sessionOf(yield* newId)
+      yield* store.save(session)
+      // The latest is in the middle.
+      const uses = [1, 3, 5, 7, 9, 10, 8, 6, 4, 2].map((each) => session.usedAt + each * 10 * lag)
+      yield* Effect.forEach(uses, (usedAt) => Effect.suspend(() => store.touch(session.id, usedAt)), {
+        concurrency: "unbounded"
+      })
+      agree(yield* store.load(session.id), session, Math.max(...uses))
+    })
+  ),
+
+  law(
+    "a session that is removed while it is used stays removed",
+    Effect.gen(function*() {
+      const store = yield* make
+      const sessions = yield* Effect.forEach(numbers(20), () => Effect.flatMap(newId, (id) => sessionOf(id)))
+      for (const session of sessions) yield* store.save(session)
+      yield* Effect.forEach(sessions, ({ id, usedAt }) => {
+        const touch = Effect.suspend(() => store.touch(id, usedAt + 10 * lag))
+        const remove = Effect.suspend(() => store.remove(id))
+        return Effect.all([touch, touch, remove, touch, touch], { concurrency: "unbounded" })
+      }, { concurrency: "unbounded" })
+      for (const { id } of sessions) assert.strictEqual(yield* store.load(id), undefined)
+    })
+  ),
+
+  law(
+    "an operation that is interrupted holds up no other, and is done as a whole or not at all",
+    Effect.gen(function*() {
+      const store = yield* make
+      for (const turns of numbers(5)) {
+        const id = yield* newId
+        const first = yield* sessionOf(id, 1)
+        const second = yield* sessionOf(id, 2)
+        const operations = [
+          () => store.save(second),
+          () => store.touch(id, second.usedAt + 10 * lag),
+          () => store.remove(id),
+          () => store.load(id)
+        ]
+        for (const operation of operations) {
+          yield* store.save(first)
+          const fiber = yield* Effect.forkChild(Effect.suspend<unknown, unknown, never>(operation), {
+            startImmediately: true
+          })
+          for (let turn = 0; turn < turns; turn++) yield* Effect.yieldNow
+          yield* Fiber.interrupt(fiber)
+          const loaded = yield* Effect.timeoutOption(Effect.suspend(() => store.load(id)), patience)
+          assert.ok(Option.isSome(loaded), `no session is loaded within ${patience} after that`)
+          const session = loaded.value
+          if (session === undefined) continue
+          const saved = session.openedAt === first.openedAt ? first : second
+          assert.deepStrictEqual(essence(session), essence(saved))
+        }
+      }
+    })
+  )
+]

@@ -1,0 +1,123 @@
+/**
+ * What every transport keeps, as a list of laws: the same behaviours, whatever carries them, and more of them the more faults can be
+ * made to happen to it. Each law is an effect, to be run in any runner of tests. For Vitest, `suite` of the entry `/vitest` makes a
+ * test of each.
+ *
+ * @since 0.1.0
+ */
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { asking } from "../internal/laws/asking.ts"
+import { cutting } from "../internal/laws/breaking.ts"
+import { cancellation } from "../internal/laws/cancellation.ts"
+import { closing } from "../internal/laws/closing.ts"
+import { errors } from "../internal/laws/errors.ts"
+import { clientFraming, serverFraming } from "../internal/laws/framing.ts"
+import { handshake } from "../internal/laws/handshake.ts"
+import * as LawContext from "../internal/laws/LawContext.ts"
+import { leaving } from "../internal/laws/leaving.ts"
+import { losing } from "../internal/laws/losing.ts"
+import { matching } from "../internal/laws/matching.ts"
+import { progress } from "../internal/laws/progress.ts"
+import { stalling } from "../internal/laws/stalling.ts"
+import { failingWrites, halfClosing } from "../internal/laws/writing.ts"
+import type { TransportLaw } from "./TransportLaw.ts"
+import type { ClientEnd, Subject, SubjectFaults } from "./TransportSubject.ts"
+
+export type { ClientEnd, Subject, SubjectFaults } from "./TransportSubject.ts"
+
+/**
+ * Nothing came of a law in time. Mostly something hangs that should have ended.
+ *
+ * @example
+ * ```ts
+ * import { TransportLaws } from "@effect-mcp/testing/laws"
+ *
+ * export const message = new TransportLaws.LawTimeout({ afterMillis: 15_000 }).message
+ * // => "nothing came of it within 15000 ms"
+ * ```
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class LawTimeout extends Data.TaggedError("LawTimeout")<{ readonly afterMillis: number }> {
+  override get message(): string {
+    return `nothing came of it within ${this.afterMillis} ms`
+  }
+}
+
+/**
+ * How long a law may take of a transport that asks for no other patience, in milliseconds.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const defaultPatience = 15_000
+
+/** A group of laws for each fault that can be made to happen. */
+const underFaults = <Served extends ClientEnd>(
+  bench: LawContext.LawContext<Served>,
+  faults: SubjectFaults<Served>
+): ReadonlyArray<TransportLaw> => [
+  ...faults.stall === undefined ? [] : stalling(bench, faults.stall),
+  ...faults.cut === undefined ? [] : cutting(bench, faults.cut),
+  ...faults.halfClose === undefined ? [] : halfClosing(bench, faults.halfClose),
+  ...faults.failWrite === undefined ? [] : failingWrites(bench, faults.failWrite),
+  ...faults.injectToClient === undefined
+    ? []
+    : clientFraming(bench, faults.injectToClient, faults.maxMessageBytes),
+  ...faults.injectToServer === undefined ? [] : serverFraming(bench, faults.injectToServer)
+]
+
+const lawsOf = <Served extends ClientEnd>(subject: Subject<Served>): ReadonlyArray<TransportLaw> => {
+  const bench = LawContext.make(subject)
+  if (subject.lossy === true) return losing(bench)
+  return [
+    ...handshake(bench),
+    ...matching(bench),
+    ...progress(bench),
+    ...cancellation(bench),
+    ...errors(bench),
+    ...asking(bench),
+    ...closing(bench),
+    ...subject.ended === undefined ? [] : leaving(bench, subject.ended, subject.faults?.stall),
+    ...underFaults(bench, subject.faults ?? {})
+  ]
+}
+
+/**
+ * The laws that this transport is to keep. They run on the real clock, and each by itself, so any number of them may run at once.
+ *
+ * @example
+ * ```ts
+ * import { MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
+ * import { LawServer, TransportLaws } from "@effect-mcp/testing/laws"
+ * import * as Effect from "effect/Effect"
+ *
+ * const laws = TransportLaws.laws({
+ *   serve: Effect.gen(function*() {
+ *     const pair = yield* MemoryTransport.make()
+ *     yield* ServerSession.make(LawServer.make(), LawServer.options).pipe(
+ *       Effect.provideService(Transport.Transport, pair.server)
+ *     )
+ *     return pair.client
+ *   })
+ * })
+ *
+ * const handshake = laws.filter(({ topic }) => topic === "handshake")
+ * export const kept = Effect.as(Effect.forEach(handshake, ({ run }) => run), true) // => true
+ * ```
+ *
+ * @category laws
+ * @since 0.1.0
+ */
+export const laws = <Served extends ClientEnd>(subject: Subject<Served>): ReadonlyArray<TransportLaw> => {
+  const afterMillis = Duration.toMillis(subject.patience ?? defaultPatience)
+  const inTime = (run: TransportLaw["run"]): TransportLaw["run"] =>
+    Effect.timeoutOrElse(run, {
+      duration: afterMillis,
+      orElse: () => Effect.fail(new LawTimeout({ afterMillis }))
+    })
+  return lawsOf(subject).map((law) => ({ ...law, run: inTime(law.run) }))
+}

@@ -1,0 +1,38 @@
+/**
+ * The laws of stores of events as a suite of Vitest tests.
+ *
+ * @since 0.1.0
+ */
+import type { EventStore } from "@effect-mcp/session"
+import { describe, it } from "@effect/vitest"
+import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as EventStoreLaws from "../laws/EventStoreLaws.ts"
+import type * as StoreLaw from "../laws/StoreLaw.ts"
+
+/** A store may be far away, and a law may have hundreds of operations. */
+const timeout = 60_000
+
+/**
+ * Judges a store of events: a test for each law.
+ *
+ * @example
+ * ```ts
+ * import { EventStore } from "@effect-mcp/session"
+ * import { EventStoreSuite } from "@effect-mcp/testing/vitest"
+ *
+ * EventStoreSuite.suite("memory", EventStore.makeMemory())
+ * ```
+ *
+ * @category suites
+ * @since 0.1.0
+ */
+export const suite = (
+  name: string,
+  make: Effect.Effect<EventStore.EventStore["Service"], unknown, Scope.Scope>,
+  options?: StoreLaw.Options
+): void => {
+  describe(`what every store of events keeps: ${name}`, () => {
+    for (const law of EventStoreLaws.laws(make, options)) it.live(law.name, () => law.run, timeout)
+  })
+}

@@ -1,0 +1,50 @@
+/**
+ * The laws of transports as a suite of Vitest tests.
+ *
+ * @since 0.1.0
+ */
+import { describe, it } from "@effect/vitest"
+import * as Duration from "effect/Duration"
+import * as TransportLaws from "../laws/TransportLaws.ts"
+
+/** How much longer than its patience a test may take, to let go of what it holds. */
+const beyondMillis = 15_000
+
+/**
+ * Judges a transport: a test for each law, those of one topic in a `describe` of their own.
+ *
+ * @example
+ * ```ts
+ * import { LawServer } from "@effect-mcp/testing/laws"
+ * import { TransportSuite } from "@effect-mcp/testing/vitest"
+ * import { MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * TransportSuite.suite("memory", {
+ *   serve: Effect.gen(function*() {
+ *     const pair = yield* MemoryTransport.make()
+ *     yield* ServerSession.make(LawServer.make(), LawServer.options).pipe(
+ *       Effect.provideService(Transport.Transport, pair.server)
+ *     )
+ *     return pair.client
+ *   })
+ * })
+ * ```
+ *
+ * @category suites
+ * @since 0.1.0
+ */
+export const suite = <Served extends TransportLaws.ClientEnd>(
+  name: string,
+  subject: TransportLaws.Subject<Served>
+): void => {
+  const timeout = Duration.toMillis(subject.patience ?? TransportLaws.defaultPatience) + beyondMillis
+  const laws = TransportLaws.laws(subject)
+  describe(name, () => {
+    for (const topic of new Set(laws.map((law) => law.topic))) {
+      describe(topic, () => {
+        for (const law of laws) if (law.topic === topic) it.live(law.name, () => law.run, timeout)
+      })
+    }
+  })
+}

@@ -1,0 +1,9 @@
+/**
+ * Laws as suites of Vitest tests.
+ *
+ * @since 0.1.0
+ */
+export * as EventStoreSuite from "./EventStoreSuite.ts"
+export * as JsonSchemaValidatorSuite from "./JsonSchemaValidatorSuite.ts"
+export * as SessionStoreSuite from "./SessionStoreSuite.ts"
+export * as TransportSuite from "./TransportSuite.ts"

@@ -1,0 +1,80 @@
+import { VirtualRuntime } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
+
+describe("a world", () => {
+  it("moves no further than it is moved, and does what is due in order", () => {
+    const world = VirtualRuntime.make({ seed: 1 })
+    const seen: Array<readonly [string, number]> = []
+    const at = (name: string, millis: number) =>
+      Effect.andThen(Effect.sleep(millis), Effect.sync(() => seen.push([name, world.now()])))
+    for (const [name, millis] of [["c", 30], ["a", 10], ["b", 20], ["b, later", 20]] as const) {
+      world.start(at(name, millis))
+    }
+    world.advance(20)
+    assert.deepStrictEqual(seen, [["a", 10], ["b", 20], ["b, later", 20]])
+    assert.strictEqual(world.living(), 1)
+    world.advance(1000)
+    assert.deepStrictEqual(seen.at(-1), ["c", 30])
+    assert.deepStrictEqual([world.now(), world.living()], [1020, 0])
+  })
+
+  it("lets what wakes sleep again within one move", () => {
+    const world = VirtualRuntime.make({ seed: 1 })
+    const seen: Array<number> = []
+    world.start(
+      Effect.forever(Effect.andThen(Effect.sleep("1 hour"), Effect.sync(() => seen.push(world.now() / 3_600_000))))
+    )
+    world.advance(5 * 3_600_000)
+    assert.deepStrictEqual(seen, [1, 2, 3, 4, 5])
+  })
+
+  it("forgets the sleep of whoever is interrupted", () => {
+    const world = VirtualRuntime.make({ seed: 1 })
+    let woken = false
+    const fiber = world.start(Effect.andThen(Effect.sleep(10), Effect.sync(() => (woken = true))))
+    world.act(() => fiber.interruptUnsafe())
+    assert.strictEqual(world.living(), 0)
+    world.advance(100)
+    assert.isFalse(woken)
+  })
+
+  it("is a test clock to the programs in it", () => {
+    const world = VirtualRuntime.make({ seed: 1 })
+    const fiber = world.start(Effect.gen(function*() {
+      const sleeper = yield* Effect.forkChild(Effect.as(Effect.sleep("1 minute"), "awake"), { startImmediately: true })
+      yield* TestClock.adjust("1 minute")
+      return [sleeper.pollUnsafe()?._tag, yield* Clock.currentTimeMillis]
+    }))
+    const exit = fiber.pollUnsafe()
+    assert.deepStrictEqual(exit?._tag === "Success" ? exit.value : exit, ["Success", 60_000])
+  })
+
+  it("does not go on for ever where no time passes", () => {
+    const world = VirtualRuntime.make({ seed: 1 })
+    assert.throws(() => world.start(Effect.forever(Effect.yieldNow)), VirtualRuntime.NotSettled)
+  })
+
+  /** In which order fibers that yield to each other go on. */
+  const order = (options: VirtualRuntime.Options): string => {
+    const world = VirtualRuntime.make(options)
+    const seen: Array<string> = []
+    const step = (name: string) => Effect.andThen(Effect.yieldNow, Effect.sync(() => seen.push(name)))
+    world.start(Effect.forEach(["a", "b", "c", "d"], (name) => Effect.andThen(step(name), step(name)), {
+      concurrency: "unbounded"
+    }))
+    return seen.join("")
+  }
+
+  it("law 13: lets fibers that are ready go in turn, or as its seed decides", () => {
+    assert.strictEqual(order({ seed: 1 }), "abcdabcd")
+    const seeds = Array.from({ length: 50 }, (_, seed) => seed)
+    const orders = seeds.map((seed) => order({ seed, interleaving: "Random" }))
+    assert.isAbove(new Set(orders).size, 20)
+    assert.deepStrictEqual(seeds.map((seed) => order({ seed, interleaving: "Random" })), orders)
+    // Whatever the order, each of them does what it does in its own.
+    assert.isTrue(orders.every((order) => [...order].toSorted().join("") === "aabbccdd"))
+  })
+})

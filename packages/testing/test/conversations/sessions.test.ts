@@ -1,0 +1,205 @@
+import { Faults } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Command from "../../src/internal/conversations/Command.ts"
+import * as Conversation from "../../src/internal/conversations/Conversation.ts"
+import type * as ConversationLaws from "../../src/internal/conversations/ConversationLaws.ts"
+import * as FailureReport from "../../src/internal/conversations/FailureReport.ts"
+import type * as History from "../../src/internal/conversations/History.ts"
+import * as Search from "../../src/internal/conversations/Search.ts"
+import * as Simulation from "../../src/internal/conversations/Simulation.ts"
+
+const conversation = (
+  commands: ReadonlyArray<Command.Command>,
+  options: Partial<Conversation.Conversation> = {}
+): Conversation.Conversation => ({
+  form: "OneStream",
+  interleaving: "Fair",
+  faults: Faults.none,
+  seed: 1,
+  ...options,
+  commands
+})
+
+const ends = ({ entries }: History.History): ReadonlyArray<string> =>
+  entries.flatMap(({ happening }) => happening._tag === "Ended" ? [happening.end.kind] : [])
+
+describe("simulated conversations", () => {
+  // Each portion begins with short ones and goes on to long ones.
+  for (let portion = 0; portion < 10; portion++) {
+    it.effect(`keep laws 1 to 8, 10 and 12 (part ${portion + 1})`, () =>
+      Effect.gen(function*() {
+        const found = yield* Search.run({ runs: 500, seed: `tests ${portion}` })
+        assert.isUndefined(found, found === undefined ? "" : Search.describe(found))
+      }), { timeout: 60_000 })
+  }
+
+  it.effect("law 13: the same conversation has the same history, message for message", () =>
+    Effect.gen(function*() {
+      const drawn = yield* Arbitrary.sampleEffect(Conversation.arbitrary, { count: 200, size: 20, seed: 13 })
+      for (const one of drawn) {
+        const [first, second] = [Simulation.run(one), Simulation.run(one)]
+        assert.strictEqual(FailureReport.transcript(second), FailureReport.transcript(first))
+        assert.deepStrictEqual(JSON.stringify(second.entries), JSON.stringify(first.entries))
+      }
+    }))
+
+  it("law 13: another seed is another history", () => {
+    const commands: ReadonlyArray<Command.Command> = [{ _tag: "Burst", session: 0, tool: "steps", count: 10 }]
+    const transcripts = Array.from({ length: 20 }, (_, seed) =>
+      FailureReport.transcript(
+        Simulation.run(conversation(commands, { seed, interleaving: "Random", faults: { ...Faults.none, delay: 40 } }))
+      ))
+    assert.strictEqual(new Set(transcripts).size, 20)
+  })
+
+  it("reach every kind of end, and every command is carried out", () => {
+    const drawn = Effect.runSync(Arbitrary.sampleEffect(Conversation.arbitrary, { count: 1000, size: 20, seed: 1 }))
+    const histories = drawn.map(Simulation.run)
+    const kinds = new Set(histories.flatMap(ends))
+    assert.includeMembers([...kinds], [
+      "Success",
+      "ErrorResponse",
+      "Timeout",
+      "Interrupted",
+      "Closed",
+      "SendFailed"
+    ])
+    const events = new Set(
+      histories.flatMap(({ entries }) =>
+        entries.flatMap(({ happening }) => happening._tag === "Event" ? [happening.event._tag] : [])
+      )
+    )
+    assert.includeMembers([...events], [
+      "StateChanged",
+      "BadFrame",
+      "Malformed",
+      "UnmatchedResponse",
+      "Refused",
+      "NotificationIgnored",
+      "CancelIgnored",
+      "Cancelled",
+      "CancelSent",
+      "ProgressDropped",
+      "HandlerFailed",
+      "SendFailed",
+      "Closed"
+    ])
+    const commands = new Set(drawn.flatMap(({ commands }) => commands.map(({ _tag }) => _tag)))
+    assert.strictEqual(commands.size, Command.Command.members.length)
+  })
+
+  it("an hour passes in no time", () => {
+    const history = Simulation.run(conversation([
+      { _tag: "Call", session: 0, tool: "never", deadline: 60_000, extension: "None" },
+      { _tag: "Advance", millis: 3_600_000 },
+      { _tag: "Call", session: 0, tool: "echo", deadline: 60_000, extension: "None" }
+    ]))
+    assert.deepStrictEqual(ends(history).slice(0, 2), ["Timeout", "Success"])
+    assert.isAbove(history.entries.at(-1)?.at ?? 0, 3_600_000)
+  })
+})
+
+describe("a conversation in which a law was broken", () => {
+  /** As the search has found and shrunk them; each was mended. */
+  const found: ReadonlyArray<readonly [what: string, conversation: Conversation.Conversation]> = [
+    [
+      "[MSG-05] a second request with the id of one whose reply waits to be sent was served as well",
+      conversation([
+        { _tag: "Ask", session: 0, what: "elicit" },
+        { _tag: "Stall", session: 1, towards: "client" },
+        { _tag: "Burst", session: 1, tool: "echo", count: 10 }
+      ], { seed: 89_805, faults: { ...Faults.none, split: true, merge: true, duplicate: true } })
+    ]
+  ]
+  for (const [what, one] of found) {
+    it(what, () => {
+      const { history, violations } = Search.judge(one)
+      assert.deepStrictEqual(violations, [], history && FailureReport.describe(history, violations))
+    })
+  }
+})
+
+describe("a search", () => {
+  it.effect(
+    "finds nothing where there is nothing, and the same where there is something",
+    () =>
+      Effect.gen(function*() {
+        assert.isUndefined(yield* Search.run({ runs: 50, seed: 1 }))
+        // A judge that minds every interruption has something to find.
+        const minds = (one: Conversation.Conversation) => !ends(Simulation.run(one)).includes("Interrupted")
+        const search = Arbitrary.checkEffect(Conversation.arbitrary, minds, { runs: 2000, seed: 7, maxShrinks: 2000 })
+        const results = [yield* search, yield* search]
+        assert.deepStrictEqual(results[0], results[1])
+        const [result] = results
+        assert.strictEqual(result?._tag, "Falsified")
+        if (result?._tag !== "Falsified") return
+        assert.isAtMost(result.shrunkInput.commands.length, 2)
+        assert.deepStrictEqual(result.shrunkInput.faults, Faults.none)
+      }),
+    { timeout: 60_000 }
+  )
+
+  it("tells of a conversation that could not be held to its end", () => {
+    const broken = Search.describe({
+      conversation: conversation([]),
+      violations: [{ law: "law 1: it ends", session: 0, side: "client", place: 0, problem: "it does not" }],
+      history: undefined,
+      runs: 1
+    })
+    assert.match(broken, /^law 1: it ends: it does not\n\n  pnpm simulate --conversation '\{.*\}'$/)
+  })
+})
+
+describe("the report of a failure", () => {
+  const history = Simulation.run(conversation([
+    { _tag: "Call", session: 0, tool: "steps", deadline: 60_000, extension: "None" },
+    { _tag: "Advance", millis: 100 },
+    { _tag: "Cut", session: 0 }
+  ], { faults: { ...Faults.none, delay: 3, split: true } }))
+  const violations: ReadonlyArray<ConversationLaws.Violation> = [
+    {
+      law: "law 1: every request ends exactly once",
+      session: 0,
+      side: "client",
+      place: 5,
+      problem: "request 0 never ended"
+    }
+  ]
+  const report = FailureReport.describe(history, violations)
+
+  it("says what is wrong, under what faults, and what was done", () => {
+    assert.include(report, "law 1: every request ends exactly once: client 0: request 0 never ended")
+    assert.include(report, "OneStream, Fair, delay 3 ms, split, seed 1, 3 commands:")
+    assert.include(report, "  Call {\"session\":0,\"tool\":\"steps\",\"deadline\":60000,\"extension\":\"None\"}")
+  })
+
+  it("says who said what and when, with the states of both sides", () => {
+    assert.match(report, /^ +\d+ ms {2}client 0 {2}→ \{"jsonrpc":"2\.0","id":0,"method":"initialize"/m)
+    assert.match(report, /^ +\d+ ms {2}server 0 {2}← \{"jsonrpc":"2\.0","id":0,"method":"initialize"/m)
+    assert.match(report, /^ +\d+ ms {2}client 0 {2}Idle ⇒ Initializing$/m)
+    assert.match(report, /^ +100 ms {12}do Cut \{"session":0\}$/m)
+  })
+
+  it("draws a sequence, with a cross for what got lost", () => {
+    const cut = Simulation.run(conversation([
+      { _tag: "Call", session: 0, tool: "echo", deadline: 60_000, extension: "None" },
+      { _tag: "Cut", session: 0 }
+    ], { faults: { ...Faults.none, delay: 40 }, seed: 4 }))
+    const lines = FailureReport.sequenceDiagram(cut, 0).split("\n")
+    assert.strictEqual(lines[0], "sequenceDiagram")
+    assert.include(lines, "  client-xserver: initialize (0)")
+    // Nothing stands in it that means something else to who draws it.
+    for (const line of lines.slice(1)) {
+      assert.match(line, /^ {2}(?:(?:client|server)-[>x]+(?:client|server): |Note over )[^;#]+$/)
+    }
+  })
+
+  it("ends with the command that shows it again", () => {
+    const [, line = ""] = /pnpm simulate --conversation '(.*)'/.exec(report) ?? []
+    const again = Schema.decodeUnknownSync(Conversation.Conversation)(JSON.parse(line))
+    assert.strictEqual(FailureReport.transcript(Simulation.run(again)), FailureReport.transcript(history))
+  })
+})
