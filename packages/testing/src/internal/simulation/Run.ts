@@ -503,4 +503,15 @@ export const hold = <Model, R>(
   programs: Programs<Model, R>,
   conversation: Conversation<Model, R>,
   suspected: Set<string>
-): Effect.Effect<Held, RealIoUsed> => Effect.gen(() => new Run(programs, conversation, suspected).run())
+): Effect.Effect<Held, RealIoUsed> =>
+  Effect.gen(() => new Run(programs, conversation, suspected).run()).pipe(
+    Effect.catchDefect((defect) =>
+      defect instanceof VirtualRuntime.NotSettled
+        ? Effect.succeed({
+          violations: [{ law: "law 1: every request ends", problem: defect.message }],
+          lines: [],
+          started: []
+        })
+        : Effect.die(defect)
+    )
+  )
