@@ -194,12 +194,12 @@ describe("the laws of every server", () => {
   it.effect("a server that does not start fails the conversation", () =>
     Effect.gen(function*() {
       const { law, problem } = yield* failure(Simulation.make({
-        server: Layer.effectDiscard(Effect.fail(new Error("no configuration"))),
+        server: Layer.effectDiscard(Effect.fail("no configuration")),
         faults: [],
         commands: (command) => ({ call: command({ run: call }) })
       }))
       assert.strictEqual(law, "law 1: every session opens")
-      assert.strictEqual(problem, "the server of client 0 failed: no configuration")
+      assert.strictEqual(problem, "the server of client 0 failed: \"no configuration\"")
     }))
 })
 
