@@ -79,13 +79,47 @@ const byteStreams = [
   )
 ]
 
-const separations: ReadonlyArray<Separation> = [
+const transportSeparations: ReadonlyArray<Separation> = [
   { rule: "HTTP clients do not know HTTP servers", from: httpClients, to: httpServers },
   { rule: "HTTP servers do not know HTTP clients", from: httpServers, to: httpClients },
   {
     rule: "stdio and Unix sockets know no HTTP",
     from: byteStreams,
     to: [...httpClients, ...httpServers, "effect/http/*"]
+  }
+]
+
+const session = "packages/session/src"
+
+/** The rooms of `session` that each room may import. */
+const sessionRooms: Readonly<Record<string, ReadonlyArray<string>>> = {
+  collections: [],
+  telemetry: [],
+  schema: [],
+  stores: ["collections"],
+  engine: ["collections", "telemetry"],
+  client: ["collections", "engine"],
+  server: ["collections", "engine"],
+  host: ["collections", "engine", "server", "stores", "telemetry"]
+}
+
+const roomSeparations = Object.entries(sessionRooms).map(([room, known]): Separation => ({
+  rule: `the room ${room} of session may import only ${known.length === 0 ? "modules of session" : known.join(", ")}`,
+  from: [`${session}/internal/${room}/*`],
+  to: Object.keys(sessionRooms).filter((other) => other !== room && !known.includes(other)).map((other) =>
+    `${session}/internal/${other}/*`
+  )
+}))
+
+const entryModules = ["ClientSession", "ServerSession", "SessionHost", "SessionlessServer"]
+
+const separations: ReadonlyArray<Separation> = [
+  ...transportSeparations,
+  ...roomSeparations,
+  {
+    rule: "internal modules of session do not know its entry modules",
+    from: [`${session}/internal/*`],
+    to: entryModules.map((name) => `${session}/${name}.ts`)
   }
 ]
 

@@ -17,13 +17,15 @@ const exchanges = `${session}/engine/PendingRequests.ts`
 const inflight = `${session}/engine/IncomingRequests.ts`
 const capacity = `${session}/engine/Capacity.ts`
 const handling = `${session}/engine/HandlerFiber.ts`
-const reader = `${session}/engine/InboundProcessor.ts`
+const inbound = `${session}/engine/InboundProcessor.ts`
+const engine = `${session}/engine/RequestServer.ts`
+const responses = `${session}/engine/ResponseMatcher.ts`
 const replies = `${session}/engine/Replies.ts`
 const outbox = `${session}/engine/Outbox.ts`
 const sender = `${session}/engine/Sender.ts`
 const core = `${session}/engine/SessionRuntime.ts`
 const framing = "packages/transport/src/JsonLines.ts"
-const served = `${session}/server/ServedSession.ts`
+const serverSession = `${session}/server/ServerSessionImplementation.ts`
 const handshake = "packages/protocol/src/internal/handshake/rows.ts"
 
 export const mutants: ReadonlyArray<Mutant> = [
@@ -78,51 +80,51 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "frees a request id before the reply is sent",
     file: inflight,
-    original: "served.answered = true",
-    broken: "this.claim(served)"
+    original: "request.answered = true",
+    broken: "this.claim(request)"
   },
   {
     name: "handles a second request with the id of one in flight",
-    file: reader,
+    file: engine,
     original:
-      "if (this.#core.inflight.isTaken(message.id)) return this.#refuse(message, RequestRejections.duplicate, origin)\n    const prepared",
-    broken: "\n    const prepared"
+      "if (this.#runtime.inflight.isTaken(message.id)) {\n      return reject(this.#runtime, message, RequestRejections.duplicate, origin)\n    }\n    const prepared",
+    broken: "const prepared"
   },
   {
     name: "replies to a cancelled request",
-    file: reader,
-    original: "if (!claimed) return this.#core.inflight.release(served)",
-    broken: "if (!claimed) this.#core.inflight.release(served)"
+    file: engine,
+    original: "if (!claimed) return inflight.release(request)",
+    broken: "if (!claimed) inflight.release(request)"
   },
   {
     name: "replies twice to a rejected request",
-    file: reader,
-    original: "    this.#core.replies.reply(JsonRpc.failure(request.id, error), origin)",
-    broken: "    for (const _ of \"12\") this.#core.replies.reply(JsonRpc.failure(request.id, error), origin)"
+    file: engine,
+    original: "  runtime.replies.reply(JsonRpc.failure(id, error), origin)",
+    broken: "  for (const _ of \"12\") runtime.replies.reply(JsonRpc.failure(id, error), origin)"
   },
   {
     name: "does not interrupt the handler of a cancelled request",
-    file: reader,
-    original: "IncomingRequests.interrupt(served)\n    this.#core.replies.settle(served.origin)\n  }\n\n  #progress",
-    broken: "this.#core.replies.settle(served.origin)\n  }\n\n  #progress"
+    file: engine,
+    original: "    IncomingRequests.interrupt(request)\n    this.#runtime.replies.settle",
+    broken: "    this.#runtime.replies.settle"
   },
   {
     name: "delivers no progress",
-    file: reader,
-    original: "const taken = exchange.progress.offer(params.success, bytes)",
+    file: responses,
+    original: "const taken = exchange.progress.offer(params, bytes)",
     broken: "const taken = \"Taken\""
   },
   {
     name: "treats the id 0 as missing",
-    file: reader,
-    original: "if (message.id === undefined || message.id === null) return unmatched(\"NoId\")",
-    broken: "if (!message.id) return unmatched(\"NoId\")"
+    file: responses,
+    original: "if (message.id === undefined || message.id === null) return unmatched(runtime, \"NoId\", message)",
+    broken: "if (!message.id) return unmatched(runtime, \"NoId\", message)"
   },
   {
     name: "reads nothing while a handler runs",
-    file: reader,
-    original: "    if (Result.isFailure(frame)) this.#badFrame",
-    broken: "    if (this.#core.inflight.size > 0) return\n    if (Result.isFailure(frame)) this.#badFrame"
+    file: inbound,
+    original: "    if (Result.isFailure(frame)) this.#unreadable",
+    broken: "    if (this.#runtime.inflight.size > 0) return\n    if (Result.isFailure(frame)) this.#unreadable"
   },
   {
     name: "replies to every failure with an internal error",
@@ -132,7 +134,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "stops reading after a handler throws",
-    file: "packages/session/src/Dispatch.ts",
+    file: "packages/session/src/internal/engine/Dispatch.ts",
     original: "      Effect.suspend(() =>\n        middleware",
     broken: "      ((make) => make())(() =>\n        middleware"
   },
@@ -206,8 +208,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "treats the end of input as the end of the connection",
     file: core,
-    original: "writable ? \"Finish\" : \"Listen\"",
-    broken: "\"Listen\""
+    original: "writable ? \"Graceful\" : \"DrainInbound\"",
+    broken: "\"DrainInbound\""
   },
   {
     name: "closes without waiting for its handlers",
@@ -219,7 +221,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "as a server, cancels no requests at its client",
     file: sender,
     original: "&& exchange.method !== \"initialize\"",
-    broken: "&& exchange.method !== \"initialize\" && core.role === \"client\""
+    broken: "&& exchange.method !== \"initialize\" && runtime.role === \"client\""
   },
   {
     name: "cancels an id that it never sent",
@@ -235,26 +237,27 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "does not restart a timeout on progress",
-    file: reader,
+    file: responses,
     original: "exchange.extendsTo !== undefined && taken",
     broken: "false && taken"
   },
   {
     name: "ignores the maximum total timeout on progress",
-    file: reader,
-    original: "Math.min(this.#core.timer.now() + exchange.allowedMillis, exchange.extendsTo)",
-    broken: "this.#core.timer.now() + exchange.allowedMillis"
+    file: responses,
+    original: "Math.min(runtime.timer.now() + exchange.allowedMillis, exchange.extendsTo)",
+    broken: "runtime.timer.now() + exchange.allowedMillis"
   },
   {
     name: "as a client, replies to malformed lines of its server",
-    file: reader,
-    original: "if (this.#core.role === \"client\") return this.#core.replies.settle(origin)",
+    file: inbound,
+    original: "if (this.#runtime.role === \"client\") return this.#runtime.replies.settle(origin)",
     broken: ""
   },
   {
     name: "does not limit its error replies",
-    file: reader,
-    original: "if (!this.#complaints.take(this.#core.timer.now())) return this.#core.replies.reject(origin)",
+    file: inbound,
+    original:
+      "if (!this.#runtime.malformedReplies.take(this.#runtime.timer.now())) return this.#runtime.replies.reject(origin)",
     broken: ""
   },
   {
@@ -297,13 +300,13 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "as a server, drops progress that is sent through the session",
-    file: served,
+    file: serverSession,
     original: "this.sender.progress(token, step, replyTo)",
     broken: "Effect.void"
   },
   {
     name: "ignores the request that a message relates to",
-    file: served,
+    file: serverSession,
     original: "if (id === undefined) return use(undefined)",
     broken: "return use(undefined)"
   },

@@ -31,12 +31,12 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import { CallbackContext } from "./CallbackContext.ts"
-import * as Dispatch from "./Dispatch.ts"
 import type { Extension } from "./Extension.ts"
 import * as Handlers from "./Handlers.ts"
 import * as HandshakeError from "./HandshakeError.ts"
 import * as OutputSchemas from "./internal/client/OutputSchemas.ts"
 import * as Paging from "./internal/client/Paging.ts"
+import * as Dispatch from "./internal/engine/Dispatch.ts"
 import * as HandlerContext from "./internal/engine/HandlerContext.ts"
 import * as InboundProcessor from "./internal/engine/InboundProcessor.ts"
 import * as Sender from "./internal/engine/Sender.ts"
@@ -371,7 +371,7 @@ export const make = Effect.fnUntraced(
         projection: options.projection
       }
     )
-    const contexts: HandlerContext.Parts = { core, sender }
+    const contexts: HandlerContext.HandlerContextDependencies = { core, sender }
     const reader = new InboundProcessor.InboundProcessor(core, {
       sender,
       dispatch,
@@ -399,7 +399,7 @@ export const make = Effect.fnUntraced(
       if (Result.isFailure(judged)) return
       profile = judged.success.profile
       if (judged.success.isTrimmed) core.emit({ _tag: "ProfileTrimmed", limitBytes: limits.maxProfileBytes })
-      const outcome = core.happen({ _tag: "ReceiveInitializeResult", profile })
+      const outcome = core.apply({ _tag: "ReceiveInitializeResult", profile })
       if (outcome._tag !== "Moved" || outcome.action !== "Establish") return
       core.connection.onHandshake?.(profile)
       core.fork(Effect.ignore(sender.notify(MethodTable.notifications["notifications/initialized"], {})))
@@ -413,7 +413,7 @@ export const make = Effect.fnUntraced(
         event: { _tag: "SendInitialize", offer }
       })
     ).pipe(Effect.onInterrupt(() => {
-      core.end({ _tag: "Close", reason: CloseReason.requested }, "None")
+      core.end({ _tag: "Close", reason: CloseReason.requested }, "Immediate")
       return core.closed
     }))
     if (verdict !== undefined && Result.isSuccess(verdict)) {
@@ -432,7 +432,7 @@ export const make = Effect.fnUntraced(
           _tag: "ReceiveInitializeFailure",
           reason: { _tag: "HandshakeFailed", problem: HandshakeError.describe(reason) }
         },
-      "None"
+      "Immediate"
     )
     yield* core.closed
     return yield* HandshakeError.make(reason)

@@ -1,5 +1,5 @@
 /**
- * What a side handles beyond the method table: methods of one's own, each with its row.
+ * Handlers of methods that are not in the method table, each with its row.
  *
  * @since 0.1.0
  */
@@ -8,8 +8,8 @@ import type * as Effect from "effect/Effect"
 import { trust } from "./internal/trust.ts"
 
 /**
- * A method that `From` sends, and what this side does with it. It passes the same gates as the methods of the table: the
- * handshake, the revision that its row says, and the schema of its params.
+ * A method that `From` sends, and its handler. Its messages pass the same gates as those of the table: the handshake,
+ * the revision of the row, and the schema of the params.
  *
  * @category models
  * @since 0.1.0
@@ -22,8 +22,8 @@ export interface Extension<out From extends MethodDefinition.Sender, out R = nev
 }
 
 /**
- * Serves a request of one's own. The handler runs as any other does: in a fiber of its own, with the context of its request, and
- * its `McpError` is its answer.
+ * Handles a request of a method of your own. The handler runs like any other: in a fiber of its own, with the context
+ * of its request. Its `McpError` is the reply.
  *
  * @example
  * ```ts
@@ -60,7 +60,8 @@ export const request = <From extends MethodDefinition.Sender, Params extends obj
 ({ row: trust(row), handler })
 
 /**
- * Listens to a notification of one's own. It has its turn among all notifications, one at a time, in the order they came.
+ * Handles a notification of a method of your own. It is handled in turn with all other notifications, one at a time, in
+ * the order of arrival.
  *
  * @example
  * ```ts

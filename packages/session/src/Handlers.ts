@@ -1,5 +1,5 @@
 /**
- * What one side does with what the other sends: a typed record, derived from the method table.
+ * The handlers of one side for the messages of the other: a typed record, derived from the method table.
  *
  * @since 0.1.0
  */
@@ -11,7 +11,7 @@ import { trust } from "./internal/trust.ts"
 import type { RequestContext } from "./RequestContext.ts"
 
 /**
- * The requests that a side may serve. `initialize` and `ping` are the session's own.
+ * The requests that a side may serve. The session serves `initialize` and `ping` itself.
  *
  * @category models
  * @since 0.1.0
@@ -22,7 +22,7 @@ export type RequestName<From extends MethodDefinition.Role> = Exclude<
 >
 
 /**
- * The notifications that a side may listen to. The session keeps those about the handshake, cancellation and progress to
+ * The notifications that a side may handle. The session handles those of the handshake, of cancellation and of progress
  * itself.
  *
  * @category models
@@ -34,8 +34,8 @@ export type NotificationName<From extends MethodDefinition.Role> = Exclude<
 >
 
 /**
- * Serves one request. It runs in a fiber of its own, is interrupted when the peer cancels, and is answered for exactly
- * once: with its result, with its `McpError`, or, if it dies, with "Internal error".
+ * The handler of one method. It runs in a fiber of its own for each request, and is interrupted when the peer cancels.
+ * Each request gets exactly one reply: the result, the `McpError`, or "Internal error" if the handler dies.
  *
  * @category models
  * @since 0.1.0
@@ -45,7 +45,7 @@ export type RequestHandler<Name extends keyof MethodTable.Requests, R = never> =
 ) => Effect.Effect<MethodTable.ResultOf<Name>, McpError.McpError, R>
 
 /**
- * Listens to one kind of notification. Notifications are handled one at a time, in the order they came.
+ * The handler of one kind of notification. Notifications are handled one at a time, in the order of arrival.
  *
  * @category models
  * @since 0.1.0
@@ -55,8 +55,8 @@ export type NotificationHandler<Name extends keyof MethodTable.Notifications, R 
 ) => Effect.Effect<void, never, R>
 
 /**
- * The handlers of the messages that `From` sends. What has a handler is declared as a capability; what has none is answered
- * "Method not found".
+ * The handlers of the messages that `From` sends. A method with a handler is declared as a capability. A method without
+ * one is answered with "Method not found".
  *
  * @example
  * ```ts
@@ -91,8 +91,8 @@ type NeededBy<Handler> = NonNullable<Handler> extends (...args: never) => Effect
   : never
 
 /**
- * What the session provides to a handler of what `From` sends, by itself and each time: a scope that closes when the handler has
- * ended, and to a handler of requests who asks. Nobody waits for what is made of a notification, so there is nobody to report to.
+ * The services that the session provides to each run of a handler: a scope that closes when the handler has ended, and
+ * the context of its request. A notification has no context, because no reply is expected.
  *
  * @category models
  * @since 0.1.0
@@ -102,7 +102,7 @@ export type Provided<From extends MethodDefinition.Role, Name> =
   | (Name extends RequestName<From> ? From extends "client" ? RequestContext : CallbackContext : never)
 
 /**
- * The services that a record of handlers of what `From` sends needs, those the session provides left out.
+ * The services that a record of handlers for the messages of `From` needs, without those that the session provides.
  *
  * @category models
  * @since 0.1.0
@@ -112,7 +112,7 @@ export type ServicesOf<H, From extends MethodDefinition.Role> = {
 }[keyof H]
 
 /**
- * Makes a handler for something that is not in the method table a type error.
+ * Rejects a handler of a method that is not in the method table, by a type error.
  *
  * @category models
  * @since 0.1.0
@@ -128,10 +128,10 @@ interface Members {
 
 const isMembers = (value: unknown): value is Members => typeof value === "object" && value !== null
 
-/** The capabilities of requests that are declared by a flag; the others leave room for more. */
+/** The capabilities that are declared by a flag; the others are objects. */
 const flags: ReadonlySet<string> = new Set<Capabilities.Path>(["resources.subscribe"])
 
-/** What is declared, and beside it what the rows of these handlers need. */
+/** Adds the capabilities that the rows of these handlers need to the declared ones. */
 const withShown = <Declared extends object>(
   from: MethodDefinition.Role,
   handlers: Handlers<MethodDefinition.Role, unknown>,
@@ -148,13 +148,12 @@ const withShown = <Declared extends object>(
       part === undefined || !isMembers(said) ? said : { [part]: flags.has(path) ? true : {}, ...said }
     )
   }
-  // What the rows of one role's requests need are capabilities of the other.
+  // The rows of one side's requests name capabilities of the other side.
   return trust(Object.fromEntries(all))
 }
 
 /**
- * What a server declares beyond what its handlers show. `logging: false` switches off `logging`, which it has
- * otherwise.
+ * The capabilities that a server declares beyond those of its handlers. `logging: false` switches off `logging`.
  *
  * @category models
  * @since 0.1.0
@@ -164,10 +163,9 @@ export interface ServerDeclarations extends Omit<Capabilities.ServerCapabilities
 }
 
 /**
- * The capabilities that a server's handlers amount to, and what it declares beyond them. Each capability is that of the
- * handler's row. Every server can log, so `logging` is declared unless it is switched off. What is declared counts; but
- * a handler of subscriptions shows `resources.subscribe` whatever else is declared of resources, unless it is declared
- * to be `false`.
+ * Returns the capabilities of a server: those of its handlers, and the declared ones. Each handler implies the
+ * capability of its row. Every server declares `logging` unless it is switched off. Declared capabilities win, except
+ * that a handler of subscriptions implies `resources.subscribe`, unless that is declared to be `false`.
  *
  * @example
  * ```ts
@@ -193,9 +191,9 @@ export const serverCapabilities = (
 }
 
 /**
- * The capabilities that a client's handlers amount to, and what it declares beyond them. A handler of questions shows an
- * `elicitation` without modes, which stands for forms (ELI-02). Declare `{ form: {}, url: {} }` where pages to visit are
- * understood, too: `{ url: {} }` alone stands for pages only.
+ * Returns the capabilities of a client: those of its handlers, and the declared ones. A handler of elicitation implies
+ * an `elicitation` without modes, which stands for forms (ELI-02). Declare `{ form: {}, url: {} }` if the client can
+ * also visit pages; `{ url: {} }` alone stands for pages only.
  *
  * @example
  * ```ts

@@ -1,9 +1,7 @@
 /**
- * A transport within one process: for tests, for examples, and for a client and a server that live in one program.
- *
- * It comes in two forms. The single-stream form has one stream for everything, as stdio and WebSocket do. The multi-stream
- * form gives each request of the client a stream of its own and has a standalone stream only if asked for one, as Streamable
- * HTTP does.
+ * A transport within one process: for tests, for examples, and for a client and a server in one program. It has two
+ * forms. In the single-stream form one stream carries everything, as over stdio and WebSocket. In the multi-stream form
+ * each request of the client has a stream of its own, as in Streamable HTTP, and a standalone stream is an option.
  *
  * @since 0.1.0
  */
@@ -20,29 +18,30 @@ import { type Connection, type Inbound, type Outbound, type StreamOrigin, Transp
 import * as TransportError from "./TransportError.ts"
 
 /**
- * How messages cross.
+ * Options for the messages of a pair.
  *
  * @category models
  * @since 0.1.0
  */
 export interface Options {
   /**
-   * `"json"` (the default) writes and parses every message, so that neither side can see or change the other's objects and
-   * what is not JSON fails as it would on any wire. `"none"` passes the objects themselves, which is faster.
+   * The form of the messages between the ends. `"json"` (the default) writes and parses every message: neither side can
+   * see or change the objects of the other, and a value that JSON cannot carry fails as it would on any wire. `"none"`
+   * passes the objects themselves, which is faster.
    */
   readonly serialization?: "json" | "none"
 }
 
 /**
- * How messages cross where each request has its own stream.
+ * Options for a pair in which each request has its own stream.
  *
  * @category models
  * @since 0.1.0
  */
 export interface MultiStreamOptions extends Options {
   /**
-   * Open the standalone stream once the handshake is done. Default: no, so what belongs to no request of the client has no
-   * route.
+   * Opens the standalone stream once the handshake is done. Default: no, so that a message that belongs to no request
+   * of the client has no route.
    */
   readonly standalone?: boolean
 }
@@ -59,7 +58,7 @@ export interface Pair {
 }
 
 /**
- * The Layer of one end.
+ * Provides one end as the transport.
  *
  * @example
  * ```ts
@@ -86,7 +85,7 @@ export interface Pair {
  */
 export const layer = (end: Transport["Service"]): Layer.Layer<Transport> => Layer.succeed(Transport, end)
 
-/** The message as the other side will see it. */
+/** Copies a message for the other side. */
 const copy = (
   message: JsonRpc.Frame,
   serialization: Options["serialization"]
@@ -99,7 +98,7 @@ const copy = (
   }
 }
 
-/** An end that carries one session: the connection is opened once, and closed with the scope it was opened in. */
+/** Makes an end that carries one session: its connection is opened once, and closed with the scope it was opened in. */
 const once = (connection: Connection, close: () => void): Transport["Service"] => {
   let taken = false
   return {
@@ -114,7 +113,7 @@ const once = (connection: Connection, close: () => void): Transport["Service"] =
 const peerEnded = TransportError.make({ _tag: "PeerEnded", exit: undefined })
 
 /**
- * A pair with one stream in each direction.
+ * Makes a pair with one stream in each direction.
  *
  * @example
  * ```ts
@@ -156,7 +155,10 @@ export const make = (options: Options = {}): Effect.Effect<Pair> =>
     return { client: end(toClient, toServer), server: end(toServer, toClient) }
   })
 
-/** The stream of one request, or the standalone stream: open until its reply, its settlement, or the client's leaving. */
+/**
+ * The stream of one request, or the standalone stream. It is open until its reply, its settlement, or the end of the
+ * client's connection.
+ */
 interface Stream {
   open: boolean
   readonly ended: Deferred.Deferred<void>
@@ -170,7 +172,7 @@ const endStream = (stream: Stream) => {
 }
 
 /**
- * A pair in which each request of the client has a stream of its own.
+ * Makes a pair in which each request of the client has a stream of its own.
  *
  * @example
  * ```ts
@@ -218,7 +220,7 @@ export const makeMultiStream = (options: MultiStreamOptions = {}): Effect.Effect
     const settle = (origin: StreamOrigin) => {
       const stream = streams.get(origin)
       streams.delete(origin)
-      // The stream ends behind its last frame, which the client may not have taken yet.
+      // The stream ends after its last frame, which the client may not have taken yet.
       if (stream !== undefined) toClient.afterwards(() => endStream(stream))
     }
 

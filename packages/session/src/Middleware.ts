@@ -1,7 +1,7 @@
 /**
- * What every request passes on its way: to its handler, and out to the peer. It may look, change the params, answer itself, fail,
- * or try again. State, matching, cancellation and limits are no matter of middleware; who wants to see frames records the
- * transport.
+ * Middleware of requests: on their way to their handler, and out to the peer. It may observe them, change their params,
+ * answer them, fail, or retry. It cannot change the state of the session, matching, cancellation or limits. To see
+ * frames, record the transport.
  *
  * @since 0.1.0
  */
@@ -21,12 +21,12 @@ export interface InboundRequest<out Params> {
   readonly method: string
   readonly id: RequestId.RequestId
   readonly params: Params
-  /** What is known of the peer. */
+  /** The profile of the peer. */
   readonly profile: Profile.Profile
 }
 
 /**
- * A request of this side, before it has an id and before any gate: each time it is handed on is an exchange of its own.
+ * A request of this side, before it has an id and before any gate. Each time it is passed on, a new exchange is opened.
  *
  * @category models
  * @since 0.1.0
@@ -34,15 +34,14 @@ export interface InboundRequest<out Params> {
 export interface OutboundRequest<out Params> {
   readonly method: string
   readonly params: Params
-  /** What is known of the peer; nothing before it has introduced itself. */
+  /** The profile of the peer; `undefined` before the handshake. */
   readonly profile: Profile.Profile | undefined
-  /** Is told the id of the exchange that the request becomes. */
+  /** Called with the id of the exchange that the request opens. */
   readonly onOpen: ((id: RequestId.RequestId) => void) | undefined
 }
 
 /**
- * Stands between a request of the peer and its handler. It runs in the handler's fiber, with what handlers are provided with, and
- * ends with it.
+ * Runs between a request of the peer and its handler: in the fiber of the handler, with the services of handlers.
  *
  * @category models
  * @since 0.1.0
@@ -53,7 +52,7 @@ export type Inbound<Services = never> = <Params extends object, Result, R>(
 ) => Effect.Effect<Result, McpError.McpError, R | Services>
 
 /**
- * Stands between a caller and the session. It runs in the caller's fiber.
+ * Runs between a caller and the session, in the fiber of the caller.
  *
  * @category models
  * @since 0.1.0
@@ -64,9 +63,10 @@ export type Outbound<Services = never> = <Params extends object, Result, R>(
 ) => Effect.Effect<Result, RequestError, R | Services>
 
 /**
- * Middleware for both ways. What it needs becomes a requirement of the session's Layer, but for the context of the request that
- * a handler runs with. The type has to say so, since a function for any params cannot be looked into: a piece that uses a
- * service `Quota` is a `Middleware<Quota>` where it is written. {@link inbound} and {@link outbound} find it out by themselves.
+ * Middleware of both directions. Its services become requirements of the session's Layer, except for the context of the
+ * request that a handler runs with. The type has to name them, because a function for any params cannot be inspected:
+ * middleware that uses a service `Quota` has the type `Middleware<Quota>`. {@link inbound} and {@link outbound} infer
+ * it.
  *
  * @example
  * ```ts
@@ -90,15 +90,15 @@ export type Outbound<Services = never> = <Params extends object, Result, R>(
  */
 export interface Middleware<InboundServices = never, OutboundServices = never> {
   /**
-   * Passed by each request of the peer on its way to a handler: not by `initialize` and `ping`, which the session answers
-   * itself, and not by what is refused before, which the event `Refused` tells of.
+   * Runs for each request of the peer that reaches a handler. It does not run for `initialize` and `ping`, which the
+   * session answers itself, and for rejected requests, which the event `Refused` reports.
    */
   readonly inbound?: Inbound<InboundServices> | undefined
-  /** Passed by each request of this side but `initialize`, also by one that a gate will refuse. */
+  /** Runs for each request of this side except `initialize`, also for one that a gate rejects next. */
   readonly outbound?: Outbound<OutboundServices> | undefined
 }
 
-/** What a piece of middleware needs on its ways. */
+/** The services that middleware needs in either direction. */
 type InboundServicesOf<M> = M extends Middleware<infer R, infer _> ? R : never
 type OutboundServicesOf<M> = M extends Middleware<infer _, infer R> ? R : never
 
@@ -119,7 +119,7 @@ const bothOutbound = <S, T>(
 }
 
 /**
- * Several pieces as one; a request passes the first one first, whichever way it goes.
+ * Combines middleware. A request passes the first one first, in either direction.
  *
  * @example
  * ```ts
@@ -142,7 +142,7 @@ export const all = <const M extends ReadonlyArray<Middleware<unknown, unknown>>>
   }), {}))
 
 /**
- * Middleware for the requests of one method that `From` sends, on their way to their handler.
+ * Makes middleware for the requests of one method that `From` sends, on their way to their handler.
  *
  * @example
  * ```ts
@@ -174,7 +174,7 @@ export const inbound = <Name extends RequestName<MethodDefinition.Role>, Service
 })
 
 /**
- * Middleware for the requests of one method that this side sends.
+ * Makes middleware for the requests of one method that this side sends.
  *
  * @example
  * ```ts

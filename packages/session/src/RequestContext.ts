@@ -1,5 +1,5 @@
 /**
- * What a handler knows of the request it serves, and what it can say while it does.
+ * The context of a handler: its request, and its way to the client while the request is served.
  *
  * @since 0.1.0
  */
@@ -22,23 +22,24 @@ import type { RequestError } from "./RequestError.ts"
 import type { RequestOptions } from "./RequestOptions.ts"
 
 /**
- * What a handler may tell its client. Progress has a member of its own, and what is cancelled is a matter of the session.
+ * The notifications that a handler may send to its client. Progress has a member of its own, and cancellations are sent
+ * by the session.
  *
  * @category models
  * @since 0.1.0
  */
-export type Telling = Exclude<
+export type HandlerNotification = Exclude<
   MethodTable.NotificationName<"server">,
   "notifications/cancelled" | "notifications/progress"
 >
 
 /**
- * The request that the running handler serves. The session provides it to every handler; what is sent through it travels
- * with the request it belongs to, so a handler never names a request id. It is closed with its request: progress and log
- * messages sent later are dropped, with an event, and requests fail with `ExchangeEnded` (PRG-05).
+ * The request of the running handler. The session provides it to every handler. Messages that are sent through it
+ * travel on the stream of the request, so a handler never names a request id. It is closed with its request: later
+ * progress and log messages are dropped, with an event, and later requests fail with `ExchangeEnded` (PRG-05).
  *
- * Its members are made when they are looked at, and a spread (`{ ...context }`) has none of them. Who hands on a changed one names
- * what it takes over: `{ id: context.id, … }`.
+ * Its members are lazy getters, so a spread (`{ ...context }`) copies none of them. To pass on a changed context, name
+ * its members: `{ id: context.id, … }`.
  *
  * @example
  * ```ts
@@ -60,39 +61,41 @@ export class RequestContext extends Context.Service<RequestContext, {
   readonly id: RequestId.RequestId
   readonly method: string
   readonly meta: Meta.RequestMeta | undefined
-  /** Who asks, where the transport has found out. */
+  /** The authenticated sender of the request. */
   readonly principal: Principal | undefined
-  /** What is known of the client that asks. */
+  /** The profile of the client. */
   readonly profile: Profile.ClientProfile
-  /** Reports a step of progress. Nothing is sent unless the requester asked for progress, or if the value did not grow. */
+  /** Reports a step of progress. It sends nothing if the client requested no progress, or if the value did not grow. */
   readonly progress: (step: Progress.Progress) => Effect.Effect<void>
   /**
-   * Sends a log message, unless it is milder than what the client wants to hear of (LOG-02). Dies with the
-   * `RequestError` that names the mistake if the server has switched off `logging` (LOG-01), or if `data` is nothing
-   * that JSON can carry. A message that comes after its request has ended, or that the connection does not take, is
-   * dropped, with an event.
+   * Sends a log message, unless its level is below the one that the client has set (LOG-02). It dies with a
+   * `RequestError` if the server has switched off `logging` (LOG-01), or if JSON cannot carry `data`. A message after
+   * the end of the request, or one that the connection does not take, is dropped, with an event.
    */
   readonly log: (message: Omit<Logging.LogMessageParams, "_meta">) => Effect.Effect<void>
   /**
-   * Tells the client something while this request is served, for example that a resource has changed. Fails with `ExchangeEnded`
-   * when it has been answered; what has to be said later is said by the session.
+   * Sends a notification while the request is served, for example that a resource has changed. Fails with
+   * `ExchangeEnded` after the reply; later notifications are sent by the session.
    */
-  readonly notify: <Name extends Telling>(
+  readonly notify: <Name extends HandlerNotification>(
     name: Name,
     params: MethodTable.NotificationParamsOf<Name>
   ) => Effect.Effect<void, RequestError>
   /**
-   * Lets go of the connection that the client waits on, where it can come back for what is said meanwhile (SHS-04): a request that
-   * takes long need not hold a connection that long. Answers whether it did; where the transport cannot, nothing happens.
+   * Closes the connection that the client waits on, if the client can reconnect for later messages (SHS-04). So a long
+   * request need not hold a connection. Returns whether the connection was closed.
    */
   readonly releaseStream: Effect.Effect<boolean>
-  /** Asks something of the client, on behalf of this request. */
+  /** Sends a request to the client, on behalf of this request. */
   readonly request: <Name extends MethodTable.RequestName<"server">>(
     name: Name,
     params: MethodTable.ParamsOf<Name>,
     options?: RequestOptions
   ) => Effect.Effect<MethodTable.ResultOf<Name>, RequestError>
-  /** Asks the client's model for a message; checks first what the client has declared, and that uses of tools match. */
+  /**
+   * Requests a message of the client's model. The capabilities of the client, and that uses of tools match their
+   * results, are checked first.
+   */
   readonly createMessage: {
     (
       params: Sampling.CreateMessageParamsWithoutTools,
@@ -103,18 +106,18 @@ export class RequestContext extends Context.Service<RequestContext, {
       options?: RequestOptions
     ): Effect.Effect<Sampling.CreateMessageResult, RequestError>
   }
-  /** Asks the client's user, by a form or by a page to visit. */
+  /** Requests input of the client's user, by a form or by a page to visit. */
   readonly elicit: (
     params: Elicitation.ElicitParams,
     options?: RequestOptions
   ) => Effect.Effect<Elicitation.ElicitResult, RequestError>
-  /** Asks where the client lets the server work. */
+  /** Requests the roots, in which the client lets the server work. */
   readonly listRoots: (options?: RequestOptions) => Effect.Effect<Roots.ListRootsResult, RequestError>
 }>()("@effect-mcp/session/RequestContext") {}
 
 /**
- * Reports a step of progress of the request being served (PRG-03, PRG-04). Nothing is sent unless the requester asked for
- * progress, or if the value did not grow.
+ * Reports a step of progress of the request that is served (PRG-03, PRG-04). It sends nothing if the client requested
+ * no progress, or if the value did not grow.
  *
  * @example
  * ```ts
@@ -135,8 +138,8 @@ export const progress = (step: Progress.Progress): Effect.Effect<void, never, Re
   Effect.flatMap(RequestContext, (context) => context.progress(step))
 
 /**
- * Sends the client a log message that belongs to the request being served. Every server declares `logging` unless it
- * switches that off; then the handler dies of an error that names the option (LOG-01), because no handler can mend it.
+ * Sends a log message that belongs to the request that is served. Every server declares `logging` unless it switches
+ * that off. Then the handler dies of an error that names the option (LOG-01), because no handler can correct it.
  *
  * @example
  * ```ts
@@ -153,30 +156,30 @@ export const log = (
 ): Effect.Effect<void, never, RequestContext> => Effect.flatMap(RequestContext, (context) => context.log(message))
 
 /**
- * Tells the client something while the request is being served.
+ * Sends a notification while the request is served.
  *
  * @example
  * ```ts
  * import { RequestContext } from "@effect-mcp/session"
  *
- * // A tool that has changed a resource says so.
+ * // Notifies the client that a tool has changed a resource.
  * export const changed = (uri: string) => RequestContext.notify("notifications/resources/updated", { uri })
  * ```
  *
  * @category accessors
  * @since 0.1.0
  */
-export const notify = <Name extends Telling>(
+export const notify = <Name extends HandlerNotification>(
   name: Name,
   params: MethodTable.NotificationParamsOf<Name>
 ): Effect.Effect<void, RequestError, RequestContext> =>
   Effect.flatMap(RequestContext, (context) => context.notify(name, params))
 
 /**
- * Asks the client's model for a message, on behalf of the request being served. What stands against the question is found
- * before it is sent: `MissingCapability` (SMP-01, SMP-02), `NotInRevision`, or `InvalidParams` where uses of tools do not match
- * their results (SMP-03, SMP-04). Without `tools` the answer is one piece of text, image or audio; any other fails with
- * `InvalidResult`.
+ * Requests a message of the client's model, on behalf of the request that is served. It fails before anything is sent
+ * with `MissingCapability` (SMP-01, SMP-02), with `NotInRevision`, or with `InvalidParams` if uses of tools do not
+ * match their results (SMP-03, SMP-04). Without `tools` the result has one piece of text, image or audio; any other
+ * fails with `InvalidResult`.
  *
  * @example
  * ```ts
@@ -208,12 +211,12 @@ export const createMessage: {
     options?: RequestOptions
   ): Effect.Effect<Sampling.CreateMessageResult, RequestError, RequestContext>
 } = (params: Sampling.CreateMessageParams, options?: RequestOptions) =>
-  // The context's member has both forms, and gives what belongs to these params.
+  // The member of the context is overloaded; its result is the one of these params.
   trust(Effect.flatMap(RequestContext, (context) => context.createMessage(params, options)))
 
 /**
- * Asks the client's user, on behalf of the request being served. Fails with `MissingCapability` where the client has not
- * declared the means (ELI-03), and with `InvalidResult` where what was filled in does not fit the form (ELI-07).
+ * Requests input of the client's user, on behalf of the request that is served. Fails with `MissingCapability` if the
+ * client has not declared the mode (ELI-03), and with `InvalidResult` if the input does not fit the form (ELI-07).
  *
  * @example
  * ```ts
@@ -236,8 +239,7 @@ export const elicit = (
   Effect.flatMap(RequestContext, (context) => context.elicit(params, options))
 
 /**
- * Asks where the client lets the server work, on behalf of the request being served. Fails with `MissingCapability` where the
- * client has not declared `roots` (ROOT-01).
+ * Requests the roots, in which the client lets the server work, on behalf of the request that is served.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * What the sessions of both sides have in common.
+ * The options and members that the sessions of both sides share.
  *
  * @since 0.1.0
  */
@@ -10,15 +10,15 @@ import type * as Limits from "./Limits.ts"
 import type { SessionEvent } from "./SessionEvent.ts"
 
 /**
- * What may be said about a session of either side.
+ * Options for a session of either side.
  *
  * @category models
  * @since 0.1.0
  */
 export interface Options {
-  /** Who this side says it is. */
+  /** The name and the version of this side. */
   readonly info: Implementation.Implementation
-  /** The revisions this side speaks. Default: all that this library does. */
+  /** The revisions that this side speaks. Default: all revisions of this library. */
   readonly revisions?: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
   /**
    * The treatment of members that came after the negotiated revision, in messages that this side sends and in
@@ -26,15 +26,14 @@ export interface Options {
    * revision; `"strict"` removes all. Default: `"tolerant"`.
    */
   readonly projection?: RevisionProjection.Projection
-  /** How long it waits and how much it holds. */
+  /** The timeouts and the bounds of the session. */
   readonly limits?: Limits.Options
-  /** Is told of every event, at once; must not block. What it throws is logged and forgotten. */
+  /** Observes every event at once, and must not block. An exception that it throws is logged and ignored. */
   readonly observe?: (event: SessionEvent) => void
 }
 
 /**
- * How many requests are in flight: those this side has sent, and those of the peer that it serves, until their replies are
- * on their way.
+ * The numbers of requests in flight. A request of the peer counts until its reply is on its way.
  *
  * @category models
  * @since 0.1.0
@@ -47,32 +46,31 @@ export interface InFlight {
 }
 
 /**
- * What either side can do with its session.
+ * The members of a session of either side.
  *
  * @category models
  * @since 0.1.0
  */
 export interface Session<State> {
-  /** Where the handshake stands, with what is known there. */
+  /** Returns the state of the handshake, with all that is known in it. */
   readonly state: Effect.Effect<State>
-  /** How much is in flight now. */
+  /** Returns the numbers of requests in flight. */
   readonly inFlight: Effect.Effect<InFlight>
   /**
-   * What happens from when the stream is run, until the session ends; a reader that lags by more than `Limits` lets it
-   * loses the oldest.
-   * `observe` misses nothing.
+   * Streams the events of the session, from the start of the stream to the end of the session. A consumer that lags by
+   * more than the limits allow loses the oldest; `observe` misses none.
    */
   readonly events: Stream.Stream<SessionEvent>
   /**
-   * Everything the peer sends, as it came, from when the stream is run; for looking on, since it is dealt with all the same. A
-   * follower that lags by more than `Limits` lets it loses the oldest.
+   * Streams every message of the peer as it came, from the start of the stream. The messages are also handled. A
+   * consumer that lags by more than the limits allow loses the oldest.
    */
   readonly messages: Stream.Stream<JsonRpc.Message>
   /**
-   * Ends the session, and waits until it has ended. Handlers may finish within the graceful close; one that waits for this
-   * waits for itself that long, so it should fork it.
+   * Closes the session, and waits until it has closed. Handlers may finish within the graceful close. A handler that
+   * runs this waits for itself that long, so it should fork it.
    */
   readonly close: Effect.Effect<CloseReason.CloseReason>
-  /** Waits until the session has ended, and says why. */
+  /** Waits until the session has closed, and returns the reason. */
   readonly closed: Effect.Effect<CloseReason.CloseReason>
 }

@@ -1,5 +1,5 @@
 /**
- * What a session lets you see of itself. Nothing depends on it: events are for logs, tests and curiosity.
+ * Events of a session, for logs, tests and debugging. Nothing depends on them.
  *
  * @since 0.1.0
  */
@@ -37,7 +37,7 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * - `Refused`: a request was answered with an error before any handler saw it.
  * - `NotificationIgnored`: a notification had no effect; `problem` says why.
  * - `CancelIgnored`: a cancellation named no request in flight. `Cancelled`: one did, and its handler was interrupted.
- * - `Abandoned`: nobody will take the reply to a request any more; its handler was interrupted.
+ * - `Abandoned`: the stream of a request has no reader left; its handler was interrupted.
  * - `CancelSent`: a request of this side was given up, and the peer was told.
  * - `ProgressDropped`: a step of progress went nowhere.
  * - `HandlerFailed`: a handler died; the peer was told no more than "Internal error".

@@ -26,7 +26,7 @@ import { HostedSession, type Keeper } from "./internal/host/HostedSession.ts"
 import * as HostStore from "./internal/host/HostStore.ts"
 import { Restorer } from "./internal/host/Restorer.ts"
 import { type Newcomer, SessionSlots, type Taken } from "./internal/host/SessionSlots.ts"
-import * as ServedSession from "./internal/server/ServedSession.ts"
+import * as ServerSessionImplementation from "./internal/server/ServerSessionImplementation.ts"
 import * as SessionLimits from "./Limits.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Principal from "./Principal.ts"
@@ -326,7 +326,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   const gracefulCloseMillis = SessionLimits.make(options.limits).gracefulCloseTimeout
   const { sessions: _, observe, ...common } = options
   // The host closes what does not open, so that no session needs a timer for that.
-  const server = ServedSession.prepare(handlers, {
+  const server = ServerSessionImplementation.prepare(handlers, {
     ...common,
     limits: { ...options.limits, initializeTimeout: Duration.infinity }
   })

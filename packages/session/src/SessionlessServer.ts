@@ -1,10 +1,10 @@
 /**
- * A server that keeps no sessions: each frame is served for itself, with nothing known of whoever sends it, and
- * forgotten. Any number of processes can serve the same clients this way.
+ * A server that keeps no sessions: it serves each frame by itself and remembers nothing of its client. Any number of
+ * processes can serve the same clients this way.
  *
- * It is no session that begins with every frame, but what is below one, and so it costs little: see {@link Dispatch}.
- * What a handler can say it says while its request is served; what asks something of the client fails with
- * `StatelessModeNotSupported`, since the answer could come to anybody.
+ * No session is opened for a frame, so a frame costs little. A handler can send notifications while its request is
+ * served. A request of a handler to the client fails with `StatelessModeNotSupported`, because the response could come
+ * to any process. `ServerSession` with the option `sessionless` serves in the same way over a connection.
  *
  * @since 0.1.0
  */
@@ -12,28 +12,24 @@ import { type JsonRpc, type Revision } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Dispatch from "./Dispatch.ts"
-import * as Handlers from "./Handlers.ts"
-import * as LogLevel from "./internal/engine/LogLevel.ts"
+import type * as Handlers from "./Handlers.ts"
 import { Observers } from "./internal/engine/Observers.ts"
+import { PendingRequests } from "./internal/engine/PendingRequests.ts"
 import { RateLimit } from "./internal/engine/RateLimit.ts"
 import * as Replies from "./internal/engine/Replies.ts"
 import { FairCapacity } from "./internal/server/FairCapacity.ts"
-import * as InitializeResponder from "./internal/server/InitializeResponder.ts"
-import { SessionlessExchange } from "./internal/server/SessionlessExchange.ts"
-import * as Limits from "./Limits.ts"
+import * as ServerDefinition from "./internal/server/ServerDefinition.ts"
+import * as Exchange from "./internal/server/SessionlessExchange.ts"
+import type * as Limits from "./Limits.ts"
 import { MemoryBudget } from "./MemoryBudget.ts"
-import type { Principal } from "./Principal.ts"
 import type * as ServerSession from "./ServerSession.ts"
 import type { SessionEvent } from "./SessionEvent.ts"
-import type { TransportError } from "./TransportError.ts"
 
 /**
- * What may be said about a server without sessions: what `ServerSession.Options` has, but for what concerns the
- * handshake. Limits that concern what a server serves at the same time, `maxIncomingRequests` and `maxIncomingBytes`,
- * are those of all its clients together. No client may have more in flight than there is still room for: one alone gets
- * half, and the next one finds half of what is left. Because nothing is asked of clients, what `middleware` has for
- * requests of the server has nothing to do.
+ * Options for a server without sessions: those of `ServerSession.Options` that do not concern the handshake. The limits
+ * `maxIncomingRequests` and `maxIncomingBytes` are those of all clients together. No client may have more in flight
+ * than there is still room for: a client alone gets half, and the next client gets half of the rest. `middleware` for
+ * requests of the server is not used, because the server sends none.
  *
  * @category models
  * @since 0.1.0
@@ -41,32 +37,15 @@ import type { TransportError } from "./TransportError.ts"
 export interface Options<R = never> extends Omit<ServerSession.Options<R>, "requireInitialized" | "sessionless"> {}
 
 /**
- * Who asks, and how.
+ * The client and the circumstances of one frame.
  *
  * @category models
  * @since 0.1.0
  */
-export interface Asked {
-  /** What the frame is in, since no handshake has said it. `initialize` goes by what it says itself. */
-  readonly revision: Revision.Revision
-  /** Who sends it, where somebody has found out. */
-  readonly principal?: Principal | undefined
-  /**
-   * Distinguishes clients without a principal, such as by their addresses, so that none of them takes all the room.
-   * Default: they count as one client.
-   */
-  readonly client?: string | undefined
-  /** How many bytes it came in, where it came in bytes: then the memory that it takes is counted. */
-  readonly bytes?: number | undefined
-  /**
-   * Tells the client something that belongs to the frame while it is served, before its reply. It is called for one
-   * message at a time; who says the next waits until it is done. Default: there is no way, and handlers are told so.
-   */
-  readonly say?: ((message: JsonRpc.Notification) => Effect.Effect<void, TransportError>) | undefined
-}
+export interface IncomingFrame extends Exchange.IncomingFrame {}
 
 /**
- * What a frame is answered with: the reply to a request, or those to a batch of 2025-03-26.
+ * The reply to a request, or the replies to a batch of 2025-03-26.
  *
  * @category models
  * @since 0.1.0
@@ -74,27 +53,27 @@ export interface Asked {
 export type Reply = JsonRpc.Response | ReadonlyArray<JsonRpc.Response>
 
 /**
- * A server without sessions, ready to be asked.
+ * A server without sessions, ready to serve.
  *
  * @category models
  * @since 0.1.0
  */
 export interface SessionlessServer {
-  /** The revisions it speaks. A frame in another is for its caller to refuse. */
+  /** The revisions of the server. The caller of `handle` rejects frames of other revisions. */
   readonly revisions: ReadonlyArray<Revision.Revision>
-  /** The limits it was given, filled in. */
+  /** The limits, with their defaults. */
   readonly limits: Limits.Limits
   /**
-   * Serves one frame as it came off the wire, and ends with the reply, if there is one, when all that was said before
-   * it is on its way and the frame's notifications are handled. Whoever no longer waits for it interrupts it, and with
-   * it the handlers, which have then ended.
+   * Serves one frame as it came off the wire, and returns its reply, if it has one. Before that, all notifications of
+   * its handlers are sent, and the notifications of the frame are handled. An interruption interrupts the handlers, and
+   * waits until they have ended.
    */
-  readonly handle: (frame: unknown, asked: Asked) => Effect.Effect<Reply | undefined>
+  readonly handle: (frame: unknown, from: IncomingFrame) => Effect.Effect<Reply | undefined>
 }
 
 /**
- * Prepares the handlers. Each request runs its handler with a `RequestContext` and a scope of its own; what else they
- * need is captured here.
+ * Prepares the handlers. Each request runs its handler with a `RequestContext` and a scope of its own. The other
+ * services of the handlers are captured here.
  *
  * @example
  * ```ts
@@ -117,9 +96,8 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   handlers: H & Handlers.Only<H, "client">,
   options: Options<R>
 ): Effect.fn.Return<SessionlessServer, never, Exclude<Handlers.ServicesOf<H, "client"> | R, Scope.Scope>> {
-  const limits = Limits.make(options.limits)
-  const capabilities = Handlers.serverCapabilities(handlers, options.capabilities)
-  const introduction = InitializeResponder.make({ ...options, capabilities })
+  const definition = ServerDefinition.makeSessionless(handlers, options)
+  const { limits } = definition
   const context = yield* Effect.context<never>()
   const clock = yield* Clock.Clock
   const budget = yield* MemoryBudget
@@ -133,51 +111,46 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
     }
   })
   const server = {
-    introduction,
-    limits,
-    dispatch: Dispatch.make(
-      "client",
-      capabilities.logging === undefined ? handlers : LogLevel.settable(handlers, { remembers: false }),
-      { middleware: options.middleware?.inbound, extensions: options.extensions, projection: options.projection }
-    ),
+    ...definition,
     context,
     fork,
     emit: (event: SessionEvent) => observers.emit(event),
     timer: { now },
     budget,
     capacity: new FairCapacity(limits, budget),
-    warnings: new RateLimit(limits.maxMalformedRepliesPerSecond)
+    exchanges: new PendingRequests(1),
+    unmatchedWarnings: new RateLimit(limits.maxMalformedRepliesPerSecond)
   }
   return {
-    revisions: introduction.revisions,
+    revisions: definition.description.revisions,
     limits,
-    handle: (frame, asked) =>
+    handle: (frame, from) =>
       Effect.callback<Reply | undefined>((resume) => {
-        const served = new SessionlessExchange(
+        const exchange = new Exchange.SessionlessExchange(
           server,
-          asked,
-          (reply) => resume(Effect.onInterrupt(Effect.as(served.settled, reply), () => served.abandon))
+          from,
+          (reply) => resume(Effect.onInterrupt(Effect.as(exchange.settled, reply), () => exchange.interrupted))
         )
-        served.begin(frame)
-        return served.abandon
+        exchange.start(frame)
+        return exchange.interrupted
       })
   }
 })
 
 /**
- * What there is to say instead of a reply that no JSON can say, such as one with a `bigint` in it: that something
- * failed. In a batch that is said of those replies alone that need it.
+ * Replaces a reply that JSON cannot carry, such as one with a `bigint`, by an internal error. In a batch it replaces
+ * only the replies that need it.
  *
  * @example
  * ```ts
  * import { JsonRpc } from "@effect-mcp/protocol"
  * import { SessionlessServer } from "@effect-mcp/session"
  *
- * export const instead = SessionlessServer.insteadOf(JsonRpc.success(1, { count: 42n }))
+ * export const instead = SessionlessServer.replaceUnserializable(JsonRpc.success(1, { count: 42n }))
  * // => { jsonrpc: "2.0", id: 1, error: { code: -32603, message: "Internal error" } }
  * ```
  *
  * @category conversions
  * @since 0.1.0
  */
-export const insteadOf: (reply: Reply) => Reply = Replies.insteadOf
+export const replaceUnserializable: (reply: Reply) => Reply = Replies.replaceUnserializable

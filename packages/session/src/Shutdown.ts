@@ -7,11 +7,10 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
 /**
- * An effect that completes when the process can wait no longer for handlers. A session that is closing then interrupts
- * its handlers at once, although `Limits.gracefulCloseTimeout` has not passed. A session takes it from the context in
- * which it is made. Default: never.
- *
- * `StdioServer.runMain` provides one that completes shortly after the first signal, or with the second one.
+ * An effect that completes when the process can no longer wait for handlers. A session that is closing then interrupts
+ * its handlers at once, even before `Limits.gracefulCloseTimeout` has passed. A session takes it from the context in
+ * which it is made. Default: never. `StdioServer.runMain` provides one that completes shortly after the first signal,
+ * or at the second one.
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
 /**
- * The port below a session: how frames come and go. One shape serves memory, stdio and WebSocket (one stream for
- * everything) and Streamable HTTP (a stream per request, and at most one standalone stream) alike. A transport knows
- * nothing of schemas, states or matching.
+ * The port between a session and its transport. One interface serves memory, stdio and WebSocket, which have one stream
+ * for everything, and Streamable HTTP, which has a stream per request and at most one standalone stream. A transport
+ * knows nothing of schemas, states or matching.
  *
  * @since 0.1.0
  */
@@ -14,8 +14,8 @@ import type { Principal } from "./Principal.ts"
 import type { TransportError } from "./TransportError.ts"
 
 /**
- * The inbound frame, or stream, that a message belongs to. A transport makes it, knows it again by identity, and gives it
- * any content it likes; the session carries it and never looks inside.
+ * The inbound frame, or stream, that a message belongs to. A transport makes it with any content, and recognizes it by
+ * identity. The session passes it on and never reads it.
  *
  * @category models
  * @since 0.1.0
@@ -23,12 +23,11 @@ import type { TransportError } from "./TransportError.ts"
 export type StreamOrigin = object
 
 /**
- * Bytes that did not become a frame; the frames before and after them are unharmed (law 7).
+ * Bytes that did not become a frame. The frames before and after them are not affected (law 7).
  *
- * - `NotJson`: they are no JSON, or no UTF-8; `text` is their beginning, at most 200 characters.
- * - `TooLarge`: they are more than `limitBytes`; they were skipped up to the frame's end.
- * - `TooComplex`: as JSON they have more arrays, objects and members than `limitNodes`, namely `nodes`; they were not
- *   parsed.
+ * - `NotJson`: the bytes are no JSON, or no UTF-8. `text` is their beginning, at most 200 characters.
+ * - `TooLarge`: the frame has more than `limitBytes`. It is skipped to its end.
+ * - `TooComplex`: the frame has `nodes` arrays, objects and members, more than `limitNodes`. It is not parsed.
  *
  * @category models
  * @since 0.1.0
@@ -46,26 +45,27 @@ export type FrameError =
  */
 export interface Inbound {
   readonly frame: Result.Result<unknown, FrameError>
-  /** Absent where the transport has one stream for everything. */
+  /** The stream of the frame. Absent if the transport has one stream for everything. */
   readonly origin?: StreamOrigin
   /**
-   * How many bytes it came in, where it came in bytes. The memory that is held of such a frame is counted, and bounded.
+   * The number of bytes of the frame on the wire, if it came in bytes. With it, the memory of the frame is counted and
+   * bounded.
    */
   readonly bytes?: number
-  /** Who sent it, where somebody has found out. */
+  /** The authenticated sender. */
   readonly principal?: Principal | undefined
 }
 
 /**
- * What only a transport can know.
+ * Events that only a transport can know.
  *
- * - `StreamLost`: a stream from the server broke off; `method` is that of its request, or `undefined` for the standalone stream. It
- *   will be taken up again after `retryAfterMillis`; `undefined` says that it will not.
- * - `StreamResumed`: it was taken up again, behind the last event that had come; the standalone stream from now on, where the server
- *   had refused to go on behind that event.
- * - `SessionRenewed`: the server knew nothing of the session any more, so the transport has shaken hands anew. What the server
- *   remembered of it, such as subscriptions and the log level, is gone.
- * - `RevisionMismatch`: a message came under another revision than was agreed on, which this side speaks, too.
+ * - `StreamLost`: a stream from the server broke off. `method` is that of its request, or `undefined` for the
+ *   standalone stream. The transport resumes it after `retryAfterMillis`, and not at all if that is `undefined`.
+ * - `StreamResumed`: the stream goes on after the last event that arrived. If the server refused to resume the
+ *   standalone stream there, it goes on from now.
+ * - `SessionRenewed`: the server no longer knew the session, so the transport did a new handshake. The server has lost
+ *   the state of the old session, such as subscriptions and the log level.
+ * - `RevisionMismatch`: a message came under another revision than the negotiated one. This side speaks it, too.
  *
  * @category models
  * @since 0.1.0
@@ -82,18 +82,18 @@ export type TransportEvent =
   | { readonly _tag: "RevisionMismatch"; readonly agreed: Revision.Revision; readonly said: Revision.Revision }
 
 /**
- * What a transport tells its session beside frames. Nothing in it suspends or throws.
+ * The calls of a transport to its session beside frames. Neither suspends or throws.
  *
  * @category models
  * @since 0.1.0
  */
 export interface Hooks {
   /**
-   * Nobody will take what belongs to this origin any more: the handlers of its requests are interrupted, as if the requests had been
-   * cancelled, and the origin is settled.
+   * Ends an origin whose stream has no reader left: the handlers of its requests are interrupted, as if the requests
+   * had been cancelled, and its exchange ends.
    */
   readonly abandon: (origin: StreamOrigin) => void
-  /** Something that whoever watches the session should see. */
+  /** Reports an event to the observers of the session. */
   readonly report: (event: TransportEvent) => void
 }
 
@@ -105,31 +105,31 @@ export interface Hooks {
  */
 export interface Outbound {
   readonly message: JsonRpc.Frame
-  /** The inbound frame it belongs to; absent: it belongs to none, and takes the standalone stream. */
+  /** The inbound frame that the message belongs to. Without one it takes the standalone stream. */
   readonly replyTo: StreamOrigin | undefined
-  /** It is the reply to the request of `replyTo`, after which nothing more belongs to it. */
+  /** The message is the reply to the request of `replyTo`, after which no other message belongs to it. */
   readonly last: boolean
 }
 
 /**
- * Why the peer's side of a connection came to its end in good order.
+ * The orderly end of the peer's side of a connection.
  *
  * @category models
  * @since 0.1.0
  */
 export interface End {
-  /** How the peer exited, if it is a child process of ours. */
+  /** The exit of the peer, if it is a child process of this one. */
   readonly exit: CloseReason.ProcessExit | undefined
   /**
-   * Only the peer's sending has ended, and it may still read: a half-close. Handlers then finish and their replies go out;
-   * otherwise nobody is left to reply to, and they are interrupted.
+   * Only the peer's sending has ended, and it still reads: a half-close. Handlers then finish and their replies are
+   * sent. Otherwise no reader is left, and handlers are interrupted.
    */
   readonly writable: boolean
 }
 
 /**
- * A connection in use by one session. It lives in the scope it was connected in; when that scope closes, the transport
- * closes by its own ladder and leaves nothing behind.
+ * A connection in use by one session. It lives in the scope that it was connected in. When that scope closes, the
+ * transport closes in its own steps and leaves nothing open.
  *
  * @category models
  * @since 0.1.0
@@ -137,49 +137,49 @@ export interface End {
 export interface Connection {
   /**
    * Reads until the peer's side ends. Calls `deliver` once per frame, in order within an origin; `deliver` never
-   * suspends and never throws. Run exactly once; frames that came earlier are kept for it.
+   * suspends and never throws. The session runs it exactly once. Frames that arrive earlier are kept for it.
    */
   readonly run: (deliver: (inbound: Inbound) => void, hooks?: Hooks) => Effect.Effect<End, TransportError>
   /**
-   * Hands one message over. It succeeds once the transport has taken the message, suspends while the transport's own
-   * buffer is full, and fails at once with `NoRoute` where no stream may carry it. The session calls it one message at a
-   * time, so that order is kept; a connection with `endExchange` has many streams, and there it is one message at a time for each
-   * origin. Each effect is run once, right after it was made; one that is an `Exit` already costs no fiber. `PeerEnded` and
-   * `WriteFailed` end the session, other failures concern this message only.
+   * Sends one message. It succeeds once the transport has taken the message, and suspends while the buffer of the
+   * transport is full. It fails at once with `NoRoute` if no stream may carry the message. The session sends one
+   * message at a time, so that order is kept. A connection with `endExchange` has many streams, and there it is one
+   * message at a time for each origin. The session runs each effect once, right after it was made. An effect that is an
+   * `Exit` costs no fiber. `PeerEnded` and `WriteFailed` end the session; other failures concern this message only.
    */
   readonly send: (outbound: Outbound) => Effect.Effect<void, TransportError>
   /**
-   * The stream of this origin, or the standalone one, took nothing for the write timeout, so its message is given up,
-   * and interrupted next: break the stream off. Without it, the rest of the stream would follow a message that is
-   * missing. Called only where there is a stream for each origin; with one for everything the session ends.
+   * Breaks off the stream of this origin, or the standalone stream: it took no bytes for the write timeout, and its
+   * message is interrupted next. Otherwise the rest of the stream would follow a message that is missing. Called only
+   * if there is a stream for each origin; with one stream for everything the session ends.
    */
   readonly stalled?: (origin: StreamOrigin | undefined) => void
   /**
-   * The exchange of this origin ended without a reply: close its stream. `rejected`: its frame was rejected, and the
-   * session has sent as many errors in this second as it may (`maxMalformedRepliesPerSecond`); a transport that
+   * Closes the stream of this origin, because its exchange ended without a reply. `rejected`: its frame was rejected,
+   * and the session has sent all errors that it may in this second (`maxMalformedRepliesPerSecond`). A transport that
    * answers each frame answers it itself. Absent if there is one stream.
    */
   readonly endExchange?: (origin: StreamOrigin, rejected?: boolean) => void
   /**
-   * Lets go of what the stream of this origin is carried over, while the exchange goes on: the peer comes back for what is said
-   * meanwhile. `false` where it could not, and nothing has changed. Absent where no stream can be taken up again.
+   * Closes the HTTP response, or its like, of this origin and keeps the exchange running; the peer reconnects for later
+   * messages. Returns `false` if that is impossible, and then nothing has changed. Absent if no stream can be resumed.
    */
   readonly detachStream?: (origin: StreamOrigin) => Effect.Effect<boolean>
   /**
-   * Carries one outgoing request in a stream of its own, for transports that open one per request. It runs until that
-   * stream has ended, and interrupting it gives the stream up; its failure ends this one exchange only. What the stream
-   * brings comes through `run`'s `deliver`. Where it is absent, requests go through `send` like everything else.
+   * Sends one request in a stream of its own, for transports that open a stream per request. It runs until that stream
+   * has ended, and interrupting it closes the stream. Its failure ends this one exchange only. The messages of the
+   * stream come through `deliver` of `run`. If it is absent, requests go through `send`.
    */
   readonly request?: (message: JsonRpc.Request) => Effect.Effect<void, TransportError>
-  /** The handshake is done; from now on the transport may say so in its headers. */
+  /** Called when the handshake is done. From now on the transport may use the profile, for example in its headers. */
   readonly onHandshake?: (profile: Profile.Profile) => void
-  /** The session has come to its end for this reason, and closes the scope of the connection next. */
+  /** Called when the session ends for this reason. Next it closes the scope of the connection. */
   readonly onSessionEnd?: (reason: CloseReason.CloseReason) => void
 }
 
 /**
- * Where a session gets its connection. The one thing a program swaps to move from memory to a child process to a socket:
- * `Layer.provide` a different transport, and nothing else changes.
+ * The source of a session's connection. A program moves from memory to a child process to a socket by `Layer.provide`
+ * with another transport, and nothing else changes.
  *
  * @example
  * ```ts
@@ -204,8 +204,7 @@ export interface Connection {
  */
 export class Transport extends Context.Service<Transport, {
   /**
-   * Opens the connection in the caller's scope. Transports that carry one session only fail with `InUse` the second
-   * time.
+   * Opens the connection in the scope of the caller. A transport for one session fails with `InUse` the second time.
    */
   readonly connect: Effect.Effect<Connection, TransportError, Scope.Scope>
 }>()("@effect-mcp/session/Transport") {}

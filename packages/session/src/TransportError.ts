@@ -1,5 +1,5 @@
 /**
- * What can go wrong between a session and its peer, below the protocol.
+ * Errors between a session and its peer, below the protocol.
  *
  * @since 0.1.0
  */
@@ -8,21 +8,21 @@ import * as Data from "effect/Data"
 import * as Formatter from "effect/Formatter"
 
 /**
- * The kinds of {@link TransportError}, each with what a person needs to act.
+ * The kinds of {@link TransportError}.
  *
  * - `InUse`: this transport already carries a session, and can carry only one.
- * - `ConnectFailed`: the peer could not be reached or started; `target` says what was tried.
+ * - `ConnectFailed`: the peer `target` could not be reached or started.
  * - `ReadFailed`, `WriteFailed`: the connection broke while it was in use.
- * - `Unserializable`: the message is not JSON (a `bigint`, a cycle); only this message is lost.
- * - `NoRoute`: no stream to the peer is open that may carry this message; only this message is lost.
- * - `StreamStalled`: the stream that was to carry this message took nothing for so long, and was given up; other
- *   streams go on.
- * - `ExchangeEnded`: the stream of one request ended without a response, or was lost; only that request is, and the peer may have
- *   carried it out. `cause` is what ended it, if anything is known; so it is of an answer that says that the peer has failed.
- * - `Rejected`: the peer took this message for none of its business, with the HTTP status that says why; it did not carry it out.
- * - `Unauthenticated`: the peer wants to know who asks; `challenge` is what it says about how (`WWW-Authenticate`).
- * - `SessionLost`: the peer knows nothing of this session any more, and there is no going on with another.
- * - `PeerEnded`: the peer is gone, for a child process with how it exited.
+ * - `Unserializable`: JSON cannot carry the message (a `bigint`, a cycle). Only this message is lost.
+ * - `NoRoute`: no open stream to the peer may carry this message. Only this message is lost.
+ * - `StreamStalled`: the stream of this message took no bytes for so long, and was closed. Other streams go on.
+ * - `ExchangeEnded`: the stream of one request ended without a response, or was lost. Other requests go on. The peer
+ *   may have carried the request out. `cause` is the reason, if it is known, such as an answer that the peer has
+ *   failed.
+ * - `Rejected`: the peer rejected this message with this HTTP status, and did not carry it out.
+ * - `Unauthenticated`: the peer requires authentication; `challenge` is its `WWW-Authenticate`.
+ * - `SessionLost`: the peer no longer knows this session, and no other can replace it.
+ * - `PeerEnded`: the peer has ended; a child process with this exit.
  *
  * @category models
  * @since 0.1.0
@@ -39,9 +39,9 @@ export type TransportErrorReason =
   | {
     readonly _tag: "Rejected"
     readonly status: number
-    /** What the peer said about it, or what is wrong with what it said. */
+    /** The explanation of the peer, or the problem with its answer. */
     readonly problem: string
-    /** When the peer would have it tried again. */
+    /** The time after which the peer allows a retry. */
     readonly retryAfterMillis: number | undefined
   }
   | { readonly _tag: "Unauthenticated"; readonly challenge: string | undefined }
@@ -85,7 +85,7 @@ const describe = (reason: TransportErrorReason): string => {
 }
 
 /**
- * A transport failed. `reason` says how; recover from one kind with `Effect.catchReason`.
+ * The failure of a transport. `reason` has its kind; recover from one kind with `Effect.catchReason`.
  *
  * @example
  * ```ts
@@ -107,7 +107,7 @@ export class TransportError extends Data.TaggedError("TransportError")<{
 }
 
 /**
- * A {@link TransportError} of this kind.
+ * Makes a {@link TransportError} of this kind.
  *
  * @example
  * ```ts

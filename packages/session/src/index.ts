@@ -5,7 +5,6 @@
  */
 export * as CallbackContext from "./CallbackContext.ts"
 export * as ClientSession from "./ClientSession.ts"
-export * as Dispatch from "./Dispatch.ts"
 export * as EventStore from "./EventStore.ts"
 export * as Extension from "./Extension.ts"
 export * as ForeignCall from "./ForeignCall.ts"

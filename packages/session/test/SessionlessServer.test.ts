@@ -116,7 +116,7 @@ describe("a server of frames", () => {
       const fiber = yield* start(Effect.tap(
         server.handle(call(1, "x"), {
           revision,
-          say: ({ params }) => Effect.andThen(Deferred.await(gate), note(`said ${String(params?.["data"])}`))
+          notify: ({ params }) => Effect.andThen(Deferred.await(gate), note(`said ${String(params?.["data"])}`))
         }),
         () => note("replied")
       ))
@@ -144,7 +144,10 @@ describe("a server of frames", () => {
         }
       ]
       for (const say of failing) {
-        assert.deepStrictEqual(yield* server.handle(call(1, "x"), { revision, say }), JsonRpc.success(1, text("x")))
+        assert.deepStrictEqual(
+          yield* server.handle(call(1, "x"), { revision, notify: say }),
+          JsonRpc.success(1, text("x"))
+        )
       }
       assert.deepStrictEqual(
         record.of("SendFailed").map(({ error, method }) => [method, error.reason._tag]),
@@ -194,7 +197,7 @@ describe("a server of frames", () => {
     const hog = (
       server: SessionlessServer.SessionlessServer,
       count: number,
-      whose: Pick<SessionlessServer.Asked, "client" | "principal">
+      whose: Pick<SessionlessServer.IncomingFrame, "client" | "principal">
     ) =>
       Effect.forEach(
         Array.from({ length: count }, (_, id) => id),
@@ -332,11 +335,11 @@ describe("a server of frames", () => {
   it("says instead of what no JSON can say that something failed", () => {
     const unsayable = JsonRpc.success(1, { count: 42n })
     const failed = JsonRpc.failure(1, McpError.internalError)
-    assert.deepStrictEqual(SessionlessServer.insteadOf(unsayable), failed)
+    assert.deepStrictEqual(SessionlessServer.replaceUnserializable(unsayable), failed)
     assert.deepStrictEqual(
-      SessionlessServer.insteadOf([JsonRpc.success(2, {}), unsayable]),
+      SessionlessServer.replaceUnserializable([JsonRpc.success(2, {}), unsayable]),
       [JsonRpc.success(2, {}), failed]
     )
-    assert.deepStrictEqual(names(JsonRpc.messages(SessionlessServer.insteadOf([unsayable]))), [1])
+    assert.deepStrictEqual(names(JsonRpc.messages(SessionlessServer.replaceUnserializable([unsayable]))), [1])
   })
 })

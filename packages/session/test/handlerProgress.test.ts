@@ -176,7 +176,7 @@ describe("a reply behind progress", () => {
         Effect.map(
           server.handle(call(1, "x", token), {
             revision: "2025-11-25",
-            say: (message) => Effect.sync(() => take(message))
+            notify: (message) => Effect.sync(() => take(message))
           }),
           (reply) => reply === undefined ? undefined : take(reply)
         )

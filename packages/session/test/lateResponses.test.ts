@@ -91,7 +91,7 @@ describe("responses to nothing that was asked", () => {
       assert.deepStrictEqual(warned, [])
       for (const id of upTo(15)) link.deliver(JsonRpc.success(`nobody's ${id}`, { secret: true }))
       assert.strictEqual(warned.length, 10)
-      assert.deepStrictEqual(warned[0], ["Warn", "a response to no request of this session", { id: "nobody's 1" }])
+      assert.deepStrictEqual(warned[0], ["Warn", "received a response that matches no request", { id: "nobody's 1" }])
       yield* TestClock.adjust("1 second")
       link.deliver(JsonRpc.success("one more", {}))
       assert.strictEqual(warned.length, 11)

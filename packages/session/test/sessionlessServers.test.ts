@@ -272,7 +272,20 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
       assert.lengthOf(yield* say(Array.from({ length: 100 }, (_, id) => one(id))), 100)
     }))
 
-  it.effect("[MSG-05] serves no two requests with one id in one batch, and lets one of it be cancelled", () =>
+  it.effect("law 5: [MSG-05] an id stays taken until its reply is on its way", () =>
+    Effect.gen(function*() {
+      const work = traced(Effect.void)
+      const { say } = yield* serving({ now: work.effect, soon: Effect.as(Effect.yieldNow, text("soon")) }, batched)
+      // The first reply is known at once. It waits for the rest of the batch.
+      const answers = yield* say([call(1, "now"), call(1, "now"), call(2, "soon")])
+      assert.deepStrictEqual(
+        answers.map((answer) => [names([answer])[0], codeOf(answer)]),
+        [[1, undefined], [1, -32600], [2, undefined]]
+      )
+      assert.deepStrictEqual(work.seen, ["began", "finished"])
+    }))
+
+  it.effect("law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled", () =>
     Effect.gen(function*() {
       const work = traced(Effect.never)
       const { events, say } = yield* serving({ wait: work.effect, now: Effect.succeed(text("now")) }, batched)

@@ -28,7 +28,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "CAN-04",
     file: "packages/session/src/internal/engine/IncomingRequests.ts",
-    original: "  served.fiber?.interruptUnsafe()\n",
+    original: "  request.fiber?.interruptUnsafe()\n",
     broken: "\n",
     test: "packages/session/test/cancelledQuestions.test.ts",
     name: "stops, does not answer, and shows why",
@@ -37,33 +37,51 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "CAN-04",
     file: "packages/session/src/internal/engine/IncomingRequests.ts",
-    original: "    if (served.answered || !this.#isOurs(served)) return false\n    served.answered",
-    broken: "    if (served.answered) return false\n    served.answered",
+    original: "    if (request.answered || !this.#isOurs(request)) return false\n    request.answered",
+    broken: "    if (request.answered) return false\n    request.answered",
     test: "packages/session/test/cancelledQuestions.test.ts",
     name: "does not answer later either, where the question cannot be stopped"
   },
   {
+    id: "CAN-04",
+    file: "packages/session/src/internal/engine/RequestServer.ts",
+    original: "    IncomingRequests.interrupt(request)\n    this.#runtime.replies.settle",
+    broken: "    this.#runtime.replies.settle",
+    test: "packages/session/test/sessionlessServers.test.ts",
+    name:
+      "without sessions, a session that is none > law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled"
+  },
+  {
+    id: "CAN-04",
+    file: "packages/session/src/internal/engine/RequestServer.ts",
+    original: "    IncomingRequests.interrupt(request)\n    this.#runtime.replies.settle",
+    broken: "    this.#runtime.replies.settle",
+    test: "packages/session/test/sessionlessServers.test.ts",
+    name:
+      "without sessions, a server of frames > law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled"
+  },
+  {
     id: "CAN-05",
-    file: "packages/session/src/internal/engine/InboundProcessor.ts",
-    original: "      return this.#core.emit({ _tag: \"CancelIgnored\", id: requestId })\n",
+    file: "packages/session/src/internal/engine/RequestServer.ts",
+    original: "      return this.#runtime.emit({ _tag: \"CancelIgnored\", id })\n",
     broken:
-      "      this.#core.emit({ _tag: \"CancelIgnored\", id: requestId })\n      return this.#malformed({ id: undefined, answerable: true, problem: \"a cancellation\" }, undefined)\n",
+      "      return reject(this.#runtime, { id: id ?? 0, method: \"a cancellation\" }, RequestRejections.duplicate, undefined)\n",
     test: "packages/session/test/races.test.ts",
     name: "a cancellation behind the reply is ignored"
   },
   {
     id: "CAN-06",
-    file: "packages/session/src/internal/engine/InboundProcessor.ts",
-    original: "if (exchange === undefined) return unmatched(this.#core.exchanges.classify(message.id))",
-    broken: "if (exchange === undefined) return this.#core.end({ _tag: \"Close\", reason: { _tag: \"Requested\" } })",
+    file: "packages/session/src/internal/engine/ResponseMatcher.ts",
+    original: "if (exchange === undefined) return unmatched(runtime, runtime.exchanges.classify(message.id), message)",
+    broken: "if (exchange === undefined) return runtime.end({ _tag: \"Close\", reason: { _tag: \"Requested\" } })",
     test: "packages/session/test/lateResponses.test.ts",
     name: "a response after the cancellation is late"
   },
   {
     id: "CAN-07",
     file: "packages/session/src/internal/engine/IncomingRequests.ts",
-    original: "    if (served.answered || !this.#isOurs(served)) return false\n    served.answered",
-    broken: "    if (served.answered) return false\n    served.answered",
+    original: "    if (request.answered || !this.#isOurs(request)) return false\n    request.answered",
+    broken: "    if (request.answered) return false\n    request.answered",
     test: "packages/session/test/races.test.ts",
     name: "a reply behind the cancellation is not sent, though the handler would not stop"
   },
@@ -76,10 +94,28 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "an answer that crosses the cancellation is late, and the caller is interrupted"
   },
   {
+    id: "CAN-07",
+    file: "packages/session/src/internal/engine/RequestServer.ts",
+    original: "if (!claimed) return inflight.release(request)",
+    broken: "if (!claimed) inflight.release(request)",
+    test: "packages/session/test/sessionlessServers.test.ts",
+    name:
+      "without sessions, a session that is none > law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled"
+  },
+  {
+    id: "CAN-07",
+    file: "packages/session/src/internal/engine/RequestServer.ts",
+    original: "if (!claimed) return inflight.release(request)",
+    broken: "if (!claimed) inflight.release(request)",
+    test: "packages/session/test/sessionlessServers.test.ts",
+    name:
+      "without sessions, a server of frames > law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled"
+  },
+  {
     id: "CAN-08",
-    file: "packages/session/src/internal/engine/InboundProcessor.ts",
-    original: "_tag: \"Cancelled\", method: served.method, id: served.id, reason }",
-    broken: "_tag: \"Cancelled\", method: served.method, id: served.id, reason: undefined }",
+    file: "packages/session/src/internal/engine/RequestServer.ts",
+    original: "_tag: \"Cancelled\", method: request.method, id: request.id, reason }",
+    broken: "_tag: \"Cancelled\", method: request.method, id: request.id, reason: undefined }",
     test: "packages/session/test/cancelledQuestions.test.ts",
     name: "stops, does not answer, and shows why"
   },
@@ -95,9 +131,9 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "CAN-09",
     file: "packages/session/src/internal/engine/InboundProcessor.ts",
     original:
-      "    if (Result.isFailure(params)) return this.#ignored(message.method, params.failure)\n    const { reason, requestId }",
+      "    if (Result.isFailure(params)) return this.#ignore(message.method, params.failure)\n    this.#requests.cancel",
     broken:
-      "    if (Result.isFailure(params)) return this.#malformed({ id: undefined, answerable: true, problem: \"a cancellation\" }, undefined)\n    const { reason, requestId }",
+      "    if (Result.isFailure(params)) return this.#malformed({ id: undefined, answerable: true, problem: \"a cancellation\" }, undefined)\n    this.#requests.cancel",
     test: "packages/session/test/races.test.ts",
     name: "cancellations that are none, or of the handshake, do nothing"
   }

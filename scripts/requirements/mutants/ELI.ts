@@ -20,7 +20,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "ELI-03",
     file: "packages/session/src/internal/engine/SemanticChecks.ts",
-    original: "      ? obstacle(peer, \"elicitation.url\", newer)\n",
+    original: "      ? validateCapability(peer, \"elicitation.url\", newer)\n",
     broken: "      ? undefined\n",
     test: "packages/session/test/elicitation.test.ts",
     name: "a server asks one that declares forms by no other"
@@ -91,7 +91,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "ELI-12",
-    file: "packages/session/src/internal/server/ServedSession.ts",
+    file: "packages/session/src/internal/server/ServerSessionImplementation.ts",
     original: "notifications[\"notifications/elicitation/complete\"], { elicitationId }, replyTo)",
     broken: "notifications[\"notifications/elicitation/complete\"], { elicitationId: \"\" }, replyTo)",
     test: "packages/session/test/elicitation.test.ts",

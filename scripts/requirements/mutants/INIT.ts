@@ -36,17 +36,17 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-04",
-    file: "packages/session/src/internal/server/InitializeResponder.ts",
-    original: "revisions.find((revision) => revision === offered) ?? fallback",
-    broken: "fallback ?? revisions.find((revision) => revision === offered)",
+    file: "packages/session/src/internal/server/ServerHandshake.ts",
+    original: "revisions.find((revision) => revision === requested) ?? fallback",
+    broken: "fallback ?? revisions.find((revision) => revision === requested)",
     test: "packages/session/test/serverHandshake.test.ts",
     name: "what it answers"
   },
   {
     id: "INIT-05",
-    file: "packages/session/src/internal/server/InitializeResponder.ts",
-    original: "revisions.find((revision) => revision === offered) ?? fallback",
-    broken: "revisions.find((revision) => revision === offered) ?? revisions[0] ?? fallback",
+    file: "packages/session/src/internal/server/ServerHandshake.ts",
+    original: "revisions.find((revision) => revision === requested) ?? fallback",
+    broken: "revisions.find((revision) => revision === requested) ?? revisions[0] ?? fallback",
     test: "packages/session/test/serverHandshake.test.ts",
     name: "only the revisions it was given count; else it answers the newest of them"
   },
@@ -60,7 +60,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-07",
-    file: "packages/session/src/internal/server/InitializeResponder.ts",
+    file: "packages/session/src/internal/server/ServerHandshake.ts",
     original: "    protocolVersion: revision,\n    capabilities,\n",
     broken: "    protocolVersion: revision,\n    capabilities: {},\n",
     test: "packages/session/test/serverHandshake.test.ts",

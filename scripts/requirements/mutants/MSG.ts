@@ -51,6 +51,62 @@ export const mutants: ReadonlyArray<Mutant> = [
     hangs: true
   },
   {
+    id: "MSG-05",
+    file: "packages/session/src/internal/engine/RequestServer.ts",
+    original:
+      "    if (this.#runtime.inflight.isTaken(message.id)) {\n      return reject(this.#runtime, message, RequestRejections.duplicate, origin)\n    }\n    const prepared",
+    broken: "    const prepared",
+    test: "packages/session/test/sessionlessServers.test.ts",
+    name:
+      "without sessions, a session that is none > law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled",
+    hangs: true
+  },
+  {
+    id: "MSG-05",
+    file: "packages/session/src/internal/engine/RequestServer.ts",
+    original: "  runtime.replies.reply(JsonRpc.failure(id, error), origin)",
+    broken: "  for (const _ of \"12\") runtime.replies.reply(JsonRpc.failure(id, error), origin)",
+    test: "packages/session/test/sessionlessServers.test.ts",
+    name:
+      "without sessions, a session that is none > law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled"
+  },
+  {
+    id: "MSG-05",
+    file: "packages/session/src/internal/engine/IncomingRequests.ts",
+    original: "    request.answered = true",
+    broken: "    this.claim(request)",
+    test: "packages/session/test/sessionlessServers.test.ts",
+    name: "without sessions, a session that is none > law 5: [MSG-05] an id stays taken until its reply is on its way"
+  },
+  {
+    id: "MSG-05",
+    file: "packages/session/src/internal/engine/RequestServer.ts",
+    original:
+      "    if (this.#runtime.inflight.isTaken(message.id)) {\n      return reject(this.#runtime, message, RequestRejections.duplicate, origin)\n    }\n    const prepared",
+    broken: "    const prepared",
+    test: "packages/session/test/sessionlessServers.test.ts",
+    name:
+      "without sessions, a server of frames > law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled",
+    hangs: true
+  },
+  {
+    id: "MSG-05",
+    file: "packages/session/src/internal/engine/RequestServer.ts",
+    original: "  runtime.replies.reply(JsonRpc.failure(id, error), origin)",
+    broken: "  for (const _ of \"12\") runtime.replies.reply(JsonRpc.failure(id, error), origin)",
+    test: "packages/session/test/sessionlessServers.test.ts",
+    name:
+      "without sessions, a server of frames > law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled"
+  },
+  {
+    id: "MSG-05",
+    file: "packages/session/src/internal/engine/IncomingRequests.ts",
+    original: "    request.answered = true",
+    broken: "    this.claim(request)",
+    test: "packages/session/test/sessionlessServers.test.ts",
+    name: "without sessions, a server of frames > law 5: [MSG-05] an id stays taken until its reply is on its way"
+  },
+  {
     id: "MSG-07",
     file: "packages/protocol/src/JsonRpc.ts",
     original: "=> ({ jsonrpc: \"2.0\", id, result })",
@@ -109,27 +165,27 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MSG-12",
     file: "packages/session/src/internal/engine/InboundProcessor.ts",
-    original: "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n",
+    original: "    this.#runtime.emit({ _tag: \"NotificationIgnored\", method, problem })\n",
     broken:
-      "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n    this.#core.replies.reply(JsonRpc.failure(null, { code: -32601, message: method }), undefined)\n",
+      "    this.#runtime.emit({ _tag: \"NotificationIgnored\", method, problem })\n    this.#runtime.replies.reply(JsonRpc.failure(null, { code: -32601, message: method }), undefined)\n",
     test: "packages/session/test/notifications.test.ts",
     name: "by a server"
   },
   {
     id: "MSG-12",
     file: "packages/session/src/internal/engine/InboundProcessor.ts",
-    original: "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n",
+    original: "    this.#runtime.emit({ _tag: \"NotificationIgnored\", method, problem })\n",
     broken:
-      "    this.#core.emit({ _tag: \"NotificationIgnored\", method, problem })\n    this.#core.replies.reply(JsonRpc.failure(null, { code: -32601, message: method }), undefined)\n",
+      "    this.#runtime.emit({ _tag: \"NotificationIgnored\", method, problem })\n    this.#runtime.replies.reply(JsonRpc.failure(null, { code: -32601, message: method }), undefined)\n",
     test: "packages/session/test/notifications.test.ts",
     name: "by a client"
   },
   {
     id: "MSG-13",
-    file: "packages/session/src/internal/engine/InboundProcessor.ts",
+    file: "packages/session/src/internal/engine/RequestServer.ts",
     original: "outcome._tag === \"Moved\" && outcome.action === \"Answer\"\n",
     broken:
-      "outcome._tag === \"Moved\" && outcome.action === \"Answer\" && this.#parts.dispatch.prepare(JsonRpc.request(0, \"tools/list\", {}), trust(this.#parts.peer()))._tag === \"Success\"\n",
+      "outcome._tag === \"Moved\" && outcome.action === \"Answer\" && this.#gate.dispatch.prepare(JsonRpc.request(0, \"tools/list\", {}), this.#gate.peer())._tag === \"Success\"\n",
     test: "packages/session/test/bareSessions.test.ts",
     name: "shake hands, ping each other, and part"
   },
@@ -144,8 +200,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-16",
-    file: "packages/session/src/internal/server/SessionlessExchange.ts",
-    original: "    if (batch !== undefined) return this.#refuse(message, InitializeResponder.notInBatch, batch)\n",
+    file: "packages/session/src/internal/server/ServerHandshake.ts",
+    original: "  if (isBatch(origin)) return reject(runtime, message, notInBatch, origin)\n",
     broken: "",
     test: "packages/session/test/sessionlessServers.test.ts",
     name: "answers a batch together, and no initialize in it"

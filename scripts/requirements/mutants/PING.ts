@@ -3,9 +3,9 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "PING-01",
-    file: "packages/session/src/internal/engine/InboundProcessor.ts",
-    original: "? this.#core.replies.reply(JsonRpc.success(message.id, {}), origin)\n        : this",
-    broken: "? this.#core.replies.reply(JsonRpc.success(message.id, { pong: true }), origin)\n        : this",
+    file: "packages/session/src/internal/engine/RequestServer.ts",
+    original: "? this.#runtime.replies.reply(JsonRpc.success(message.id, {}), origin)\n      : this",
+    broken: "? this.#runtime.replies.reply(JsonRpc.success(message.id, { pong: true }), origin)\n      : this",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "before the answer a ping is answered, a log message kept, a request refused"
   },

@@ -76,7 +76,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-05",
-    file: "packages/session/src/internal/engine/InboundProcessor.ts",
+    file: "packages/session/src/internal/engine/ResponseMatcher.ts",
     original: "exchange?.progress === undefined || exchange.outcome !== \"Pending\"",
     broken: "exchange?.progress === undefined",
     test: "packages/session/test/progressSinks.test.ts",

@@ -11,8 +11,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "RES-02",
-    file: "packages/session/src/internal/server/ServedSession.ts",
-    original: "return this.#tell(\"notifications/resources/list_changed\", {})",
+    file: "packages/session/src/internal/server/ServerSessionImplementation.ts",
+    original: "return this.#notify(\"notifications/resources/list_changed\", {})",
     broken: "return Effect.void",
     test: "packages/session/test/features.test.ts",
     name: "all a client may ask (one stream) > [TOOL-02] [RES-02] [PRM-02] lists that change",

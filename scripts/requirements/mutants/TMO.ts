@@ -24,7 +24,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/Sender.ts",
     original: "    if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== \"initialize\") {",
     broken:
-      "    if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== \"initialize\" && exchange.deadline > core.timer.now()) {",
+      "    if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== \"initialize\" && exchange.deadline > runtime.timer.now()) {",
     test: "packages/session/test/deadlines.test.ts",
     name: "then the peer is told to cancel it, once, and why"
   },
@@ -47,9 +47,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TMO-06",
-    file: "packages/session/src/internal/engine/InboundProcessor.ts",
-    original: "Math.min(this.#core.timer.now() + exchange.allowedMillis, exchange.extendsTo)",
-    broken: "this.#core.timer.now() + exchange.allowedMillis",
+    file: "packages/session/src/internal/engine/ResponseMatcher.ts",
+    original: "Math.min(runtime.timer.now() + exchange.allowedMillis, exchange.extendsTo)",
+    broken: "runtime.timer.now() + exchange.allowedMillis",
     test: "packages/session/test/extendedDeadlines.test.ts",
     name: "the total is kept whatever the progress",
     hangs: true

@@ -3,7 +3,7 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-06",
-    file: "packages/session/src/Dispatch.ts",
+    file: "packages/session/src/internal/engine/Dispatch.ts",
     original: "    if (served === undefined || !isIn(served, profile)) {",
     broken:
       "    if (served === undefined || !isIn(served, profile) || (request.params !== undefined && \"task\" in request.params)) {",

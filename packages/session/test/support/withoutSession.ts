@@ -38,7 +38,7 @@ const byFrame = Effect.fnUntraced(function*(handlers: Given, revision: Revision.
     say: Effect.fnUntraced(function*(frame) {
       const messages: Array<JsonRpc.Message> = []
       const say = (message: JsonRpc.Message) => Effect.sync(() => void messages.push(message))
-      yield* start(Effect.map(server.handle(frame, { revision, say }), (reply) => {
+      yield* start(Effect.map(server.handle(frame, { revision, notify: say }), (reply) => {
         if (reply !== undefined) messages.push(...JsonRpc.messages(reply))
       }))
       yield* settled

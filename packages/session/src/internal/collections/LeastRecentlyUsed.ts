@@ -1,15 +1,12 @@
-/**
- * A table that holds no more than so many entries, and no more than so much weight, whatever is put into it. What has not been
- * used for longest makes room.
- */
+/** A table with a bounded number of entries and a bounded weight. The least recently used entry makes room. */
 export interface LeastRecentlyUsed<A> {
-  /** What stands under this name; looking it up is using it. */
+  /** Returns the value of this name, and marks it as used. */
   readonly get: (name: string) => A | undefined
-  /** Puts something in, and returns the names that are not in any more. What is heavier than all may be is not kept itself. */
+  /** Adds a value, and returns the names that it evicted. A value that is heavier than the bound is not kept itself. */
   readonly set: (name: string, value: A, weight: number) => ReadonlyArray<string>
   readonly delete: (name: string) => void
   readonly clear: () => void
-  /** The names of all, the one that has not been used for longest first. */
+  /** Returns all names, the least recently used one first. */
   readonly names: () => ReadonlyArray<string>
   readonly size: () => number
   readonly weight: () => number
@@ -21,7 +18,7 @@ interface Entry<A> {
 }
 
 export const make = <A>(bounds: { readonly size: number; readonly weight: number }): LeastRecentlyUsed<A> => {
-  // A map keeps the order in which its entries were put in: the first is the one that was not used for longest.
+  // A map keeps the order of insertion: its first entry is the least recently used one.
   const entries = new Map<string, Entry<A>>()
   let total = 0
 

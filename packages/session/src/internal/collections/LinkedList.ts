@@ -1,4 +1,4 @@
-/** One place in a linked list. It is in one list at the most. */
+/** A link, which is in at most one list. */
 export class Link<A> {
   previous: Link<A> | undefined = undefined
   next: Link<A> | undefined = undefined
@@ -10,14 +10,14 @@ export class Link<A> {
 }
 
 /**
- * A doubly linked list: whoever holds a link moves it or takes it out in the same short time, however long the list is. A `Set`,
- * which keeps an order as well, has to step over what was taken out at its front.
+ * A doubly linked list. A link is moved or removed in constant time. A `Set` keeps an order as well, but has to step
+ * over the entries that were removed at its front.
  */
 export class LinkedList<A> {
   first: Link<A> | undefined = undefined
   last: Link<A> | undefined = undefined
 
-  /** Puts a link that is in no list behind the others. */
+  /** Adds a link, which is in no list, at the end. */
   add(link: Link<A>): void {
     link.previous = this.last
     if (this.last === undefined) this.first = link
@@ -25,7 +25,7 @@ export class LinkedList<A> {
     this.last = link
   }
 
-  /** Takes a link of this list out of it. */
+  /** Removes a link of this list. */
   remove(link: Link<A>): void {
     if (link.previous === undefined) this.first = link.next
     else link.previous.next = link.next
@@ -35,7 +35,7 @@ export class LinkedList<A> {
     link.next = undefined
   }
 
-  /** Puts a link of this list behind the others. */
+  /** Moves a link of this list to the end. */
   moveToEnd(link: Link<A>): void {
     if (this.last === link) return
     this.remove(link)

@@ -1,21 +1,23 @@
+/** A pipe of frames within one process. */
+
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { End, Inbound } from "../../Transport.ts"
 
 /**
- * One direction of a transport within this process. Frames arrive in the order they were put in, each before `put`
- * returns, unless the receiver is busy with an earlier one: then it takes them when it is done. So a program that answers
- * within `deliver` never nests two deliveries of one direction.
+ * One direction of a transport within this process. Frames arrive in the order of `put`, each before `put` returns. If
+ * the receiver is busy with an earlier frame, it takes the next one after that. So a program that answers within
+ * `deliver` never nests two deliveries of one direction.
  */
 export interface Pipe {
   readonly put: (inbound: Inbound) => void
-  /** Does something once everything put in so far has been taken. */
+  /** Runs an action once all frames so far are taken. */
   readonly afterwards: (action: () => void) => void
-  /** No more frames will come. */
+  /** Ends the pipe: no more frames come. */
   readonly end: () => void
   readonly ended: () => boolean
-  /** Takes what has come and what will come, until the end. */
+  /** Takes all frames until the end of the pipe. */
   readonly run: (deliver: (inbound: Inbound) => void) => Effect.Effect<End>
 }
 

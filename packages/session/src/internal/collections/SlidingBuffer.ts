@@ -1,31 +1,33 @@
+/** A bounded buffer that drops its oldest entries. */
+
 import type { MemoryBudget } from "../../MemoryBudget.ts"
 
 /**
- * What waits for a consumer that takes its time. It is bounded by number and by bytes, and the oldest makes room: the
- * reader, which fills it, cannot wait. One that is too large for it all alone is kept all the same, unless the process
- * has no memory for it. All of it makes room for smaller holders of the process's memory; the next that is offered says
- * that something was lost.
+ * A buffer for a slow consumer, bounded by number and by bytes. The oldest entry makes room, because the reader that
+ * fills the buffer cannot wait. An entry that is too large for the whole buffer is kept alone, unless the process has
+ * no memory for it. The whole buffer makes room for smaller holders of the memory of the process; the next `offer`
+ * reports that entries were lost.
  */
 export interface SlidingBuffer<A> {
-  /** `false` when something was lost: older ones, or this one. */
+  /** Adds an entry. Returns `false` if entries were lost: older ones, or this one. */
   readonly offer: (item: A, bytes: number) => boolean
-  /** Takes the oldest. It stays charged to the budget until it is released. */
+  /** Takes the oldest entry. It stays charged to the budget until it is released. */
   readonly shift: () => Waiting<A> | undefined
-  /** The consumer has done with one that it took. */
+  /** Releases an entry that the consumer has handled. */
   readonly release: (taken: Waiting<A>) => void
   readonly size: () => number
   readonly clear: () => void
 }
 
-/** How much a backlog may hold. */
+/** The bounds of a buffer. */
 export interface Bounds {
   readonly capacity: number
   readonly bytes: number
-  /** What the whole process may hold. */
+  /** The memory budget of the process. */
   readonly budget: MemoryBudget
 }
 
-/** Something that waits, or was taken and not released. */
+/** An entry that waits, or that was taken and not released. */
 export interface Waiting<A> {
   readonly item: A
   readonly bytes: number
@@ -33,7 +35,7 @@ export interface Waiting<A> {
 
 export const make = <A>({ budget, bytes: limitBytes, capacity }: Bounds): SlidingBuffer<A> => {
   const waiting: Array<Waiting<A>> = []
-  /** Something has made room for others of the process. */
+  /** Entries were dropped to make room for other holders. */
   let hasYielded = false
   let held = 0
   const shift = () => {
@@ -51,7 +53,7 @@ export const make = <A>({ budget, bytes: limitBytes, capacity }: Bounds): Slidin
     }
   })
   const release = (taken: Waiting<A>) => account.release(taken.bytes)
-  /** Drops the oldest; `false` when there is none. */
+  /** Drops the oldest entry. Returns `false` if there is none. */
   const drop = () => {
     const oldest = shift()
     if (oldest === undefined) return false

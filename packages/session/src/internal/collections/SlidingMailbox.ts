@@ -1,20 +1,20 @@
+/** A sliding buffer that a consumer can wait for. */
+
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Stream from "effect/Stream"
 import * as SlidingBuffer from "./SlidingBuffer.ts"
 
-/**
- * A backlog with somebody who waits for what comes into it, and who is told when nothing more will.
- */
+/** A sliding buffer with a consumer that waits for entries, and that learns of the end. */
 export interface SlidingMailbox<A> {
-  /** `false` when older ones had to go. */
+  /** Adds an entry. Returns `false` if older entries were dropped. */
   readonly offer: (item: A, bytes: number) => boolean
-  /** No more will come. */
+  /** Ends the mailbox: no more entries come. */
   readonly end: () => void
-  /** The consumer takes nothing any more: drops what waits. */
+  /** Closes the mailbox: the consumer takes no more entries, and the waiting ones are dropped. */
   readonly close: () => void
-  /** The oldest; waits until there is one, and fails when there will be none. For one consumer. */
+  /** Takes the oldest entry. Waits until there is one, and fails after the end. For one consumer. */
   readonly take: Effect.Effect<A, Cause.Done>
   readonly stream: Stream.Stream<A>
 }

@@ -1,9 +1,11 @@
+/** An effect that can also run without a fiber. */
+
 import * as Effectable from "effect/Effectable"
 import * as Exit from "effect/Exit"
 
 /**
- * An effect that needs no fiber. Who knows may run it on the spot; for everyone else it is an effect like any other, and
- * what they build around it is just that.
+ * An effect that needs no fiber. A caller that knows it can run it synchronously; for every other program it is an
+ * effect like any other.
  */
 export class SyncEffect<A, E> extends Effectable.Class<A, E> {
   readonly #thunk: () => Exit.Exit<A, E>

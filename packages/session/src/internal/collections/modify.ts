@@ -1,9 +1,11 @@
+/** Modification of a `Ref` outside of fibers. */
+
 import * as MutableRef from "effect/MutableRef"
 import type * as Ref from "effect/Ref"
 
 /**
- * `Ref.modify` for code that runs between fibers: the reader is called by the transport, not by a fiber, and claims must
- * be decided in the same instant.
+ * Modifies a `Ref` outside of fibers. The transport calls the reader, and no fiber does, so that a claim is decided in
+ * the same instant.
  */
 export const modifyUnsafe = <A, B>(self: Ref.Ref<A>, change: (value: A) => readonly [B, A]): B => {
   const [result, next] = change(MutableRef.get(self.ref))

@@ -1,20 +1,22 @@
+/** The capacity for the requests of a peer. */
+
 import type { Limits } from "../../Limits.ts"
 import type { Account } from "../../MemoryBudget.ts"
 
-/** A budget, or an account of one. */
+/** A budget, or an account of it. */
 export type Charged = Pick<Account, "take" | "release">
 
-/** Room for requests. */
+/** A share of the capacity for requests. */
 export interface Room {
-  /** Takes the room for one more; or says why there is none. */
+  /** Takes room for one more request, or returns the reason why there is none. */
   readonly take: (bytes: number) => string | undefined
-  /** Gives the room of one back. */
+  /** Gives back the room of one request. */
   readonly release: (bytes: number) => void
 }
 
 /**
- * How much may be served at the same time: so many requests, which take so much memory, of which the process has
- * enough.
+ * The capacity for requests that are served at the same time: their number, their memory, and the memory of the
+ * process.
  */
 export class Capacity implements Room {
   readonly #limits: Limits
@@ -35,7 +37,7 @@ export class Capacity implements Room {
     return this.#bytes
   }
 
-  /** Takes the room for one more; or says why there is none. */
+  /** Takes room for one more request, or returns the reason why there is none. */
   take(bytes: number): string | undefined {
     const { maxIncomingBytes, maxIncomingRequests } = this.#limits
     if (this.#requests >= maxIncomingRequests) return `${maxIncomingRequests} requests are in flight`
@@ -48,7 +50,7 @@ export class Capacity implements Room {
     return undefined
   }
 
-  /** Gives the room of one back. */
+  /** Gives back the room of one request. */
   release(bytes: number): void {
     this.#requests--
     this.#bytes -= bytes

@@ -1,40 +1,44 @@
+/** The context of a handler of either side. */
+
 import { type JsonRpc, type Meta, MethodTable, type Profile, type Progress } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type { ProgressDropReason } from "../../SessionEvent.ts"
 import { trust } from "../trust.ts"
-import type { Served } from "./IncomingRequests.ts"
+import type { IncomingRequest } from "./IncomingRequests.ts"
 import type { Sender } from "./Sender.ts"
-import type { AnyCore } from "./SessionRuntime.ts"
+import type { AnySessionRuntime } from "./SessionRuntime.ts"
 
-/** What every context of one session has in common. */
-export interface Parts {
+/** The session, or the sessionless exchange, of a handler. */
+export interface HandlerContextDependencies {
   readonly core: {
-    readonly emit: AnyCore["emit"]
-    readonly limits: Pick<AnyCore["limits"], "progressInterval">
-    readonly timer: Pick<AnyCore["timer"], "now">
+    readonly emit: AnySessionRuntime["emit"]
+    readonly limits: Pick<AnySessionRuntime["limits"], "progressInterval">
+    readonly timer: Pick<AnySessionRuntime["timer"], "now">
   }
   readonly sender: Pick<Sender, "notify" | "request">
 }
 
 /**
- * What a handler of either side sees of the request it serves. It is closed with its exchange: what comes after the reply is
- * dropped. There is one for each request, and most handlers look at little of it, so its members are made when they are looked
- * at.
+ * The context of one request. It is closed with its exchange: messages after the reply are dropped. Most handlers use
+ * few of its members, so that they are lazy getters.
  */
-export class HandlerContext<out P extends Profile.Profile, out Shared extends Parts = Parts> {
+export class HandlerContext<
+  out P extends Profile.Profile,
+  out Shared extends HandlerContextDependencies = HandlerContextDependencies
+> {
   readonly profile: P
   protected readonly parts: Shared
-  protected readonly served: Served
+  protected readonly served: IncomingRequest
   readonly #request: JsonRpc.Request
 
-  constructor(parts: Shared, served: Served, request: JsonRpc.Request, profile: P) {
+  constructor(parts: Shared, served: IncomingRequest, request: JsonRpc.Request, profile: P) {
     this.parts = parts
     this.served = served
     this.#request = request
     this.profile = profile
   }
 
-  get id(): Served["id"] {
+  get id(): IncomingRequest["id"] {
     return this.served.id
   }
 
@@ -57,7 +61,7 @@ export class HandlerContext<out P extends Profile.Profile, out Shared extends Pa
         if (served.ended) return dropped("ExchangeEnded")
         if (!Number.isFinite(step.progress) || step.progress <= served.highest) return dropped("NotIncreasing")
         served.highest = step.progress
-        // JSON has no word for what is not finite, and to know no total is no reason to be silent.
+        // JSON cannot carry a number that is not finite. Without a total, the step can still be sent.
         const { total, ...rest } = step
         const said: Progress.Progress = total === undefined || Number.isFinite(total) ? step : rest
         const isLast = said.total !== undefined && said.progress >= said.total

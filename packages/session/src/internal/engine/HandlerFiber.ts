@@ -1,6 +1,4 @@
-/**
- * What there is to do about one request, on its way: a fiber, and a scope that lives as long as the request, not as long as a session.
- */
+/** The fiber of one request's handler, and its scope, which lives as long as the request. */
 
 import { JsonRpc, McpError, type RequestId } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
@@ -12,20 +10,23 @@ import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import * as IncomingRequests from "./IncomingRequests.ts"
 
-/** How a handler has ended. */
-export type Ending = Exit.Exit<unknown, McpError.McpError>
+/** The exit of a handler. */
+export type HandlerExit = Exit.Exit<unknown, McpError.McpError>
 
-/** What starts the fibers of a session, or of a server. */
-export interface Runtime {
+/** The program that serves one request. */
+export type Handling<R> = Effect.Effect<unknown, McpError.McpError, R | Scope.Scope>
+
+/** The session, or the server, that starts the fiber. */
+export interface HandlerFiberDependencies {
   fork(effect: Effect.Effect<void>): Fiber.Fiber<void>
 }
 
-/** Starts it. `then` is told how it has ended, when all that it has acquired is released. */
+/** Starts a handler. Calls `then` with its exit, after everything that it has acquired is released. */
 export const start = <R>(
-  handling: Effect.Effect<unknown, McpError.McpError, R | Scope.Scope>,
+  handling: Handling<R>,
   context: Context.Context<R>,
-  runtime: Runtime,
-  then: (ending: Ending) => void
+  runtime: HandlerFiberDependencies,
+  then: (ending: HandlerExit) => void
 ): Fiber.Fiber<unknown, McpError.McpError> => {
   const scope = Scope.makeUnsafe()
   const fiber = Effect.runForkWith(Context.add(context, Scope.Scope, scope))(handling)
@@ -36,9 +37,9 @@ export const start = <R>(
 /** Closes the scope of a handler that has ended. Nearly all have acquired nothing, and need no fiber for that. */
 const leave = (
   scope: Scope.Closeable,
-  ending: Ending,
-  runtime: Runtime,
-  then: (ending: Ending) => void
+  ending: HandlerExit,
+  runtime: HandlerFiberDependencies,
+  then: (ending: HandlerExit) => void
 ): void => {
   const closing = Scope.closeUnsafe(scope, ending)
   if (closing === undefined) return then(ending)
@@ -47,7 +48,7 @@ const leave = (
   )
 }
 
-/** A scope that did not close in good order spoils whatever its handler ended with; of that nothing is lost. */
+/** Combines the exit of a handler with the failure of its scope. Nothing of either is lost. */
 const brokenOff = <A, E>(exit: Exit.Exit<A, E>, closing: Cause.Cause<never>): Exit.Exit<never> => {
   const { reasons } = Exit.isFailure(exit) ? Cause.combine(exit.cause, closing) : closing
   return Exit.failCause(
@@ -58,31 +59,37 @@ const brokenOff = <A, E>(exit: Exit.Exit<A, E>, closing: Cause.Cause<never>): Ex
 }
 
 /**
- * Hands over the reply to a request, which is claimed already: at once, or, after a step of its progress, in the
- * scheduler's next turn. Some clients deal with a response before the notifications that came in one piece with it, and
- * know nothing of its progress by then. So does the official TypeScript SDK (its issue 2580), which loses the last
- * step.
+ * Hands over the reply to a request that is claimed: at once, or in the next turn of the scheduler if its handler has
+ * reported progress. Some clients handle a response before the notifications that arrived in one piece with it, and no
+ * longer know its progress then. The official TypeScript SDK does so (its issue 2580), and loses the last step.
  */
-export const handOver = (served: IncomingRequests.Served, runtime: Runtime, hand: () => void): void => {
+export const handOver = (
+  served: IncomingRequests.IncomingRequest,
+  runtime: HandlerFiberDependencies,
+  hand: () => void
+): void => {
   if (!IncomingRequests.hasReported(served)) return hand()
   runtime.fork(Effect.andThen(Effect.yieldNow, Effect.sync(hand)))
 }
 
-/** The error a handler chose to answer with, if it chose one. */
+/** Returns the error that a handler has failed with. */
 const answerTo = (cause: Cause.Cause<McpError.McpError>): McpError.McpError | undefined => {
   const found: Result.Result<unknown, unknown> = Cause.findError(cause)
-  // What is not written in TypeScript may fail with anything.
+  // A handler that is not written in TypeScript may fail with any value.
   return Result.isSuccess(found) && found.success instanceof McpError.McpError ? found.success : undefined
 }
 
-/** What went wrong with a handler that its peer will not be told. One that was interrupted because nobody waits has done nothing wrong. */
-export const failureOf = (ending: Ending, awaited: boolean): Cause.Cause<McpError.McpError> | undefined =>
+/**
+ * Returns the failure of a handler that the peer is not told. A handler that was interrupted because no reply was
+ * expected has not failed.
+ */
+export const failureOf = (ending: HandlerExit, awaited: boolean): Cause.Cause<McpError.McpError> | undefined =>
   Exit.isSuccess(ending) || answerTo(ending.cause) !== undefined || (Cause.hasInterruptsOnly(ending.cause) && !awaited)
     ? undefined
     : ending.cause
 
-/** What the peer is told about it. */
-export const response = (id: RequestId.RequestId, ending: Ending): JsonRpc.Response =>
+/** Makes the reply to a request from the exit of its handler. */
+export const response = (id: RequestId.RequestId, ending: HandlerExit): JsonRpc.Response =>
   Exit.isSuccess(ending)
     ? JsonRpc.success(id, ending.value)
     : JsonRpc.failure(id, answerTo(ending.cause) ?? McpError.internalError)

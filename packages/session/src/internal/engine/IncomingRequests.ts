@@ -1,3 +1,5 @@
+/** The peer's requests that are in flight, and the claim that lets exactly one end of each request act. */
+
 import type { JsonRpc, Meta, RequestId } from "@effect-mcp/protocol"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -7,38 +9,38 @@ import type { Principal } from "../../Principal.ts"
 import type { StreamOrigin } from "../../Transport.ts"
 import type { Room } from "./Capacity.ts"
 
-/**
- * One request of the peer, with the fiber of its handler.
- */
-export interface Served {
+/** A request of the peer, with the fiber of its handler. */
+export interface IncomingRequest {
   readonly id: RequestId.RequestId
   readonly method: string
   readonly origin: StreamOrigin | undefined
-  /** The bytes of heap it takes, as far as it came in bytes. */
+  /** The bytes of heap of the request; 0 if it did not come in bytes. */
   readonly bytes: number
   readonly principal: Principal | undefined
   readonly progressToken: Meta.ProgressToken | undefined
   /** The highest progress reported so far; the next must be higher. */
   highest: number
-  /** When the latest step of progress was sent, on the session's clock. */
+  /** The time of the latest step of progress, on the session's clock. */
   reportedAt: number
-  /** Its reply is given, or will never be: what its handler still says is dropped. */
+  /** The reply is known, or there will be none. Later messages of the handler are dropped. */
   ended: boolean
-  /** Its reply is given, and not on its way yet. */
+  /** The reply is known, and not on its way yet. */
   answered: boolean
   fiber: Fiber.Fiber<unknown, unknown> | undefined
 }
 
-/** The entry of a request that is about to be served. */
-export const entry = (
+/** Makes the entry of a request that takes so many bytes of heap. */
+export const make = (
   { id, method, params }: JsonRpc.Request,
-  from: { readonly origin: StreamOrigin | undefined; readonly bytes: number; readonly principal: Principal | undefined }
-): Served => ({
+  origin: StreamOrigin | undefined,
+  bytes: number,
+  principal: Principal | undefined
+): IncomingRequest => ({
   id,
   method,
-  origin: from.origin,
-  bytes: from.bytes,
-  principal: from.principal,
+  origin,
+  bytes,
+  principal,
   progressToken: progressTokenOf(params),
   highest: Number.NEGATIVE_INFINITY,
   reportedAt: Number.NEGATIVE_INFINITY,
@@ -54,111 +56,116 @@ const progressTokenOf = (params: JsonRpc.Params | undefined): Meta.ProgressToken
   return typeof token === "string" || typeof token === "number" ? token : undefined
 }
 
-/** Has its handler sent a step of its progress? */
-export const hasReported = (served: Served): boolean => served.reportedAt !== Number.NEGATIVE_INFINITY
+/** Returns whether the handler has reported progress. */
+export const hasReported = (request: IncomingRequest): boolean => request.reportedAt !== Number.NEGATIVE_INFINITY
 
-/** Stops a handler. One that is just being started has no fiber yet; whoever starts it looks at `ended` next. */
-export const interrupt = (served: Served): void => {
-  served.ended = true
-  served.fiber?.interruptUnsafe()
+/**
+ * Interrupts a handler. If the handler is just being started, there is no fiber yet, and `RequestServer` checks `ended`
+ * after the start.
+ */
+export const interrupt = (request: IncomingRequest): void => {
+  request.ended = true
+  request.fiber?.interruptUnsafe()
 }
 
 /**
- * The requests of the peer that are being served. The reply, a cancellation and the end of the session each try to claim an
- * entry, in one step; whoever gets it acts, the others find nothing.
+ * The requests of the peer in flight. A reply, a cancellation and the end of the session each try to claim a request in
+ * one step. Only the first of them acts.
  */
 export class IncomingRequests {
   readonly #room: Room
-  #table: Map<RequestId.RequestId, Served> | undefined
-  /** Those that have been claimed: their handlers' fibers may live on for a moment, or longer if they cannot be interrupted. */
-  #claimed: Set<Served> | undefined
+  #table: Map<RequestId.RequestId, IncomingRequest> | undefined
+  /**
+   * The claimed requests. Their fibers may run on until their finalizers end, or longer if they cannot be interrupted.
+   */
+  #claimed: Set<IncomingRequest> | undefined
   #waiters: Array<Deferred.Deferred<void>> | undefined
 
   constructor(room: Room) {
     this.#room = room
   }
 
-  /** How many handlers' fibers there are, or replies that are not on their way. */
+  /** Returns the number of fibers of handlers, and of replies that are not on their way. */
   get size(): number {
     return (this.#table?.size ?? 0) + (this.#claimed?.size ?? 0)
   }
 
-  /** Puts an entry in, or says why there is no room for it. Its id must be free. */
-  open(served: Served): string | undefined {
-    const full = this.#room.take(served.bytes)
+  /** Adds a request, or returns the reason why there is no room for it. Its id must be free. */
+  open(request: IncomingRequest): string | undefined {
+    const full = this.#room.take(request.bytes)
     if (full !== undefined) return full
     this.#table ??= new Map()
-    this.#table.set(served.id, served)
+    this.#table.set(request.id, request)
     return undefined
   }
 
-  /** The one with this id that nobody has claimed. */
-  find(id: RequestId.RequestId): Served | undefined {
-    const served = this.#table?.get(id)
-    return served?.answered === true ? undefined : served
+  /** Returns the unclaimed request with this id. */
+  find(id: RequestId.RequestId): IncomingRequest | undefined {
+    const request = this.#table?.get(id)
+    return request?.answered === true ? undefined : request
   }
 
-  /** The request with this progress token that is not claimed. */
-  findByProgressToken(token: Meta.ProgressToken): Served | undefined {
-    for (const served of this.#table?.values() ?? []) {
-      if (served.progressToken === token && !served.answered) return served
+  /** Returns the unclaimed request with this progress token. */
+  findByProgressToken(token: Meta.ProgressToken): IncomingRequest | undefined {
+    for (const request of this.#table?.values() ?? []) {
+      if (request.progressToken === token && !request.answered) return request
     }
     return undefined
   }
 
-  /** Those that nobody has claimed. */
-  all(): ReadonlyArray<Served> {
+  /** Returns the unclaimed requests. */
+  all(): ReadonlyArray<IncomingRequest> {
     return Array.from(this.#table?.values() ?? []).filter(({ answered }) => !answered)
   }
 
-  /** Claims the request that takes most memory, which will have no reply of its handler. */
-  claimLargest(): Served | undefined {
-    const served = this.all().reduce<Served | undefined>(
-      (largest, served) => largest === undefined || served.bytes > largest.bytes ? served : largest,
+  /** Claims the request that takes most memory. Its handler will send no reply. */
+  claimLargest(): IncomingRequest | undefined {
+    const request = this.all().reduce<IncomingRequest | undefined>(
+      (largest, request) => largest === undefined || request.bytes > largest.bytes ? request : largest,
       undefined
     )
-    return served !== undefined && this.claim(served) ? served : undefined
+    return request !== undefined && this.claim(request) ? request : undefined
   }
 
-  /** Is there one with this id that will have a reply, or whose reply is not on its way yet? */
+  /** Returns whether a request with this id waits for its reply, or for the reply to be on its way. */
   isTaken(id: RequestId.RequestId): boolean {
     return this.#table?.has(id) === true
   }
 
-  /** Claims the entry, which will have no reply; its id is free again. */
-  claim(served: Served): boolean {
-    if (served.answered || !this.#isOurs(served)) return false
-    this.#table?.delete(served.id)
+  /** Claims a request that gets no reply. Its id is free again. */
+  claim(request: IncomingRequest): boolean {
+    if (request.answered || !this.#isOurs(request)) return false
+    this.#table?.delete(request.id)
     this.#claimed ??= new Set()
-    this.#claimed.add(served)
+    this.#claimed.add(request)
     return true
   }
 
-  /** Claims the entry for its reply; its id is free when that is on its way. */
-  answer(served: Served): boolean {
-    if (served.answered || !this.#isOurs(served)) return false
-    served.answered = true
+  /** Claims a request for its reply. Its id is free when the reply is on its way. */
+  answer(request: IncomingRequest): boolean {
+    if (request.answered || !this.#isOurs(request)) return false
+    request.answered = true
     return true
   }
 
-  /** The handler's fiber has ended, and its reply is on its way if it has one. */
-  release(served: Served): void {
-    const left = this.#isOurs(served) ? this.#table?.delete(served.id) : this.#claimed?.delete(served)
-    if (left === true) this.#room.release(served.bytes)
+  /** Releases a request whose fiber has ended, and whose reply is on its way if it has one. */
+  release(request: IncomingRequest): void {
+    const left = this.#isOurs(request) ? this.#table?.delete(request.id) : this.#claimed?.delete(request)
+    if (left === true) this.#room.release(request.bytes)
     if (this.#waiters !== undefined && this.size === 0) {
       for (const waiter of this.#waiters.splice(0)) Deferred.doneUnsafe(waiter, Exit.void)
     }
   }
 
-  /** Claims everything and interrupts the handlers; those whose requests will have no reply now. */
-  interruptAll(): ReadonlyArray<Served> {
+  /** Claims all requests and interrupts their handlers. Returns the requests that get no reply because of that. */
+  interruptAll(): ReadonlyArray<IncomingRequest> {
     const all = this.#running()
-    const claimed = all.filter((served) => this.claim(served))
+    const claimed = all.filter((request) => this.claim(request))
     all.forEach(interrupt)
     return claimed
   }
 
-  /** Waits until no handler's fiber is left. */
+  /** Waits until no fiber of a handler is left. */
   get drained(): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.size === 0) return Effect.void
@@ -169,18 +176,18 @@ export class IncomingRequests {
     })
   }
 
-  /** How many handlers' fibers are left, by method. */
+  /** Returns the number of fibers that are left, by method. */
   unfinished(): ReadonlyArray<{ readonly method: string; readonly count: number }> {
     const counts = new Map<string, number>()
-    for (const served of this.#running()) counts.set(served.method, (counts.get(served.method) ?? 0) + 1)
+    for (const request of this.#running()) counts.set(request.method, (counts.get(request.method) ?? 0) + 1)
     return Array.from(counts, ([method, count]) => ({ method, count }))
   }
 
-  #running(): ReadonlyArray<Served> {
+  #running(): ReadonlyArray<IncomingRequest> {
     return [...this.#claimed ?? [], ...this.#table?.values() ?? []]
   }
 
-  #isOurs(served: Served): boolean {
-    return this.#table?.get(served.id) === served
+  #isOurs(request: IncomingRequest): boolean {
+    return this.#table?.get(request.id) === request
   }
 }

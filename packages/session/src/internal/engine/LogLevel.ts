@@ -1,28 +1,30 @@
+/** The level of the log messages that a client receives. */
+
 import { Logging } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Handlers } from "../../Handlers.ts"
 
 /**
- * Which log messages a client wants to hear of: all, until it sets a level (LOG-02, LOG-03). It is a service of the one handler that
- * sets it, so that the same handlers serve many sessions.
+ * The log level of a client: all messages are sent until it sets a level (LOG-02, LOG-03). It is a service of the one
+ * handler that sets it, so that the same handlers serve many sessions.
  */
 export class LogLevel extends Context.Service<LogLevel, {
   threshold: Logging.Level
 }>()("@effect-mcp/session/internal/LogLevel") {}
 
-/** The request that sets it. */
+/** The method that sets the level. */
 export const method = "logging/setLevel"
 
 export const make = (): LogLevel["Service"] => ({ threshold: "debug" })
 
-/** Does the client want to hear of a message of this level? */
+/** Returns whether a message of this level is sent. */
 export const admits = (current: LogLevel["Service"], level: Logging.Level): boolean =>
   Logging.isAtLeast(level, current.threshold)
 
 /**
- * The handlers of a server that logs: they let its client set the level. Its own handler, if it has one, is asked first. Without a
- * session nobody is remembered: a level that one client sets must not silence what another wants to hear.
+ * Adds a handler for the log level to those of a server that logs. It runs after the server's own handler, if there is
+ * one. Without a session no level is remembered: the level of one client must not silence the messages to another.
  */
 export const settable = (
   handlers: Handlers<"client", unknown>,

@@ -1,51 +1,53 @@
+/** The queue of notifications for their handlers. */
+
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as SlidingBuffer from "../collections/SlidingBuffer.ts"
 
-/** What is to be done about one notification. */
-export interface Handling {
+/** A notification, and the program that handles it. */
+export interface NotificationHandling {
   readonly method: string
   readonly handle: Effect.Effect<void>
 }
 
-/** What the queue needs of its session. */
-export interface Handler {
+/** The session of the queue. */
+export interface NotificationQueueDependencies {
   readonly bounds: SlidingBuffer.Bounds
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
 }
 
 /**
- * The peer's notifications on their way to their handlers: one at a time, in order. A fiber runs only while there is one
- * to handle. When it is full the oldest makes room: the reader cannot wait for a handler that may itself wait for a
- * response which only the reader can bring.
+ * The queue of the peer's notifications, which are handled one at a time, in order. A fiber runs only while there is
+ * one to handle. If the queue is full, the oldest makes room: the reader cannot wait for a handler, because that may
+ * wait for a response that only the reader can bring.
  */
 export class NotificationQueue {
-  readonly #session: Handler
-  #waiting: SlidingBuffer.SlidingBuffer<Handling> | undefined
+  readonly #session: NotificationQueueDependencies
+  #waiting: SlidingBuffer.SlidingBuffer<NotificationHandling> | undefined
   #waiters: Array<Deferred.Deferred<void>> | undefined
   #current: { readonly method: string; readonly fiber: Fiber.Fiber<void> } | undefined
   #pumping = false
 
-  constructor(session: Handler) {
+  constructor(session: NotificationQueueDependencies) {
     this.#session = session
   }
 
-  /** `false` when older ones had to go. */
-  offer(notification: Handling, bytes: number): boolean {
+  /** Adds a notification. Returns `false` if older ones were dropped. */
+  offer(notification: NotificationHandling, bytes: number): boolean {
     this.#waiting ??= SlidingBuffer.make(this.#session.bounds)
     const complete = this.#waiting.offer(notification, bytes)
     this.#pump()
     return complete
   }
 
-  /** Does nothing run, nor wait? */
+  /** Returns whether no notification waits or is handled. */
   get isIdle(): boolean {
     return this.#current === undefined && (this.#waiting?.size() ?? 0) === 0
   }
 
-  /** Waits until all are handled. */
+  /** Waits until all notifications are handled. */
   get drained(): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.isIdle) return Effect.void
@@ -56,13 +58,13 @@ export class NotificationQueue {
     })
   }
 
-  /** Starts no more, and interrupts the handler that runs. */
+  /** Drops the waiting notifications, and interrupts the handler that runs. */
   stop(): void {
     this.#waiting?.clear()
     this.#current?.fiber.interruptUnsafe()
   }
 
-  /** The method whose handler still runs. */
+  /** Returns the method whose handler still runs. */
   unfinished(): string | undefined {
     return this.#current?.method
   }

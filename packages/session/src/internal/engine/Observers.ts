@@ -1,3 +1,5 @@
+/** The observers of a session and their streams of events. */
+
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { SessionEvent } from "../../SessionEvent.ts"
@@ -5,16 +7,16 @@ import type { Bounds } from "../collections/SlidingBuffer.ts"
 import * as SlidingMailbox from "../collections/SlidingMailbox.ts"
 import * as Weight from "./Weight.ts"
 
-/** What observers need of their session. */
-export interface Observed {
+/** The session that is observed. */
+export interface ObserversDependencies {
   readonly bounds: Bounds
   readonly observe: ((event: SessionEvent) => void) | undefined
   observerThrew(thrown: unknown): void
 }
 
 /**
- * The bytes of heap of what the peer has said in an event: its words, and a response as a whole. Causes are this
- * program's own.
+ * Returns the bytes of heap of the peer's part of an event: its texts, and a response as a whole. Causes belong to this
+ * program.
  */
 const weightOf = (event: SessionEvent): number => {
   let bytes = "response" in event ? Weight.of(event.response) : 0
@@ -22,15 +24,13 @@ const weightOf = (event: SessionEvent): number => {
   return bytes
 }
 
-/**
- * Who watches a session. An unwatched session pays nothing for it.
- */
+/** The observers of a session. A session without observers has no cost for them. */
 export class Observers {
-  readonly #session: Observed
+  readonly #session: ObserversDependencies
   #readers: Set<SlidingMailbox.SlidingMailbox<SessionEvent>> | undefined
   #ended = false
 
-  constructor(session: Observed) {
+  constructor(session: ObserversDependencies) {
     this.#session = session
   }
 
@@ -42,12 +42,12 @@ export class Observers {
     try {
       observe(event)
     } catch (thrown) {
-      // An observer's mistake must not become the session's.
+      // An exception of an observer must not end the session.
       this.#session.observerThrew(thrown)
     }
   }
 
-  /** What happens from now on; a slow reader loses the oldest. Ends with the session. */
+  /** Streams the events from now on. A slow consumer loses the oldest. The stream ends with the session. */
   get events(): Stream.Stream<SessionEvent> {
     return Stream.unwrap(Effect.map(
       Effect.acquireRelease(

@@ -1,3 +1,5 @@
+/** The outgoing messages of a session, in order, and with back-pressure. */
+
 import { type CloseReason, JsonRpc } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
@@ -15,7 +17,7 @@ import { type Entry, Lane, type Sending } from "./Lane.ts"
 import type { Timer } from "./Timer.ts"
 import * as Weight from "./Weight.ts"
 
-/** What kept a message from being sent, even if it is no error that a transport should fail with. */
+/** Returns the error of a failed send, even if a transport should not fail with it. */
 export const errorIn = (cause: Cause.Cause<TransportError.TransportError>): TransportError.TransportError => {
   const failure = Cause.squash(cause)
   return failure instanceof TransportError.TransportError
@@ -23,12 +25,12 @@ export const errorIn = (cause: Cause.Cause<TransportError.TransportError>): Tran
     : TransportError.make({ _tag: "WriteFailed", cause: failure })
 }
 
-/** What kept a message from being sent, whichever way the send ended. */
+/** Returns the error of a send, if it failed. */
 export const errorOf = (
   exit: Exit.Exit<void, TransportError.TransportError>
 ): TransportError.TransportError | undefined => Exit.isSuccess(exit) ? undefined : errorIn(exit.cause)
 
-/** What a transport makes of a message. One that throws instead shall not stop what comes behind it. */
+/** Runs the transport's function for a message. An exception must not stop the messages after it. */
 const given = <E>(make: () => Effect.Effect<void, E>): Effect.Effect<void, E> => {
   try {
     return make()
@@ -39,20 +41,20 @@ const given = <E>(make: () => Effect.Effect<void, E>): Effect.Effect<void, E> =>
 
 const repliesIn = ({ last, message }: Outbound): number => !last ? 0 : JsonRpc.isBatch(message) ? message.length : 1
 
-/** What an outbox needs of its session. */
-export interface Surroundings {
+/** The session of the outbox. */
+export interface OutboxDependencies {
   readonly budget: MemoryBudget.MemoryBudget
   readonly connection: Connection
   readonly limits: Limits
   readonly timer: Timer
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
-  /** The peer has taken nothing for the write timeout. */
+  /** Called when the peer has taken no bytes for the write timeout. */
   stalled(): void
-  /** More replies wait than may. */
+  /** Called when more replies wait than the limits allow. */
   overflowed(overflow: Overflow): void
 }
 
-/** The replies that wait when there are too many. */
+/** The number of the waiting replies, and the limit that they exceed. */
 export type Overflow = Pick<
   CloseReason.CloseReason & { readonly _tag: "RepliesOverflow" },
   "waiting" | "bytes" | "limit"
@@ -62,20 +64,23 @@ const peerEnded = (): Exit.Exit<never, TransportError.TransportError> =>
   Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
 
 /**
- * The messages that wait to be sent, in order. One message at a time is with the transport, or, if the transport has a
- * stream for each origin, one message for each of these. A fiber runs only while the transport makes a message wait.
+ * The messages that wait to be sent, in order. One message at a time is with the transport. If the transport has a
+ * stream for each origin, it is one message for each of these. A fiber runs only while the transport makes a message
+ * wait.
  *
- * To put a message in never suspends. Requests are bounded by the fibers that wait for their responses, and senders of
- * notifications wait for room. A peer that goes on asking and does not read its replies is given up, by the number of
- * the replies that wait, and by their bytes: the peer chooses what it asks for. What the transport takes at once is not
- * weighed.
+ * To add a message never suspends. Requests are bounded by the fibers that wait for their responses, and senders of
+ * notifications wait for room. Replies are bounded by number and bytes, because the peer decides how many requests it
+ * sends: a peer that sends requests and does not read the replies loses its session. What the transport takes at once
+ * is not weighed.
  */
 export class Outbox {
-  readonly #session: Surroundings
-  /** The ways on which something waits or is being sent; that of no origin is named by the session. */
+  readonly #session: OutboxDependencies
+  /** The lanes on which messages wait or are sent. The key of the lane without an origin is the session. */
   #lanes: Map<StreamOrigin, Lane> | undefined
   #ready: Set<Lane> | undefined
-  /** Each until it ends by itself, or until the time it may still take behind its response. */
+  /**
+   * The streams of requests, until each ends by itself, or until the time that it may still take after its response.
+   */
   #streams: Map<Fiber.Fiber<unknown, unknown>, number> | undefined
   #idle: Array<Deferred.Deferred<void>> | undefined
   /** The messages that the transport makes wait, those included that have failed and cannot be interrupted. */
@@ -85,14 +90,14 @@ export class Outbox {
   #pumping = false
   #stopped = false
   #replies = 0
-  /** The bytes of what waits, with the transport too; and those of the replies among it. */
+  /** The bytes of the waiting messages, also within the transport, and those of the replies among them. */
   #bytes = 0
   #replyBytes = 0
-  /** What the budget is charged for replies that wait for the rest of their batches. */
+  /** The bytes that the budget is charged for replies that wait for the rest of their batches. */
   #collectedCharge = 0
   #account: MemoryBudget.Account | undefined
 
-  constructor(session: Surroundings) {
+  constructor(session: OutboxDependencies) {
     this.#session = session
   }
 
@@ -105,7 +110,7 @@ export class Outbox {
     this.#waiting++
     this.#makeReady(lane)
     this.#replies += repliesIn(entry.outbound)
-    // What is put in while a message is being handed over goes out right behind it, however much it is.
+    // Messages that are added during a hand-over are sent right after it, however many they are.
     if (lane.sending === undefined) return this.#pump()
     this.#weigh(entry)
     this.#judgeEntry(entry)
@@ -137,7 +142,7 @@ export class Outbox {
   withdraw(entry: Entry): boolean {
     if (entry.state !== "Waiting") return false
     entry.state = "Withdrawn"
-    const lane = this.#lanes?.get(this.#wayOf(entry.outbound.replyTo))
+    const lane = this.#lanes?.get(this.#laneKeyOf(entry.outbound.replyTo))
     if (lane?.waiting.delete(entry) === true) {
       this.#waiting--
       this.#replies -= repliesIn(entry.outbound)
@@ -153,8 +158,8 @@ export class Outbox {
     const isScarce = this.#waiting > 0 && MemoryBudget.isScarce(budget)
     if (this.#waiting < maxOutgoingMessages && this.#bytes < maxOutgoingBytes && !isScarce) return true
     // A way that is clogged does not stop the others.
-    const way = this.#wayOf(replyTo)
-    return way !== this.#session && (this.#lanes?.get(way)?.waiting.size ?? 0) === 0
+    const key = this.#laneKeyOf(replyTo)
+    return key !== this.#session && (this.#lanes?.get(key)?.waiting.size ?? 0) === 0
   }
 
   /** Is there nothing to be handed over? */
@@ -196,7 +201,7 @@ export class Outbox {
       this.#session.stalled()
       return Number.POSITIVE_INFINITY
     }
-    for (const { lane, sending } of stalled) this.#giveUp(lane, sending)
+    for (const { lane, sending } of stalled) this.#abort(lane, sending)
     let next = Number.POSITIVE_INFINITY
     for (const { sending } of this.#lanesSending()) next = Math.min(next, sending.since + writeTimeout)
     for (const until of this.#streams?.values() ?? []) if (until > now) next = Math.min(next, until)
@@ -214,7 +219,7 @@ export class Outbox {
    * Gives up a message whose stream takes nothing. The transport breaks the stream off, and fails what comes after it
    * or keeps it.
    */
-  #giveUp(lane: Lane, sending: Sending): void {
+  #abort(lane: Lane, sending: Sending): void {
     const { entry, fiber } = sending
     sending.state = "GivenUp"
     this.#session.connection.stalled?.(entry.outbound.replyTo)
@@ -238,7 +243,7 @@ export class Outbox {
 
   /** Gives up whatever is still with the transport. */
   stop(): void {
-    // Whoever is told that a message was not sent may well end the session again.
+    // The callback of a message that was not sent may end the session again.
     if (this.#stopped) return
     this.#stopped = true
     const lanes = Array.from(this.#lanes?.values() ?? [])
@@ -319,25 +324,25 @@ export class Outbox {
   }
 
   /** The way of a message: that of its origin, where the transport has such. */
-  #wayOf(replyTo: StreamOrigin | undefined): StreamOrigin {
+  #laneKeyOf(replyTo: StreamOrigin | undefined): StreamOrigin {
     return this.#session.connection.endExchange === undefined || replyTo === undefined ? this.#session : replyTo
   }
 
   #laneOf({ outbound: { replyTo } }: Entry): Lane {
-    const way = this.#wayOf(replyTo)
+    const key = this.#laneKeyOf(replyTo)
     this.#lanes ??= new Map()
-    const found = this.#lanes.get(way)
+    const found = this.#lanes.get(key)
     if (found !== undefined) return found
     const lane = new Lane()
-    this.#lanes.set(way, lane)
+    this.#lanes.set(key, lane)
     return lane
   }
 
   /** Forgets a lane in which nothing is any more. */
   #drop(lane: Lane, { outbound: { replyTo } }: Entry): void {
-    const way = this.#wayOf(replyTo)
+    const key = this.#laneKeyOf(replyTo)
     // The way that all take is taken again and again.
-    if (way !== this.#session && lane.sending === undefined && lane.waiting.size === 0) this.#lanes?.delete(way)
+    if (key !== this.#session && lane.sending === undefined && lane.waiting.size === 0) this.#lanes?.delete(key)
   }
 
   #makeReady(lane: Lane): void {
@@ -427,7 +432,10 @@ export class Outbox {
     this.#pump()
   }
 
-  /** A request with a stream of its own: the stream outlives the hand-over, and the next message does not wait for it. */
+  /**
+   * Sends a request with a stream of its own. The stream outlives the hand-over, and the next message does not wait for
+   * it.
+   */
   #openStream(entry: Entry, stream: Effect.Effect<void, TransportError.TransportError>): void {
     const fiber = this.#session.fork(stream)
     if (entry.exchange !== undefined) entry.exchange.stream = fiber

@@ -1,23 +1,52 @@
-/** What goes out to a peer: whether it may, and in the words of the peer's revision. */
+/** The gates and the form of outgoing messages. */
 
-import { Capabilities, JsonRpc, type Profile, Revision, RevisionProjection } from "@effect-mcp/protocol"
+import {
+  Capabilities,
+  type CloseReason,
+  type Handshake,
+  JsonRpc,
+  type Profile,
+  Revision,
+  RevisionProjection
+} from "@effect-mcp/protocol"
 import * as Result from "effect/Result"
 import type { RequestErrorReason } from "../../RequestError.ts"
 import * as SemanticChecks from "./SemanticChecks.ts"
 
-/** What either side has declared. */
+/** The capabilities that either side declares. */
 export type Declared = Capabilities.ClientCapabilities | Capabilities.ServerCapabilities
 
-/** What of a row says whether its message may go out. */
-export interface Gate {
+/** The handshake of a session, or of a sessionless exchange. */
+export interface Handshaking {
+  state(): { readonly _tag: string } | { readonly _tag: string; readonly reason: CloseReason.CloseReason }
+  /** Applies an event to the handshake machine. */
+  apply<Tag extends Handshake.EventTag>(event: Handshake.EventOf<Tag>): Handshake.Outcome<unknown, Tag>
+}
+
+export const sendRequest: Handshake.EventOf<"SendRequest"> = { _tag: "SendRequest" }
+export const sendNotification: Handshake.EventOf<"SendNotification"> = { _tag: "SendNotification" }
+
+/** Returns whether the handshake machine lets a message out, or the reason why not. */
+export const admit = (session: Handshaking, event: Handshake.Event): "Send" | "Hold" | RequestErrorReason => {
+  const state = session.state()
+  const outcome = session.apply(event)
+  if (outcome._tag === "Moved" && (outcome.action === "Send" || outcome.action === "Hold")) return outcome.action
+  if ("reason" in state) return { _tag: "Closed", reason: state.reason }
+  return state._tag === "Sessionless"
+    ? { _tag: "StatelessModeNotSupported" }
+    : { _tag: "NotAllowed", state: state._tag }
+}
+
+/** The requirements of a row for its messages. */
+export interface MethodRequirements {
   readonly name: string
   readonly since: Revision.Revision
   readonly capability: Capabilities.Path | undefined
 }
 
-/** What stands against sending this to this peer, if anything does. Before anything is known of the peer, nothing does. */
-export const obstacle = (
-  row: Gate,
+/** Returns the reason why a message of this row cannot be sent to this peer. Before the handshake there is none. */
+export const validateCapability = (
+  row: MethodRequirements,
   peer: Profile.Profile | undefined,
   capabilities: (peer: Profile.Profile) => Declared
 ): RequestErrorReason | undefined => {
@@ -32,10 +61,10 @@ export const obstacle = (
     : { _tag: "MissingCapability", capability }
 }
 
-/** What is sent is what the params were when they were given. */
+/** Copies params, so that later changes of them are not sent. */
 export const copy = (params: object): JsonRpc.Params => ({ ...params })
 
-/** The params in the form of this peer's revision. */
+/** Returns the params in the form of the peer's revision. */
 export const fitting = (
   method: string,
   params: JsonRpc.Params,
@@ -49,7 +78,7 @@ const isEmpty = (params: JsonRpc.Params): boolean => {
   return true
 }
 
-/** The params as they go out: with the metadata of this call, and left out where nothing is in them. */
+/** Returns the params as they are sent: with the metadata of this call, and `undefined` if they are empty. */
 export const params = (
   params: JsonRpc.Params,
   meta: object | undefined,
@@ -69,29 +98,29 @@ export const params = (
 /** The capabilities that are declared by a flag; the others are objects. */
 const flags: ReadonlySet<string> = new Set(["listChanged", "subscribe"])
 
-/** The option of a session that declares a capability. */
+/** Returns the option that declares a capability. */
 const optionFor = (capability: string): string => {
   const [whole = capability, part] = capability.split(".")
   const value = part === undefined ? "{}" : `{ ${part}: ${flags.has(part) ? "true" : "{}"} }`
   return `capabilities: { ${whole}: ${value} }`
 }
 
-/** What a notification lacks has to be declared by the side that sends it. */
+/** Names the option for a missing capability, because the side that sends a notification declares it. */
 const undeclared = (reason: RequestErrorReason): RequestErrorReason =>
   reason._tag === "MissingCapability"
     ? { _tag: "UndeclaredCapability", capability: reason.capability, option: optionFor(reason.capability) }
     : reason
 
-/** A notification as it goes out, or the reason why this side, with what it has declared, cannot send it. */
+/** Returns a notification as it is sent, or the reason why this side cannot send it. */
 export const notification = (
-  row: Gate,
+  row: MethodRequirements,
   given: object,
   peer: Profile.Profile | undefined,
   own: { readonly declared: Declared; readonly projection: RevisionProjection.Projection | undefined }
 ): Result.Result<JsonRpc.Notification, RequestErrorReason> => {
-  const blocked = obstacle(row, peer, () => own.declared)
+  const blocked = validateCapability(row, peer, () => own.declared)
   if (blocked !== undefined) return Result.fail(undeclared(blocked))
-  const problem = SemanticChecks.problemOfNotification(row.name, given)
+  const problem = SemanticChecks.validateNotification(row.name, given)
   if (problem !== undefined) return Result.fail({ _tag: "InvalidParams", problem })
   const fit = fitting(row.name, copy(given), peer, own.projection)
   return Result.succeed(JsonRpc.notification(row.name, params(fit, undefined, undefined)))

@@ -1,3 +1,5 @@
+/** The mailbox of a request's progress. */
+
 import type { Progress } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type { Bounds } from "../collections/SlidingBuffer.ts"
@@ -5,20 +7,20 @@ import * as SlidingMailbox from "../collections/SlidingMailbox.ts"
 import * as Weight from "./Weight.ts"
 
 /**
- * The steps of progress of one exchange on their way from the reader, which never waits, to the caller's fiber, which may
- * take its time. When it is full the oldest step makes room.
+ * The steps of progress of one exchange, from the reader, which never waits, to the fiber of the caller. If the mailbox
+ * is full, the oldest step makes room.
  */
 export interface ProgressMailbox {
   /**
-   * Puts a step in, which came in so many bytes if it came in bytes; `"NotIncreasing"` when it does not grow and was
-   * left out, `"Overflow"` when an older step had to go.
+   * Adds a step, which came in so many bytes. Returns `"NotIncreasing"` for a step that did not grow and is dropped,
+   * and `"Overflow"` if an older step was dropped.
    */
   readonly offer: (step: Progress.Progress, bytes: number | undefined) => "Taken" | "Overflow" | "NotIncreasing"
-  /** No more steps will come: the response is there, or will never be. */
+  /** Ends the mailbox: the response is there, or there will be none. */
   readonly end: () => void
-  /** The caller no longer waits for the response: forgets the steps that are left. */
+  /** Closes the mailbox: the caller no longer waits, and the remaining steps are dropped. */
   readonly close: () => void
-  /** Gives every step to `sink`, in order, until the mailbox has ended and is empty. */
+  /** Passes every step to `sink`, in order, until the mailbox has ended and is empty. */
   readonly drain: <R>(sink: (step: Progress.Progress) => Effect.Effect<void, never, R>) => Effect.Effect<void, never, R>
 }
 

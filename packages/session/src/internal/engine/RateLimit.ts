@@ -1,6 +1,4 @@
-/**
- * So many times a second at most.
- */
+/** A limit of so many times a second. */
 export class RateLimit {
   readonly #perSecond: number
   #second = Number.NEGATIVE_INFINITY
@@ -10,7 +8,9 @@ export class RateLimit {
     this.#perSecond = perSecond
   }
 
-  /** Takes one of this second's times, if there is one left. The time is in milliseconds, on a clock that never jumps. */
+  /**
+   * Takes one of the times of this second, if there is one left. `now` is in milliseconds, on a clock that never jumps.
+   */
   take(now: number): boolean {
     if (now - this.#second >= 1000) {
       this.#second = now
@@ -19,7 +19,7 @@ export class RateLimit {
     return ++this.#taken <= this.#perSecond
   }
 
-  /** The time until one can be taken, in milliseconds. */
+  /** Returns the time until one can be taken, in milliseconds. */
   wait(now: number): number {
     const since = now - this.#second
     if (this.#perSecond <= 0) return Number.POSITIVE_INFINITY

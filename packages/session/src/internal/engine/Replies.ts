@@ -1,11 +1,15 @@
+/** The replies of a session to the requests of its peer. */
+
 import { JsonRpc, McpError } from "@effect-mcp/protocol"
 import type { Connection, StreamOrigin } from "../../Transport.ts"
 import type { TransportError } from "../../TransportError.ts"
-import { Batch, type Reply } from "./Batch.ts"
+import { type Batch, isBatch, type Reply } from "./Batch.ts"
 import * as Lane from "./Lane.ts"
 import * as Outbox from "./Outbox.ts"
 
-/** The response, unless no JSON can say it: then the peer would wait for ever, and is told that something failed. */
+/**
+ * Replaces a response that JSON cannot carry by an internal error. Without it, the peer would wait until its deadline.
+ */
 const writable = (response: JsonRpc.Response): JsonRpc.Response => {
   try {
     JSON.stringify(response)
@@ -15,11 +19,11 @@ const writable = (response: JsonRpc.Response): JsonRpc.Response => {
   }
 }
 
-/** That something failed, which is all that can be said. */
+/** Makes an internal error in the place of a response. */
 const failed = ({ id }: JsonRpc.Response): JsonRpc.Response => JsonRpc.failure(id, McpError.internalError)
 
-/** What is sent instead of replies that no JSON can say: those of a batch that can be said stay. */
-export const insteadOf = (
+/** Replaces replies that JSON cannot carry. In a batch, the other replies stay. */
+export const replaceUnserializable = (
   reply: JsonRpc.Response | ReadonlyArray<JsonRpc.Response>
 ): JsonRpc.Response | ReadonlyArray<JsonRpc.Response> => {
   if (!JsonRpc.isBatch(reply)) return failed(reply)
@@ -33,48 +37,49 @@ export const insteadOf = (
   }
 }
 
-/** What is sent instead of a response, in a frame that the transport could not write. */
+/** Replaces a response in a frame that the transport could not write. */
 type Instead = (response: JsonRpc.Response) => JsonRpc.Response
 
-/** What is tried instead of one, and of several together, which may be too long only all of them. Then nothing is. */
+/**
+ * The replacements for one reply, in order. Several replies may be too long only together, so one more comes first for
+ * them.
+ */
 const insteadOfOne: ReadonlyArray<Instead> = [failed]
 const insteadOfSeveral: ReadonlyArray<Instead> = [writable, failed]
 
-/** What replies need of their session. */
-export interface Replying {
+/** The session of the replies. */
+export interface RepliesDependencies {
   readonly connection: Connection
   readonly outbox: Outbox.Outbox
-  /** One frame could not be sent. */
+  /** Called if a frame could not be sent. */
   failedToSend(frame: JsonRpc.Frame, error: TransportError): void
 }
 
-/**
- * How the peer's requests end on the wire: each with one reply, or none.
- */
+/** The ends of the peer's requests on the wire: each has one reply, or none. */
 export class Replies {
-  readonly #session: Replying
-  /** How many wait for the rest of their batch. */
+  readonly #session: RepliesDependencies
+  /** The number of replies that wait for the rest of their batch. */
   #collected = 0
 
-  constructor(session: Replying) {
+  constructor(session: RepliesDependencies) {
     this.#session = session
   }
 
-  /** Answers a request, at once and without waiting. `handed` is called when the reply is on its way, or cannot be. */
+  /** Sends a reply without waiting. Calls `handed` when the transport has the reply, or cannot have it. */
   reply(response: JsonRpc.Response, replyTo: StreamOrigin | undefined, handed?: () => void): void {
-    if (replyTo instanceof Batch) this.#end(replyTo, { response, handed })
+    if (isBatch(replyTo)) this.#end(replyTo, { response, handed })
     else this.#post(response, replyTo, handed, insteadOfOne)
   }
 
-  /** What belongs to this origin has ended without a reply. */
+  /** Ends a message of this origin without a reply. */
   settle(origin: StreamOrigin | undefined): void {
-    if (origin instanceof Batch) this.#end(origin)
+    if (isBatch(origin)) this.#end(origin)
     else if (origin !== undefined) this.#session.connection.endExchange?.(origin)
   }
 
-  /** A frame of this origin was rejected, without a reply. */
+  /** Ends a message of this origin, whose frame is rejected without a reply. */
   reject(origin: StreamOrigin | undefined): void {
-    if (origin instanceof Batch) {
+    if (isBatch(origin)) {
       origin.isRejected = true
       this.#end(origin)
     } else if (origin !== undefined) this.#session.connection.endExchange?.(origin, true)
@@ -101,7 +106,7 @@ export class Replies {
     )
   }
 
-  /** One message of a batch has ended. */
+  /** Ends one message of a batch. */
   #end(batch: Batch, reply?: Reply): void {
     const { outbox } = this.#session
     const replies = batch.end(reply)

@@ -1,3 +1,5 @@
+/** Rules for requests and results that no schema can state. */
+
 import {
   Capabilities,
   type Elicitation,
@@ -14,16 +16,16 @@ import { trust } from "../trust.ts"
 import { validate } from "./validation.ts"
 
 /**
- * What must be true of a question, and of the peer it is put to, beyond what the row of its method says. Before anything is
- * known of the peer only the question is looked at.
+ * A check of a request and its receiver, beyond the schema of its row. Before the handshake only the request is
+ * checked.
  */
-export type Rule<Params> = (
+export type SemanticCheck<Params> = (
   params: Params,
   peer: Profile.Profile | undefined
 ) => RequestError.RequestErrorReason | undefined
 
-/** What stands against a question that needs this part of a capability, and may exist only in newer revisions. */
-const obstacle = (
+/** Returns the reason if the peer lacks this part of a capability, or if its revision is older. */
+const validateCapability = (
   peer: Profile.Profile | undefined,
   needed: Capabilities.Path | undefined,
   since: Revision.Revision
@@ -37,8 +39,8 @@ const obstacle = (
     : { _tag: "MissingCapability", capability: needed }
 }
 
-/** What the types of a question cannot say, such as that an address is one (ELI-10). */
-const misfit = <Params>(
+/** Returns what the schema finds in params that have their type, such as a text that is no URL (ELI-10). */
+const validateParams = <Params>(
   row: MethodDefinition.RequestMethod<string, MethodDefinition.Sender, Params, unknown>,
   params: Params
 ): RequestError.RequestErrorReason | undefined => {
@@ -46,10 +48,12 @@ const misfit = <Params>(
   return Result.isSuccess(checked) ? undefined : { _tag: "InvalidParams", problem: checked.failure }
 }
 
-/** The revision that brought tools to sampling, pages to elicitation, and lists of choices to forms. */
+/** The revision that added tools to sampling, pages to elicitation, and lists of choices to forms. */
 const newer: Revision.Revision = "2025-11-25"
 
-/** Older revisions have contexts, and no capability for them (SMP-09). */
+/**
+ * Returns whether params need the capability for contexts. Older revisions have contexts without a capability (SMP-09).
+ */
 const needsContext = (
   { includeContext }: Sampling.CreateMessageParams,
   peer: Profile.Profile | undefined
@@ -57,50 +61,53 @@ const needsContext = (
   (includeContext === "thisServer" || includeContext === "allServers") &&
   Revision.isAtLeast(peer?.revision ?? newer, newer)
 
-/** A peer that has tasks answers with one, which is no result here; one that has none may refuse it. */
-const task = (params: object): RequestError.RequestErrorReason | undefined =>
+/**
+ * Rejects a request that becomes a task. A peer with tasks answers it with one, which is no result here; a peer without
+ * may reject it.
+ */
+const validateNoTask = (params: object): RequestError.RequestErrorReason | undefined =>
   "task" in params && params.task !== undefined
     ? { _tag: "InvalidParams", problem: "task: requests that become tasks are not supported yet; leave `task` out" }
     : undefined
 
-const createMessage: Rule<Sampling.CreateMessageParams> = (params, peer) => {
-  const unfit = task(params) ?? misfit(MethodTable.requests["sampling/createMessage"], params)
+const createMessage: SemanticCheck<Sampling.CreateMessageParams> = (params, peer) => {
+  const unfit = validateNoTask(params) ?? validateParams(MethodTable.requests["sampling/createMessage"], params)
   if (unfit !== undefined) return unfit
   const checked = Sampling.checkToolUse(params.messages)
   if (Result.isFailure(checked)) return { _tag: "InvalidParams", problem: checked.failure }
-  const blocked = Sampling.usesTools(params) ? obstacle(peer, "sampling.tools", newer) : undefined
-  return blocked ?? (needsContext(params, peer) ? obstacle(peer, "sampling.context", newer) : undefined)
+  const blocked = Sampling.usesTools(params) ? validateCapability(peer, "sampling.tools", newer) : undefined
+  return blocked ?? (needsContext(params, peer) ? validateCapability(peer, "sampling.context", newer) : undefined)
 }
 
 const asksForSeveral = (params: Elicitation.ElicitParams): boolean =>
   params.mode !== "url" && Object.values(params.requestedSchema.properties).some((field) => field.type === "array")
 
-const elicit: Rule<Elicitation.ElicitParams> = (params, peer) =>
-  task(params) ??
-    misfit(MethodTable.requests["elicitation/create"], params) ??
+const elicit: SemanticCheck<Elicitation.ElicitParams> = (params, peer) =>
+  validateNoTask(params) ??
+    validateParams(MethodTable.requests["elicitation/create"], params) ??
     (params.mode === "url"
-      ? obstacle(peer, "elicitation.url", newer)
-      : obstacle(
+      ? validateCapability(peer, "elicitation.url", newer)
+      : validateCapability(
         peer,
         "elicitation.form",
         asksForSeveral(params) ? newer : MethodTable.requests["elicitation/create"].since
       ))
 
-const rules: { readonly [Name in keyof MethodTable.Requests]?: Rule<MethodTable.ParamsOf<Name>> } = {
+const checks: { readonly [Name in keyof MethodTable.Requests]?: SemanticCheck<MethodTable.ParamsOf<Name>> } = {
   "sampling/createMessage": createMessage,
   "elicitation/create": elicit,
-  "tools/call": task
+  "tools/call": validateNoTask
 }
 
-const byMethod = new Map(Object.entries(rules))
+const byMethod = new Map(Object.entries(checks))
 
-/** The rule of a method, if it has one. */
-export const find = (method: string): Rule<object> | undefined =>
-  // The params of a method are what its rule is about.
+/** Returns the check of a method, if it has one. */
+export const checkOf = (method: string): SemanticCheck<object> | undefined =>
+  // The check of a method takes the params of that method.
   trust(byMethod.get(method))
 
-/** What speaks against a question of the peer beyond its schema, if anything does (ELI-05, SMP-03, SMP-04). */
-export const refusalOf = (
+/** Returns why a request of the peer is rejected, beyond its schema (ELI-05, SMP-03, SMP-04). */
+export const validateIncoming = (
   method: string,
   params: object,
   declared: (() => Capabilities.ClientCapabilities) | undefined
@@ -117,15 +124,15 @@ export const refusalOf = (
     : `Elicitation by ${mode} is not supported`
 }
 
-/** What is wrong with the answer to a question beyond what the schema of answers says, if anything is (ELI-07). */
-export const problemOf = (method: string, params: object, answer: unknown): string | undefined => {
+/** Returns the problem of a result, beyond its schema (ELI-07). */
+export const validateResult = (method: string, params: object, answer: unknown): string | undefined => {
   if (method === "sampling/createMessage") {
     // Both are what their schemas have let through, as below.
     const checked = Sampling.checkAnswer(trust(params), trust(answer))
     return Result.isSuccess(checked) ? undefined : checked.failure
   }
   if (method !== "elicitation/create") return undefined
-  // The params are those that were sent, or checked as they came in; the answer has been checked, or is the handler's own.
+  // The params were sent, or checked on arrival. The result was checked, or is that of a handler of this side.
   const { action, content = {} } = trust<Elicitation.ElicitResult>(answer)
   const question = trust<Elicitation.ElicitParams>(params)
   if (action !== "accept" || question.mode === "url") return undefined
@@ -133,11 +140,14 @@ export const problemOf = (method: string, params: object, answer: unknown): stri
   return Result.isSuccess(checked) ? undefined : `the content does not fit the form: ${checked.failure}`
 }
 
-/** Answers of our own handlers with rules that no type can say (ROOT-03, CMP-02). Others would cost more than they are worth. */
+/**
+ * The methods whose results are checked although a handler of this side made them, because no type can state their
+ * rules (ROOT-03, CMP-02). Checks of all others would cost too much.
+ */
 const checkedAnswers: ReadonlySet<string> = new Set<keyof MethodTable.Requests>(["roots/list", "completion/complete"])
 
-/** What is wrong with the answer of one of our own handlers, if anything is. */
-export const misfitOf = (method: string, answer: unknown): string | undefined => {
+/** Returns the problem of a handler's own result. */
+export const validateOwnResult = (method: string, answer: unknown): string | undefined => {
   const row = checkedAnswers.has(method)
     ? MethodTable.findRequest(method, "client") ?? MethodTable.findRequest(method, "server")
     : undefined
@@ -146,14 +156,13 @@ export const misfitOf = (method: string, answer: unknown): string | undefined =>
   return Result.isSuccess(checked) ? undefined : checked.failure
 }
 
-/** What JSON leaves out where it stands. */
+/** The types of values that JSON omits. */
 const unsaid: ReadonlySet<string> = new Set(["undefined", "function", "symbol"])
 
 /**
- * What is wrong with a notification beyond its schema, if anything is: what its receiver would not understand, and
- * drop.
+ * Returns the problem of a notification beyond its schema: a value that its receiver could not read, and would drop.
  */
-export const problemOfNotification = (method: string, params: object): string | undefined => {
+export const validateNotification = (method: string, params: object): string | undefined => {
   if (method !== "notifications/message") return undefined
   const kind = typeof ("data" in params ? params.data : undefined)
   return unsaid.has(kind) ? `data: expected a value that JSON can carry, got ${kind}; use null for no value` : undefined

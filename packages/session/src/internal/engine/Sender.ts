@@ -1,3 +1,5 @@
+/** The requests and notifications that a session sends. */
+
 import {
   type CloseReason,
   type Handshake,
@@ -30,7 +32,7 @@ import * as Outgoing from "./Outgoing.ts"
 import * as PendingRequests from "./PendingRequests.ts"
 import * as ProgressMailbox from "./ProgressMailbox.ts"
 import * as SemanticChecks from "./SemanticChecks.ts"
-import type { AnyCore } from "./SessionRuntime.ts"
+import type { AnySessionRuntime } from "./SessionRuntime.ts"
 import * as Tolerance from "./Tolerance.ts"
 import { type Validate, validate } from "./validation.ts"
 
@@ -41,54 +43,50 @@ export type Request = <Params extends object, Result, R = never>(
   options?: SendOptions<R>
 ) => Effect.Effect<Result, RequestError.RequestError, R>
 
-/** What a caller says about a request, and the inbound request it is sent for, if any. */
+/** Options of a request, and the inbound request that it belongs to. */
 export interface SendOptions<R> extends RequestOptions<R> {
   readonly replyTo?: StreamOrigin | undefined
-  /** Sees the response in the very step it arrives in. */
+  /** Called with the response, in the step in which it arrives. */
   readonly onAnswer?: (response: JsonRpc.Response) => void
-  /** What sending it is to the handshake, where that is not plainly a request. */
+  /** The event for the handshake machine, if it is not the one of other requests. */
   readonly event?: Handshake.Event
-  /** Is told the id of the exchange that it opens. */
+  /** Called with the id of the exchange. */
   readonly onOpen?: ((id: RequestId.RequestId) => void) | undefined
 }
 
-/** What a sender has to know beyond the core. */
-export interface Parties {
-  /** What is known of the peer, once it is. */
+/** The side that sends. */
+export interface SenderDependencies {
+  /** Returns the profile of the peer, after the handshake. */
   readonly peer: () => Profile.Profile | undefined
-  /** What this side has declared. */
+  /** The capabilities that this side declares. */
   readonly declared: Outgoing.Declared
   /** The form of messages for peers of older revisions. Default: that of `RevisionProjection.downgrade`. */
   readonly projection: RevisionProjection.Projection | undefined
-  /** What every request but `initialize` goes through. */
+  /** The middleware of all requests except `initialize`. */
   readonly middleware: Middleware.Outbound<unknown> | undefined
-  /** What looks at requests as the peer gets them, and at results as it gave them. */
+  /** Checks requests as the peer gets them, and results as it gave them. */
   readonly checking?: ((request: Request) => Request) | undefined
 }
 
-/** A request that waits until the peer is ready; only then is it known whether, and in which form, it may be sent. */
+/** A request that waits until the peer is ready. Only then is its form known, and whether it may be sent. */
 interface Held {
-  readonly obstacle: () => RequestError.RequestErrorReason | undefined
+  readonly validate: () => RequestError.RequestErrorReason | undefined
   readonly enter: () => void
 }
 
-const sendPing: Handshake.Event = { _tag: "SendPing" }
-const sendRequest: Handshake.Event = { _tag: "SendRequest" }
-const sendNotification: Handshake.Event = { _tag: "SendNotification" }
+const sendPing: Handshake.EventOf<"SendPing"> = { _tag: "SendPing" }
 
-/**
- * The ways out for what this side's program wants: requests and notifications.
- */
+/** Sends requests and notifications of this side. */
 export class Sender {
-  readonly #core: AnyCore
-  readonly #parties: Parties
+  readonly #runtime: AnySessionRuntime
+  readonly #dependencies: SenderDependencies
   #held: Map<PendingRequests.Exchange, Held> | undefined
   #isReady = false
   #services: Context.Context<never> | undefined
 
-  constructor(core: AnyCore, parties: Parties) {
-    this.#core = core
-    this.#parties = parties
+  constructor(runtime: AnySessionRuntime, dependencies: SenderDependencies) {
+    this.#runtime = runtime
+    this.#dependencies = dependencies
   }
 
   /** Sends a request and waits for its result. */
@@ -97,13 +95,13 @@ export class Sender {
     params: Params,
     options?: SendOptions<R>
   ): Effect.Effect<Result, RequestError.RequestError, R> {
-    const { middleware } = this.#parties
-    // The handshake's own request is no matter of the program's.
+    const { middleware } = this.#dependencies
+    // The request of the handshake itself passes no middleware.
     if (middleware === undefined || options?.event !== undefined) return this.#exchange(row, params, options)
     // A request is an effect: nothing of it happens before it runs, and all of it happens each time that it does.
     return this.#provided(Effect.suspend(() =>
       middleware(
-        { method: row.name, params, profile: this.#parties.peer(), onOpen: undefined },
+        { method: row.name, params, profile: this.#dependencies.peer(), onOpen: undefined },
         (sent) => this.#exchange(row, sent.params, { ...options, onOpen: sent.onOpen })
       )
     ))
@@ -117,9 +115,9 @@ export class Sender {
   ): Effect.Effect<void, RequestError.RequestError> {
     return Effect.suspend(() => {
       const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
-      const admission = this.#admit(sendNotification)
+      const admission = Outgoing.admit(this.#runtime, Outgoing.sendNotification)
       if (typeof admission === "object") return fail(admission)
-      const notification = Outgoing.notification(row, params, this.#parties.peer(), this.#parties)
+      const notification = Outgoing.notification(row, params, this.#dependencies.peer(), this.#dependencies)
       if (Result.isFailure(notification)) return fail(notification.failure)
       return this.#post(row.name, notification.success, replyTo)
     })
@@ -134,11 +132,11 @@ export class Sender {
     const row = MethodTable.notifications["notifications/progress"]
     return Effect.suspend(() => {
       const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
-      const admission = this.#admit(sendNotification)
+      const admission = Outgoing.admit(this.#runtime, Outgoing.sendNotification)
       if (typeof admission === "object") return fail(admission)
-      const served = this.#core.inflight.findByProgressToken(token)
+      const served = this.#runtime.inflight.findByProgressToken(token)
       if (served === undefined) return fail({ _tag: "UnknownProgressToken", token })
-      const problem = problemOfStep(step, served.highest)
+      const problem = validateStep(step, served.highest)
       if (problem !== undefined) return fail({ _tag: "InvalidParams", problem })
       served.highest = step.progress
       return this.notify(row, { ...step, progressToken: token }, replyTo)
@@ -150,7 +148,7 @@ export class Sender {
     return this.#post("method" in message ? message.method : "a response", message, replyTo)
   }
 
-  /** Lets go the requests that waited until the peer is ready. */
+  /** Sends the requests that waited until the peer is ready. */
   release(): void {
     this.#isReady = true
     for (const [exchange, held] of this.#held ?? []) {
@@ -160,9 +158,9 @@ export class Sender {
   }
 
   /** Sends a request that was held, if this peer allows it. */
-  #enter(exchange: PendingRequests.Exchange, { enter, obstacle }: Held): void {
+  #enter(exchange: PendingRequests.Exchange, { enter, validate }: Held): void {
     try {
-      const blocked = obstacle()
+      const blocked = validate()
       if (blocked === undefined) enter()
       else PendingRequests.fail(exchange, blocked)
     } catch (thrown) {
@@ -171,41 +169,36 @@ export class Sender {
     }
   }
 
-  /** Whether the state of the session lets this out; if not, why. */
-  #admit(event: Handshake.Event): "Send" | "Hold" | RequestError.RequestErrorReason {
-    const state = this.#core.state()
-    const outcome = this.#core.happen(event)
-    if (outcome._tag === "Moved" && (outcome.action === "Send" || outcome.action === "Hold")) return outcome.action
-    if ("reason" in state) return { _tag: "Closed", reason: state.reason }
-    return state._tag === "Sessionless"
-      ? { _tag: "StatelessModeNotSupported" }
-      : { _tag: "NotAllowed", state: state._tag }
-  }
-
-  /** The params as this peer's revision has them. */
+  /** Returns the params in the form of the peer's revision. */
   #fitting(method: string, params: JsonRpc.Params): JsonRpc.Params {
-    return Outgoing.fitting(method, params, this.#parties.peer(), this.#parties.projection)
+    return Outgoing.fitting(method, params, this.#dependencies.peer(), this.#dependencies.projection)
   }
 
-  /** What stands against asking this of this peer; first what stands against this very question, which says most. */
-  #refusal(row: Outgoing.Gate, params: object): RequestError.RequestErrorReason | undefined {
-    return SemanticChecks.find(row.name)?.(params, this.#parties.peer()) ??
-      Outgoing.obstacle(row, this.#parties.peer(), ({ capabilities }) => capabilities)
+  /**
+   * Returns why this request cannot be sent to this peer. Checks of the method run first, because their errors are more
+   * precise.
+   */
+  #validate(row: Outgoing.MethodRequirements, params: object): RequestError.RequestErrorReason | undefined {
+    return SemanticChecks.checkOf(row.name)?.(params, this.#dependencies.peer()) ??
+      Outgoing.validateCapability(row, this.#dependencies.peer(), ({ capabilities }) => capabilities)
   }
 
   #reportFailure(message: JsonRpc.Message, exit: Exit.Exit<void, TransportError>): void {
     const error = Outbox.errorOf(exit)
-    if (error !== undefined) this.#core.failedToSend(message, error)
+    if (error !== undefined) this.#runtime.failedToSend(message, error)
   }
 
-  /** The transport took the request, could not, or has ended the stream it opened for it. */
+  /**
+   * Handles the end of a hand-over: the transport took the request, could not, or has ended the stream that it opened
+   * for it.
+   */
   #handedOver(
     exchange: PendingRequests.Exchange,
     message: JsonRpc.Message,
     exit: Exit.Exit<void, TransportError>
   ): void {
     if (exchange.outcome !== "Pending") return
-    const streamed = this.#core.connection.request !== undefined
+    const streamed = this.#runtime.connection.request !== undefined
     const error = streamed && Exit.isSuccess(exit)
       ? new TransportError({ reason: { _tag: "ExchangeEnded" } })
       : Outbox.errorOf(exit)
@@ -215,21 +208,21 @@ export class Sender {
       error.reason._tag === "ExchangeEnded" ? { _tag: "OutcomeUnknown", error } : { _tag: "SendFailed", error }
     )
     // A stream of its own that fails is this exchange's trouble alone.
-    if (streamed) this.#core.emit({ _tag: "SendFailed", method: exchange.method, error })
-    else this.#core.failedToSend(message, error)
+    if (streamed) this.#runtime.emit({ _tag: "SendFailed", method: exchange.method, error })
+    else this.#runtime.failedToSend(message, error)
   }
 
   /**
-   * The caller no longer waits. Unless the exchange is over, the request is taken back, or, if the peer may have seen it,
-   * cancelled. The handshake is never cancelled (CAN-02).
+   * Ends an exchange whose caller no longer waits. Unless the exchange is over, the request is withdrawn, or, if the
+   * peer may have seen it, cancelled. The handshake is never cancelled (CAN-02).
    */
   #abandon(entry: Lane.Entry | undefined, exchange: PendingRequests.Exchange): void {
-    const core = this.#core
-    const { outbox } = core
+    const runtime = this.#runtime
+    const { outbox } = runtime
     if (exchange.outcome === "Answered" || exchange.outcome === "Lost") return
     const reason = exchange.outcome === "Pending"
       ? "no longer wanted"
-      : "reason" in core.state()
+      : "reason" in runtime.state()
       ? "the session is closing"
       : `no response within ${PendingRequests.waited(exchange)} ms`
     exchange.outcome = "Abandoned"
@@ -239,7 +232,7 @@ export class Sender {
         Lane.entry({ message, replyTo: entry.outbound.replyTo, last: false }, {
           done: (exit) => {
             if (Exit.isSuccess(exit)) {
-              core.emit({ _tag: "CancelSent", method: exchange.method, id: exchange.id, reason })
+              runtime.emit({ _tag: "CancelSent", method: exchange.method, id: exchange.id, reason })
             } else this.#reportFailure(message, exit)
           }
         })
@@ -249,14 +242,14 @@ export class Sender {
   }
 
   #send<R>(
-    row: Outgoing.Gate,
+    row: Outgoing.MethodRequirements,
     params: object,
     hold: boolean,
     allowedMillis: number,
     totalMillis: number,
     options: SendOptions<R> | undefined
   ): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> {
-    const { budget, exchanges, limits, outbox, timer } = this.#core
+    const { budget, exchanges, limits, outbox, timer } = this.#runtime
     const method = row.name
     const onProgress = options?.onProgress
     let opened: PendingRequests.Exchange | undefined
@@ -298,7 +291,7 @@ export class Sender {
         if (exchange.outcome === "Pending") {
           if (hold) {
             const held: Held = {
-              obstacle: () => this.#refusal(row, given),
+              validate: () => this.#validate(row, given),
               // The client's revision was not known before.
               enter: () => enter(this.#fitting(method, given))
             }
@@ -336,7 +329,7 @@ export class Sender {
     params: Params,
     options: SendOptions<R> | undefined
   ): Effect.Effect<Result, RequestError.RequestError, R> {
-    const { checking } = this.#parties
+    const { checking } = this.#dependencies
     if (checking === undefined) return this.#unchecked(row, params, options)
     return checking((row, params, options) => this.#unchecked(row, params, options))(row, params, options)
   }
@@ -347,11 +340,14 @@ export class Sender {
     options: SendOptions<R> | undefined
   ): Effect.Effect<Result, RequestError.RequestError, R> {
     return Effect.suspend(() => {
-      const { limits } = this.#core
+      const { limits } = this.#runtime
       const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
-      const admission = this.#admit(options?.event ?? (row.name === "ping" ? sendPing : sendRequest))
+      const admission = Outgoing.admit(
+        this.#runtime,
+        options?.event ?? (row.name === "ping" ? sendPing : Outgoing.sendRequest)
+      )
       if (typeof admission === "object") return fail(admission)
-      const blocked = this.#refusal(row, params)
+      const blocked = this.#validate(row, params)
       if (blocked !== undefined) return fail(blocked)
       const allowedMillis = options?.timeout === undefined
         ? limits.requestTimeout
@@ -366,27 +362,31 @@ export class Sender {
       return Effect.flatMap(sent, (success) => {
         const fits = validate(row.result)
         const received = fits(success.result)
-        const result = Result.isSuccess(received) ? received : this.#meant(row, success.result, fits) ?? received
+        const result = Result.isSuccess(received) ? received : this.#tolerate(row, success.result, fits) ?? received
         if (Result.isFailure(result)) return fail({ _tag: "InvalidResult", problem: result.failure })
-        const problem = SemanticChecks.problemOf(row.name, params, result.success)
+        const problem = SemanticChecks.validateResult(row.name, params, result.success)
         return problem === undefined ? Effect.succeed(result.success) : fail({ _tag: "InvalidResult", problem })
       })
     })
   }
 
   /** A result that does not fit its schema, read as it was meant where there is no doubt. */
-  #meant<A>(row: Outgoing.Gate, result: unknown, fits: Validate<A>): Result.Result<A, string> | undefined {
-    const meant = Tolerance.meantBy(row, result)
+  #tolerate<A>(
+    row: Outgoing.MethodRequirements,
+    result: unknown,
+    fits: Validate<A>
+  ): Result.Result<A, string> | undefined {
+    const meant = Tolerance.tolerate(row, result)
     if (meant === undefined) return undefined
     const read = fits(meant.result)
-    if (Result.isSuccess(read)) this.#core.emit({ _tag: "Tolerated", method: row.name, problem: meant.problem })
+    if (Result.isSuccess(read)) this.#runtime.emit({ _tag: "Tolerated", method: row.name, problem: meant.problem })
     return read
   }
 
-  /** What middleware needs was captured when the session was made; what the caller has comes first. */
+  /** Provides the services of middleware, which were captured when the session was made. Those of the caller win. */
   #provided<A, E, R>(effect: Effect.Effect<A, E, unknown>): Effect.Effect<A, E, R> {
-    // A caller without a span begins a trace; it does not go on with that in which the session was made, nor with its baggage.
-    const services = this.#services ??= Context.omit(Tracer.ParentSpan, Baggage)(this.#core.context)
+    // A caller without a span starts a trace. It continues neither the trace nor the baggage of the session's making.
+    const services = this.#services ??= Context.omit(Tracer.ParentSpan, Baggage)(this.#runtime.context)
     return trust(Effect.updateContext(effect, (caller) => Context.merge(services, caller)))
   }
 
@@ -397,7 +397,7 @@ export class Sender {
     replyTo: StreamOrigin | undefined
   ): Effect.Effect<void, RequestError.RequestError> {
     return Effect.suspend(() => {
-      const { outbox } = this.#core
+      const { outbox } = this.#runtime
       const hadRoom = outbox.hasRoom(replyTo)
       const handed = Deferred.makeUnsafe<void, TransportError>()
       const entry = Lane.entry({ message, replyTo, last: false }, {
@@ -412,7 +412,7 @@ export class Sender {
       return Deferred.await(handed).pipe(
         Effect.onInterrupt(() => Effect.sync(() => outbox.withdraw(entry))),
         Effect.mapError((error) => {
-          const state = this.#core.state()
+          const state = this.#runtime.state()
           return RequestError.make(
             name,
             "reason" in state ? { _tag: "Closed", reason: state.reason } : { _tag: "SendFailed", error }
@@ -423,8 +423,8 @@ export class Sender {
   }
 }
 
-/** What is wrong with a step of progress, which its receiver would drop. */
-const problemOfStep = ({ progress, total }: Progress.Progress, highest: number): string | undefined => {
+/** Returns the problem of a step of progress that its receiver would drop. */
+const validateStep = ({ progress, total }: Progress.Progress, highest: number): string | undefined => {
   if (!Number.isFinite(progress)) return `progress: expected a finite number, got ${progress}`
   if (total !== undefined && !Number.isFinite(total)) return `total: expected a finite number, got ${total}`
   return progress > highest ? undefined : `progress: expected more than ${highest}, the last step, got ${progress}`

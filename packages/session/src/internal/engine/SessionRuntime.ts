@@ -1,4 +1,6 @@
-import { CloseReason, type Handshake, JsonRpc, type MethodDefinition, type Revision } from "@effect-mcp/protocol"
+/** The runtime of one session: its connection, its tables, its handshake state, and its shutdown. */
+
+import { CloseReason, type Handshake, type JsonRpc, type MethodDefinition, type Revision } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -20,46 +22,46 @@ import { TransportError } from "../../TransportError.ts"
 import { compareAndSetUnsafe } from "../collections/modify.ts"
 import type * as SlidingBuffer from "../collections/SlidingBuffer.ts"
 import * as SessionDuration from "../telemetry/SessionDuration.ts"
-import { Batch } from "./Batch.ts"
+import { isBatch } from "./Batch.ts"
 import { Capacity } from "./Capacity.ts"
-import { IncomingRequests, interrupt } from "./IncomingRequests.ts"
+import { IncomingRequests } from "./IncomingRequests.ts"
 import { NotificationQueue } from "./NotificationQueue.ts"
 import { Observers } from "./Observers.ts"
 import { Outbox, type Overflow } from "./Outbox.ts"
 import { PendingRequests } from "./PendingRequests.ts"
+import { RateLimit } from "./RateLimit.ts"
 import { Replies } from "./Replies.ts"
-import * as RequestRejections from "./RequestRejections.ts"
 import { everything, Subscriptions } from "./Subscriptions.ts"
 import { Timer } from "./Timer.ts"
 
-/** How long interrupted handlers may take to clean up after themselves before the session closes without them. */
+/** The milliseconds that interrupted handlers have for their finalizers before the session closes. */
 const cleanupMillis = 1000
 
-/** How much longer than its handlers a session may take to clean up and to write what waits. */
+/** The milliseconds that a session has beyond those of its handlers, to clean up and to write what waits. */
 const beyondMillis = 3000
 
 /**
- * What an end leaves time for: `Finish` for handlers and their replies; `Listen` for what was told already, since there is
- * nobody left to reply to; `None` for nothing.
+ * The work that a shutdown leaves time for: `Graceful` for handlers and their replies, `DrainInbound` for messages that
+ * have arrived, because no reader of replies is left, `Immediate` for none.
  */
-export type Mercy = "Finish" | "Listen" | "None"
+export type ShutdownMode = "Graceful" | "DrainInbound" | "Immediate"
 
 /**
  * The state of either side.
  */
 export type State = Handshake.ClientState | Handshake.ServerState | Handshake.SessionlessServerState
 
-/** What becomes of what comes in. */
-export interface Reader {
+/** The handler of all that comes in. */
+export interface InboundHandler {
   readonly deliver: (inbound: Inbound) => void
-  /** Nobody will take what belongs to this origin any more. */
+  /** Drops the requests of an origin whose stream has no reader left. */
   readonly abandon: (origin: StreamOrigin) => void
+  /** Rejects the largest request in flight, to make room. */
+  readonly displaceLargest: () => void
 }
 
-/**
- * What distinguishes the two sides.
- */
-export interface Side<S extends State> {
+/** The side of a session, client or server. */
+export interface RoleDefinition<S extends State> {
   readonly role: MethodDefinition.Role
   readonly transition: <Tag extends Handshake.EventTag>(
     state: S,
@@ -67,23 +69,23 @@ export interface Side<S extends State> {
   ) => Handshake.Outcome<S, Tag>
   readonly initial: S
   readonly firstId: number
-  /** The session is in another state. */
+  /** Called when the session is in another state. */
   readonly onState?: ((state: S["_tag"]) => void) | undefined
-  /** The session begins to end. */
+  /** Called when the session begins to end. */
   readonly onEnd: (reason: CloseReason.CloseReason) => void
-  /** The session has ended, and nothing of it is left. */
+  /** Called when the session has ended, and nothing of it is left. */
   readonly onClosed?: ((reason: CloseReason.CloseReason) => void) | undefined
 }
 
-/** What a session stands in. */
+/** The transport and the services that a session is made with. */
 export interface Surroundings {
   readonly transport: Transport["Service"]
-  /** The services of its handlers and of whatever else it runs. */
+  /** The services of the handlers, and of everything else that the session runs. */
   readonly context: Context.Context<never>
   readonly clock: Clock.Clock
 }
 
-/** What surrounds whoever makes the session. */
+/** Returns the transport and the services of the program that makes the session. */
 export const surroundings: Effect.Effect<Surroundings, never, Transport> = Effect.gen(function*() {
   return {
     transport: yield* Transport,
@@ -92,26 +94,26 @@ export const surroundings: Effect.Effect<Surroundings, never, Transport> = Effec
   }
 })
 
-/** Why a session ends that has met this error. */
+/** Returns the reason of a session that ends because of this error. */
 export const reasonOf = (error: TransportError): CloseReason.CloseReason =>
   error.reason._tag === "PeerEnded"
     ? { _tag: "PeerEnded", exit: error.reason.exit }
     : { _tag: "TransportFailed", cause: error }
 
-/** What the two sides have agreed on, once they have. */
+/** Returns the negotiated revision. */
 const revisionOf = (state: State): Revision.Revision | undefined =>
   "profile" in state ? state.profile.revision : undefined
 
-/** Waits for something that may never come, but no longer than this. */
+/** Waits for an effect, but no longer than this. */
 const within = (wait: Effect.Effect<unknown>, millis: number): Effect.Effect<void> =>
   Effect.asVoid(Effect.timeoutOption(Effect.interruptible(wait), Duration.millis(millis)))
 
-/** What makes one session begin to end. */
+/** The events that end a session. */
 type Ending = Handshake.EventOf<"Close" | "TransportEnded" | "Timeout" | "ReceiveInitializeFailure">
 
-/** What a core stands on. */
-interface Foundation<S extends State> {
-  readonly side: Side<S>
+/** The parts that a runtime is made of. */
+interface SessionRuntimeDependencies<S extends State> {
+  readonly side: RoleDefinition<S>
   readonly surroundings: Surroundings
   readonly limits: Limits
   readonly observe: ((event: SessionEvent) => void) | undefined
@@ -120,8 +122,8 @@ interface Foundation<S extends State> {
 }
 
 /**
- * What every part of a session works on: its state, its tables, and its end. One session has one, in one scope. There may be
- * thousands in one process, most of which do nothing: what a session may never need is made when it does.
+ * The state, the tables and the end of one session, for all of its parts. A process may have thousands of sessions,
+ * most of them idle, so what a session may never need is made on demand.
  */
 export class SessionRuntime<S extends State> {
   readonly role: MethodDefinition.Role
@@ -130,7 +132,7 @@ export class SessionRuntime<S extends State> {
   readonly clock: Clock.Clock
   readonly connection: Connection
   readonly observe: ((event: SessionEvent) => void) | undefined
-  /** What the process may hold for all of its peers. */
+  /** The memory budget of the process. */
   readonly budget: MemoryBudget
   readonly bounds: SlidingBuffer.Bounds
   readonly timer: Timer
@@ -141,16 +143,22 @@ export class SessionRuntime<S extends State> {
   readonly notifications: NotificationQueue
   readonly observers: Observers
   readonly subscriptions: Subscriptions
-  readonly #side: Side<S>
+  readonly #side: RoleDefinition<S>
   readonly #state: Ref.Ref<S>
   readonly #closed = Deferred.makeUnsafe<CloseReason.CloseReason>()
   readonly #connectionScope: Scope.Closeable
   readonly #connectedAt: number
+  #inbound: InboundHandler | undefined
   #reader: Fiber.Fiber<void> | undefined
-  /** What an observer does about a change of state must not come before what changed it is on its way. */
+  #malformedReplies: RateLimit | undefined
+  #unmatchedWarnings: RateLimit | undefined
+  /**
+   * The changes of state to emit later. The messages that an observer sends because of a change must not be sent before
+   * those that caused it.
+   */
   #held: Array<SessionEvent> | undefined
 
-  constructor({ connection, connectionScope, limits, observe, side, surroundings }: Foundation<S>) {
+  constructor({ connection, connectionScope, limits, observe, side, surroundings }: SessionRuntimeDependencies<S>) {
     this.role = side.role
     this.limits = limits
     this.context = surroundings.context
@@ -164,7 +172,9 @@ export class SessionRuntime<S extends State> {
     this.#connectionScope = connectionScope
     this.timer = new Timer(this)
     this.exchanges = new PendingRequests(side.firstId)
-    this.inflight = new IncomingRequests(new Capacity(limits, this.budget.open({ yields: () => this.#yieldRequest() })))
+    this.inflight = new IncomingRequests(
+      new Capacity(limits, this.budget.open({ yields: () => this.#inbound?.displaceLargest() }))
+    )
     this.outbox = new Outbox(this)
     this.replies = new Replies(this)
     this.notifications = new NotificationQueue(this)
@@ -174,6 +184,16 @@ export class SessionRuntime<S extends State> {
     if (limits.initializeTimeout !== Number.POSITIVE_INFINITY) {
       this.timer.watch(this.#connectedAt + limits.initializeTimeout)
     }
+  }
+
+  /** Bounds the errors that answer malformed frames, so that two peers cannot keep each other busy with them. */
+  get malformedReplies(): RateLimit {
+    return this.#malformedReplies ??= new RateLimit(this.limits.maxMalformedRepliesPerSecond)
+  }
+
+  /** Bounds the warnings about responses that match no request. */
+  get unmatchedWarnings(): RateLimit {
+    return this.#unmatchedWarnings ??= new RateLimit(this.limits.maxMalformedRepliesPerSecond)
   }
 
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E> {
@@ -188,8 +208,8 @@ export class SessionRuntime<S extends State> {
     return Ref.getUnsafe(this.#state)
   }
 
-  /** Lets an event happen: the handshake machine judges it and moves. */
-  happen<Tag extends Handshake.EventTag>(event: Handshake.EventOf<Tag>): Handshake.Outcome<S, Tag> {
+  /** Applies an event to the handshake machine, and moves to the next state. */
+  apply<Tag extends Handshake.EventTag>(event: Handshake.EventOf<Tag>): Handshake.Outcome<S, Tag> {
     const before = this.state()
     const outcome = this.#side.transition(before, event)
     if (outcome._tag === "Moved") this.commit(before, outcome.state)
@@ -207,106 +227,102 @@ export class SessionRuntime<S extends State> {
     return true
   }
 
-  /** Does something whose changes of state are told only when it is done. */
-  quietly(action: () => void): void {
+  /** Runs an action, and emits the changes of state that it causes after it. */
+  deferEvents(action: () => void): void {
     const events: Array<SessionEvent> = this.#held = []
     action()
     this.#held = undefined
     for (const event of events) this.emit(event)
   }
 
-  /** Begins to end the session; what is in flight may finish. */
-  end(event: Ending, mercy: Mercy = "Finish"): void {
+  /** Starts to close the session. Requests in flight may finish. */
+  end(event: Ending, mode: ShutdownMode = "Graceful"): void {
     const before = this.state()
-    const outcome = this.happen(event)
+    const outcome = this.apply(event)
     if (outcome._tag !== "Moved" || (outcome.action !== "End" && outcome.action !== "Finish")) {
-      this.#hurry(event, mercy)
+      this.#hasten(event, mode)
       return
     }
     this.exchanges.close(event.reason)
     this.#side.onEnd(event.reason)
-    // Told by whoever watches the fiber, not by the fiber: when the end is known, nothing of the session is left.
+    // An observer of the fiber reports the end, and not the fiber itself, so that nothing of the session is left then.
     this.fork(Effect.uninterruptible(this.#teardown(event.reason, revisionOf(before)))).addObserver(() => {
       this.#side.onClosed?.(event.reason)
       Deferred.doneUnsafe(this.#closed, Exit.succeed(event.reason))
     })
-    if (mercy !== "Finish") this.#giveUp(mercy)
+    if (mode !== "Graceful") this.#abort(mode)
   }
 
-  /** One frame could not be sent; some failures are the connection's, and end the session. */
+  /** Reports a frame that could not be sent. Some failures are those of the connection, and end the session. */
   failedToSend(frame: JsonRpc.Frame, error: TransportError): void {
     this.emit({ _tag: "SendFailed", method: "method" in frame ? frame.method : undefined, error })
     if (error.reason._tag === "WriteFailed" || error.reason._tag === "PeerEnded") this.broken(error)
   }
 
-  /** The connection broke: nothing more can be said. */
+  /** Ends the session, because the connection is broken. */
   broken(error: TransportError): void {
-    this.end({ _tag: "TransportEnded", reason: reasonOf(error) }, "None")
+    this.end({ _tag: "TransportEnded", reason: reasonOf(error) }, "Immediate")
   }
 
-  /** The peer takes no bytes. */
+  /** Ends the session, because the peer takes no bytes. */
   stalled(): void {
-    this.end({ _tag: "TransportEnded", reason: { _tag: "PeerStalled", afterMillis: this.limits.writeTimeout } }, "None")
+    this.end(
+      { _tag: "TransportEnded", reason: { _tag: "PeerStalled", afterMillis: this.limits.writeTimeout } },
+      "Immediate"
+    )
   }
 
-  /** The peer asks on and on and takes no replies. */
+  /** Ends the session, because the peer sends requests and takes no replies. */
   overflowed(overflow: Overflow): void {
-    this.end({ _tag: "TransportEnded", reason: { _tag: "RepliesOverflow", ...overflow } }, "None")
+    this.end({ _tag: "TransportEnded", reason: { _tag: "RepliesOverflow", ...overflow } }, "Immediate")
   }
 
-  /** An observer made a mistake. */
+  /** Logs an exception of an observer. */
   observerThrew(thrown: unknown): void {
     this.fork(Effect.logError("a session's observer threw", thrown))
   }
 
-  /** Ends what is due by now, and says when the next will be. */
+  /** Ends what is due, and returns the time of the next deadline. */
   expire(now: number): number {
     return Math.min(this.exchanges.expire(now), this.outbox.expire(now), this.#expireOpening(now))
   }
 
-  /** Begins to read. Called once, when everything that `deliver` needs stands. */
-  read(reader: Reader): void {
+  /** Starts to read. Called once, when everything that `deliver` needs is made. */
+  read(inbound: InboundHandler): void {
+    this.#inbound = inbound
     const hooks: Hooks = {
-      abandon: (origin) => reader.abandon(origin),
+      abandon: (origin) => inbound.abandon(origin),
       report: (event) => this.emit(event)
     }
-    const reading = Effect.suspend(() => this.connection.run((inbound) => reader.deliver(inbound), hooks))
-    // Yields first, so that whoever made the session has it before its first frame is delivered.
+    const reading = Effect.suspend(() => this.connection.run((frame) => inbound.deliver(frame), hooks))
+    // Yields first, so that the program has the session before its first frame is delivered.
     this.#reader = this.fork(
       Effect.matchCause(Effect.andThen(Effect.yieldNow, reading), {
         onSuccess: ({ exit, writable }) =>
-          this.end({ _tag: "TransportEnded", reason: { _tag: "PeerEnded", exit } }, writable ? "Finish" : "Listen"),
+          this.end(
+            { _tag: "TransportEnded", reason: { _tag: "PeerEnded", exit } },
+            writable ? "Graceful" : "DrainInbound"
+          ),
         onFailure: (cause) => {
           const failure = Cause.squash(cause)
           if (failure instanceof TransportError) this.broken(failure)
-          else this.end({ _tag: "TransportEnded", reason: { _tag: "TransportFailed", cause: failure } }, "None")
+          else this.end({ _tag: "TransportEnded", reason: { _tag: "TransportFailed", cause: failure } }, "Immediate")
         }
       })
     )
   }
 
-  /** Waits until the session has ended, and says why. */
+  /** Waits until the session has closed, and returns the reason. */
   get closed(): Effect.Effect<CloseReason.CloseReason> {
     return Deferred.await(this.#closed)
   }
 
-  /** Ends the session, and waits until it has ended. */
+  /** Closes the session, and waits until it has closed. */
   get close(): Effect.Effect<CloseReason.CloseReason> {
     return Effect.suspend(() => {
       this.end({ _tag: "Close", reason: CloseReason.requested })
       return this.closed
     })
-  }
-
-  /**
-   * The process has no memory left, and the requests of this session hold most of it. The largest of them makes room.
-   */
-  #yieldRequest(): void {
-    const served = this.inflight.claimLargest()
-    if (served === undefined) return
-    this.emit({ _tag: "Refused", method: served.method, id: served.id, code: RequestRejections.displaced.code })
-    interrupt(served)
-    this.replies.reply(JsonRpc.failure(served.id, RequestRejections.displaced), served.origin)
   }
 
   #expireOpening(now: number): number {
@@ -315,27 +331,30 @@ export class SessionRuntime<S extends State> {
     if (openBy > now) return openBy
     this.end(
       { _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis: this.limits.initializeTimeout } },
-      "None"
+      "Immediate"
     )
     return Number.POSITIVE_INFINITY
   }
 
-  /** None of them gets a reply any more; what is in one batch with them need not wait for theirs. */
+  /** Interrupts all handlers, whose requests get no reply. The other requests of their batches do not wait for them. */
   #interruptAll(): void {
-    for (const { origin } of this.inflight.interruptAll()) if (origin instanceof Batch) this.replies.settle(origin)
+    for (const { origin } of this.inflight.interruptAll()) if (isBatch(origin)) this.replies.settle(origin)
   }
 
-  #giveUp(mercy: Mercy): void {
+  #abort(mode: ShutdownMode): void {
     this.#interruptAll()
-    if (mercy === "None") this.notifications.stop()
+    if (mode === "Immediate") this.notifications.stop()
     this.outbox.stop()
   }
 
-  /** It is ending already. An end without mercy hurries it, and so does this side's wish after the peer's has been granted. */
-  #hurry(event: Ending, mercy: Mercy): void {
+  /**
+   * Hastens a shutdown that has begun: an end with another mode does, and so does the wish of this side after that of
+   * the peer.
+   */
+  #hasten(event: Ending, mode: ShutdownMode): void {
     const state: State = this.state()
     if (!("reason" in state)) return
-    if (mercy !== "Finish") return this.#giveUp(mercy)
+    if (mode !== "Graceful") return this.#abort(mode)
     if (event._tag !== "Close" || state.reason._tag === "Requested") return
     this.#interruptAll()
     this.notifications.stop()
@@ -358,7 +377,7 @@ export class SessionRuntime<S extends State> {
       this.#interruptAll()
       notifications.stop()
       if (isBusy()) yield* within(handled, cleanupMillis)
-      // Before the transport's own ladder, all of it together takes no more than three seconds beyond what handlers have.
+      // Before the transport closes, all of it takes at most three seconds more than the handlers have.
       const left = limits.gracefulCloseTimeout + beyondMillis - (timer.now() - began)
       if (!outbox.isIdle) yield* within(outbox.flushed, Math.max(Math.min(limits.gracefulCloseTimeout, left), 0))
       outbox.stop()
@@ -369,7 +388,7 @@ export class SessionRuntime<S extends State> {
       if (this.#reader !== undefined && this.#reader.pollUnsafe() === undefined) {
         yield* within(Fiber.await(this.#reader), cleanupMillis)
       }
-      this.happen({ _tag: "Drained" })
+      this.apply({ _tag: "Drained" })
       const millis = timer.now() - this.#connectedAt
       yield* SessionDuration.record({ role: this.role, reason, revision, millis })
       this.emit({ _tag: "Closed", reason, unfinished: this.#unfinished() })
@@ -379,8 +398,8 @@ export class SessionRuntime<S extends State> {
   }
 }
 
-/** What of a core does not depend on which side it is of. */
-export type AnyCore = Pick<
+/** The part of a runtime that is the same for both sides. */
+export type AnySessionRuntime = Pick<
   SessionRuntime<State>,
   | "budget"
   | "connection"
@@ -388,7 +407,7 @@ export type AnyCore = Pick<
   | "emit"
   | "exchanges"
   | "failedToSend"
-  | "happen"
+  | "apply"
   | "inflight"
   | "limits"
   | "outbox"
@@ -400,7 +419,7 @@ export type AnyCore = Pick<
  * Connects. Leaving the scope closes the session and waits until it has closed.
  */
 export const make = Effect.fnUntraced(function*<S extends State>(
-  side: Side<S>,
+  side: RoleDefinition<S>,
   options: Surroundings & {
     readonly limits: Limits
     readonly observe: ((event: SessionEvent) => void) | undefined
@@ -419,17 +438,15 @@ export const make = Effect.fnUntraced(function*<S extends State>(
   return core
 })
 
-/** How much is in flight now. */
+/** Returns the numbers of requests in flight. */
 export const inFlight = <S extends State>({ exchanges, inflight }: SessionRuntime<S>): Effect.Effect<InFlight> =>
   Effect.sync(() => ({ sent: exchanges.size, served: inflight.size }))
 
-/** Everything the peer sends, as it came. */
+/** Streams every message of the peer as it came. */
 export const messages = <S extends State>({ subscriptions }: SessionRuntime<S>): Stream.Stream<JsonRpc.Message> =>
   subscriptions.follow(everything)
 
-/**
- * What both sides offer of their session.
- */
+/** Returns the members that the sessions of both sides share. */
 export const session = <S extends State>(core: SessionRuntime<S>): Session<S> => ({
   state: Effect.sync(() => core.state()),
   inFlight: inFlight(core),

@@ -1,3 +1,5 @@
+/** The streams of a peer's messages. */
+
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { Bounds } from "../collections/SlidingBuffer.ts"
@@ -5,12 +7,10 @@ import * as SlidingMailbox from "../collections/SlidingMailbox.ts"
 import { trust } from "../trust.ts"
 import * as Weight from "./Weight.ts"
 
-/** The name under which everything that comes in is published. */
+/** The name of all messages. */
 export const everything = "*"
 
-/**
- * Who follows what the peer says. Nothing is kept for what nobody follows.
- */
+/** The streams of the peer's messages. Messages that no stream follows are not kept. */
 export class Subscriptions {
   readonly #bounds: Bounds
   #followers: Map<string, Set<SlidingMailbox.SlidingMailbox<unknown>>> | undefined
@@ -20,9 +20,7 @@ export class Subscriptions {
     this.#bounds = bounds
   }
 
-  /**
-   * Hands a value, which came in so many bytes if it came in bytes, to all that follow this name; `false` when none do.
-   */
+  /** Publishes a value, which came in so many bytes, to all streams of this name. Returns `false` if there are none. */
   publish(name: string, value: unknown, bytes: number | undefined): boolean {
     const mailboxes = this.#followers?.get(name)
     if (mailboxes === undefined) return false
@@ -31,7 +29,9 @@ export class Subscriptions {
     return true
   }
 
-  /** What is said under this name from now on; a slow follower loses the oldest. Ends with the session. */
+  /**
+   * Streams the values of this name from now on. A slow consumer loses the oldest. The stream ends with the session.
+   */
   follow<A>(name: string): Stream.Stream<A> {
     return Stream.unwrap(Effect.map(
       Effect.acquireRelease(

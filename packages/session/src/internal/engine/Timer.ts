@@ -1,46 +1,51 @@
+/** The timer of all deadlines of a session. */
+
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 
-/** What a timer needs of whatever has deadlines. */
-export interface Timed {
+/** The session, or the host, whose deadlines the timer watches. */
+export interface TimerDependencies {
   readonly clock: Clock.Clock
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
-  /** Ends whatever is due by now and returns the next time that something will be, or `Infinity`. */
+  /** Ends everything that is due, and returns the time of the next deadline, or `Infinity`. */
   expire(now: number): number
 }
 
 /**
- * The one timer of a session, or of a host. Deadlines are fields of what they belong to; the timer only knows when the earliest of
- * them comes, and asks then. It sleeps in a fiber of its own, and only while there is something to wait for.
+ * The timer of a session, or of a host. Deadlines are fields of their owners. The timer knows only the earliest of
+ * them, and calls `expire` then. It sleeps in a fiber of its own, and only while there is a deadline.
  */
 export class Timer {
-  readonly #timed: Timed
+  readonly #dependencies: TimerDependencies
   #wakeAt = Number.POSITIVE_INFINITY
   #sleeper: Fiber.Fiber<void> | undefined
-  /** What expires may run programs that watch something new; whoever watched last owns the timer. */
+  /**
+   * The number of calls of `watch`. An expiry may run programs that watch a new deadline; the latest one owns the
+   * timer.
+   */
   #watches = 0
   #stopped = false
 
-  constructor(timed: Timed) {
-    this.#timed = timed
+  constructor(dependencies: TimerDependencies) {
+    this.#dependencies = dependencies
   }
 
-  /** Milliseconds on a clock that never jumps. */
+  /** Returns the milliseconds of a clock that never jumps. */
   now(): number {
-    return Number(this.#timed.clock.monotonicTimeNanosUnsafe()) / 1_000_000
+    return Number(this.#dependencies.clock.monotonicTimeNanosUnsafe()) / 1_000_000
   }
 
-  /** Something is due at this time: be awake by then. */
+  /** Watches a deadline. */
   watch(at: number): void {
     if (this.#stopped || at >= this.#wakeAt) return
     this.rest()
     this.#wakeAt = at
-    this.#sleeper = this.#timed.fork(this.#sleep(at - this.now()))
+    this.#sleeper = this.#dependencies.fork(this.#sleep(at - this.now()))
   }
 
-  /** Nothing is due until something new is watched. */
+  /** Rests until a new deadline is watched. */
   rest(): void {
     this.#watches++
     this.#wakeAt = Number.POSITIVE_INFINITY
@@ -49,14 +54,14 @@ export class Timer {
     running?.interruptUnsafe()
   }
 
-  /** Nothing will be due any more. */
+  /** Stops: there are no more deadlines. */
   stop(): void {
     this.#stopped = true
     this.rest()
   }
 
   #sleep(millis: number): Effect.Effect<void> {
-    const { clock } = this.#timed
+    const { clock } = this.#dependencies
     return Effect.flatMap(clock.sleep(Duration.millis(Math.max(Math.ceil(millis), 0))), () => this.#wake())
   }
 
@@ -64,7 +69,7 @@ export class Timer {
     const mine = this.#watches
     const time = this.now()
     this.#wakeAt = Number.POSITIVE_INFINITY
-    const next = this.#timed.expire(time)
+    const next = this.#dependencies.expire(time)
     if (mine !== this.#watches) {
       this.watch(next)
       return Effect.void

@@ -100,9 +100,9 @@ export class Expiry {
     const { core } = hosted.session
     const afterMillis = this.#options.lifetimes[by]
     if (by === "initialize") {
-      core.end({ _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis } }, "None")
+      core.end({ _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis } }, "Immediate")
     } else if (by === "handshake") {
-      core.end({ _tag: "Close", reason: { _tag: "HandshakeTimeout", afterMillis } }, "None")
+      core.end({ _tag: "Close", reason: { _tag: "HandshakeTimeout", afterMillis } }, "Immediate")
     } else {
       core.end({ _tag: "Close", reason: { _tag: "Expired", afterMillis, of: by } })
     }

@@ -4,7 +4,7 @@ import type * as Fiber from "effect/Fiber"
 import type { Principal } from "../../Principal.ts"
 import type { Transport } from "../../Transport.ts"
 import { Link } from "../collections/LinkedList.ts"
-import type { ServedSession } from "../server/ServedSession.ts"
+import type { ServerSessionImplementation } from "../server/ServerSessionImplementation.ts"
 
 /** The changes of its sessions that a host's places follow. */
 interface Seating {
@@ -53,7 +53,7 @@ export class HostedSession {
   readonly transport: Transport["Service"]
   readonly openedAt: number
   readonly #keeper: Keeper
-  #session: ServedSession | undefined
+  #session: ServerSessionImplementation | undefined
   usedAt: number
   /** When the current step of its handshake began, here: its opening, or the answer to `initialize`. */
   handshakeAt: number
@@ -93,7 +93,7 @@ export class HostedSession {
     this.handshakeAt = this.usedAt
   }
 
-  get session(): ServedSession {
+  get session(): ServerSessionImplementation {
     if (this.#session === undefined) throw new Error(`session ${this.id} is not open yet`)
     return this.#session
   }
@@ -114,7 +114,7 @@ export class HostedSession {
     return this.#session !== undefined
   }
 
-  begin(session: ServedSession): void {
+  begin(session: ServerSessionImplementation): void {
     this.#session = session
     this.phase = "Live"
     this.#keeper.places.enter(this)

@@ -1,3 +1,5 @@
+/** The capacity of a server without sessions, shared fairly by its clients. */
+
 import type { Limits } from "../../Limits.ts"
 import type { MemoryBudget } from "../../MemoryBudget.ts"
 import type { Principal } from "../../Principal.ts"
@@ -18,7 +20,9 @@ interface Held {
   readonly frames: Set<Frame>
 }
 
-/** Clients that cannot be distinguished share what one client may have. */
+/**
+ * Returns the name of a client. Clients that cannot be distinguished share one name, and the capacity of one client.
+ */
 const nameOf = ({ client, principal }: Client): string => {
   if (principal !== undefined) return `principal ${principal.id}`
   return client === undefined ? "" : `client ${client}`
@@ -47,9 +51,9 @@ class Frame implements Room {
 }
 
 /**
- * The capacity of a server that its clients share. A client may have no more in flight than there is still room for: the
- * dynamic threshold of shared buffers. One client alone gets half of the capacity, and two whose requests come and go
- * get a third each. If requests do not end and all is taken, the client that has most yields to clients with less.
+ * The capacity of a server that its clients share. A client may have no more in flight than there is still room for:
+ * the dynamic threshold of shared buffers. One client alone gets half of the capacity, and two whose requests come and
+ * go get a third each. If requests do not end and all is taken, the client that has most yields to clients with less.
  * Nothing is known of a client that has nothing in flight.
  */
 export class FairCapacity {
@@ -62,7 +66,7 @@ export class FairCapacity {
     this.#all = new Capacity(limits, budget)
   }
 
-  /** The number of clients that something is known of: those that have requests in flight. */
+  /** The number of clients that have requests in flight. */
   get clients(): number {
     return this.#held.size
   }
@@ -138,7 +142,7 @@ export class FairCapacity {
       return `${requests} requests of this client are in flight, and there must be room for as many of others`
     }
     return heldBytes + bytes > maxIncomingBytes - this.#all.bytes
-      ? `the requests of this client in flight take ${heldBytes} bytes of memory, and there must be room for those of others`
+      ? `the requests of this client in flight take ${heldBytes} bytes of memory, and other clients need room, too`
       : undefined
   }
 }

@@ -1,4 +1,4 @@
-/** What a peer says of itself is kept for as long as its session, so a session keeps no more of it than its limit. */
+/** The profile of a peer as a session keeps it: within a limit, because it is kept as long as the session. */
 
 import type { Implementation, Profile } from "@effect-mcp/protocol"
 import * as Result from "effect/Result"
@@ -7,11 +7,11 @@ import * as Weight from "../engine/Weight.ts"
 /** A profile that may be kept. */
 export interface Kept<P> {
   readonly profile: P
-  /** The info came with more than it is kept with. */
+  /** The info was trimmed. */
   readonly isTrimmed: boolean
 }
 
-/** The texts of the info, without icons and without members that this library does not know. */
+/** Returns the texts of the info, without icons and without members that this library does not know. */
 const trimmed = (
   { description, name, title, version, websiteUrl }: Implementation.Implementation
 ): Implementation.Implementation => ({
@@ -26,8 +26,8 @@ const whatOf = (profile: Profile.Profile): string =>
   "instructions" in profile ? "serverInfo, capabilities and instructions" : "clientInfo and capabilities"
 
 /**
- * The profile as far as it may be kept: whole if its memory is within the limit, otherwise without icons. Fails with
- * the reason if it takes too much even so.
+ * Returns the profile as far as it may be kept: whole if its memory is within the limit, otherwise without icons. Fails
+ * with the reason if that is still too large.
  */
 export const within = <P extends Profile.Profile>(profile: P, limitBytes: number): Result.Result<Kept<P>, string> => {
   if (Weight.of(profile) <= limitBytes) return Result.succeed({ profile, isTrimmed: false })

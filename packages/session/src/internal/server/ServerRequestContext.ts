@@ -1,34 +1,36 @@
+/** The context of a server's handler: what it sees of its request, and its way to the client meanwhile. */
+
 import { type Logging, MethodTable, type Profile, type Sampling } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type { RequestContext } from "../../RequestContext.ts"
 import * as RequestError from "../../RequestError.ts"
 import type { RequestOptions } from "../../RequestOptions.ts"
 import type { Connection, StreamOrigin } from "../../Transport.ts"
-import { Batch } from "../engine/Batch.ts"
-import { HandlerContext, type Parts } from "../engine/HandlerContext.ts"
+import * as Batch from "../engine/Batch.ts"
+import { HandlerContext, type HandlerContextDependencies } from "../engine/HandlerContext.ts"
 import { trust } from "../trust.ts"
 
 type Service = RequestContext["Service"]
 
-/** What the contexts of one server have in common. */
-export interface AskingParts extends Parts {
-  /** Lets go of what an origin's stream is carried over. */
-  readonly release: Connection["detachStream"]
-  /** Sends a log message, unless the client does not want to hear of it. */
-  logVia(
+/** The session, or the sessionless exchange, of a handler. */
+export interface ServerContextDependencies extends HandlerContextDependencies {
+  /** Closes the stream of an origin, while its exchange goes on. */
+  readonly detachStream: Connection["detachStream"]
+  /** Sends a log message, unless its level is below the one that the client has set. */
+  sendLog(
     message: Omit<Logging.LogMessageParams, "_meta">,
     replyTo: StreamOrigin | undefined
   ): Effect.Effect<void, RequestError.RequestError>
 }
 
-/** Whether the program has to be changed before a message can be sent, rather than the connection. */
+/** Returns whether the program, and not the connection, is the reason why a message cannot be sent. */
 const isMistake = ({ reason }: RequestError.RequestError): boolean =>
   reason._tag === "UndeclaredCapability" || reason._tag === "InvalidParams"
 
-/**
- * What a server's handler sees of the request it serves, and by which it can talk to the client meanwhile.
- */
-export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, AskingParts> implements Service {
+/** The context of one request of a client. */
+export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, ServerContextDependencies>
+  implements Service
+{
   get principal(): Service["principal"] {
     return this.served.principal
   }
@@ -41,7 +43,7 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
       Effect.suspend(() =>
         served.ended
           ? dropped("its request has ended")
-          : Effect.catch(parts.logVia(message, served.origin), (error) =>
+          : Effect.catch(parts.sendLog(message, served.origin), (error) =>
             isMistake(error)
               ? Effect.die(error)
               : dropped(error.message))
@@ -59,10 +61,12 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
   }
 
   get releaseStream(): Service["releaseStream"] {
-    const { parts: { release }, served } = this
+    const { parts: { detachStream }, served } = this
     return Effect.suspend(() => {
-      const origin = served.origin instanceof Batch ? served.origin.origin : served.origin
-      return served.ended || release === undefined || origin === undefined ? Effect.succeed(false) : release(origin)
+      const origin = Batch.unwrap(served.origin)
+      return served.ended || detachStream === undefined || origin === undefined
+        ? Effect.succeed(false)
+        : detachStream(origin)
     })
   }
 
@@ -81,7 +85,7 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
     const { request } = this
     const ask = (params: Sampling.CreateMessageParams, options?: RequestOptions) =>
       request("sampling/createMessage", params, options)
-    // What is answered without tools has been checked for having none (`Rules.problemOf`).
+    // What is answered without tools has been checked for having none (`SemanticChecks`).
     return trust(ask)
   }
 

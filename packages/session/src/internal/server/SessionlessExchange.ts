@@ -1,445 +1,313 @@
-import { JsonRpc, MethodTable, type Profile, Revision } from "@effect-mcp/protocol"
+/** The exchange of one frame without a session: its gate in front of the engine, and all that is held for the frame. */
+
+import { type Handshake, type JsonRpc, MethodTable, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
-import type { Dispatch } from "../../Dispatch.ts"
 import type { Limits } from "../../Limits.ts"
 import type * as MemoryBudget from "../../MemoryBudget.ts"
 import type { Principal } from "../../Principal.ts"
 import { RequestContext } from "../../RequestContext.ts"
 import * as RequestError from "../../RequestError.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
+import type { StreamOrigin } from "../../Transport.ts"
 import * as TransportError from "../../TransportError.ts"
-import * as Batch from "../engine/Batch.ts"
-import * as HandlerFiber from "../engine/HandlerFiber.ts"
+import type { Dispatch } from "../engine/Dispatch.ts"
+import { InboundProcessor, type InboundRuntime } from "../engine/InboundProcessor.ts"
 import * as IncomingRequests from "../engine/IncomingRequests.ts"
+import type { NotificationHandling } from "../engine/NotificationQueue.ts"
 import * as Outbox from "../engine/Outbox.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
+import type { PendingRequests } from "../engine/PendingRequests.ts"
 import type { RateLimit } from "../engine/RateLimit.ts"
-import * as RequestRejections from "../engine/RequestRejections.ts"
-import type { Sender } from "../engine/Sender.ts"
-import { validate } from "../engine/validation.ts"
-import * as Weight from "../engine/Weight.ts"
+import type { RequestGate } from "../engine/RequestServer.ts"
 import { trust } from "../trust.ts"
 import type { FairCapacity } from "./FairCapacity.ts"
-import * as InitializeResponder from "./InitializeResponder.ts"
+import * as ServerDefinition from "./ServerDefinition.ts"
+import * as ServerHandshake from "./ServerHandshake.ts"
 import * as ServerRequestContext from "./ServerRequestContext.ts"
+import { type Reply, SessionlessReplies } from "./SessionlessReplies.ts"
 
-/** What all frames of one server have in common. */
-export interface Server {
-  readonly introduction: InitializeResponder.InitializeResponder
-  readonly limits: Limits
-  readonly dispatch: Dispatch<unknown>
+/** The server of all frames. */
+export interface Server extends ServerDefinition.ServerDefinition {
   /** The services of the handlers. */
   readonly context: Context.Context<never>
-  readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+  readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
   readonly emit: (event: SessionEvent) => void
   readonly timer: { readonly now: () => number }
   readonly budget: MemoryBudget.MemoryBudget
   readonly capacity: FairCapacity
-  readonly warnings: RateLimit
+  /** No requests, because a server without sessions sends none. */
+  readonly exchanges: PendingRequests
+  readonly unmatchedWarnings: RateLimit
 }
 
-/** Who asks, and how. */
-export interface Asked {
+/** The client and the circumstances of one frame. */
+export interface IncomingFrame {
+  /** The revision of the frame, because no handshake has negotiated one. `initialize` negotiates its own. */
   readonly revision: Revision.Revision
+  /** The authenticated sender of the frame. */
   readonly principal?: Principal | undefined
+  /**
+   * Distinguishes clients without a principal, such as by their addresses, so that no client takes all of the capacity.
+   * Default: all of them count as one client.
+   */
   readonly client?: string | undefined
+  /** The number of bytes of the frame on the wire. With it, the memory of the frame is counted. */
   readonly bytes?: number | undefined
-  readonly say?: ((message: JsonRpc.Notification) => Effect.Effect<void, TransportError.TransportError>) | undefined
+  /**
+   * Sends a notification that belongs to the frame, before the reply. It is called for one notification at a time.
+   * Default: notifications of handlers fail with `NoRoute`.
+   */
+  readonly notify?: ((message: JsonRpc.Notification) => Effect.Effect<void, TransportError.TransportError>) | undefined
 }
 
-/** What a frame is answered with, if it is. */
-export type Reply = JsonRpc.Response | ReadonlyArray<JsonRpc.Response> | undefined
-
-/** A notification, and what is to be done about it. */
-interface Heard {
-  readonly method: string
+/** A notification of the frame that has a handler. */
+interface Queued extends NotificationHandling {
   readonly bytes: number
-  readonly handle: Effect.Effect<void>
 }
 
-/** Nothing is known of clients that are not remembered. */
 const profiles: ReadonlyMap<Revision.Revision, Profile.ClientProfile> = new Map(
-  Revision.supported.map((revision) => [revision, { revision, capabilities: {}, info: undefined }])
+  Revision.supported.map((revision) => [revision, ServerDefinition.unknownClient(revision)])
 )
 
 const profileOf = (revision: Revision.Revision): Profile.ClientProfile =>
-  profiles.get(revision) ?? { revision, capabilities: {}, info: undefined }
+  profiles.get(revision) ?? ServerDefinition.unknownClient(revision)
+
+/** A frame has a bounded number of messages, and so has each answer to them. */
+const unlimited = { take: () => true }
+
+/** No stream follows the messages of single frames. */
+const unfollowed = { publish: () => false }
+
+const nothingHeld = { release: () => {} }
 
 /**
- * One frame of a client that has no session, and all that is done about it: what a session is to its client, this is to a frame. What
- * is in it is served as a session in the state `Sessionless` serves it, and gone with it.
+ * One frame of a client that has no session, and all that serves it. It is to the frame what a session is to its
+ * client, in the state `Sessionless`, and it is gone with the frame. It is the stream origin of the frame's messages
+ * itself, so ids and cancellations concern this frame only: the ids of another frame may be those of another client.
  */
-export class SessionlessExchange {
+export class SessionlessExchange
+  implements
+    InboundRuntime,
+    RequestGate<Profile.ClientProfile, unknown>,
+    ServerHandshake.HandshakeRuntime,
+    ServerHandshake.HandshakeOwner
+{
+  readonly role = "server"
+  readonly malformedReplies = unlimited
+  readonly subscriptions = unfollowed
+  readonly sender = nothingHeld
+  readonly replies: SessionlessReplies
+  readonly notifications: InboundRuntime["notifications"]
   readonly #server: Server
-  readonly #asked: Asked
+  readonly #from: IncomingFrame
   readonly #profile: Profile.ClientProfile
-  readonly #done: (reply: Reply) => void
+  readonly #processor: InboundProcessor<Profile.ClientProfile, unknown>
+  readonly #queued: Array<Queued> = []
   #inflight: IncomingRequests.IncomingRequests | undefined
-  readonly #heard: Array<Heard> = []
-  #listening: Fiber.Fiber<void> | undefined
-  /** The account of the replies that wait for the rest of their batch. */
-  #keeping: MemoryBudget.Account | undefined
-  #saying: Semaphore.Semaphore | undefined
-  #contexts: ServerRequestContext.AskingParts | undefined
+  #notifying: Fiber.Fiber<void> | undefined
+  #sending: Semaphore.Semaphore | undefined
+  #contexts: ServerRequestContext.ServerContextDependencies | undefined
 
-  /** `done` is told the reply when every request has one, in the step in which the last has it. */
-  constructor(server: Server, asked: Asked, done: (reply: Reply) => void) {
+  /** `done` takes the reply in the step in which every message of the frame has ended. */
+  constructor(server: Server, from: IncomingFrame, done: (reply: Reply) => void) {
     this.#server = server
-    this.#asked = asked
-    this.#profile = profileOf(asked.revision)
-    this.#done = done
-  }
-
-  // ===================================================================================================================
-  // How messages end
-  // ===================================================================================================================
-
-  #reply(response: JsonRpc.Response, batch: Batch.Batch | undefined, handed?: () => void): void {
-    if (batch !== undefined) return this.#end(batch, { response, handed })
-    handed?.()
-    this.#done(response)
-  }
-
-  /** It ended without a reply. */
-  #settle(batch: Batch.Batch | undefined): void {
-    if (batch === undefined) this.#done(undefined)
-    else this.#end(batch)
-  }
-
-  #end(batch: Batch.Batch, reply?: Batch.Reply): void {
-    const replies = batch.end(reply === undefined ? undefined : this.#kept(batch, reply))
-    if (replies === undefined) return
-    this.#keeping?.release(this.#keeping.heldBytes)
-    for (const { handed } of replies) handed?.()
-    this.#done(replies.length === 0 ? undefined : replies.map(({ response }) => response))
-  }
-
-  /**
-   * A reply is kept for the rest of its batch. If the others take too much memory already, it makes room for an error.
-   */
-  #kept(batch: Batch.Batch, reply: Batch.Reply): Batch.Reply {
-    const { budget, limits: { maxOutgoingBytes } } = this.#server
-    const keeping = this.#keeping ??= budget.open({ isUnread: true, yields: () => this.#yieldKept(batch) })
-    const weight = Weight.outgoing(reply.response, maxOutgoingBytes)
-    if (batch.weight >= maxOutgoingBytes || !keeping.take(weight)) return withoutResult(reply, maxOutgoingBytes)
-    batch.weight += weight
-    return reply
-  }
-
-  /** The process is short of memory, and this batch keeps most of what is not read. */
-  #yieldKept(batch: Batch.Batch): void {
-    batch.replace((reply) => withoutResult(reply, this.#server.limits.maxOutgoingBytes))
-    this.#keeping?.release(this.#keeping.heldBytes)
-  }
-
-  #refuse(
-    { id, method }: Pick<JsonRpc.Request, "id" | "method">,
-    error: JsonRpc.ErrorObject,
-    batch: Batch.Batch | undefined
-  ): void {
-    this.#server.emit({ _tag: "Refused", method, id, code: error.code })
-    this.#reply(JsonRpc.failure(id, error), batch)
-  }
-
-  #ignored(method: string, problem: string): void {
-    this.#server.emit({ _tag: "NotificationIgnored", method, problem })
-  }
-
-  // ===================================================================================================================
-  // What comes in
-  // ===================================================================================================================
-
-  /** Begins to serve it. */
-  begin(frame: unknown): void {
-    this.#receive(frame, undefined)
-    this.#listen()
-  }
-
-  #receive(frame: unknown, batch: Batch.Batch | undefined): void {
-    const classified = JsonRpc.classify(frame)
-    switch (classified._tag) {
-      case "Request":
-        return this.#request(classified.message, batch)
-      case "Notification":
-        this.#notification(classified.message)
-        return this.#settle(batch)
-      case "Response":
-        this.#response(classified.message)
-        return this.#settle(batch)
-      case "Batch":
-        return this.#batch(classified.frames, batch)
-      case "Malformed":
-        return this.#malformed(classified.malformed, batch)
-    }
-  }
-
-  #weigh(message: JsonRpc.Message): number {
-    return Weight.received(message, this.#asked.bytes)
-  }
-
-  #batch(frames: ReadonlyArray<unknown>, batch: Batch.Batch | undefined): void {
-    const opened = Batch.open(frames.length, batch, this.#asked.revision, this.#server.limits)
-    if (Result.isFailure(opened)) return this.#malformed(opened.failure, batch)
-    for (const frame of frames) this.#receive(frame, opened.success)
-  }
-
-  #malformed({ answerable, id, problem }: JsonRpc.Malformed, batch: Batch.Batch | undefined): void {
-    this.#server.emit({ _tag: "Malformed", problem })
-    if (!answerable) return this.#settle(batch)
-    this.#reply(RequestRejections.response(RequestRejections.malformed(problem), id, this.#asked.revision), batch)
-  }
-
-  /** Nothing is ever asked, so this answers nothing. */
-  #response(message: JsonRpc.Response): void {
-    const { emit, fork, warnings } = this.#server
-    const kind = message.id === undefined || message.id === null ? "NoId" : "Unknown"
-    emit({ _tag: "UnmatchedResponse", kind, response: message })
-    if (kind === "Unknown" && warnings.take(this.#server.timer.now())) {
-      fork(Effect.logWarning("a response to a server without sessions, which asks nothing", { id: message.id }))
-    }
-  }
-
-  // ===================================================================================================================
-  // Requests
-  // ===================================================================================================================
-
-  #request(message: JsonRpc.Request, batch: Batch.Batch | undefined): void {
-    switch (message.method) {
-      case "ping":
-        return this.#ping(message, batch)
-      case "initialize":
-        return this.#initialize(message, batch)
-      default:
-        return this.#serve(message, batch)
-    }
-  }
-
-  /** The server is full, and the client of this frame has most in flight. */
-  #yieldRequest(): void {
-    const served = this.#inflight?.claimLargest()
-    if (served === undefined) return
-    IncomingRequests.interrupt(served)
-    this.#refuse(served, RequestRejections.displaced, served.origin instanceof Batch.Batch ? served.origin : undefined)
-  }
-
-  #isTaken(id: JsonRpc.Request["id"]): boolean {
-    return this.#inflight?.isTaken(id) === true
-  }
-
-  #ping(message: JsonRpc.Request, batch: Batch.Batch | undefined): void {
-    if (this.#isTaken(message.id)) return this.#refuse(message, RequestRejections.duplicate, batch)
-    const params = validate(MethodTable.requests.ping.params)(message.params ?? {})
-    return Result.isFailure(params)
-      ? this.#refuse(message, RequestRejections.invalidParams(params.failure), batch)
-      : this.#reply(JsonRpc.success(message.id, {}), batch)
-  }
-
-  #initialize(message: JsonRpc.Request, batch: Batch.Batch | undefined): void {
-    if (batch !== undefined) return this.#refuse(message, InitializeResponder.notInBatch, batch)
-    const { introduction } = this.#server
-    const params = InitializeResponder.params(message)
-    if (Result.isFailure(params)) return this.#refuse(message, params.failure, batch)
-    const revision = InitializeResponder.agreed(introduction, params.success.protocolVersion)
-    this.#reply(InitializeResponder.answer(introduction, message.id, revision), batch)
-  }
-
-  #serve(message: JsonRpc.Request, batch: Batch.Batch | undefined): void {
-    const { context, dispatch } = this.#server
-    if (this.#isTaken(message.id)) return this.#refuse(message, RequestRejections.duplicate, batch)
-    const prepared = dispatch.prepare(message, this.#profile)
-    if (Result.isFailure(prepared)) return this.#refuse(message, prepared.failure, batch)
-    const inflight = this.#inflight ??= new IncomingRequests.IncomingRequests(
-      this.#server.capacity.roomOf(this.#asked, () => this.#yieldRequest())
-    )
-    const served = IncomingRequests.entry(message, {
-      origin: batch,
-      bytes: this.#weigh(message),
-      principal: this.#asked.principal
-    })
-    const full = inflight.open(served)
-    if (full !== undefined) return this.#refuse(message, RequestRejections.overloaded(full), batch)
-    const asking = new ServerRequestContext.ServerRequestContext(this.#parts, served, message, this.#profile)
-    served.fiber = HandlerFiber.start(
-      prepared.success,
-      // The services of the handlers were captured when the server was made.
-      trust<Context.Context<unknown>>(Context.add(context, RequestContext, asking)),
-      this.#server,
-      (ending) => this.#finish(inflight, served, batch, ending)
-    )
-    if (served.ended) served.fiber.interruptUnsafe()
-  }
-
-  #finish(
-    inflight: IncomingRequests.IncomingRequests,
-    served: IncomingRequests.Served,
-    batch: Batch.Batch | undefined,
-    ending: HandlerFiber.Ending
-  ): void {
-    const { emit, fork } = this.#server
-    const claimed = inflight.answer(served)
-    served.ended = true
-    const cause = HandlerFiber.failureOf(ending, claimed)
-    if (cause !== undefined) {
-      emit({ _tag: "HandlerFailed", method: served.method, cause })
-      fork(Effect.logError(`the handler of ${served.method} failed`, cause))
-    }
-    if (!claimed) return inflight.release(served)
-    HandlerFiber.handOver(
-      served,
-      this.#server,
-      () => this.#reply(HandlerFiber.response(served.id, ending), batch, () => inflight.release(served))
-    )
-  }
-
-  // ===================================================================================================================
-  // Notifications
-  // ===================================================================================================================
-
-  #notification(message: JsonRpc.Notification): void {
-    switch (message.method) {
-      case "notifications/cancelled":
-        return this.#cancelled(message)
-      case "notifications/progress":
-        return this.#server.emit({ _tag: "ProgressDropped", reason: "UnknownToken" })
-      case "notifications/initialized":
-        return this.#ignored(message.method, "not expected while Sessionless")
-      default:
-        return this.#deliver(message)
-    }
-  }
-
-  /** Ids are known within their frame only: what is in another may be another client's. */
-  #cancelled(message: JsonRpc.Notification): void {
-    const { emit } = this.#server
-    const params = validate(MethodTable.notifications["notifications/cancelled"].params)(message.params ?? {})
-    if (Result.isFailure(params)) return this.#ignored(message.method, params.failure)
-    const { reason, requestId } = params.success
-    const served = requestId === undefined ? undefined : this.#inflight?.find(requestId)
-    if (served === undefined || this.#inflight?.claim(served) !== true) {
-      return emit({ _tag: "CancelIgnored", id: requestId })
-    }
-    emit({ _tag: "Cancelled", method: served.method, id: served.id, reason })
-    this.#drop(served)
-  }
-
-  /** One that is claimed, and will have no reply. */
-  #drop(served: IncomingRequests.Served): void {
-    IncomingRequests.interrupt(served)
-    this.#settle(served.origin instanceof Batch.Batch ? served.origin : undefined)
-  }
-
-  #deliver(message: JsonRpc.Notification): void {
-    const { context, dispatch, emit } = this.#server
-    const { method } = message
-    const handling = dispatch.notify(message, this.#profile)
-    if (Result.isFailure(handling)) return this.#ignored(method, handling.failure)
-    if (handling.success === undefined) return this.#ignored(method, "no handler")
-    const services = trust<Context.Context<unknown>>(context)
-    const handle = Effect.catchCause(
-      Effect.provideContext(Effect.scoped(handling.success), services),
-      (cause) => {
-        emit({ _tag: "HandlerFailed", method, cause })
-        return Effect.logError(`the handler of ${method} failed`, cause)
+    this.#from = from
+    this.#profile = profileOf(from.revision)
+    this.replies = new SessionlessReplies(server, done)
+    this.notifications = {
+      offer: (notification, bytes) => {
+        this.#queued.push({ ...notification, bytes })
+        return true
       }
+    }
+    this.#processor = new InboundProcessor(this, this)
+  }
+
+  /** Starts to serve the frame. */
+  start(frame: unknown): void {
+    this.#processor.receive(frame, this, this.#from.bytes, this.#from.principal)
+    this.#startNotifications()
+  }
+
+  /** Waits until all messages of the handlers are sent, and all notifications of the frame are handled. */
+  get settled(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const sent = this.#sending === undefined ? Effect.void : this.#sending.withPermit(Effect.void)
+      return this.#notifying === undefined ? sent : Effect.andThen(Fiber.await(this.#notifying), sent)
+    })
+  }
+
+  /** Interrupts the handlers of the frame, and waits until they have ended. */
+  get interrupted(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.#processor.abandon(this)
+      const drained = this.#inflight === undefined ? Effect.void : this.#inflight.drained
+      return this.#notifying === undefined ? drained : Effect.andThen(Fiber.interrupt(this.#notifying), drained)
+    })
+  }
+
+  // ===================================================================================================================
+  // The runtime of the engine
+  // ===================================================================================================================
+
+  get limits(): Limits {
+    return this.#server.limits
+  }
+
+  get budget(): MemoryBudget.MemoryBudget {
+    return this.#server.budget
+  }
+
+  get context(): Context.Context<never> {
+    return this.#server.context
+  }
+
+  get timer(): Server["timer"] {
+    return this.#server.timer
+  }
+
+  get exchanges(): PendingRequests {
+    return this.#server.exchanges
+  }
+
+  get unmatchedWarnings(): RateLimit {
+    return this.#server.unmatchedWarnings
+  }
+
+  get inflight(): IncomingRequests.IncomingRequests {
+    return this.#inflight ??= new IncomingRequests.IncomingRequests(
+      this.#server.capacity.roomOf(this.#from, () => this.#processor.displaceLargest())
     )
-    this.#heard.push({ method, bytes: this.#weigh(message), handle })
+  }
+
+  state(): Handshake.SessionlessServerState {
+    return ServerDefinition.sessionless
+  }
+
+  apply<Tag extends Handshake.EventTag>(
+    event: Handshake.EventOf<Tag>
+  ): Handshake.Outcome<Handshake.SessionlessServerState, Tag> {
+    return ServerDefinition.sessionlessMachine.transition(ServerDefinition.sessionless, event)
+  }
+
+  deferEvents(action: () => void): void {
+    action()
+  }
+
+  emit(event: SessionEvent): void {
+    this.#server.emit(event)
+  }
+
+  fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E> {
+    return this.#server.fork(effect)
   }
 
   /** Handles the notifications of the frame, one after another. Together they count as one request. */
-  #listen(): void {
-    const heard = this.#heard
-    if (heard.length === 0) return
-    const { fork } = this.#server
-    const bytes = heard.reduce((sum, { bytes }) => sum + bytes, 0)
-    const room = this.#server.capacity.roomOf(this.#asked)
+  #startNotifications(): void {
+    const queued = this.#queued
+    if (queued.length === 0) return
+    const bytes = queued.reduce((sum, { bytes }) => sum + bytes, 0)
+    const room = this.#server.capacity.roomOf(this.#from)
     const full = room.take(bytes)
     if (full !== undefined) {
-      for (const { method } of heard) this.#ignored(method, full)
+      for (const { method } of queued) this.emit({ _tag: "NotificationIgnored", method, problem: full })
       return
     }
-    this.#listening = fork(Effect.forEach(heard, ({ handle }) => handle, { discard: true }))
-    this.#listening.addObserver(() => room.release(bytes))
+    this.#notifying = this.fork(Effect.forEach(queued, ({ handle }) => handle, { discard: true }))
+    this.#notifying.addObserver(() => room.release(bytes))
   }
 
   // ===================================================================================================================
-  // What handlers say
+  // The gate in front of the engine
   // ===================================================================================================================
 
-  get #parts(): ServerRequestContext.AskingParts {
+  get dispatch(): Dispatch<unknown> {
+    return this.#server.dispatch
+  }
+
+  get description(): ServerHandshake.ServerDescription {
+    return this.#server.description
+  }
+
+  peer(): Profile.ClientProfile {
+    return this.#profile
+  }
+
+  contextOf(
+    request: IncomingRequests.IncomingRequest,
+    message: JsonRpc.Request,
+    profile: Profile.ClientProfile
+  ): Context.Context<unknown> {
+    const own = new ServerRequestContext.ServerRequestContext(this.#contextDependencies, request, message, profile)
+    // The services of the handlers were captured when the server was made.
+    return trust<Context.Context<unknown>>(Context.add(this.context, RequestContext, own))
+  }
+
+  intercept(message: JsonRpc.Request | JsonRpc.Notification, origin: StreamOrigin | undefined): boolean {
+    return ServerHandshake.intercept(this, this, message, origin)
+  }
+
+  /** Does nothing: a client without a session is not remembered. */
+  introduce(): void {}
+
+  /** Does nothing: no session is established. */
+  establish(): void {}
+
+  // ===================================================================================================================
+  // The messages of handlers
+  // ===================================================================================================================
+
+  get #contextDependencies(): ServerRequestContext.ServerContextDependencies {
     return this.#contexts ??= {
-      core: this.#server,
-      sender: { notify: (row, params) => this.#notify(row, params), request },
-      release: undefined,
-      // Nobody can have set a level that is remembered.
-      logVia: (message) => this.#notify(MethodTable.notifications["notifications/message"], message)
+      core: this,
+      sender: { notify: (row, params) => this.#notify(row, params), request: (row) => this.#request(row.name) },
+      detachStream: undefined,
+      // No client has a log level, because none is remembered.
+      sendLog: (message) => this.#notify(MethodTable.notifications["notifications/message"], message)
     }
   }
 
-  #notify(row: Outgoing.Gate, params: object): Effect.Effect<void, RequestError.RequestError> {
+  /** Fails: without a session the machine sends no request. */
+  #request(method: string): Effect.Effect<never, RequestError.RequestError> {
     return Effect.suspend(() => {
-      const { capabilities, projection } = this.#server.introduction
+      const admission = Outgoing.admit(this, Outgoing.sendRequest)
+      // If it may be sent, there is no stream that its response could come in.
+      return typeof admission === "object" ? Effect.fail(RequestError.make(method, admission)) : failedToSend(method)
+    })
+  }
+
+  #notify(row: Outgoing.MethodRequirements, params: object): Effect.Effect<void, RequestError.RequestError> {
+    return Effect.suspend(() => {
+      const admission = Outgoing.admit(this, Outgoing.sendNotification)
+      if (typeof admission === "object") return Effect.fail(RequestError.make(row.name, admission))
+      const { capabilities, projection } = this.description
       const message = Outgoing.notification(row, params, this.#profile, { declared: capabilities, projection })
       return Result.isFailure(message)
         ? Effect.fail(RequestError.make(row.name, message.failure))
-        : this.#say(message.success)
+        : this.#send(message.success)
     })
   }
 
-  /** Says one thing after another, in the order in which handlers said them. */
-  #say(message: JsonRpc.Notification): Effect.Effect<void, RequestError.RequestError> {
-    const { say } = this.#asked
-    const saying = this.#saying ??= Semaphore.makeUnsafe(1)
-    const said = Effect.suspend(() => say === undefined ? noRoute(message.method) : say(message))
-    return Effect.catchCause(saying.withPermit(said), (cause) => {
+  /** Sends one message after another, in the order of the handlers' calls. */
+  #send(message: JsonRpc.Notification): Effect.Effect<void, RequestError.RequestError> {
+    const { notify } = this.#from
+    const sending = this.#sending ??= Semaphore.makeUnsafe(1)
+    const sent = Effect.suspend(() => notify === undefined ? noRoute(message.method) : notify(message))
+    return Effect.catchCause(sending.withPermit(sent), (cause) => {
       const error = Outbox.errorIn(cause)
-      this.#server.emit({ _tag: "SendFailed", method: message.method, error })
+      this.emit({ _tag: "SendFailed", method: message.method, error })
       return Effect.fail(RequestError.make(message.method, { _tag: "SendFailed", error }))
-    })
-  }
-
-  // ===================================================================================================================
-  // Its end
-  // ===================================================================================================================
-
-  /** Waits until all that was said is on its way, and what was told to this side is handled. */
-  get settled(): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      const said = this.#saying === undefined ? Effect.void : this.#saying.withPermit(Effect.void)
-      return this.#listening === undefined ? said : Effect.andThen(Fiber.await(this.#listening), said)
-    })
-  }
-
-  /** Nobody waits for it any more: interrupts its handlers, and waits until they have ended. */
-  get abandon(): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      const { emit } = this.#server
-      const inflight = this.#inflight
-      for (const served of inflight?.interruptAll() ?? []) {
-        emit({ _tag: "Abandoned", method: served.method, id: served.id })
-        this.#settle(served.origin instanceof Batch.Batch ? served.origin : undefined)
-      }
-      const drained = inflight === undefined ? Effect.void : inflight.drained
-      return this.#listening === undefined ? drained : Effect.andThen(Fiber.interrupt(this.#listening), drained)
     })
   }
 }
 
-const request: Sender["request"] = (row) =>
-  Effect.fail(RequestError.make(row.name, { _tag: "StatelessModeNotSupported" }))
+const noRouteError = (method: string) => TransportError.make({ _tag: "NoRoute", method })
 
-/** An error instead of a reply that would take too much memory. */
-const withoutResult = ({ handed, response }: Batch.Reply, maxOutgoingBytes: number): Batch.Reply => ({
-  response: JsonRpc.failure(
-    response.id,
-    RequestRejections.overloaded(
-      `the replies of a batch may take ${maxOutgoingBytes} bytes of memory, and less if the server has less`
-    )
-  ),
-  handed
-})
+const noRoute = (method: string) => Effect.fail(noRouteError(method))
 
-const noRoute = (method: string) => Effect.fail(TransportError.make({ _tag: "NoRoute", method }))
+const failedToSend = (method: string) =>
+  Effect.fail(RequestError.make(method, { _tag: "SendFailed", error: noRouteError(method) }))

@@ -87,7 +87,7 @@ class Exchanges implements Owner {
           client: ClientAddress.of(request),
           revision,
           bytes,
-          say: (message) => exchange.write(message, false)
+          notify: (message) => exchange.write(message, false)
         }),
         (reply) => sendReply(exchange, reply)
       )
@@ -138,7 +138,7 @@ const sendReply = (exchange: PostExchange, reply: SessionlessServer.Reply | unde
   if (reply === undefined) return Effect.void
   const sent = Effect.suspend(() => exchange.write(reply, true))
   return Effect.ignore(
-    Effect.catchIf(sent, isUnserializable, () => exchange.write(SessionlessServer.insteadOf(reply), true))
+    Effect.catchIf(sent, isUnserializable, () => exchange.write(SessionlessServer.replaceUnserializable(reply), true))
   )
 }
 

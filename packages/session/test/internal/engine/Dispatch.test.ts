@@ -1,11 +1,12 @@
 import { ErrorCode, JsonRpc, McpError, MethodTable, type Profile, Revision } from "@effect-mcp/protocol"
-import { Dispatch, type Handlers, RequestContext } from "@effect-mcp/session"
+import { type Handlers, RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
-import { info, text } from "./support/sessions.ts"
+import * as Dispatch from "../../../src/internal/engine/Dispatch.ts"
+import { info, text } from "../../support/sessions.ts"
 
 const profile: Profile.ClientProfile = { revision: Revision.latest, capabilities: {}, info }
 
@@ -29,11 +30,21 @@ const context = (request: JsonRpc.Request): RequestContext.RequestContext["Servi
 const served = (handlers: Handlers.Handlers<"client", RequestContext.RequestContext>) =>
   Dispatch.make("client", handlers)
 
+/** The program that serves a request; without one, the failure that its sender receives. */
+const serving = <R>(
+  dispatch: Dispatch.Dispatch<R>,
+  request: JsonRpc.Request,
+  peer: Profile.Profile = profile
+): Effect.Effect<unknown, McpError.McpError, R> => {
+  const prepared = dispatch.prepare(request, peer)
+  return Result.isSuccess(prepared) ? prepared.success : Effect.fail(McpError.received(prepared.failure))
+}
+
 const handle = <R>(
   dispatch: Dispatch.Dispatch<R>,
   request: JsonRpc.Request
 ): Effect.Effect<unknown, McpError.McpError, Exclude<R, RequestContext.RequestContext>> =>
-  Effect.provideService(dispatch.handle(request, profile), RequestContext.RequestContext, context(request))
+  Effect.provideService(serving(dispatch, request), RequestContext.RequestContext, context(request))
 
 /** A request as it may come off the wire, whatever its params are. */
 const request = (method: string, params?: unknown): JsonRpc.Request =>
@@ -187,7 +198,7 @@ describe("requests without a session", () => {
         for (const revision of Revision.supported) {
           const outcome = yield* Effect.result(
             Effect.provideService(
-              dispatch.handle(request(row.name, enough), { ...profile, revision }),
+              serving(dispatch, request(row.name, enough), { ...profile, revision }),
               RequestContext.RequestContext,
               context(request(row.name))
             )
@@ -258,7 +269,7 @@ describe("what a handler answers", () => {
     Effect.gen(function*() {
       const dispatch = Dispatch.make("client", { "tools/call": () => Effect.succeed(rich) })
       const answer = (revision: Revision.Revision) =>
-        dispatch.handle(request("tools/call", { name: "x" }), { ...profile, revision })
+        serving(dispatch, request("tools/call", { name: "x" }), { ...profile, revision })
       assert.strictEqual(yield* answer("2025-11-25"), rich)
       assert.strictEqual(yield* answer("2025-03-26"), rich)
       assert.notDeepInclude(yield* answer("2024-11-05"), { content: rich.content })
@@ -267,7 +278,7 @@ describe("what a handler answers", () => {
   it.effect("has no member that came after the peer's revision, with the strict projection", () =>
     Effect.gen(function*() {
       const dispatch = Dispatch.make("client", { "tools/call": () => Effect.succeed(rich) }, { projection: "strict" })
-      const answer = dispatch.handle(request("tools/call", { name: "x" }), { ...profile, revision: "2025-03-26" })
+      const answer = serving(dispatch, request("tools/call", { name: "x" }), { ...profile, revision: "2025-03-26" })
       assert.deepStrictEqual(yield* answer, { content: rich.content })
     }))
 
@@ -290,7 +301,7 @@ describe("what a handler answers", () => {
           })
       }
       const outcome = Effect.exit(
-        served(handlers).handle(request("tools/call", { name: "x" }), {
+        serving(served(handlers), request("tools/call", { name: "x" }), {
           ...profile,
           revision: "2024-11-05"
         })
@@ -338,11 +349,11 @@ describe("what a client is asked", () => {
     Effect.gen(function*() {
       const { dispatch, passed } = asked()
       for (const refused of [byForm, unmatched]) {
-        const error = yield* Effect.flip(dispatch.handle(refused, profile))
+        const error = yield* Effect.flip(serving(dispatch, refused, profile))
         assert.strictEqual(error.code, ErrorCode.InvalidParams)
       }
       assert.deepStrictEqual(passed, [])
-      assert.deepStrictEqual(yield* dispatch.handle(byPage, profile), { action: "decline" })
+      assert.deepStrictEqual(yield* serving(dispatch, byPage, profile), { action: "decline" })
       assert.deepStrictEqual(passed, ["elicitation/create"])
     }))
 
@@ -357,8 +368,8 @@ describe("what a client is asked", () => {
             return { ...answer, content: {} }
           })
       })
-      assert.isTrue(Exit.hasDies(yield* Effect.exit(dispatch.handle(byForm, profile))))
-      assert.deepStrictEqual(yield* dispatch.handle({ ...byForm, id: 2 }, profile), {
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(serving(dispatch, byForm, profile))))
+      assert.deepStrictEqual(yield* serving(dispatch, { ...byForm, id: 2 }, profile), {
         action: "accept",
         content: { name: "Ada" }
       })

@@ -1,0 +1,217 @@
+/** The engine that serves the peer's requests: one reply to each, and none to a request that was cancelled (law 5). */
+
+import {
+  type Handshake,
+  JsonRpc,
+  type MethodDefinition,
+  MethodTable,
+  type Profile,
+  type RequestId
+} from "@effect-mcp/protocol"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import type { Principal } from "../../Principal.ts"
+import type { SessionEvent } from "../../SessionEvent.ts"
+import type { StreamOrigin } from "../../Transport.ts"
+import * as Batch from "./Batch.ts"
+import type { Dispatch } from "./Dispatch.ts"
+import * as HandlerFiber from "./HandlerFiber.ts"
+import * as IncomingRequests from "./IncomingRequests.ts"
+import * as RequestRejections from "./RequestRejections.ts"
+import { validate } from "./validation.ts"
+import * as Weight from "./Weight.ts"
+
+/** The ways in which a request can end on the wire. */
+export interface ReplySink {
+  /** Sends a reply without waiting. Calls `handed` when the transport has the reply, or cannot have it. */
+  reply(response: JsonRpc.Response, origin: StreamOrigin | undefined, handed?: () => void): void
+  /** Ends a message of this origin without a reply. */
+  settle(origin: StreamOrigin | undefined): void
+}
+
+/** The session, or the one sessionless exchange, whose requests the engine serves. */
+export interface RequestRuntime {
+  readonly role: MethodDefinition.Role
+  readonly inflight: IncomingRequests.IncomingRequests
+  readonly replies: ReplySink
+  state(): { readonly _tag: string }
+  /** Applies an event to the handshake machine. */
+  apply<Tag extends Handshake.EventTag>(event: Handshake.EventOf<Tag>): Handshake.Outcome<unknown, Tag>
+  emit(event: SessionEvent): void
+  fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
+}
+
+/** The gate in front of the engine: it decides which messages reach a handler, and for which peer. */
+export interface RequestGate<P extends Profile.Profile, R> {
+  readonly dispatch: Pick<Dispatch<R | Scope.Scope>, "prepare" | "notify">
+  /** The requests of this side that are held until the peer is ready. */
+  readonly sender: { release(): void }
+  /** Returns the profile of the peer, or `undefined` before the handshake. */
+  readonly peer: () => P | undefined
+  /** Adds to the services of handlers those of one request. */
+  readonly contextOf: (
+    request: IncomingRequests.IncomingRequest,
+    message: JsonRpc.Request,
+    profile: P
+  ) => Context.Context<R>
+  /** Handles a message of the handshake. Returns `false` for any other message. */
+  readonly intercept: (
+    message: JsonRpc.Request | JsonRpc.Notification,
+    origin: StreamOrigin | undefined
+  ) => boolean
+}
+
+/** Rejects a request with an error. */
+export const reject = (
+  runtime: Pick<RequestRuntime, "emit"> & { readonly replies: Pick<ReplySink, "reply"> },
+  { id, method }: Pick<JsonRpc.Request, "id" | "method">,
+  error: JsonRpc.ErrorObject,
+  origin: StreamOrigin | undefined
+): void => {
+  runtime.emit({ _tag: "Refused", method, id, code: error.code })
+  runtime.replies.reply(JsonRpc.failure(id, error), origin)
+}
+
+const receivePing: Handshake.EventOf<"ReceivePing"> = { _tag: "ReceivePing" }
+const receiveRequest: Handshake.EventOf<"ReceiveRequest"> = { _tag: "ReceiveRequest" }
+
+/**
+ * Takes each request along the same way: admit, prepare, start, finish. A cancellation, an abandoned stream and a lack
+ * of memory end a request earlier. Each end claims the request first, so that only one of them acts.
+ *
+ * Nothing here suspends. Every table is changed before a fiber is started or woken, because that may run programs of
+ * the user's at once.
+ */
+export class RequestServer<P extends Profile.Profile, R> {
+  readonly #runtime: RequestRuntime
+  readonly #gate: RequestGate<P, R>
+
+  constructor(runtime: RequestRuntime, gate: RequestGate<P, R>) {
+    this.#runtime = runtime
+    this.#gate = gate
+  }
+
+  /** Serves a request, if the handshake machine lets it in. */
+  admit(
+    message: JsonRpc.Request,
+    origin: StreamOrigin | undefined,
+    bytes: number | undefined,
+    principal: Principal | undefined
+  ): void {
+    if (message.method === "ping") return this.#answerPing(message, origin)
+    if (this.#gate.intercept(message, origin)) return
+    const outcome = this.#runtime.apply(receiveRequest)
+    const action = outcome._tag === "Moved" ? outcome.action : "Reject"
+    if (action === "ReleaseAndDeliver") this.#gate.sender.release()
+    const profile = this.#gate.peer()
+    if ((action !== "Deliver" && action !== "ReleaseAndDeliver") || profile === undefined) {
+      return this.#rejectNotReady(message, origin)
+    }
+    this.#prepare(message, profile, origin, bytes, principal)
+  }
+
+  /** Cancels a request on behalf of the peer: interrupts its handler and sends no reply. */
+  cancel(id: RequestId.RequestId | undefined, reason: string | undefined): void {
+    const { inflight } = this.#runtime
+    const request = id === undefined ? undefined : inflight.find(id)
+    if (request === undefined || !inflight.claim(request)) {
+      return this.#runtime.emit({ _tag: "CancelIgnored", id })
+    }
+    this.#runtime.emit({ _tag: "Cancelled", method: request.method, id: request.id, reason })
+    this.#drop(request)
+  }
+
+  /** Drops the requests of an origin whose stream has no reader left. */
+  abandon(origin: StreamOrigin): void {
+    const { inflight } = this.#runtime
+    for (const request of inflight.all()) {
+      if (Batch.unwrap(request.origin) !== origin || !inflight.claim(request)) continue
+      this.#runtime.emit({ _tag: "Abandoned", method: request.method, id: request.id })
+      this.#drop(request)
+    }
+  }
+
+  /** Rejects the largest request in flight, because the process, or the server, has no capacity left. */
+  displaceLargest(): void {
+    const request = this.#runtime.inflight.claimLargest()
+    if (request === undefined) return
+    IncomingRequests.interrupt(request)
+    reject(this.#runtime, request, RequestRejections.displaced, request.origin)
+  }
+
+  #answerPing(message: JsonRpc.Request, origin: StreamOrigin | undefined): void {
+    if (this.#runtime.inflight.isTaken(message.id)) {
+      return reject(this.#runtime, message, RequestRejections.duplicate, origin)
+    }
+    const params = validate(MethodTable.requests.ping.params)(message.params ?? {})
+    if (Result.isFailure(params)) {
+      return reject(this.#runtime, message, RequestRejections.invalidParams(params.failure), origin)
+    }
+    const outcome = this.#runtime.apply(receivePing)
+    return outcome._tag === "Moved" && outcome.action === "Answer"
+      ? this.#runtime.replies.reply(JsonRpc.success(message.id, {}), origin)
+      : this.#rejectNotReady(message, origin)
+  }
+
+  #rejectNotReady(message: JsonRpc.Request, origin: StreamOrigin | undefined): void {
+    reject(this.#runtime, message, RequestRejections.notReady(this.#runtime.role, this.#runtime.state()._tag), origin)
+  }
+
+  /** Checks the request, and claims its id and its share of the capacity. */
+  #prepare(
+    message: JsonRpc.Request,
+    profile: P,
+    origin: StreamOrigin | undefined,
+    bytes: number | undefined,
+    principal: Principal | undefined
+  ): void {
+    // An id in flight stays taken, whatever else is wrong with the new request.
+    if (this.#runtime.inflight.isTaken(message.id)) {
+      return reject(this.#runtime, message, RequestRejections.duplicate, origin)
+    }
+    const prepared = this.#gate.dispatch.prepare(message, profile)
+    if (Result.isFailure(prepared)) return reject(this.#runtime, message, prepared.failure, origin)
+    const request = IncomingRequests.make(message, origin, Weight.received(message, bytes), principal)
+    const full = this.#runtime.inflight.open(request)
+    if (full !== undefined) return reject(this.#runtime, message, RequestRejections.overloaded(full), origin)
+    this.#start(request, prepared.success, this.#gate.contextOf(request, message, profile))
+  }
+
+  #start(
+    request: IncomingRequests.IncomingRequest,
+    handling: HandlerFiber.Handling<R>,
+    context: Context.Context<R>
+  ): void {
+    request.fiber = HandlerFiber.start(handling, context, this.#runtime, (exit) => this.#finish(request, exit))
+    // The handler may have caused its own cancellation before there was a fiber to interrupt.
+    if (request.ended) request.fiber.interruptUnsafe()
+  }
+
+  #finish(request: IncomingRequests.IncomingRequest, exit: HandlerFiber.HandlerExit): void {
+    const { inflight, replies } = this.#runtime
+    const claimed = inflight.answer(request)
+    request.ended = true
+    const cause = HandlerFiber.failureOf(exit, claimed)
+    if (cause !== undefined) {
+      this.#runtime.emit({ _tag: "HandlerFailed", method: request.method, cause })
+      this.#runtime.fork(Effect.logError(`the handler of ${request.method} failed`, cause))
+    }
+    if (!claimed) return inflight.release(request)
+    // The request stays in flight until the transport has its reply. Otherwise a peer that reads no replies could send
+    // requests without a bound.
+    HandlerFiber.handOver(
+      request,
+      this.#runtime,
+      () => replies.reply(HandlerFiber.response(request.id, exit), request.origin, () => inflight.release(request))
+    )
+  }
+
+  /** Ends a request that is claimed, without a reply. */
+  #drop(request: IncomingRequests.IncomingRequest): void {
+    IncomingRequests.interrupt(request)
+    this.#runtime.replies.settle(request.origin)
+  }
+}

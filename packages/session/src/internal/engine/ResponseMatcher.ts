@@ -1,0 +1,77 @@
+/** Matching of the peer's responses and progress to the requests of this side. */
+
+import { type Handshake, type JsonRpc, type Progress, type RequestId } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import type { SessionEvent } from "../../SessionEvent.ts"
+import * as PendingRequests from "./PendingRequests.ts"
+import type { RateLimit } from "./RateLimit.ts"
+
+/** The session that sent the requests, or the sessionless exchange, which sends none. */
+export interface ResponseRuntime {
+  readonly exchanges: Pick<PendingRequests.PendingRequests, "find" | "classify">
+  readonly timer: { now(): number }
+  /** Bounds the warnings about responses that match no request. */
+  readonly unmatchedWarnings: RateLimit
+  apply<Tag extends Handshake.EventTag>(event: Handshake.EventOf<Tag>): Handshake.Outcome<unknown, Tag>
+  emit(event: SessionEvent): void
+  fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
+}
+
+const receiveResponse: Handshake.EventOf<"ReceiveResponse"> = { _tag: "ReceiveResponse" }
+
+const isExpected = (runtime: ResponseRuntime): boolean => {
+  const outcome = runtime.apply(receiveResponse)
+  return outcome._tag === "Moved" && outcome.action === "Match"
+}
+
+const unmatched = (
+  runtime: ResponseRuntime,
+  kind: "Late" | "Duplicate" | "Unknown" | "NoId",
+  message: JsonRpc.Response
+): void => {
+  runtime.emit({ _tag: "UnmatchedResponse", kind, response: message })
+  // The other kinds belong to requests of this side, and occur without a fault of the peer.
+  if (kind !== "Unknown" || !runtime.unmatchedWarnings.take(runtime.timer.now())) return
+  runtime.fork(Effect.logWarning("received a response that matches no request", { id: message.id }))
+}
+
+/** Completes the request that a response belongs to. Reports a response that belongs to none. */
+export const match = (runtime: ResponseRuntime, message: JsonRpc.Response): void => {
+  if (!isExpected(runtime)) return unmatched(runtime, "Unknown", message)
+  if (message.id === undefined || message.id === null) return unmatched(runtime, "NoId", message)
+  const exchange = runtime.exchanges.find(message.id)
+  if (exchange === undefined) return unmatched(runtime, runtime.exchanges.classify(message.id), message)
+  // The request was not sent yet, so this cannot be its response.
+  if (!exchange.handed) return unmatched(runtime, "Unknown", message)
+  if (!PendingRequests.complete(exchange, message)) {
+    unmatched(runtime, exchange.outcome === "Answered" ? "Duplicate" : "Late", message)
+  }
+}
+
+/** Fails the request that a malformed response belongs to. Otherwise its caller would wait until the deadline. */
+export const matchMalformed = (runtime: ResponseRuntime, id: RequestId.RequestId, problem: string): void => {
+  if (!isExpected(runtime)) return
+  const exchange = runtime.exchanges.find(id)
+  if (exchange?.handed === true) PendingRequests.completeMalformed(exchange, problem)
+}
+
+/**
+ * Hands a step of progress to the request that it belongs to: the progress token of a request is its id. A step may put
+ * off the deadline of the request.
+ */
+export const matchProgress = (
+  runtime: ResponseRuntime,
+  params: Progress.ProgressParams,
+  bytes: number | undefined
+): void => {
+  const exchange = runtime.exchanges.find(params.progressToken)
+  if (exchange?.progress === undefined || exchange.outcome !== "Pending") {
+    return runtime.emit({ _tag: "ProgressDropped", reason: "UnknownToken" })
+  }
+  const taken = exchange.progress.offer(params, bytes)
+  if (exchange.extendsTo !== undefined && taken !== "NotIncreasing") {
+    exchange.deadline = Math.min(runtime.timer.now() + exchange.allowedMillis, exchange.extendsTo)
+  }
+  if (taken !== "Taken") runtime.emit({ _tag: "ProgressDropped", reason: taken })
+}

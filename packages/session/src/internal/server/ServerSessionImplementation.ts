@@ -1,0 +1,429 @@
+/** The session of a server with one client: its gate in front of the engine, and the members of `ServerSession`. */
+
+import {
+  Capabilities,
+  type CloseReason,
+  Handshake,
+  JsonRpc,
+  type Logging,
+  MethodTable,
+  type Profile,
+  type Revision,
+  type Sampling,
+  Task
+} from "@effect-mcp/protocol"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Scope from "effect/Scope"
+import type * as Handlers from "../../Handlers.ts"
+import { RequestContext } from "../../RequestContext.ts"
+import * as RequestError from "../../RequestError.ts"
+import type * as Session from "../../Session.ts"
+import { SessionClosed } from "../../SessionClosed.ts"
+import type { SessionEvent } from "../../SessionEvent.ts"
+import type { StreamOrigin } from "../../Transport.ts"
+import type { TransportError } from "../../TransportError.ts"
+import type * as Dispatch from "../engine/Dispatch.ts"
+import { InboundProcessor } from "../engine/InboundProcessor.ts"
+import type { IncomingRequest } from "../engine/IncomingRequests.ts"
+import * as LogLevel from "../engine/LogLevel.ts"
+import type { RequestGate } from "../engine/RequestServer.ts"
+import * as Sender from "../engine/Sender.ts"
+import * as SessionRuntime from "../engine/SessionRuntime.ts"
+import { trust } from "../trust.ts"
+import * as ServerDefinition from "./ServerDefinition.ts"
+import * as ServerHandshake from "./ServerHandshake.ts"
+import * as ServerRequestContext from "./ServerRequestContext.ts"
+import type { AskOptions, BuildOptions, Related, Shape, State } from "./ServerSessionShape.ts"
+
+/** The options that all sessions of a server share. */
+export interface Options extends ServerDefinition.Options, Pick<Session.Options, "observe"> {
+  readonly requireInitialized?: boolean
+  readonly sessionless?: { readonly revision: Revision.Revision }
+}
+
+/** The options of one session. */
+export interface SessionOptions extends SessionRuntime.Surroundings {
+  /** Observes the events of this session, instead of the observer of all sessions. */
+  readonly observe?: ((event: SessionEvent) => void) | undefined
+  readonly onState?: ((state: State["_tag"]) => void) | undefined
+  readonly onEnd?: (reason: CloseReason.CloseReason) => void
+  readonly onClosed?: (reason: CloseReason.CloseReason) => void
+}
+
+/** A server that can have any number of sessions. */
+export interface PreparedServer {
+  /** Connects and starts to serve. Leaving the scope closes the session. */
+  readonly open: (options: SessionOptions) => Effect.Effect<ServerSessionImplementation, TransportError, Scope.Scope>
+}
+
+/** The machine of all sessions of one server, the state in which they start, and the client that they assume there. */
+interface Start extends Pick<SessionRuntime.RoleDefinition<State>, "initial" | "transition"> {
+  readonly client: Profile.ClientProfile | undefined
+}
+
+/** The server of a session. */
+interface Server extends ServerDefinition.ServerDefinition {
+  readonly start: Start
+  readonly observe: Session.Options["observe"]
+}
+
+const { notifications, requests } = MethodTable
+
+// A machine that starts in one of its states never leaves them.
+const startWith = (
+  initial: State,
+  machine: { readonly transition: unknown },
+  client?: Profile.ClientProfile
+): Start => ({ initial, transition: trust<Start["transition"]>(machine.transition), client })
+
+/** Prepares what sessions share. */
+export const prepare = (handlers: Handlers.Handlers<"client", unknown>, options: Options): PreparedServer => {
+  const { observe, requireInitialized, sessionless } = options
+  const server: Server = sessionless === undefined
+    ? {
+      ...ServerDefinition.make(handlers, options),
+      start: startWith(
+        { _tag: "AwaitingInitialize" },
+        requireInitialized === true ? Handshake.strictServer : Handshake.server
+      ),
+      observe
+    }
+    : {
+      ...ServerDefinition.makeSessionless(handlers, { ...options, revisions: [sessionless.revision] }),
+      start: startWith(
+        ServerDefinition.sessionless,
+        ServerDefinition.sessionlessMachine,
+        ServerDefinition.unknownClient(sessionless.revision)
+      ),
+      observe
+    }
+  return { open: (options) => open(server, options) }
+}
+
+const open = Effect.fnUntraced(function*(
+  server: Server,
+  options: SessionOptions
+): Effect.fn.Return<ServerSessionImplementation, TransportError, Scope.Scope> {
+  const introduced = Deferred.makeUnsafe<Profile.ClientProfile, SessionClosed>()
+  const { client, initial, transition } = server.start
+  if (client !== undefined) Deferred.doneUnsafe(introduced, Exit.succeed(client))
+  const core = yield* SessionRuntime.make<State>({
+    role: "server",
+    transition,
+    initial,
+    firstId: 1,
+    onState: options.onState,
+    onEnd: (reason) => {
+      if (!Deferred.isDoneUnsafe(introduced)) {
+        Deferred.doneUnsafe(introduced, Exit.fail(new SessionClosed({ reason })))
+      }
+      options.onEnd?.(reason)
+    },
+    onClosed: options.onClosed
+  }, { ...options, limits: server.limits, observe: options.observe ?? server.observe })
+  return new ServerSessionImplementation(server, core, introduced)
+})
+
+/**
+ * A server's session. A process may have thousands of them, most of them idle, so their members are made when they are
+ * read.
+ */
+export class ServerSessionImplementation
+  implements
+    Shape,
+    RequestGate<Profile.ClientProfile, unknown>,
+    ServerHandshake.HandshakeOwner,
+    Sender.SenderDependencies
+{
+  readonly core: SessionRuntime.SessionRuntime<State>
+  readonly sender: Sender.Sender
+  /** The client's profile, after the handshake. Without sessions, a profile in which only the revision is known. */
+  client: Profile.ClientProfile | undefined
+  readonly #server: Server
+  readonly #introduced: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
+  readonly #level = LogLevel.make()
+  #details: ServerHandshake.InitializeDetails | undefined
+
+  constructor(
+    server: Server,
+    core: SessionRuntime.SessionRuntime<State>,
+    introduced: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
+  ) {
+    this.#server = server
+    this.core = core
+    this.#introduced = introduced
+    this.client = server.start.client
+    this.sender = new Sender.Sender(core, this)
+    core.read(new InboundProcessor(core, this))
+  }
+
+  // ===================================================================================================================
+  // The gate in front of the engine
+  // ===================================================================================================================
+
+  get dispatch(): Dispatch.Dispatch<unknown> {
+    return this.#server.dispatch
+  }
+
+  peer(): Profile.ClientProfile | undefined {
+    return this.client
+  }
+
+  contextOf(
+    request: IncomingRequest,
+    message: JsonRpc.Request,
+    profile: Profile.ClientProfile
+  ): Context.Context<unknown> {
+    const own = new ServerRequestContext.ServerRequestContext(this, request, message, profile)
+    const context = Context.add(this.core.context, RequestContext, own)
+    // The services of the handlers were captured with the session's context when it was made.
+    return trust(message.method === LogLevel.method ? Context.add(context, LogLevel.LogLevel, this.#level) : context)
+  }
+
+  intercept(message: JsonRpc.Request | JsonRpc.Notification, origin: StreamOrigin | undefined): boolean {
+    return ServerHandshake.intercept(this.core, this, message, origin)
+  }
+
+  // ===================================================================================================================
+  // The handshake
+  // ===================================================================================================================
+
+  get description(): ServerHandshake.ServerDescription {
+    return this.#server.description
+  }
+
+  introduce(profile: Profile.ClientProfile, details: ServerHandshake.InitializeDetails): void {
+    this.client = profile
+    this.#details = details
+  }
+
+  establish(profile: Profile.ClientProfile): void {
+    this.core.connection.onHandshake?.(profile)
+    Deferred.doneUnsafe(this.#introduced, Exit.succeed(profile))
+  }
+
+  // ===================================================================================================================
+  // What its messages go through
+  // ===================================================================================================================
+
+  get detachStream(): ServerRequestContext.ServerContextDependencies["detachStream"] {
+    return this.core.connection.detachStream
+  }
+
+  get declared(): Capabilities.ServerCapabilities {
+    return this.#server.description.capabilities
+  }
+
+  get projection(): Sender.SenderDependencies["projection"] {
+    return this.#server.description.projection
+  }
+
+  get middleware(): Sender.SenderDependencies["middleware"] {
+    return this.#server.middleware?.outbound
+  }
+
+  sendLog(
+    message: Omit<Logging.LogMessageParams, "_meta">,
+    replyTo: StreamOrigin | undefined
+  ): Effect.Effect<void, RequestError.RequestError> {
+    return Effect.suspend(() =>
+      LogLevel.admits(this.#level, message.level)
+        ? this.sender.notify(notifications["notifications/message"], message, replyTo)
+        : Effect.void
+    )
+  }
+
+  /** Uses the stream of the request that a message belongs to. */
+  #related<A, R>(
+    method: string,
+    options: Related | undefined,
+    use: (replyTo: StreamOrigin | undefined) => Effect.Effect<A, RequestError.RequestError, R>
+  ): Effect.Effect<A, RequestError.RequestError, R> {
+    return Effect.suspend(() => {
+      const id = options?.relatedRequestId
+      if (id === undefined) return use(undefined)
+      const request = this.core.inflight.find(id)
+      return request === undefined
+        ? Effect.fail(RequestError.make(method, { _tag: "ExchangeEnded" }))
+        : use(request.origin)
+    })
+  }
+
+  #request<Name extends MethodTable.RequestName<"server">, R>(
+    name: Name,
+    params: MethodTable.ParamsOf<Name>,
+    options: AskOptions<R> | undefined
+  ): Effect.Effect<MethodTable.ResultOf<Name>, RequestError.RequestError, R> {
+    return this.#related(
+      name,
+      options,
+      (replyTo) => this.sender.request(requests[name], params, { ...options, replyTo })
+    )
+  }
+
+  #notify<Name extends MethodTable.NotificationName<"server">>(
+    name: Name,
+    params: MethodTable.NotificationParamsOf<Name>
+  ): Effect.Effect<void, RequestError.RequestError> {
+    return this.sender.notify(notifications[name], params)
+  }
+
+  #build(method: string, params: object, options: BuildOptions = {}): JsonRpc.Request {
+    const { relatedTaskId, task } = options
+    const number = this.core.exchanges.nextId()
+    const id = relatedTaskId === undefined ? number : `task-${relatedTaskId}-${number}`
+    const meta = "_meta" in params ? params._meta : undefined
+    const related = relatedTaskId === undefined ? undefined : { [Task.relatedTaskKey]: { taskId: relatedTaskId } }
+    return JsonRpc.request(id, method, {
+      ...params,
+      ...(task === undefined ? undefined : { task }),
+      ...(related === undefined
+        ? undefined
+        : { _meta: { ...(typeof meta === "object" ? meta : undefined), ...related } })
+    })
+  }
+
+  // ===================================================================================================================
+  // The members of `ServerSession`
+  // ===================================================================================================================
+
+  get state(): Shape["state"] {
+    return Effect.sync(() => this.core.state())
+  }
+
+  get inFlight(): Shape["inFlight"] {
+    return SessionRuntime.inFlight(this.core)
+  }
+
+  get events(): Shape["events"] {
+    return this.core.observers.events
+  }
+
+  get messages(): Shape["messages"] {
+    return SessionRuntime.messages(this.core)
+  }
+
+  get close(): Shape["close"] {
+    return this.core.close
+  }
+
+  get closed(): Shape["closed"] {
+    return this.core.closed
+  }
+
+  get profile(): Shape["profile"] {
+    return Deferred.await(this.#introduced)
+  }
+
+  get requestedRevision(): Shape["requestedRevision"] {
+    return Effect.map(this.profile, () => this.#details?.requestedRevision)
+  }
+
+  get initializeMeta(): Shape["initializeMeta"] {
+    return Effect.map(this.profile, () => this.#details?.meta)
+  }
+
+  get hasCapability(): Shape["hasCapability"] {
+    return (required) =>
+      Effect.sync(() =>
+        // Without the details no client has introduced itself, even if a profile is assumed.
+        this.#details !== undefined && this.client !== undefined &&
+        Capabilities.covers(this.client.capabilities, required)
+      )
+  }
+
+  get request(): Shape["request"] {
+    return (name, params, options) => this.#request(name, params, options)
+  }
+
+  get extension(): Shape["extension"] {
+    return (row, params, options) =>
+      this.#related(row.name, options, (replyTo) => this.sender.request(row, params, { ...options, replyTo }))
+  }
+
+  get ping(): Shape["ping"] {
+    return (options) => Effect.asVoid(this.#request("ping", {}, options))
+  }
+
+  get createMessage(): Shape["createMessage"] {
+    const create = <R>(params: Sampling.CreateMessageParams, options?: AskOptions<R>) =>
+      this.#request("sampling/createMessage", params, options)
+    // `SemanticChecks` has checked that a result without tools has none.
+    return trust<Shape["createMessage"]>(create)
+  }
+
+  get listRoots(): Shape["listRoots"] {
+    return (options) => this.#request("roots/list", {}, options)
+  }
+
+  get elicitForm(): Shape["elicitForm"] {
+    return (message, form, options) => this.#request("elicitation/create", { message, requestedSchema: form }, options)
+  }
+
+  get elicit(): Shape["elicit"] {
+    return this.elicitForm
+  }
+
+  get elicitUrl(): Shape["elicitUrl"] {
+    return (message, page, options) => this.#request("elicitation/create", { mode: "url", message, ...page }, options)
+  }
+
+  get elicitationComplete(): Shape["elicitationComplete"] {
+    return (elicitationId, options) =>
+      Effect.suspend(() => {
+        // The request that sent the user to the page may have ended; then the notification takes the standalone stream.
+        const id = options?.relatedRequestId
+        const replyTo = id === undefined ? undefined : this.core.inflight.find(id)?.origin
+        return this.sender.notify(notifications["notifications/elicitation/complete"], { elicitationId }, replyTo)
+      })
+  }
+
+  get log(): Shape["log"] {
+    return (message, options) =>
+      this.#related("notifications/message", options, (replyTo) => this.sendLog(message, replyTo))
+  }
+
+  get progress(): Shape["progress"] {
+    return (token, step, options) =>
+      this.#related("notifications/progress", options, (replyTo) => this.sender.progress(token, step, replyTo))
+  }
+
+  get resourceUpdated(): Shape["resourceUpdated"] {
+    return (uri) => this.#notify("notifications/resources/updated", { uri })
+  }
+
+  get resourceListChanged(): Shape["resourceListChanged"] {
+    return this.#notify("notifications/resources/list_changed", {})
+  }
+
+  get toolListChanged(): Shape["toolListChanged"] {
+    return this.#notify("notifications/tools/list_changed", {})
+  }
+
+  get promptListChanged(): Shape["promptListChanged"] {
+    return this.#notify("notifications/prompts/list_changed", {})
+  }
+
+  get notifications(): Shape["notifications"] {
+    return (name) => this.core.subscriptions.follow(name)
+  }
+
+  get send(): Shape["send"] {
+    return (message, options) => this.#related("send", options, (replyTo) => this.sender.send(message, replyTo))
+  }
+
+  get buildCreateMessage(): Shape["buildCreateMessage"] {
+    return (params, options) => this.#build("sampling/createMessage", params, options)
+  }
+
+  get buildElicitForm(): Shape["buildElicitForm"] {
+    return (message, form, options) => this.#build("elicitation/create", { message, requestedSchema: form }, options)
+  }
+
+  get buildElicitUrl(): Shape["buildElicitUrl"] {
+    return (message, page, options) => this.#build("elicitation/create", { mode: "url", message, ...page }, options)
+  }
+}
