@@ -1,5 +1,5 @@
 /**
- * An HTTP backend that was there before, with routes and middleware of its own, and an MCP server mounted beside them.
+ * An HTTP backend with its own routes and middleware, and an MCP server that is mounted beside them.
  *
  * ```sh
  * node packages/examples/src/backend.ts 3000
@@ -8,8 +8,8 @@
  * curl -H 'Authorization: Bearer ada' -N http://127.0.0.1:3000/sse
  * ```
  *
- * The endpoint is `/mcp`, for clients of 2024 `/sse`, and over WebSocket `/mcp/socket`; each wants a bearer token, which is the name
- * `ada`, or `bob`. Their sessions are nobody else's.
+ * The endpoints are `/mcp` for Streamable HTTP, `/sse` for clients of 2024, and `/mcp/socket` for WebSocket. Each
+ * requires a bearer token: `ada` or `bob`. A session belongs to the principal that opened it.
  */
 import { EventStore, SessionHost } from "@effect-mcp/session"
 import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
@@ -24,10 +24,10 @@ import { createServer } from "node:http"
 import * as Tools from "./tools.ts"
 
 // =====================================================================================================================
-// What was there before
+// The backend
 // =====================================================================================================================
 
-/** Every response of the backend says what served it, those of the MCP server included. */
+/** Middleware that adds a header to every response, those of the MCP server included. */
 const signed = HttpRouter.middleware(
   (route) => Effect.map(route, (response) => HttpServerResponse.setHeader(response, "server", "backend")),
   { global: true }
@@ -37,10 +37,10 @@ const signed = HttpRouter.middleware(
 // The MCP server
 // =====================================================================================================================
 
-/** The sessions: as many as a small backend wants to have, and none that is left alone for ten minutes. */
+/** The sessions: at most 500, and none that is idle for ten minutes. */
 const host = SessionHost.layer(Tools.handlers, { ...Tools.options, sessions: { max: 500, idle: "10 minutes" } })
 
-/** Tokens that are names. A real backend would look them up, or check who has signed them. */
+/** Accepts names as tokens. A real backend would look tokens up, or verify their signatures. */
 const tokens = Authentication.layerBearer({
   realm: "calculator",
   verify: (token) => {
@@ -55,11 +55,11 @@ const mcp = Layer.mergeAll(
   WebSocketServer.layer("/mcp/socket")
 ).pipe(
   Layer.provide(tokens),
-  // Clients that lose their connection come back for what they have missed.
+  // With this store, clients can resume lost streams.
   Layer.provide(EventStore.layerMemory())
 )
 
-/** The backend's own routes can see the host, too. */
+/** A route of the backend that uses the host. */
 const health = HttpRouter.use((router) =>
   Effect.flatMap(
     SessionHost.SessionHost,
@@ -67,7 +67,7 @@ const health = HttpRouter.use((router) =>
   )
 )
 
-/** Whose sessions there are, and in which revision. Anybody may ask; a real backend would look at who does. */
+/** A route that lists the sessions. A real backend would authenticate its clients. */
 const sessions = HttpRouter.use((router) =>
   Effect.flatMap(SessionHost.SessionHost, (host) =>
     router.add(
@@ -82,20 +82,21 @@ const sessions = HttpRouter.use((router) =>
 )
 
 // =====================================================================================================================
-// All of it
+// The whole backend
 // =====================================================================================================================
 
-/** The backend on this port. When it goes, the sessions end before it stops to listen. */
+/** The backend on this port. On shutdown, the sessions end before the listener closes. */
 export const layer = (port: number) =>
   SessionHost.layerDrain.pipe(
     Layer.provideMerge(HttpRouter.serve(Layer.mergeAll(mcp, health, sessions, signed), { disableLogger: true })),
     Layer.provideMerge(host),
-    // Who knows the id of a session over HTTP+SSE could post to it, so nothing that traces requests may show it.
+    // A sender that knows the session id of HTTP+SSE can act for the client, so traces must not show the id.
     Layer.provide(HttpSseServer.layerRedacted),
     Layer.provideMerge(NodeHttpServer.layerServer(() => createServer(), {
       port,
       host: "127.0.0.1",
-      // No message over WebSocket is longer, whatever its endpoint would still read.
+      // The largest WebSocket message that Node receives; the endpoint rejects messages that are larger than its own
+      // limit.
       websocket: { maxPayload: 8 * 1024 * 1024 }
     }))
   )

@@ -1,8 +1,10 @@
 /**
- * An MCP server, run by Node as it stands: it speaks over its standard input and output, or listens for any number of clients, over
- * Streamable HTTP with `--http PORT`, HTTP+SSE with `--sse PORT`, WebSocket with `--ws PORT` or a Unix socket with `--unix PATH`, or over
- * all of them at once; the port 0 is any that is free, and it says where it listens. Any client can start it, with
- * the command `node` and the path of this file as its one argument. Or be the client yourself, with three lines:
+ * An MCP server over its standard input and output. With options it listens for any number of clients instead: over
+ * Streamable HTTP with `--http PORT`, HTTP+SSE with `--sse PORT`, WebSocket with `--ws PORT`, a Unix socket with
+ * `--unix PATH`, or all of them at once. Port 0 is any free port; the server prints where it listens.
+ *
+ * Any client can start it: the command is `node`, and the path of this file is its one argument. To act as the client
+ * in a shell, send three lines:
  *
  * ```sh
  * printf '%s\n' \
@@ -12,10 +14,11 @@
  *   | node packages/examples/src/calculator.ts
  * ```
  *
- * It answers all three and exits, since its input has ended. (A client that stays says `notifications/initialized`
- * behind the first; here, the second counts as saying so.) The tools stand in `tools.ts`.
+ * The server answers all three and exits, because its input has ended. (A client that stays sends
+ * `notifications/initialized` after the first; here, the second request has the same effect.) The tools are in
+ * `tools.ts`.
  *
- * The modules are imported one by one, because a client waits for what a server loads before it speaks.
+ * The modules are imported one by one, because a client waits until a server has loaded its modules.
  */
 import * as ServerSession from "@effect-mcp/session/ServerSession"
 import * as StdioServer from "@effect-mcp/transport/StdioServer"
@@ -23,7 +26,7 @@ import * as Effect from "effect/Effect"
 import { parseArgs } from "node:util"
 import * as Tools from "./tools.ts"
 
-/** What the options say; what they cannot say is told in a line. */
+/** Reads the options. Exits with an error message if they are invalid. */
 const said = () => {
   try {
     return parseArgs({

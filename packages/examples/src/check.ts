@@ -1,14 +1,14 @@
 /**
- * What makes the demonstration more than a picture: it fails where it does not see what it says.
+ * A check that makes the demonstration fail if it does not observe what it prints.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Transcript from "./transcript.ts"
 
-/** Something did not happen as it should. */
+/** The error of a check that failed. */
 export class Unexpected extends Data.TaggedError("Unexpected")<{ readonly message: string }> {}
 
-/** Prints what was seen, and fails if it is not what was to be seen. */
+/** Prints an observation, and fails if it is wrong. */
 export const check = (isExpected: boolean, seen: string): Effect.Effect<void, Unexpected> =>
   Effect.suspend(() => {
     if (isExpected) {

@@ -1,6 +1,5 @@
 /**
- * The client's session as a Layer. It stands on any transport; what it lets us see is printed, and what the program
- * wants to look at later is kept.
+ * The client's session as a Layer over any transport. It prints events, and keeps what the program looks at later.
  */
 import { JsonRpc, type Logging } from "@effect-mcp/protocol"
 import { ClientSession, Recording } from "@effect-mcp/session"
@@ -10,9 +9,9 @@ import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Transcript from "./transcript.ts"
 
-/** What crossed the wire without being the answer to anything. */
+/** The messages of a session that are no responses. */
 export class Witness extends Context.Service<Witness, {
-  /** What the client has sent, oldest first. */
+  /** The messages that the client has sent, oldest first. */
   readonly sent: Array<JsonRpc.Message>
   /** The log messages of the server. */
   readonly logs: Queue.Queue<Logging.LogMessageParams>
@@ -23,7 +22,7 @@ const witness = Layer.effect(
   Effect.map(Queue.unbounded<Logging.LogMessageParams>(), (logs) => ({ sent: [], logs }))
 )
 
-/** The same transport, with someone watching what goes out. */
+/** Wraps a transport and records the messages that it sends. */
 const witnessed = Layer.unwrap(
   Effect.map(Witness, ({ sent }) =>
     Recording.layer((entry) => {
@@ -40,7 +39,7 @@ const session = ClientSession.layer({
   }
 })
 
-/** The session, and its witness. */
+/** The session, and the record of its messages. */
 export const layer = session.pipe(
   Layer.provide(witnessed),
   Layer.provideMerge(witness)

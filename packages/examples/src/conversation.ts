@@ -1,5 +1,5 @@
 /**
- * What the demonstration says to a server, and what it expects to hear. It knows nothing of transports.
+ * The conversation of the demonstration with a server, and the checks of its responses. It knows no transport.
  */
 import { JsonRpc, type Tool } from "@effect-mcp/protocol"
 import { ClientSession, type RequestError, type RequestOptions } from "@effect-mcp/session"
@@ -14,7 +14,7 @@ import { childProcesses, sockets } from "./leftovers.ts"
 import * as Transcript from "./transcript.ts"
 import type { Call, Vocabulary } from "./vocabulary.ts"
 
-/** A call as one would write it down. */
+/** Formats a call for printing. */
 const spoken = ({ arguments: input = {}, name }: Pick<Call, "arguments" | "name">): string =>
   `${name}(${Object.values(input).map((value) => JSON.stringify(value)).join(", ")})`
 
@@ -25,10 +25,10 @@ const firstLine = (text: string): string => text.split("\n", 1).join()
 
 const firstSentence = (text: string): string => firstLine(text).replace(/\. .*/, ".")
 
-/** How long the server gets to say in its own log what it did about a cancellation. */
+/** The time in which the server must log a cancellation. */
 const aMoment = "100 millis"
 
-/** Looks at what was sent meanwhile: the server was told, once, that the call is not wanted any more. */
+/** Checks that the client has sent the cancellation once. */
 const serverWasTold = Effect.fnUntraced(function*(meanwhile: ReadonlyArray<JsonRpc.Message>) {
   const told = meanwhile.filter(JsonRpc.isNotification).filter(({ method }) => method === "notifications/cancelled")
   told.forEach(Transcript.sent)
@@ -39,7 +39,7 @@ const serverWasTold = Effect.fnUntraced(function*(meanwhile: ReadonlyArray<JsonR
   )
 })
 
-/** Says all there is to say. Gives back the session, so that one can ask it what is left when its Layer has gone. */
+/** Runs the conversation. Returns the session, so that the caller can inspect it after its Layer is released. */
 export const conversation = Effect.fnUntraced(function*(vocabulary: Vocabulary) {
   const { logs, sent } = yield* Witness
   const session = yield* ClientSession.ClientSession

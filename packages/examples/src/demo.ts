@@ -1,5 +1,5 @@
 /**
- * One client program; six transports, and two servers. `pnpm demo` runs it.
+ * One client program over six transports, with two servers. `pnpm demo` runs it.
  */
 import type { Transport, TransportError } from "@effect-mcp/session"
 import {
@@ -28,14 +28,14 @@ const everything = fileURLToPath(import.meta.resolve("@modelcontextprotocol/serv
 const childProcess = (...args: ReadonlyArray<string>) =>
   StdioClient.layerNode({ command: process.execPath, args, stderr: Transcript.serverLog })
 
-/** The calculator as a child process that listens for what this option says. */
+/** The calculator as a child process that listens with this option. */
 const listening = (option: string, place: string, way: Listening.Way) =>
   Listening.layer([calculator, option, place], way, Transcript.serverLog)
 
-/** A path that no other process has. */
+/** A path for this process alone. */
 const socketFile = `${tmpdir()}/calculator-${process.pid}.sock`
 
-/** A server, how to reach it, and what its tools are called. */
+/** A server, its transport, and the names of its tools. */
 interface Subject {
   readonly title: string
   readonly layer: Layer.Layer<Transport.Transport, TransportError.TransportError | Listening.Failure>
@@ -80,7 +80,7 @@ const subjects: ReadonlyArray<Subject> = [
   }
 ]
 
-/** What is done with each: the same. */
+/** Runs the same conversation with each server. */
 const program = ({ layer, title, vocabulary }: Subject) =>
   Effect.suspend(() => {
     Transcript.heading(title)

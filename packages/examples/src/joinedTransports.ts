@@ -1,7 +1,7 @@
 /**
- * Two transports joined: what one end says the other hears, member for member, also where nobody here knows what it means. It is not a
- * session, so it has no opinion of methods, capabilities or schemas. All it keeps is which requests are under way, since a request whose
- * way is lost has to be answered by whoever knows that.
+ * Two transports joined: messages of either end are sent to the other end unchanged, also those that this library does
+ * not know. It is no session, so it checks no methods, capabilities or schemas. It keeps only the requests in flight,
+ * because it has to answer a request whose connection is lost.
  */
 import { ErrorCode, JsonRpc, McpError, Revision } from "@effect-mcp/protocol"
 import { type Transport, TransportError } from "@effect-mcp/session"
@@ -16,38 +16,38 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 
-/** How many requests may be under way. */
+/** The most requests in flight. */
 const limit = 1024
 
-/** How much may wait in each direction, in bytes. Nobody can say "wait" to what is read, and it comes in great pieces. */
+/** The most bytes that wait in each direction. The reader of a transport cannot wait, and it reads large chunks. */
 const waitingBytes = 64 * 1024 * 1024
 
-/** What a message costs beside its own bytes, about. */
+/** The approximate cost of a message besides its own bytes. */
 const messageBytes = 256
 
 /**
- * How long a request may be on its way that has a stream of its own. What cancels it waits so long, or it might come first, and be lost;
- * and what carries it is not given up before.
+ * The time that a request with its own stream may take to arrive. Its cancellation waits that long: sent earlier, it
+ * could arrive first and be ignored. The stream of the request is kept open until then.
  */
 const overtakenWithin = "500 millis"
 const letGoAfter = "1 second"
 
-/** How long there is for what is still to be said when one end has gone. */
+/** The time to send the remaining messages after one end has closed. */
 const finishWithin = "10 seconds"
 
-/** What was asked and is not answered. */
+/** The requests in flight. */
 interface Asked {
-  /** The frame of the client that it came in. */
+  /** The frame of the client that contains the request. */
   readonly origin: Transport.StreamOrigin | undefined
   readonly method: string
-  /** What carries it, where each request has a stream of its own. */
+  /** The fiber that carries the request, if each request has its own stream. */
   carrier: Fiber.Fiber<void> | undefined
 }
 
 const failure = (id: JsonRpc.Request["id"] | null, code: number, message: string): JsonRpc.Failure =>
   JsonRpc.failure(id, new McpError.McpError({ code, message }))
 
-/** What of the answer to `initialize` a transport wants to know: over HTTP, later messages name the revision. */
+/** The profile in the response to `initialize`. Over HTTP, later messages carry its revision. */
 const Agreed = Schema.Struct({
   protocolVersion: Schema.Literals(Revision.supported),
   serverInfo: Schema.Struct({ name: Schema.String, version: Schema.String })
@@ -57,7 +57,7 @@ const agreedIn = Schema.decodeUnknownOption(Agreed)
 const Cancelled = Schema.Struct({ requestId: Schema.Union([Schema.String, Schema.Finite]) })
 const cancelledIn = Schema.decodeUnknownOption(Cancelled)
 
-/** One direction: does something with each message, in the order they came. */
+/** One direction: handles each message, in order. */
 const direction = Effect.fnUntraced(function*<A>(act: (message: A) => Effect.Effect<void, never, Scope.Scope>) {
   const messages = yield* Queue.unbounded<readonly [message: A, bytes: number], Cause.Done>()
   let waiting = 0
@@ -71,7 +71,7 @@ const direction = Effect.fnUntraced(function*<A>(act: (message: A) => Effect.Eff
     Effect.forkScoped
   )
   return {
-    /** Whether there is room for it. */
+    /** Returns whether there is room for a message. */
     offer: (message: A, bytes: number): boolean => {
       const all = bytes + messageBytes
       if (waiting + all > waitingBytes) return false
@@ -79,14 +79,14 @@ const direction = Effect.fnUntraced(function*<A>(act: (message: A) => Effect.Eff
       Queue.offerUnsafe(messages, [message, all])
       return true
     },
-    /** Takes no more, and waits until all is passed on. */
+    /** Accepts no more messages, and waits until all are sent. */
     finish: Effect.andThen(Queue.end(messages), Fiber.await(passing))
   }
 })
 
 /**
- * Passes everything between a client, at the front, and a server, at the back, until one of them ends. A client that has no more to
- * say is still answered. Fails with what broke.
+ * Forwards all messages between a client, at the front, and a server, at the back, until one of them ends. A client
+ * that has stopped sending still gets its responses. Fails with the error of a broken connection.
  */
 export const join = Effect.fnUntraced(function*(
   front: Transport.Connection,
@@ -94,7 +94,7 @@ export const join = Effect.fnUntraced(function*(
   log: (problem: string) => void
 ): Effect.fn.Return<void, TransportError.TransportError, Scope.Scope> {
   const under = new Map<JsonRpc.Request["id"], Asked>()
-  /** What breaks the way to either end. */
+  /** The error of a connection that breaks. */
   const clientLost = yield* Deferred.make<never, TransportError.TransportError>()
   const serverLost = yield* Deferred.make<never, TransportError.TransportError>()
   let answered: (() => void) | undefined
@@ -122,7 +122,7 @@ export const join = Effect.fnUntraced(function*(
   const answer = (response: JsonRpc.Response, bytes = 0): void => {
     const { id } = response
     const asked = id === undefined || id === null ? undefined : under.get(id)
-    // An error may belong to no request that can be named.
+    // An error response may have no id.
     if (asked === undefined) return say({ message: response, replyTo: undefined, last: false }, bytes)
     if (id !== undefined && id !== null) under.delete(id)
     if (asked.method === "initialize" && "result" in response) {
@@ -144,7 +144,7 @@ export const join = Effect.fnUntraced(function*(
     for (const message of messages) {
       const each = bytes / messages.length
       if (!("method" in message)) answer(message, each)
-      // Which stream it came on is not known here; a client over stdio has one only.
+      // The stream of the message is not known here; a client over stdio has only one.
       else say({ message, replyTo: undefined, last: false }, each)
     }
   }
@@ -153,7 +153,7 @@ export const join = Effect.fnUntraced(function*(
   // To the server
   // ===================================================================================================================
 
-  /** The server will not answer this any more; somebody has to. */
+  /** Answers a request that the server will not answer any more. */
   const unanswerable = (id: JsonRpc.Request["id"]) => (error: TransportError.TransportError): Effect.Effect<void> =>
     Effect.sync(() => {
       if (under.has(id)) answer(failure(id, ErrorCode.InternalError, error.message))
@@ -182,14 +182,14 @@ export const join = Effect.fnUntraced(function*(
     )
   })
 
-  /** A client over one stream may go on behind `initialize` at once; over a stream per request, its answer names the session to go on in. */
+  /** Waits for the response to `initialize`: over HTTP it has the session id that later messages need. */
   const answeredTo = (id: JsonRpc.Request["id"]): Effect.Effect<void> =>
     Effect.callback<void>((resume) => {
       if (!under.has(id)) return resume(Effect.void)
       opened = () => resume(Effect.void)
     })
 
-  /** A request that was cancelled is answered by nobody, and not every server lets go of what carries it. */
+  /** Ends the stream of a cancelled request, because some servers keep it open. */
   const forget = (params: unknown): Fiber.Fiber<void> | undefined => {
     const id = Option.getOrUndefined(cancelledIn(params))?.requestId
     const asked = id === undefined ? undefined : under.get(id)
@@ -252,10 +252,10 @@ export const join = Effect.fnUntraced(function*(
   })
 
   // ===================================================================================================================
-  // The end
+  // Shutdown
   // ===================================================================================================================
 
-  /** What the client has said still goes to the server, and what was asked is answered. */
+  /** Sends the remaining messages of the client, and waits for the responses to its requests. */
   const clientEnded = Effect.gen(function*() {
     yield* toServer.finish
     yield* finished
@@ -266,7 +266,7 @@ export const join = Effect.fnUntraced(function*(
     ({ writable }) => writable ? Effect.asVoid(Effect.timeoutOption(clientEnded, finishWithin)) : Effect.void
   )
 
-  /** What the server has said still goes to the client, and so does that it will say no more. */
+  /** Sends the remaining messages of the server, and an error for each request in flight. */
   const serverEnded = Effect.suspend(() => {
     for (const id of under.keys()) {
       answer(failure(id, ErrorCode.InternalError, "The connection to the server has ended"))

@@ -1,5 +1,5 @@
 /**
- * What is left open when a session has gone. It should be nothing.
+ * A count of what a session leaves open after its end. It should be nothing.
  */
 import { CloseReason } from "@effect-mcp/protocol"
 import type { ClientSession } from "@effect-mcp/session"
@@ -10,13 +10,13 @@ import { Socket } from "node:net"
 import { check, type Unexpected } from "./check.ts"
 import * as Transcript from "./transcript.ts"
 
-/** How many children of this process Node knows to be running. */
+/** Returns the number of running child processes. */
 export const childProcesses = (): number =>
   process.getActiveResourcesInfo().filter((resource) => resource === "ProcessWrap").length
 
 const openSockets = new Set<Socket>()
 
-// Node lists a Unix socket as it lists the standard streams, so they are counted as they come and go.
+// Node lists Unix sockets like the standard streams, so sockets are counted when they open and close.
 subscribe("net.client.socket", (message) => {
   if (typeof message !== "object" || message === null || !("socket" in message)) return
   const { socket } = message
@@ -25,12 +25,12 @@ subscribe("net.client.socket", (message) => {
   socket.once("close", () => openSockets.delete(socket))
 })
 
-/** How many sockets that this process has opened are not closed. */
+/** Returns the number of open sockets that this process has opened. */
 export const sockets = (): number => openSockets.size
 
 /**
- * Runs a program whose session ends with it, and looks whether anything was left behind. The program gives back the
- * session, which can still be asked.
+ * Runs a program whose session ends with it, and prints what is left open. The program returns the session, which can
+ * still be inspected.
  */
 export const none = Effect.fnUntraced(function*<E, R>(
   program: Effect.Effect<ClientSession.Shape, E, R>
@@ -44,7 +44,7 @@ export const none = Effect.fnUntraced(function*<E, R>(
 
   yield* check(census.living() === 0, `fibers alive ${census.living()}, of ${census.started()} that were started`)
 
-  // A process that has ended, and a socket that has closed, stay on Node's list for another turn or two of its loop.
+  // Ended processes and closed sockets stay on Node's list for one or two turns of the event loop.
   yield* Effect.repeat(Effect.sleep("5 millis"), { times: 20, while: () => childProcesses() + sockets() > 0 })
   yield* check(childProcesses() === 0, `child processes alive ${childProcesses()}`)
   yield* check(sockets() === 0, `sockets open ${sockets()}`)

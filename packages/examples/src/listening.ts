@@ -1,6 +1,6 @@
 /**
- * A server that listens, as a child process, and the transport that leads to wherever it says that it listens. The child is there
- * while the Layer is.
+ * A listening server as a child process, and the transport to the address that it prints. The child lives as long as
+ * the Layer.
  */
 import type { Transport } from "@effect-mcp/session"
 import * as NodeServices from "@effect/platform-node/NodeServices"
@@ -12,22 +12,22 @@ import type { PlatformError } from "effect/PlatformError"
 import * as ChildProcess from "effect/process/ChildProcess"
 import * as Stream from "effect/Stream"
 
-/** The child has ended and has not said where it listens. */
+/** The error of a child process that ended before it printed an address. */
 export class NotListening extends Data.TaggedError("NotListening")<{ readonly command: string }> {
   override get message(): string {
     return `${this.command} has ended without listening`
   }
 }
 
-/** Why there is no server. */
+/** The reasons why there is no server. */
 export type Failure = NotListening | PlatformError
 
 const announcement = /^listening at (\S+)$/
 
-/** What leads to a server, once it is known where it listens. */
+/** Makes the transport to a server at this address. */
 export type Way = (url: string) => Layer.Layer<Transport.Transport>
 
-/** This Node, with these arguments. Whatever else the child says goes to this function, line by line. */
+/** Starts this Node with these arguments. Other lines that the child prints are passed to the function. */
 export const layer = (
   args: ReadonlyArray<string>,
   way: Way,

@@ -1,5 +1,5 @@
 /**
- * The calculator where any number of clients can come: one host keeps a session for each, whatever it has come by.
+ * The calculator for any number of clients: one host keeps a session for each, over all transports.
  */
 import { EventStore, SessionHost } from "@effect-mcp/session"
 import {
@@ -17,7 +17,7 @@ import * as Layer from "effect/Layer"
 import { pathToFileURL } from "node:url"
 import * as Tools from "./tools.ts"
 
-/** Where to listen, by transport: a port of this machine, of which 0 is any that is free, or a path. */
+/** The addresses by transport: a port of this machine (0 for any free port), or a path. */
 export interface Places {
   readonly http?: number | undefined
   readonly sse?: number | undefined
@@ -25,16 +25,16 @@ export interface Places {
   readonly unix?: string | undefined
 }
 
-/** Is told where clients can come. */
+/** A function that gets each address. */
 type Announce = (url: string) => Effect.Effect<void>
 
-/** Says how clients name what is behind the port. */
+/** Announces the URL for a port. */
 const announced = <E, R>(server: Layer.Layer<HttpServer, E, R>, announce: Announce, url: (port: number) => string) =>
   Layer.effectDiscard(
     Effect.flatMap(HttpServer, ({ address }) => announce(url("port" in address ? address.port : 0)))
   ).pipe(Layer.provide(server))
 
-/** The server at these places, while the Layer is there; `announce` is told of each. */
+/** The server at these addresses, for as long as the Layer lives. `announce` gets each address. */
 export const layer = ({ http, sse, unix, ws }: Places, announce: Announce) =>
   Layer.mergeAll(
     http === undefined
@@ -51,13 +51,13 @@ export const layer = ({ http, sse, unix, ws }: Places, announce: Announce) =>
       : Layer.tap(UnixSocketServer.layerNode({ path: unix }), () => announce(`unix:${pathToFileURL(unix).pathname}`))
   ).pipe(
     Layer.provide(SessionHost.layer(Tools.handlers, Tools.options)),
-    // Only programs of this machine can connect, and every one of them is accepted.
+    // Only programs of this machine can connect, and all of them are accepted.
     Layer.provide(Authentication.anonymous),
-    // A client that loses its connection comes back for what it has missed, where its transport knows how.
+    // With this store, clients over Streamable HTTP can resume lost streams.
     Layer.provide(EventStore.layerMemory())
   )
 
-/** The port in an option, if there is one; what is none is said. */
+/** Returns the port of an option, or fails with an error message. */
 const portIn = (name: string, text: string | undefined): number | undefined => {
   if (text === undefined) return undefined
   const port = text === "" ? Number.NaN : Number(text)
@@ -65,7 +65,7 @@ const portIn = (name: string, text: string | undefined): number | undefined => {
   throw new RangeError(`--${name} takes a port, not ${JSON.stringify(text)}`)
 }
 
-/** Listens where these options say. */
+/** Serves at the addresses of these options. */
 export const main = ({ http, sse, unix, ws }: { readonly [name in keyof Places]: string | undefined }): void => {
   try {
     const places = { http: portIn("http", http), sse: portIn("sse", sse), ws: portIn("ws", ws), unix }

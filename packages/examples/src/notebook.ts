@@ -1,14 +1,14 @@
 /**
- * An MCP server that does everything a server can: a notebook. It speaks over its standard input and output, run by Node as
- * it stands; any client can start it, with the command `node` and the path of this file as its one argument.
+ * An MCP server with every feature of a server: a notebook. It serves over its standard input and output. Any client
+ * can start it: the command is `node`, and the path of this file is its one argument.
  *
- * - Notes are resources, with pages, a template and subscriptions; those with blanks in braces are prompts as well.
- * - Its tools answer in words, pictures, sounds, links and structures; report progress; stop when they are cancelled.
- * - They ask back: the client's model (`summarize`, `research`), its user (`erase`, `classify`, `sign-in`), the client itself
- *   (`places`, `status`).
- * - It completes arguments, sends log messages, and says when one of its lists has changed.
+ * - Notes are resources, with pages, a template and subscriptions. Notes with blanks in braces are prompts, too.
+ * - Its tools return text, images, audio, links and structured content. They report progress and can be cancelled.
+ * - They send requests to the client: to its model (`summarize`, `research`), its user (`erase`, `classify`,
+ *   `sign-in`), and the client itself (`places`, `status`).
+ * - It completes arguments, sends log messages, and notifies the client when one of its lists changes.
  *
- * `sessions.ts` is a client that answers what it asks. The parts stand in `notebook/`, one file for each kind of thing.
+ * `host.ts` is a client that answers its requests. The parts are in `notebook/`, one file for each feature.
  */
 import * as StdioServer from "@effect-mcp/transport/StdioServer"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,8 @@
 /**
- * A server over stdio that is somewhere else: `node packages/examples/src/proxy.ts URL` passes what it is told on to the server at this
- * URL, and what that says back. So whatever starts a child process reaches a server by its URL: `http:` and `https:` over Streamable
- * HTTP, or HTTP+SSE where the server knows nothing newer, `ws:` and `wss:` over WebSocket, and `unix:` at a path of this machine.
+ * A stdio server that forwards to a remote one: `node packages/examples/src/proxy.ts URL` passes all messages to the
+ * server at this URL, and back. So a program that starts child processes can use a server by its URL: `http:` and
+ * `https:` over Streamable HTTP, or HTTP+SSE if the server supports nothing newer, `ws:` and `wss:` over WebSocket, and
+ * `unix:` at a path of this machine.
  */
 import { Transport } from "@effect-mcp/session"
 import * as HttpFallbackClient from "@effect-mcp/transport/HttpFallbackClient"
@@ -13,7 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as JoinedTransports from "./joinedTransports.ts"
 
-/** The path that this URL names, if it names one. */
+/** Returns the path of a `unix:` URL. */
 const pathIn = ({ pathname }: URL): string | undefined => {
   try {
     return pathname === "" ? undefined : decodeURIComponent(pathname)
@@ -22,7 +23,7 @@ const pathIn = ({ pathname }: URL): string | undefined => {
   }
 }
 
-/** What leads to the server at this URL. */
+/** Makes the transport to the server at this URL. */
 const serverAt = (url: URL): Layer.Layer<Transport.Transport> | undefined => {
   switch (url.protocol) {
     case "http:":
@@ -40,11 +41,11 @@ const serverAt = (url: URL): Layer.Layer<Transport.Transport> | undefined => {
   }
 }
 
-/** A connection over this transport. Both are there until the scope closes. */
+/** Connects over this transport, until the scope closes. */
 const connection = <E>(transport: Layer.Layer<Transport.Transport, E>) =>
   Effect.flatMap(Layer.build(transport), (context) => Context.get(context, Transport.Transport).connect)
 
-/** Joins this process's standard streams with the server. */
+/** Joins the standard streams of this process with the server. */
 const proxy = (server: Layer.Layer<Transport.Transport>) =>
   Effect.gen(function*() {
     const back = yield* connection(server)

@@ -1,9 +1,9 @@
 /**
- * A transport of one's own: MCP over a TCP socket, one message a line, on Node. Both ends are the same but for how they come by
- * their socket. It keeps the laws of `@effect-mcp/testing`; `test/socketTransport.test.ts` puts it through them.
+ * A transport of your own: MCP over a TCP socket, one message per line, on Node. Both ends differ only in how they get
+ * their socket. It keeps the laws of `@effect-mcp/testing`; `test/socketTransport.test.ts` checks them.
  *
- * The framing is that of stdio, which the specification asks of every stream of bytes. What is left for the transport is when a
- * message counts as sent, and what each way to end means.
+ * The framing is that of stdio, which the specification recommends for every byte stream. The transport decides when a
+ * message counts as sent, and what each kind of end means.
  */
 import { Transport, TransportError } from "@effect-mcp/session"
 import { JsonLines } from "@effect-mcp/transport"
@@ -13,13 +13,13 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Net from "node:net"
 
-/** How long the last lines may take to be written when the session has ended. */
+/** The time to write the last lines after the session has ended. */
 const flushWithin = "1 second"
 
-/** Whoever reads or writes tells of an error. One that nobody listened to would end the process. */
+/** Ignores errors, which reads and writes report. Without a listener, an error would end the process. */
 const unheard = () => {}
 
-/** Ends the stream behind what was sent, and waits until that is written, but not for a peer that does not read. */
+/** Ends the stream, and waits until all lines are written; a peer that does not read is not waited for. */
 const close = (socket: Net.Socket): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     if (socket.destroyed) return resume(Effect.void)
@@ -31,10 +31,10 @@ const close = (socket: Net.Socket): Effect.Effect<void> =>
     Effect.andThen(Effect.sync(() => socket.destroy()))
   )
 
-/** Reads until the peer's side ends. An end in good order is a half-close; everything else is an error. */
+/** Reads until the peer's side ends. A half-close is a normal end; anything else is an error. */
 const run = (socket: Net.Socket): Transport.Connection["run"] => (deliver) =>
   Effect.callback<Transport.End, TransportError.TransportError>((resume) => {
-    // A chunk may end anywhere, also within a character: the decoder keeps what is not a line yet.
+    // A chunk may end anywhere, also within a character: the decoder keeps the incomplete line.
     const decoder = JsonLines.decoder((frame, bytes) => deliver({ frame, bytes }))
     const onData = (chunk: Uint8Array) => decoder.push(chunk)
     const onEnd = () => {
@@ -42,19 +42,22 @@ const run = (socket: Net.Socket): Transport.Connection["run"] => (deliver) =>
       resume(Effect.succeed({ exit: undefined, writable: socket.writable }))
     }
     const fail = (cause: unknown) => resume(Effect.fail(TransportError.make({ _tag: "ReadFailed", cause })))
-    // It may have broken or ended already, and then there is nothing to listen to.
+    // A socket that broke or ended already emits no more events.
     const onClose = () => fail(socket.errored ?? new Error("the connection is closed"))
     if (socket.readableEnded) return onEnd()
     if (socket.destroyed) return onClose()
     socket.on("data", onData).once("end", onEnd).once("close", onClose)
     return Effect.sync(() => {
       socket.off("data", onData).off("end", onEnd).off("close", onClose)
-      // What still comes is for nobody, and must not keep the end from being seen.
+      // Reads and discards the rest: without it, the end of the stream is never reached.
       socket.resume()
     })
   })
 
-/** A message has been sent once the socket has passed it on, so that a peer which does not read makes the session wait. */
+/**
+ * Sends a message. It counts as sent when the socket has written it, so a peer that does not read makes the session
+ * wait.
+ */
 const send = (socket: Net.Socket): Transport.Connection["send"] => ({ message }) =>
   Effect.callback<void, TransportError.TransportError>((resume) => {
     const line = JsonLines.encode(message)
@@ -65,11 +68,11 @@ const send = (socket: Net.Socket): Transport.Connection["send"] => ({ message })
     )
   })
 
-/** A connection over a socket that is open. It owns the socket: when the scope closes, the socket does. */
+/** A connection over an open socket. When the scope closes, the socket closes. */
 const connection = (socket: Net.Socket): Effect.Effect<Transport.Connection, never, Scope.Scope> =>
   Effect.as(Effect.acquireRelease(Effect.succeed(socket), close), { run: run(socket), send: send(socket) })
 
-/** An end over a socket that is open already, with `allowHalfOpen`, as a server accepts it. It carries one session. */
+/** The end of a server, over an accepted socket with `allowHalfOpen`. It carries one session. */
 export const over = (socket: Net.Socket): Layer.Layer<Transport.Transport> => {
   socket.on("error", unheard)
   let taken = false
@@ -82,7 +85,7 @@ export const over = (socket: Net.Socket): Layer.Layer<Transport.Transport> => {
   })
 }
 
-/** Opens a socket, or says what it could not reach. */
+/** Opens a socket; fails with the address that it could not connect to. */
 const dial = (port: number, host: string): Effect.Effect<Net.Socket, TransportError.TransportError> =>
   Effect.callback<Net.Socket, TransportError.TransportError>((resume) => {
     const socket = Net.connect({ port, host, allowHalfOpen: true })
@@ -96,7 +99,7 @@ const dial = (port: number, host: string): Effect.Effect<Net.Socket, TransportEr
     return Effect.sync(() => socket.destroy())
   })
 
-/** The end that dials. Each session has a socket of its own. */
+/** The end of a client. Each session has its own socket. */
 export const dialled = (port: number, host = "127.0.0.1"): Layer.Layer<Transport.Transport> =>
   Layer.succeed(Transport.Transport, {
     connect: Effect.uninterruptibleMask((restore) => Effect.flatMap(restore(dial(port, host)), connection))

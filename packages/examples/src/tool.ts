@@ -1,6 +1,6 @@
 /**
- * A tool: a schema of what it takes, and an Effect that answers. The schema is written once; the JSON Schema that clients
- * see and the check of what they send are both derived from it.
+ * A tool: a schema of its arguments, and an Effect that returns its result. The schema is written once. The JSON Schema
+ * that clients get and the check of arguments are derived from it.
  */
 import * as Content from "@effect-mcp/protocol/Content"
 import * as Excerpt from "@effect-mcp/protocol/Excerpt"
@@ -16,51 +16,51 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
-/** A tool that could not do what it was asked to. Its words are for the model to read (TOOL-04). */
+/** The failure of a tool. The model gets its message (TOOL-04). */
 export class ToolFailure extends Data.TaggedError("ToolFailure")<{ readonly message: string }> {}
 
-/** A tool, ready to be listed and called. */
+/** A tool that can be listed and called. */
 export interface Tool<out R = RequestContext> {
   readonly definition: Protocol.Tool
   readonly call: (input: unknown) => Effect.Effect<Protocol.CallToolResult, McpError.McpError, R>
-  /** Whether it is there to be called now. */
+  /** Whether the tool is available now. */
   readonly isOffered: Effect.Effect<boolean, never, R>
 }
 
-/** What a tool answers: plain text, or a whole result. */
+/** The return value of a tool: text, or a whole result. */
 export type Answer = string | Protocol.CallToolResult
 
-/** What there is to say about a tool, and what it does. */
+/** The description of a tool, and its implementation. */
 export interface Options<Input, R> {
   readonly title: string
   readonly description: string
   readonly annotations: Protocol.ToolAnnotations
   readonly icons?: ReadonlyArray<Implementation.Icon>
   readonly input: Schema.Codec<Input, unknown>
-  /** What is structured in its answers, if anything is (TOOL-07). */
+  /** The schema of its structured content, if it has any (TOOL-07). */
   readonly output?: Schema.Codec<unknown, unknown>
-  /** Default: always. */
+  /** Whether the tool is available. Default: always. */
   readonly isOffered?: Effect.Effect<boolean, never, R>
   /**
-   * Fails with a `ToolFailure`, or with what kept the client from answering, for the model to read; or with an `McpError`
-   * for the client.
+   * Runs the tool. The model gets the message of a `ToolFailure`, and of a request to the client that failed. The
+   * client gets an `McpError`.
    */
   readonly run: (
     input: Input
   ) => Effect.Effect<Answer, ToolFailure | RequestError | McpError.McpError, R>
 }
 
-/** Arguments are checked as strictly as the JSON Schema says it. */
+/** Options that check arguments as strictly as the JSON Schema. */
 const strictly = { onExcessProperty: "error" } as const
 
-/** The name of the definition that a reference leads to: the last token of a JSON Pointer in a URI. */
+/** Returns the name of a referenced definition: the last token of a JSON Pointer in a URI. */
 const definitionOf = ($ref: string): string =>
   decodeURIComponent($ref.slice("#/$defs/".length)).replaceAll("~1", "/").replaceAll("~0", "~")
 
-/** The JSON Schema of a codec, with the definitions of the classes and the recursive schemas that it refers to. */
+/** Returns the JSON Schema of a codec, with the definitions of its classes and recursive schemas. */
 const schemaOf = (codec: Schema.Codec<unknown, unknown>): Protocol.ObjectSchema => {
   const { definitions, schema: { $ref, ...schema } } = Schema.toJsonSchemaDocument(codec, strictly)
-  // A class is a reference all by itself. Clients look for its properties at the root.
+  // The schema of a class is only a reference, but clients look for properties at the root.
   const root = typeof $ref === "string" ? definitions[definitionOf($ref)] : undefined
   return {
     ...root,
@@ -75,13 +75,13 @@ const answer = (given: Answer): Protocol.CallToolResult =>
 
 const failure = (text: string): Protocol.CallToolResult => ({ ...answer(text), isError: true })
 
-/** Structured content, and the same as text for those who read only that (TOOL-09). */
+/** Returns structured content, and the same as text for clients that read only text (TOOL-09). */
 export const structured = (content: { readonly [name: string]: unknown }): Protocol.CallToolResult => ({
   ...answer(JSON.stringify(content)),
   structuredContent: content
 })
 
-/** Since 2025-11-25 the model reads what was wrong with its arguments; before, its client gets a protocol error. */
+/** Rejects arguments: from 2025-11-25 on with a message for the model, before with a protocol error for the client. */
 const misfit = (problem: string) =>
   Effect.flatMap(RequestContext, ({ profile }) =>
     Revision.isAtLeast(profile.revision, "2025-11-25")
@@ -99,7 +99,7 @@ export const make = <Input, R = never>(name: string, options: Options<Input, R>)
       annotations,
       ...(icons === undefined ? undefined : { icons }),
       ...(output === undefined ? undefined : { outputSchema: schemaOf(output) }),
-      // Made when it is first asked for: the first answer of a server should not wait for it.
+      // Lazy, so that the first response of a server does not wait for it.
       get inputSchema() {
         return schemaOf(input)
       }
@@ -119,7 +119,7 @@ export const make = <Input, R = never>(name: string, options: Options<Input, R>)
   }
 }
 
-/** What a server does with these tools. All of them fit on one page. */
+/** Returns the handlers for these tools. All of them fit on one page. */
 export const handlers = <R>(tools: ReadonlyArray<Tool<R>>): Handlers.Handlers<"client", R> => {
   const byName = new Map(tools.map((tool) => [tool.definition.name, tool]))
   const unknown = (name: string) => McpError.invalidParams(`Unknown tool: ${Excerpt.of(name)}`)

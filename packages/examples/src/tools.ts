@@ -1,5 +1,5 @@
 /**
- * What the calculator can do, whatever it is reached over: a child process's standard streams, or memory.
+ * The tools of the calculator, independent of its transport.
  */
 import * as Logging from "@effect-mcp/protocol/Logging"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
@@ -42,7 +42,7 @@ const count = Tool.make("count", {
       }))
     )
     yield* Effect.repeat(next, { times: to - 1 }).pipe(
-      // Cancelling a request interrupts its handler: here it puts away what it has in hand.
+      // A cancelled request interrupts its handler: this finalizer cleans up.
       Effect.onInterrupt(() => Effect.logInfo(`count was interrupted at ${step} of ${to}`))
     )
     return String(step)
@@ -76,10 +76,10 @@ const log = Tool.make("log", {
   run: ({ level, message }) => Effect.as(RequestContext.log({ level, logger: "calculator", data: message }), "logged")
 })
 
-/** What the calculator does with what its client asks. */
+/** The handlers of the calculator. */
 export const handlers = Tool.handlers([add, count, fail, crash, log])
 
-/** What the calculator says of itself. */
+/** The description of the calculator. */
 export const options: ServerSession.Options = {
   info: { name: "calculator", title: "Calculator", version: "0.1.0" },
   instructions: "Use `add` for sums. The other tools show what a session does: progress, failures and log messages."

@@ -1,9 +1,8 @@
 /**
- * How the demonstration is printed. On a terminal it has colours and bars that grow in place; anywhere else, or with
- * `NO_COLOR`, it is plain lines.
+ * The printed output of the demonstration. On a terminal it has colours and growing progress bars. Anywhere else, and
+ * with `NO_COLOR`, it is plain lines.
  *
- * Printing is the one thing here that is not an Effect: what there is to show comes from callbacks as often as from the
- * program.
+ * Printing is not an Effect here, because it happens in callbacks as often as in the program.
  */
 import type { JsonRpc, Logging, Progress } from "@effect-mcp/protocol"
 import type { SessionEvent } from "@effect-mcp/session"
@@ -17,7 +16,7 @@ const barWidth = 30
 const style = (format: Parameters<typeof styleText>[0], text: string): string =>
   styleText(format, text, { stream: output })
 
-/** Whether the cursor stands behind a bar that may still grow. */
+/** Whether the last line is a progress bar that may still grow. */
 let barIsOpen = false
 
 const print = (line: string): void => {
@@ -25,33 +24,33 @@ const print = (line: string): void => {
   barIsOpen = false
 }
 
-/** What the client is talking to from here on. */
+/** Prints the server of the next part. */
 export const heading = (title: string): void => print(`\n${style(["bold", "inverse"], ` ${title} `)}`)
 
-/** What it is about to try. */
+/** Prints the title of a step. */
 export const section = (name: string): void => print(`\n${style(["bold", "cyan"], name)}`)
 
-/** What it does, or is told. */
+/** Prints an action, or a message. */
 export const note = (text: string): void => print(`  ${text}`)
 
-/** What came out as it should. */
+/** Prints a check that passed. */
 export const passed = (text: string): void => print(`  ${style("green", "✓")} ${text}`)
 
-/** What did not. */
+/** Prints a check that failed. */
 export const failed = (text: string): void => print(`  ${style("red", "✗")} ${text}`)
 
-/** What the server writes into its own log. */
+/** Prints a line of the log of the server. */
 export const serverLog = (line: string): void => print(style("gray", `  server's own log │ ${line}`))
 
-/** A message that the client sent on its own account. */
+/** Prints a notification of the client. */
 export const sent = ({ method, params }: JsonRpc.Notification): void =>
   print(`  ${style("yellow", `→ ${method}`)} ${JSON.stringify(params)}`)
 
-/** A log message that the server sent. */
+/** Prints a log message of the server. */
 export const logged = ({ data, level, logger }: Logging.LogMessageParams): void =>
   print(`  ${style("magenta", `← ${level}${logger === undefined ? "" : ` from ${logger}`}`)}: ${JSON.stringify(data)}`)
 
-/** A step of progress. A live bar takes the place of the one before it. */
+/** Prints a step of progress. On a terminal, it replaces the previous bar. */
 export const progress = ({ message, progress, total }: Progress.Progress): void => {
   const filled = total === undefined ? 0 : Math.round(barWidth * progress / total)
   const bar = style("blue", "█".repeat(filled)) + style("gray", "░".repeat(barWidth - filled))
@@ -65,13 +64,13 @@ export const progress = ({ message, progress, total }: Progress.Progress): void 
   barIsOpen = true
 }
 
-/** What the session lets us see of itself. */
+/** Prints an event of the session. */
 export const event = (event: SessionEvent.SessionEvent): void => {
   switch (event._tag) {
     case "StateChanged":
       return print(`  ${style("gray", event.from)} → ${style("bold", event.to)}`)
     case "ProgressDropped":
-      return print(style("gray", `  dropped progress that nobody waits for (${event.reason})`))
+      return print(style("gray", `  dropped progress of a call that has ended (${event.reason})`))
     case "NotificationIgnored":
       return print(style("gray", `  ignored ${event.method} (${event.problem})`))
     case "Closed":

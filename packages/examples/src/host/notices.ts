@@ -1,5 +1,5 @@
 /**
- * What a server tells a host of its own accord.
+ * The notifications that a server sends to a host.
  */
 import type * as MethodTable from "@effect-mcp/protocol/MethodTable"
 import * as Context from "effect/Context"
@@ -15,19 +15,19 @@ type Name =
   | "notifications/tools/list_changed"
   | "notifications/elicitation/complete"
 
-/** One of the server's notifications. */
+/** One notification of the server. */
 export type Notice = {
   readonly [N in Name]: { readonly method: N; readonly params: MethodTable.NotificationParamsOf<N> }
 }[Name]
 
-/** The notices that nobody has read yet, oldest first. */
+/** The notifications that the program has not read yet, oldest first. */
 export class Notices extends Context.Service<Notices, Queue.Queue<Notice>>()("@effect-mcp/examples/host/Notices") {}
 
 export const layer: Layer.Layer<Notices> = Layer.effect(Notices, Queue.unbounded<Notice>())
 
 const keep = (notice: Notice) => Effect.flatMap(Notices, (notices) => Effect.asVoid(Queue.offer(notices, notice)))
 
-/** Handlers that keep what comes. */
+/** Handlers that keep each notification. */
 export const handlers = {
   "notifications/message": (params: MethodTable.NotificationParamsOf<"notifications/message">) =>
     keep({ method: "notifications/message", params }),
@@ -43,7 +43,7 @@ export const handlers = {
 
 type NoticeOf<N extends Name> = Extract<Notice, { readonly method: N }>
 
-/** Reads on until there is one of this kind, and passes over the others. */
+/** Returns the next notification of this kind, and discards those before it. */
 export const next = <N extends Name>(method: N): Effect.Effect<NoticeOf<N>, never, Notices> => {
   const isWanted = (notice: Notice): notice is NoticeOf<N> => notice.method === method
   return Effect.gen(function*() {

@@ -1,6 +1,6 @@
 /**
- * The session of a host with a server: it answers everything that a server may ask. Who answers is a matter of Layers: a
- * `Model`, a `User` and a `Workspace` have to be provided, and nothing else of the program changes with them.
+ * The session of a host with a server. It answers every request that a server may send. The answers come from Layers: a
+ * `Model`, a `User` and a `Workspace`; the rest of the program does not change with them.
  */
 import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
 import type * as Sampling from "@effect-mcp/protocol/Sampling"
@@ -30,7 +30,7 @@ const handlers = {
 
 const options = {
   info: { name: "host", title: "Host", version: "0.1.0", description: "Answers everything a server may ask" },
-  // What the handlers do not show: which kinds of questions they understand, and that the roots may change.
+  // Capabilities that the handlers do not show: the kinds of elicitation, and that the roots may change.
   capabilities: {
     sampling: { tools: {} },
     elicitation: { form: {}, url: {} },
@@ -38,7 +38,7 @@ const options = {
   }
 }
 
-/** The session. It takes more options, such as the revisions to speak. */
+/** The session. It takes more options, such as the revisions to support. */
 export const layer = (
   more?: Partial<Omit<ClientSession.Options, "handlers">>
 ): Layer.Layer<

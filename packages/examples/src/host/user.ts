@@ -1,5 +1,5 @@
 /**
- * The user of a host: whoever a server's questions are put to.
+ * The user of a host, who answers the questions of servers.
  */
 import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
 import type * as ElicitationContent from "@effect-mcp/protocol/ElicitationContent"
@@ -8,13 +8,13 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** Answers for the user. Who asks is said with each question, since the user has to know it (ELI-16). */
+/** Answers for the user. Each question names the server, because the user has to know it (ELI-16). */
 export class User extends Context.Service<User, {
   readonly fill: (question: Elicitation.FormParams, asker: string) => Effect.Effect<Elicitation.ElicitResult>
   readonly visit: (question: Elicitation.UrlParams, asker: string) => Effect.Effect<Elicitation.ElicitResult>
 }>()("@effect-mcp/examples/host/User") {}
 
-/** Something that fits a field: its default, or the first thing that comes to mind (ELI-08). */
+/** Returns a value that fits a field: its default, or a constant (ELI-08). */
 const fitting = (field: ElicitationSchema.Field): ElicitationContent.ElicitationContent[string] => {
   if (field.default !== undefined) return field.default
   switch (field.type) {
@@ -40,11 +40,11 @@ const byFormat = {
   "none": "Ada"
 }
 
-/** A form with something in each of its fields. */
+/** Fills every field of a form. */
 export const filled = ({ properties }: ElicitationSchema.ElicitationSchema): ElicitationContent.ElicitationContent =>
   Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, fitting(field)]))
 
-/** Someone who does all that is asked. Not everyone should be. */
+/** A user that accepts everything. Real users should not. */
 export const obliging: Layer.Layer<User> = Layer.succeed(User, {
   fill: ({ requestedSchema }) => Effect.succeed({ action: "accept", content: filled(requestedSchema) }),
   visit: ({ url }) =>

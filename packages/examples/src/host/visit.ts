@@ -1,5 +1,5 @@
 /**
- * What the host does with the notebook: a bit of everything.
+ * The visit of the host to the notebook: some of every feature.
  */
 import { Elicitation, type Tool } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
@@ -16,7 +16,7 @@ const wordsOf = ({ content }: Tool.CallToolResult): string =>
 
 const note = "note:///plan"
 
-/** Gives back the session, so that one can ask it what is left when its Layer has gone. */
+/** Runs the visit. Returns the session, so that the caller can inspect it after its Layer is released. */
 export const visit = Effect.gen(function*() {
   const session = yield* ClientSession.ClientSession
   const { profile } = session

@@ -1,6 +1,6 @@
 /**
- * The user's account, and the page on which one signs in to it. The page is a real one, on this machine: nobody but the
- * browser that visits it learns that it was visited, least of all the client (ELI-11).
+ * The user's account, and the page on which the user signs in. It is a real page on this machine: only the browser that
+ * opens it knows the visit, and the client does not (ELI-11).
  */
 import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
 import type { ClientProfile } from "@effect-mcp/protocol/Profile"
@@ -16,19 +16,19 @@ import { News } from "./news.ts"
 
 export class Account extends Context.Service<Account, {
   readonly isSignedIn: Effect.Effect<boolean>
-  /** A page that signs in its visitor, once; the client that asks is told then. */
+  /** Makes a page that signs its visitor in, once. Then the client gets a notification. */
   readonly page: Effect.Effect<Elicitation.UrlParams, never, RequestContext>
   readonly signOut: Effect.Effect<void>
 }>()("@effect-mcp/examples/notebook/Account") {}
 
-/** There is nowhere to serve the page. */
+/** The error of a page that cannot be served. */
 export class NoPage extends Data.TaggedError("NoPage")<{ readonly cause: unknown }> {
   override get message(): string {
     return `the page to sign in on cannot be served: ${String(this.cause)}`
   }
 }
 
-/** Serves pages on a port of this machine that nobody uses, until the scope closes. Gives back where. */
+/** Serves pages on a free port of this machine until the scope closes. Returns the URL. */
 const served = (answer: http.RequestListener) =>
   Effect.acquireRelease(
     Effect.callback<http.Server, NoPage>((resume) => {
@@ -53,7 +53,7 @@ export const layer: Layer.Layer<Account, NoPage, News> = Layer.effect(
   Effect.gen(function*() {
     const news = yield* News
     let isSignedIn = false
-    /** The clients to tell, by the ids of their elicitations, which cannot be guessed (ELI-15). */
+    /** The clients to notify, by the ids of their elicitations, which cannot be guessed (ELI-15). */
     const waiting = new Map<string, ClientProfile>()
 
     const visited = (client: ClientProfile, elicitationId: string) => {

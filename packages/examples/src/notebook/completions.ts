@@ -1,5 +1,5 @@
 /**
- * What may come next in an argument of a prompt, or in the template of the notes.
+ * The completions for arguments of prompts, and for the template of the notes.
  */
 import * as Completion from "@effect-mcp/protocol/Completion"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -10,7 +10,7 @@ import * as Resources from "./resources.ts"
 
 const noteNames = Effect.map(Effect.flatMap(Notes, ({ all }) => all), (notes) => notes.map(({ name }) => name))
 
-/** All values that fit an argument of a prompt, whatever has been typed of them. */
+/** Returns all values of an argument of a prompt, regardless of what is typed. */
 const ofPrompt = Effect.fnUntraced(function*(
   name: string,
   argument: string,

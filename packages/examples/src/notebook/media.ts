@@ -1,5 +1,5 @@
 /**
- * What the notebook has to show and to play.
+ * The images and sounds of the notebook.
  */
 import type * as Content from "@effect-mcp/protocol/Content"
 import type * as Implementation from "@effect-mcp/protocol/Implementation"
@@ -38,7 +38,7 @@ export const image: Content.ImageContent = { type: "image", data: pixel, mimeTyp
 
 export const audio: Content.AudioContent = { type: "audio", data: beep, mimeType: "audio/wav" }
 
-/** A picture for lists, in one colour. */
+/** Returns an icon for lists, in one colour. */
 export const icon = (colour: string): Implementation.Icon => ({
   src: `data:image/svg+xml,${
     encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg"><circle r="9" fill="${colour}"/></svg>`)

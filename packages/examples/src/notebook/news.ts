@@ -1,6 +1,6 @@
 /**
- * What there is to tell the client that is no answer to anything. Whoever has news puts them here; the program that holds
- * the session passes them on.
+ * The notifications for the client that belong to no request. Any part of the notebook adds them here, and the program
+ * that holds the session sends them.
  */
 import type { ClientProfile } from "@effect-mcp/protocol/Profile"
 import * as Context from "effect/Context"
@@ -9,10 +9,12 @@ import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 
 /**
- * - `NoteChanged`: a note has another text.
- * - `NotesChanged`, `PromptsChanged`, `ToolsChanged`: there are more of them, or fewer.
- * - `PageVisited`: the user has been where an elicitation of this client asked to go.
- * - `PlacesChanged`: the client has said that its roots are others now.
+ * One notification.
+ *
+ * - `NoteChanged`: the text of a note changed.
+ * - `NotesChanged`, `PromptsChanged`, `ToolsChanged`: a list has more or fewer items.
+ * - `PageVisited`: the user visited the URL of an elicitation.
+ * - `PlacesChanged`: the roots of the client changed.
  */
 export type Item =
   | { readonly _tag: "NoteChanged"; readonly name: string }
@@ -22,11 +24,11 @@ export type Item =
   | { readonly _tag: "PageVisited"; readonly client: ClientProfile; readonly elicitationId: string }
   | { readonly _tag: "PlacesChanged" }
 
-/** The news that have not been passed on yet. */
+/** The notifications that are not sent yet. */
 export class News extends Context.Service<News, Queue.Queue<Item>>()("@effect-mcp/examples/notebook/News") {}
 
 export const layer: Layer.Layer<News> = Layer.effect(News, Queue.unbounded<Item>())
 
-/** Adds an item. */
+/** Adds a notification. */
 export const add = (item: Item): Effect.Effect<void, never, News> =>
   Effect.flatMap(News, (news) => Effect.asVoid(Queue.offer(news, item)))

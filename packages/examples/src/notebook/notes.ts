@@ -14,22 +14,22 @@ import { News } from "./news.ts"
 export interface Note {
   readonly name: string
   readonly text: string
-  /** When it was written, as ISO 8601 has it. */
+  /** The time of the last change, in ISO 8601. */
   readonly lastModified: string
 }
 
-/** All notes there are, and what can be done with them. */
+/** All notes, and the operations on them. */
 export class Notes extends Context.Service<Notes, {
   /** Ordered by name. */
   readonly all: Effect.Effect<ReadonlyArray<Note>>
   readonly find: (name: string) => Effect.Effect<Option.Option<Note>>
-  /** Writes a new note, or another text into one that is there. */
+  /** Writes a new note, or replaces the text of an existing one. */
   readonly write: (name: string, text: string) => Effect.Effect<Note>
-  /** Says whether there was one. */
+  /** Returns whether there was such a note. */
   readonly erase: (name: string) => Effect.Effect<boolean>
 }>()("@effect-mcp/examples/notebook/Notes") {}
 
-/** What may be filled in: a word in braces. A note that has some is a prompt, too. */
+/** The blanks of a text: words in braces. A note with blanks is a prompt, too. */
 export const blanksOf = ({ text }: Note): ReadonlyArray<string> => [
   ...new Set(Array.from(text.matchAll(/\{([a-z]+)\}/g), ([, blank = ""]) => blank))
 ]
@@ -51,7 +51,7 @@ export const layer: Layer.Layer<Notes, never, News> = Layer.effect(
     const news = yield* News
     const notes = yield* Ref.make(HashMap.fromIterable(first.map((note) => [note.name, note] as const)))
 
-    /** Puts another note, or none, where one was or none; and says what has become different. */
+    /** Replaces, adds or removes a note, and adds the notifications for the change. */
     const replace = Effect.fnUntraced(function*(name: string, note: Note | undefined) {
       const before = yield* Ref.modify(notes, (all) => [
         Option.getOrUndefined(HashMap.get(all, name)),

@@ -1,5 +1,5 @@
 /**
- * A long list, a page at a time. A cursor says behind which item its page begins, so it stays good while the list changes
+ * A long list in pages. A cursor names the item before its page, so that it stays valid while the list changes
  * (PAG-05).
  */
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -7,10 +7,10 @@ import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 import * as Result from "effect/Result"
 
-/** How many items a page holds. */
+/** The number of items on a page. */
 const size = 3
 
-/** What a cursor begins with, before it is made opaque. */
+/** The prefix of a cursor, before it is encoded. */
 const behind = "behind "
 
 export interface Page<A> {
@@ -18,7 +18,7 @@ export interface Page<A> {
   readonly rest: { readonly nextCursor?: string }
 }
 
-/** The key of the item before the page; the first page has none. */
+/** Returns the key of the item before the page; `undefined` for the first page. */
 const decode = (cursor: string | undefined): Effect.Effect<string, McpError.McpError> => {
   if (cursor === undefined) return Effect.succeed("")
   const decoded = Base64Url.decodeString(cursor)
@@ -27,7 +27,7 @@ const decode = (cursor: string | undefined): Effect.Effect<string, McpError.McpE
     : Effect.fail(McpError.invalidParams(`Unknown cursor: ${cursor}`))
 }
 
-/** One page of items that are ordered by a key which is never empty. An unknown cursor is refused (PAG-06). */
+/** Returns one page of items, which are ordered by a non-empty key. Rejects an unknown cursor (PAG-06). */
 export const page = Effect.fnUntraced(function*<A>(
   all: ReadonlyArray<A>,
   keyOf: (item: A) => string,

@@ -1,5 +1,5 @@
 /**
- * The notebook as an MCP server: everything that a server can offer, and everything that it can ask of its client.
+ * The notebook as an MCP server, with every feature of a server and every request to a client.
  */
 import type { CloseReason } from "@effect-mcp/protocol/CloseReason"
 import type { RequestContext } from "@effect-mcp/session/RequestContext"
@@ -33,7 +33,7 @@ const tools: ReadonlyArray<Tool.Tool<RequestContext | Account.Account | Notes.No
   ...Publishing.tools
 ]
 
-/** What the notebook does with what a client asks. */
+/** The handlers of the notebook. */
 export const handlers = ServerSession.handlers({
   ...Tool.handlers(tools),
   ...Resources.handlers,
@@ -42,7 +42,7 @@ export const handlers = ServerSession.handlers({
   "notifications/roots/list_changed": () => News.add({ _tag: "PlacesChanged" })
 })
 
-/** What the notebook says of itself. */
+/** The description of the notebook. */
 export const options: ServerSession.Options = {
   info: {
     name: "notebook",
@@ -53,7 +53,7 @@ export const options: ServerSession.Options = {
     icons: [Media.icon("goldenrod")]
   },
   instructions: "Notes are resources under note:///. Search before you write; ask the user before you erase.",
-  // What the handlers do not show: what this server says of its own accord.
+  // Capabilities that the handlers do not show: the notifications that this server sends.
   capabilities: {
     tools: { listChanged: true },
     prompts: { listChanged: true },
@@ -61,12 +61,12 @@ export const options: ServerSession.Options = {
   }
 }
 
-/** A notebook as it is at first, for one client. */
+/** A new notebook for one client. */
 export const services = Layer.mergeAll(Account.layer, Notes.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(News.layer, Places.layer, Subscriptions.layer))
 )
 
-/** Serves one client from beginning to end, over whatever transport there is. */
+/** Serves one client until its session ends, over any transport. */
 export const serve = (
   more?: Partial<ServerSession.Options>
 ): Effect.Effect<CloseReason, TransportError | Account.NoPage, Transport> =>

@@ -37,7 +37,7 @@ export const cancellation = ({ it, peer }: Conditions) => {
       yield* Child.until(() => stderr().includes("a reminder of the milk is due"))
       const id = yield* lastCall
       yield* Fiber.interrupt(calling)
-      yield* Child.until(() => stderr().includes("nobody waits any more to be reminded of the milk"))
+      yield* Child.until(() => stderr().includes("the call was cancelled: no reminder of the milk"))
       yield* request.ping
       assert.isFalse(received.some(isAnswerTo(id)))
       assert.deepStrictEqual(complaints.filter((complaint) => !isAboutProgress(complaint)), [])
@@ -49,7 +49,7 @@ export const cancellation = ({ it, peer }: Conditions) => {
       const isDue = Child.until(() => stderr().includes("a reminder of the bread is due"))
       const outcome = yield* timedOutAfter("remind", { text: "the bread", afterMs: 60_000 }, isDue)
       assert.notProperty(outcome, "text")
-      yield* Child.until(() => stderr().includes("nobody waits any more to be reminded of the bread"))
+      yield* Child.until(() => stderr().includes("the call was cancelled: no reminder of the bread"))
     }))
 
   it.effect("[CAN-01] [CAN-04] what it has asked on behalf of a call is cancelled with the call", () =>

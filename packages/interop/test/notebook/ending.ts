@@ -18,7 +18,7 @@ export const ending = (peer: Peer, revision: Revision.Revision) => {
       yield* close
       assert.notProperty(yield* Fiber.join(calling), "text")
       yield* Child.until(() => !Child.isRunning(pid))
-      yield* Child.until(() => stderr().includes("nobody waits any more to be reminded of the end"))
+      yield* Child.until(() => stderr().includes("the call was cancelled: no reminder of the end"))
     }).pipe(connected))
 
   it.live("[STD-08] is told to end with a call in hand: answers it, and exits", () =>

@@ -50,7 +50,7 @@ export const endingOverHttp = (it: Vitest.MethodsNonLive<HttpServers.HttpServers
         yield* http.terminate
         assert.deepInclude(http.calls.at(-1), { method: "DELETE", status: 204 })
         assert.notProperty(yield* Fiber.join(calling), "text")
-        yield* Child.until(() => stderr().includes("nobody waits any more to be reminded of the end"))
+        yield* Child.until(() => stderr().includes("the call was cancelled: no reminder of the end"))
         assert.strictEqual(yield* knock(yield* url, id), 404)
       }).pipe(connected)
   )
@@ -68,7 +68,7 @@ export const endingOverHttp = (it: Vitest.MethodsNonLive<HttpServers.HttpServers
         assert.notProperty(yield* Fiber.join(calling), "text")
         assert.isFalse(http.calls.some(({ method }) => method === "DELETE"))
         assert.strictEqual(yield* knock(yield* url, http.sessionId()), 200)
-        assert.notInclude(stderr(), "nobody waits any more to be reminded of the start")
+        assert.notInclude(stderr(), "the call was cancelled: no reminder of the start")
       }).pipe(connected)
   )
 

@@ -83,7 +83,7 @@ export const http = ({ it, over, revision }: Conditions) => {
       const outcome = yield* timedOutAfter("remind", { text: "the tide", afterMs: 60_000 }, isDue)
       assert.notProperty(outcome, "text")
       const { calls, open } = yield* overHttp
-      yield* Child.until(() => client.stderr().includes("nobody waits any more to be reminded of the tide"))
+      yield* Child.until(() => client.stderr().includes("the call was cancelled: no reminder of the tide"))
       yield* client.request.ping
       yield* Child.until(() => open() === 0)
       // A client may come back to a stream that is no more (typescript-sdk#2682), which has an answer of its own.

@@ -27,7 +27,7 @@ export const load = ({ it, over }: Conditions) => {
       assert.strictEqual(new Set(ids).size, numbers.length)
       assert.isUndefined(first.pollUnsafe(), "what was asked first is not done yet")
       yield* Fiber.interrupt(first)
-      yield* Child.until(() => stderr().includes("nobody waits any more to be reminded of the last"))
+      yield* Child.until(() => stderr().includes("the call was cancelled: no reminder of the last"))
     }))
 
   const framed = over === "stdio" ? "[STD-02] " : ""

@@ -1,5 +1,5 @@
 /**
- * Tools that leave the thinking to the client's model.
+ * Tools that use the client's model.
  */
 import * as Content from "@effect-mcp/protocol/Content"
 import type * as Sampling from "@effect-mcp/protocol/Sampling"
@@ -58,7 +58,7 @@ const summarize = Tool.make("summarize", {
 
 const decodeSearch = Schema.decodeUnknownResult(Search)
 
-/** What comes of a use of a tool. The model gets to read what was wrong with it. */
+/** Runs a tool call of the model. The model gets the error message of a failed call. */
 const used = Effect.fnUntraced(function*({ id, input, name }: Sampling.ToolUseContent) {
   const given = name === search.definition.name
     ? decodeSearch(input)
@@ -69,7 +69,7 @@ const used = Effect.fnUntraced(function*({ id, input, name }: Sampling.ToolUseCo
   return { type: "tool_result" as const, toolUseId: id, ...result }
 })
 
-/** How often the model may use tools before it has to answer (SMP-08). */
+/** The most rounds of tool calls before the model has to answer (SMP-08). */
 const rounds = 3
 
 const research = Tool.make("research", {

@@ -1,5 +1,5 @@
 /**
- * Tools that take their time. When the client gives one up, its fiber is interrupted.
+ * Tools that take time. When the client cancels a call, its fiber is interrupted.
  */
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
@@ -42,12 +42,12 @@ const remind = Tool.make("remind", {
   }),
   run: Effect.fnUntraced(function*({ afterMs, text }) {
     const { releaseStream } = yield* RequestContext.RequestContext
-    // Whoever waits long need not hold a connection meanwhile.
+    // The client need not hold a connection while it waits.
     if (afterMs >= 1000) yield* releaseStream
     yield* Effect.logInfo(`a reminder of ${text} is due in ${afterMs} ms`)
     return yield* Effect.sleep(afterMs).pipe(
       Effect.as(text),
-      Effect.onInterrupt(() => Effect.logInfo(`nobody waits any more to be reminded of ${text}`))
+      Effect.onInterrupt(() => Effect.logInfo(`the call was cancelled: no reminder of ${text}`))
     )
   })
 })

@@ -11,13 +11,13 @@ import * as Media from "../media.ts"
 import { Notes } from "../notes.ts"
 import * as Resources from "../resources.ts"
 
-/** The name of a note, as all tools take it. It goes into a URI, which half a character cannot. */
+/** The name of a note. It becomes part of a URI, so it must be well-formed Unicode. */
 export const Name = Schema.String.check(
   Schema.isPattern(/^[^\p{Cs}\p{Cc}\s][^\p{Cs}\p{Cc}]*$/u),
   Schema.isMaxLength(100)
 ).annotate({ description: "The note's name" })
 
-/** The note of this name; a failure for the model to read where there is none. */
+/** Returns the note of this name; fails with a message for the model if there is none. */
 export const find = Effect.fnUntraced(function*(name: string) {
   const { find } = yield* Notes
   const note = yield* find(name)
@@ -65,7 +65,7 @@ const Matches = Schema.Struct({
   }))
 })
 
-/** The notes that have a word in them, and how often. */
+/** Returns the notes that contain a word, and how often. */
 export const matchesOf = Effect.fnUntraced(function*(word: string) {
   const { all } = yield* Notes
   return (yield* all)
@@ -73,7 +73,7 @@ export const matchesOf = Effect.fnUntraced(function*(word: string) {
     .filter(({ count }) => count > 0)
 })
 
-/** What a search takes: also where it is a model of the client's that searches. */
+/** The parameters of a search, for clients and for the model. */
 export const Search = Schema.Struct({ word: Schema.NonEmptyString.annotate({ description: "The word to look for" }) })
 
 export const search = Tool.make("search", {
