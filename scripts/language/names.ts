@@ -5,11 +5,13 @@ import { parse } from "../syntax.ts"
 import { type Package, publicModules, read } from "../workspace.ts"
 import type { Finding } from "./findings.ts"
 
+const layerOptions: ReadonlySet<string> = new Set(["Options", "NodeOptions", "MemoryOptions"])
+
 /**
- * Tells whether a name must be unique. Functions need not, such as `make`. Any module may have `Options`, and
- * `NodeOptions` for its `layerNode`.
+ * Tells whether a name must be unique. Functions need not, such as `make`. Any module may have `Options`, `NodeOptions`
+ * for its `layerNode`, and `MemoryOptions` for its `layerMemory`.
  */
-const isChecked = (name: string): boolean => /^[A-Z]/.test(name) && name !== "Options" && name !== "NodeOptions"
+const isChecked = (name: string): boolean => /^[A-Z]/.test(name) && !layerOptions.has(name)
 
 /** Returns each place after the first that exports a name; the module of that name comes first. */
 export const repeatedNames = (one: Package): ReadonlyArray<Finding> => {

@@ -47,7 +47,9 @@ const textOf = ({ content }: Tool.CallToolResult): string =>
 
 /** Returns the error of the server. */
 const refusal = Effect.fnUntraced(function*<A, R>(
-  request: (session: ClientSession.Shape) => Effect.Effect<A, { readonly reason: { readonly _tag: string } }, R>
+  request: (
+    session: ClientSession.ClientSessionShape
+  ) => Effect.Effect<A, { readonly reason: { readonly _tag: string } }, R>
 ) {
   const { reason } = yield* Effect.flip(request(yield* ClientSession.ClientSession))
   assert.strictEqual(reason._tag, "ErrorResponse")

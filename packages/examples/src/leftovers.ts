@@ -33,7 +33,7 @@ export const sockets = (): number => openSockets.size
  * still be inspected.
  */
 export const none = Effect.fnUntraced(function*<E, R>(
-  program: Effect.Effect<ClientSession.Shape, E, R>
+  program: Effect.Effect<ClientSession.ClientSessionShape, E, R>
 ): Effect.fn.Return<void, E | Unexpected, R> {
   const census = FiberCount.make()
   const session = yield* census.count(program)

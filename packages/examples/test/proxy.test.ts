@@ -50,7 +50,7 @@ const lawServer = Effect.gen(function*() {
   }
 })
 
-type Served = TransportLaws.ClientEnd & { readonly host: SessionHost.Shape }
+type Served = TransportLaws.ClientEnd & { readonly host: SessionHost.SessionHostShape }
 
 const laws = TransportLaws.laws<Served>({
   serve: Effect.gen(function*() {

@@ -44,7 +44,7 @@ describe("server-everything", () => {
   it.live("[TOOL-08] [MSG-32] what its tools return fits their output schemas", () => {
     const ajv = AjvValidator.make()
     const problems: Array<string | undefined> = []
-    const validator: JsonSchemaValidator.Shape = {
+    const validator: JsonSchemaValidator.JsonSchemaValidatorShape = {
       compile: (schema) =>
         Result.map(ajv.compile(schema), (check) => (value) => {
           const problem = check(value)

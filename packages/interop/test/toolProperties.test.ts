@@ -11,7 +11,7 @@ import * as Child from "./fixtures/child.ts"
 
 const validator = AjvValidator.make()
 
-const named = Effect.fnUntraced(function*(session: ClientSession.Shape, name: string) {
+const named = Effect.fnUntraced(function*(session: ClientSession.ClientSessionShape, name: string) {
   const tool = (yield* session.listTools()).tools.find((tool) => tool.name === name)
   return tool ?? assert.fail(`no tool ${name}`)
 })

@@ -32,7 +32,12 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as LeastRecentlyUsed from "./internal/collections/LeastRecentlyUsed.ts"
 import * as CountedAjv from "./internal/schema/CountedAjv.ts"
-import { type Check, type JsonSchema, JsonSchemaValidator, type Shape } from "./JsonSchemaValidator.ts"
+import {
+  type Check,
+  type JsonSchema,
+  JsonSchemaValidator,
+  type JsonSchemaValidatorShape
+} from "./JsonSchemaValidator.ts"
 import * as NumericOption from "./NumericOption.ts"
 import * as UnsupportedSchema from "./UnsupportedSchema.ts"
 
@@ -110,7 +115,7 @@ const textOf = (schema: JsonSchema): Result.Result<string, UnsupportedSchema.Uns
  * @category constructors
  * @since 0.1.0
  */
-export const make = (options: Options = {}): Shape => {
+export const make = (options: Options = {}): JsonSchemaValidatorShape => {
   NumericOption.check(options, {
     maximumSize: NumericOption.count,
     maximumSteps: NumericOption.count,

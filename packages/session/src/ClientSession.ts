@@ -80,7 +80,7 @@ export interface Options<H = Handlers.Handlers<"server">, R = never> extends Ses
    * behind the program's back: the result of a tool that it has not listed is passed on unchecked, as is one whose schema was
    * replaced or forgotten while the call was in flight. Default: nothing is checked.
    */
-  readonly validator?: JsonSchemaValidator.Shape
+  readonly validator?: JsonSchemaValidator.JsonSchemaValidatorShape
 }
 
 /**
@@ -89,7 +89,7 @@ export interface Options<H = Handlers.Handlers<"server">, R = never> extends Ses
  * @category models
  * @since 0.1.0
  */
-export interface Shape extends Session.Session<Handshake.ClientState> {
+export interface ClientSessionShape extends Session.Session<Handshake.ClientState> {
   /** What is known of the server. */
   readonly profile: Profile.ServerProfile
   /**
@@ -224,8 +224,9 @@ export interface Shape extends Session.Session<Handshake.ClientState> {
  * @category constructors
  * @since 0.1.0
  */
-export const Service = <Self>() => <const Id extends string>(id: Id): Context.ServiceClass<Self, Id, Shape> =>
-  Context.Service<Self, Shape>()(id)
+export const Service =
+  <Self>() => <const Id extends string>(id: Id): Context.ServiceClass<Self, Id, ClientSessionShape> =>
+    Context.Service<Self, ClientSessionShape>()(id)
 
 /**
  * The session with the server, for programs that talk to one.
@@ -246,7 +247,9 @@ export const Service = <Self>() => <const Id extends string>(id: Id): Context.Se
  * @category services
  * @since 0.1.0
  */
-export class ClientSession extends Context.Service<ClientSession, Shape>()("@effect-mcp/session/ClientSession") {}
+export class ClientSession
+  extends Context.Service<ClientSession, ClientSessionShape>()("@effect-mcp/session/ClientSession")
+{}
 
 /** A server also says how to use it, and a client has few of them. */
 const defaultProfileBytes = 256 * 1024
@@ -316,7 +319,7 @@ export const make = Effect.fnUntraced(
   function*<const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">, R = never>(
     options: Options<H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
   ): Effect.fn.Return<
-    Shape,
+    ClientSessionShape,
     HandshakeError.HandshakeError,
     Transport | Scope.Scope | Handlers.ServicesOf<H, "server"> | R
   > {
@@ -443,15 +446,15 @@ const shape = (
   core: SessionRuntime.SessionRuntime<Handshake.ClientState>,
   sender: Sender.Sender,
   profile: Profile.ServerProfile
-): Shape => {
+): ClientSessionShape => {
   const { notifications, requests } = MethodTable
-  const listTools: Shape["listTools"] = (params, options) =>
+  const listTools: ClientSessionShape["listTools"] = (params, options) =>
     sender.request(requests["tools/list"], params ?? {}, options)
-  const listResources: Shape["listResources"] = (params, options) =>
+  const listResources: ClientSessionShape["listResources"] = (params, options) =>
     sender.request(requests["resources/list"], params ?? {}, options)
-  const listResourceTemplates: Shape["listResourceTemplates"] = (params, options) =>
+  const listResourceTemplates: ClientSessionShape["listResourceTemplates"] = (params, options) =>
     sender.request(requests["resources/templates/list"], params ?? {}, options)
-  const listPrompts: Shape["listPrompts"] = (params, options) =>
+  const listPrompts: ClientSessionShape["listPrompts"] = (params, options) =>
     sender.request(requests["prompts/list"], params ?? {}, options)
   const at = (cursor: string | undefined) => cursor === undefined ? {} : { cursor }
 
@@ -566,7 +569,7 @@ export const layerOf = <
   const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
   R = never
 >(
-  key: Context.Key<Self, Shape>,
+  key: Context.Key<Self, ClientSessionShape>,
   options: Options<H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
 ): Layer.Layer<
   Self,

@@ -33,7 +33,7 @@ export type Check = (value: unknown) => string | undefined
  * @category models
  * @since 0.1.0
  */
-export interface Shape {
+export interface JsonSchemaValidatorShape {
   /**
    * Makes a check of a schema, or says why it cannot. The schema may be hostile: compiling it never throws, never fetches
    * anything, and leaves no trace in the check of another schema, one with the same `$id` included. Without `$schema` it is
@@ -54,7 +54,7 @@ export interface Shape {
  * import * as Result from "effect/Result"
  *
  * // Lets pass what another validator cannot check, instead of refusing it.
- * export const lenient = (strict: JsonSchemaValidator.Shape): JsonSchemaValidator.Shape => ({
+ * export const lenient = (strict: JsonSchemaValidator.JsonSchemaValidatorShape): JsonSchemaValidator.JsonSchemaValidatorShape => ({
  *   compile: (schema) => Result.orElse(strict.compile(schema), () => Result.succeed(() => undefined))
  * })
  * ```
@@ -63,5 +63,5 @@ export interface Shape {
  * @since 0.1.0
  */
 export class JsonSchemaValidator
-  extends Context.Service<JsonSchemaValidator, Shape>()("@effect-mcp/session/JsonSchemaValidator")
+  extends Context.Service<JsonSchemaValidator, JsonSchemaValidatorShape>()("@effect-mcp/session/JsonSchemaValidator")
 {}

@@ -46,7 +46,7 @@ export interface OutboundRequest<out Params> {
  * @category models
  * @since 0.1.0
  */
-export type Inbound<Services = never> = <Params extends object, Result, R>(
+export type InboundMiddleware<Services = never> = <Params extends object, Result, R>(
   request: InboundRequest<Params>,
   next: (request: InboundRequest<Params>) => Effect.Effect<Result, McpError.McpError, R>
 ) => Effect.Effect<Result, McpError.McpError, R | Services>
@@ -57,7 +57,7 @@ export type Inbound<Services = never> = <Params extends object, Result, R>(
  * @category models
  * @since 0.1.0
  */
-export type Outbound<Services = never> = <Params extends object, Result, R>(
+export type OutboundMiddleware<Services = never> = <Params extends object, Result, R>(
   request: OutboundRequest<Params>,
   next: (request: OutboundRequest<Params>) => Effect.Effect<Result, RequestError, R>
 ) => Effect.Effect<Result, RequestError, R | Services>
@@ -93,9 +93,9 @@ export interface Middleware<InboundServices = never, OutboundServices = never> {
    * Runs for each request of the peer that reaches a handler. It does not run for `initialize` and `ping`, which the
    * session answers itself, and for rejected requests, which the event `Refused` reports.
    */
-  readonly inbound?: Inbound<InboundServices> | undefined
+  readonly inbound?: InboundMiddleware<InboundServices> | undefined
   /** Runs for each request of this side except `initialize`, also for one that a gate rejects next. */
-  readonly outbound?: Outbound<OutboundServices> | undefined
+  readonly outbound?: OutboundMiddleware<OutboundServices> | undefined
 }
 
 /** The services that middleware needs in either direction. */
@@ -103,17 +103,17 @@ type InboundServicesOf<M> = M extends Middleware<infer R, infer _> ? R : never
 type OutboundServicesOf<M> = M extends Middleware<infer _, infer R> ? R : never
 
 const bothInbound = <S, T>(
-  first: Inbound<S> | undefined,
-  second: Inbound<T> | undefined
-): Inbound<S | T> | undefined => {
+  first: InboundMiddleware<S> | undefined,
+  second: InboundMiddleware<T> | undefined
+): InboundMiddleware<S | T> | undefined => {
   if (first === undefined || second === undefined) return first ?? second
   return (request, next) => first(request, (changed) => second(changed, next))
 }
 
 const bothOutbound = <S, T>(
-  first: Outbound<S> | undefined,
-  second: Outbound<T> | undefined
-): Outbound<S | T> | undefined => {
+  first: OutboundMiddleware<S> | undefined,
+  second: OutboundMiddleware<T> | undefined
+): OutboundMiddleware<S | T> | undefined => {
   if (first === undefined || second === undefined) return first ?? second
   return (request, next) => first(request, (changed) => second(changed, next))
 }

@@ -12,7 +12,7 @@ import type { Extension } from "./Extension.ts"
 import type * as Handlers from "./Handlers.ts"
 import * as SessionRuntime from "./internal/engine/SessionRuntime.ts"
 import * as ServerSessionImplementation from "./internal/server/ServerSessionImplementation.ts"
-import type * as ServerSessionShape from "./internal/server/ServerSessionShape.ts"
+import type * as Shapes from "./internal/server/ServerSessionShape.ts"
 import * as MemoryTransport from "./MemoryTransport.ts"
 import type { Middleware } from "./Middleware.ts"
 import type { RequestContext } from "./RequestContext.ts"
@@ -58,7 +58,7 @@ export interface Options<R = never> extends Session.Options {
  * @category models
  * @since 0.1.0
  */
-export type State = ServerSessionShape.State
+export type State = Shapes.State
 
 /**
  * Options for a message of the server: the request of the client that it belongs to. Without one, the message takes the
@@ -67,7 +67,7 @@ export type State = ServerSessionShape.State
  * @category models
  * @since 0.1.0
  */
-export interface Related extends ServerSessionShape.Related {}
+export interface Related extends Shapes.Related {}
 
 /**
  * Options for a request of the server.
@@ -75,7 +75,7 @@ export interface Related extends ServerSessionShape.Related {}
  * @category models
  * @since 0.1.0
  */
-export interface AskOptions<R = never> extends ServerSessionShape.AskOptions<R> {}
+export interface AskOptions<R = never> extends Shapes.AskOptions<R> {}
 
 /**
  * Options for a request that is built and not sent: its task.
@@ -83,7 +83,7 @@ export interface AskOptions<R = never> extends ServerSessionShape.AskOptions<R> 
  * @category models
  * @since 0.1.0
  */
-export interface BuildOptions extends ServerSessionShape.BuildOptions {}
+export interface BuildOptions extends Shapes.BuildOptions {}
 
 /**
  * A session of a server, from its connection on: its handshake may not be done yet. Members are lazy getters, so a
@@ -92,7 +92,7 @@ export interface BuildOptions extends ServerSessionShape.BuildOptions {}
  * @category models
  * @since 0.1.0
  */
-export interface Shape extends ServerSessionShape.Shape {}
+export interface ServerSessionShape extends Shapes.ServerSessionShape {}
 
 /**
  * The session with the client.
@@ -112,7 +112,9 @@ export interface Shape extends ServerSessionShape.Shape {}
  * @category services
  * @since 0.1.0
  */
-export class ServerSession extends Context.Service<ServerSession, Shape>()("@effect-mcp/session/ServerSession") {}
+export class ServerSession
+  extends Context.Service<ServerSession, ServerSessionShape>()("@effect-mcp/session/ServerSession")
+{}
 
 /**
  * Connects and starts to serve. It returns before the handshake. Each request runs its handler in a fiber of its own,
@@ -143,7 +145,11 @@ export class ServerSession extends Context.Service<ServerSession, Shape>()("@eff
 export const make = Effect.fnUntraced(function*<const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
   options: Options<R>
-): Effect.fn.Return<Shape, TransportError, Transport | Scope.Scope | Handlers.ServicesOf<H, "client"> | R> {
+): Effect.fn.Return<
+  ServerSessionShape,
+  TransportError,
+  Transport | Scope.Scope | Handlers.ServicesOf<H, "client"> | R
+> {
   const prepared = ServerSessionImplementation.prepare(handlers, options)
   return yield* prepared.open(yield* SessionRuntime.surroundings)
 })

@@ -14,7 +14,7 @@ import * as Data from "effect/Data"
  * import type { ServerSession } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
- * export const clientName = (session: ServerSession.Shape) =>
+ * export const clientName = (session: ServerSession.ServerSessionShape) =>
  *   session.profile.pipe(
  *     Effect.map(({ info }) => info?.name),
  *     Effect.catchTag("SessionClosed", ({ reason }) => Effect.succeed(`nobody: ${reason._tag}`))

@@ -111,7 +111,7 @@ export interface Hosted {
   /** What it comes over, in a word. */
   readonly kind: string
   readonly principal: Principal.Principal | undefined
-  readonly session: ServerSession.Shape
+  readonly session: ServerSession.ServerSessionShape
   /** What it was opened over. */
   readonly transport: Transport["Service"]
   /** Milliseconds since the epoch; of a session that was restored, when it was opened first. */
@@ -221,7 +221,7 @@ export interface Health {
  * @category models
  * @since 0.1.0
  */
-export interface Shape {
+export interface SessionHostShape {
   /**
    * Opens a session over this transport and keeps it, until it ends by itself, expires, is evicted or closed, or the
    * host goes. A full host makes room first, as `HostLimits.Options` describes. Fails with `HostFull` before anything
@@ -283,7 +283,7 @@ export interface Shape {
  * @category services
  * @since 0.1.0
  */
-export class SessionHost extends Context.Service<SessionHost, Shape>()("@effect-mcp/session/SessionHost") {}
+export class SessionHost extends Context.Service<SessionHost, SessionHostShape>()("@effect-mcp/session/SessionHost") {}
 
 /**
  * Makes a host. Leaving the scope drains it. The services of the handlers, and a `SessionStore` if there is one, are those of whoever
@@ -315,7 +315,7 @@ export class SessionHost extends Context.Service<SessionHost, Shape>()("@effect-
 export const make = Effect.fnUntraced(function*<const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
   options: Options<R>
-): Effect.fn.Return<Shape, never, Scope.Scope | Handlers.ServicesOf<H, "client"> | R> {
+): Effect.fn.Return<SessionHostShape, never, Scope.Scope | Handlers.ServicesOf<H, "client"> | R> {
   const limits = HostLimits.make(options.sessions)
   const lifetimes: Expiry.Lifetimes = {
     initialize: Duration.toMillis(options.limits?.initializeTimeout ?? "30 seconds"),
@@ -546,7 +546,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   // Elsewhere and later
   // ===================================================================================================================
 
-  const find: Shape["find"] = (id) => {
+  const find: SessionHostShape["find"] = (id) => {
     const hosted = sessions.get(id)
     return hosted?.phase === "Live" ? hosted : undefined
   }

@@ -32,7 +32,7 @@ export interface Options {
  * import { type ClientSession, Tracing } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
- * export const search = (session: ClientSession.Shape) =>
+ * export const search = (session: ClientSession.ClientSessionShape) =>
  *   Effect.provideService(session.callTool("search"), Tracing.Baggage, { baggage: "tenant=acme" })
  * ```
  *

@@ -78,7 +78,7 @@ export class UnsupportedSchema extends Data.TaggedError("UnsupportedSchema")<{
  * import * as Result from "effect/Result"
  *
  * // Stands in where schemas are not trusted at all.
- * export const refusing: JsonSchemaValidator.Shape = {
+ * export const refusing: JsonSchemaValidator.JsonSchemaValidatorShape = {
  *   compile: () => Result.fail(UnsupportedSchema.make({ _tag: "Rejected", problem: "schemas are not trusted here" }))
  * }
  * ```

@@ -265,7 +265,7 @@ describe("an end on purpose", () => {
   it.effect("law 9: a handler may end its session, and others still finish", () =>
     Effect.gen(function*() {
       const other = traced(Effect.sleep(1000))
-      let session: ServerSession.Shape | undefined
+      let session: ServerSession.ServerSessionShape | undefined
       const close = Effect.suspend(() => session === undefined ? Effect.die("no session") : session.close)
       const made = yield* withRawClient({
         handlers: tools({
@@ -286,7 +286,7 @@ describe("an end on purpose", () => {
 
   it.effect("law 9: a handler that waits for the end of its own session is interrupted in time", () =>
     Effect.gen(function*() {
-      let session: ServerSession.Shape | undefined
+      let session: ServerSession.ServerSessionShape | undefined
       const made = yield* withRawClient({
         handlers: tools({
           quit: Effect.as(
@@ -307,7 +307,7 @@ describe("an end on purpose", () => {
   it.effect("law 9: a sink, a notification's handler and an observer may end their session", () =>
     Effect.gen(function*() {
       for (const who of ["sink", "handler", "observer"]) {
-        let session: ClientSession.Shape | undefined
+        let session: ClientSession.ClientSessionShape | undefined
         const close = Effect.suspend(() => session === undefined ? Effect.void : Effect.asVoid(session.close))
         const made = yield* withRawServer({
           client: {

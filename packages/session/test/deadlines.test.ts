@@ -291,7 +291,7 @@ describe("deadlines", () => {
       assert.deepStrictEqual(names(raw.received).slice(2), ["ping"])
     }))
 
-  const slowly = (session: ClientSession.Shape, sink: (step: Progress.Progress) => Effect.Effect<void>) =>
+  const slowly = (session: ClientSession.ClientSessionShape, sink: (step: Progress.Progress) => Effect.Effect<void>) =>
     session.callTool("x", {}, { timeout: 1000, onProgress: sink })
 
   const step = (progress: number) => JsonRpc.notification("notifications/progress", { progressToken: 1, progress })

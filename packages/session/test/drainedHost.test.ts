@@ -130,7 +130,7 @@ describe("a host that drains", () => {
   it.effect("is drained for itself, also where one program has several", () =>
     Effect.gen(function*() {
       const seen: Array<string> = []
-      const hosts: Array<SessionHost.Shape> = []
+      const hosts: Array<SessionHost.SessionHostShape> = []
       const part = (name: string) => {
         const hosted = SessionHost.layer(tools({}), {
           info,

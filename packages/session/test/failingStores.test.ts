@@ -64,7 +64,7 @@ const hosting = Effect.fnUntraced(function*(service: Store) {
   return { shape, logs, failures: () => record.of("SessionStoreFailed").map(({ operation }) => operation) }
 })
 
-const restore = (shape: SessionHost.Shape, id: string) =>
+const restore = (shape: SessionHost.SessionHostShape, id: string) =>
   Effect.flatMap(MemoryTransport.make(), ({ server }) => shape.restore(id, server, { kind: "memory" }))
 
 describe("a store that cannot save", () => {

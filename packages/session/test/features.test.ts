@@ -346,7 +346,7 @@ describe("what a session does by hand", () => {
 
   it.effect("a client reports progress by the token that a request brought", () =>
     Effect.gen(function*() {
-      const operating = yield* Deferred.make<ClientSession.Shape>()
+      const operating = yield* Deferred.make<ClientSession.ClientSessionShape>()
       const handlers: typeof clientHandlers = {
         "roots/list": Effect.fnUntraced(function*() {
           const { meta } = yield* CallbackContext.CallbackContext

@@ -18,7 +18,7 @@ const refusalOf = (error: SessionHost.HostFull | TransportError.TransportError) 
   error._tag === "HostFull" ? [error.scope, error.limit, error.retryAfterMillis] : [error._tag]
 
 /** Returns the refusal of a host that has no room. */
-const refused = (shape: SessionHost.Shape, options: Partial<SessionHost.OpenOptions> = {}) =>
+const refused = (shape: SessionHost.SessionHostShape, options: Partial<SessionHost.OpenOptions> = {}) =>
   Effect.map(Effect.flip(arrive(shape, options)), refusalOf)
 
 const evicted = (of: "handshake" | "held" | "idle", afterMillis: number): CloseReason.CloseReason => ({
@@ -29,7 +29,7 @@ const evicted = (of: "handshake" | "held" | "idle", afterMillis: number): CloseR
 
 const ids = (all: ReadonlyArray<{ readonly hosted: SessionHost.Hosted }>) => all.map(({ hosted }) => hosted.id)
 
-const idsIn = (shape: SessionHost.Shape) => Effect.map(shape.sessions, (all) => all.map(({ id }) => id))
+const idsIn = (shape: SessionHost.SessionHostShape) => Effect.map(shape.sessions, (all) => all.map(({ id }) => id))
 
 describe("a full host evicts a session whose handshake is not finished", () => {
   it.effect("the oldest first, for any newcomer, once its 3 seconds of grace are over", () =>
@@ -187,7 +187,7 @@ describe("a principal at its limit", () => {
 
   it.effect("has 1,000 sessions unless told otherwise, and no more than the host", () =>
     Effect.gen(function*() {
-      const hold = (shape: SessionHost.Shape) =>
+      const hold = (shape: SessionHost.SessionHostShape) =>
         Effect.map(shape.open({ connect: quiet }, { kind: "quiet", principal: ada }), (hosted) => hosted.hold())
       const quiet: Transport.Transport["Service"]["connect"] = Effect.succeed({
         run: () => Effect.never,

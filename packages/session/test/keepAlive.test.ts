@@ -11,7 +11,10 @@ import * as RawServer from "./support/RawServer.ts"
 import { introduce, settled, withRawClient, withRawServer } from "./support/sessions.ts"
 
 /** How a program keeps watch over its peer: it pings at a pace of its own, and takes silence for the end. */
-const keepAlive = (session: ClientSession.Shape | ServerSession.Shape, every: Duration.Input) =>
+const keepAlive = (
+  session: ClientSession.ClientSessionShape | ServerSession.ServerSessionShape,
+  every: Duration.Input
+) =>
   session.ping({ timeout: "5 seconds" }).pipe(
     Effect.repeat(Schedule.spaced(every)),
     Effect.tapError(({ message }) => Effect.logWarning(message)),

@@ -67,7 +67,7 @@ describe("slow handlers of notifications", () => {
   it.effect("law 9: one may ask the peer something, while the peer goes on talking", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
-      let session: ClientSession.Shape | undefined
+      let session: ClientSession.ClientSessionShape | undefined
       const made = yield* withRawServer({
         script: RawServer.pongs,
         client: {

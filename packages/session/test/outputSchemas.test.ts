@@ -79,7 +79,7 @@ for (const { form, pair } of forms) {
     it.effect("[TOOL-08] content that does not fit is an invalid result, however the tool was listed and called", () =>
       Effect.gen(function*() {
         const listings: ReadonlyArray<
-          (session: ClientSession.Shape) => Effect.Effect<unknown, RequestError.RequestError>
+          (session: ClientSession.ClientSessionShape) => Effect.Effect<unknown, RequestError.RequestError>
         > = [
           (session) => session.listTools(),
           (session) => session.request("tools/list", {}),

@@ -33,7 +33,7 @@ const asked: SessionHost.RestoreOptions = { kind: "memory", principal: { id: "ad
 
 /** Restores a session, and is its client. */
 const back = Effect.fnUntraced(function*(
-  shape: SessionHost.Shape,
+  shape: SessionHost.SessionHostShape,
   pair: Effect.Effect<MemoryTransport.Pair> = MemoryTransport.make()
 ) {
   const { client, server } = yield* pair

@@ -81,7 +81,7 @@ describe("asking a client's model", () => {
     }).pipe(Effect.provide(Logger.layer([]))))
 
   it("the type of the answer follows from whether tools are offered", () => {
-    const ask = (session: ServerSession.Shape) => ({
+    const ask = (session: ServerSession.ServerSessionShape) => ({
       without: session.createMessage({ messages: [], maxTokens: 1 }),
       with: session.createMessage({ messages: [], maxTokens: 1, tools: [add] }),
       either: session.createMessage(question satisfies Sampling.CreateMessageParams)
@@ -130,7 +130,7 @@ describe("a model that uses tools", () => {
   const add = { name: "add", inputSchema: { type: "object" as const } }
 
   /** A server's loop: it runs the tools its client's model wants, at most so often, and then has it answer without. */
-  const loop = Effect.fnUntraced(function*(server: ServerSession.Shape, rounds: number) {
+  const loop = Effect.fnUntraced(function*(server: ServerSession.ServerSessionShape, rounds: number) {
     const messages: Array<Sampling.SamplingMessage> = [...question.messages]
     for (let round = 0;; round++) {
       const mode = round < rounds ? "auto" : "none"

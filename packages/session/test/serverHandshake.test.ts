@@ -23,7 +23,7 @@ import {
   withRawClient
 } from "./support/sessions.ts"
 
-const askForRoots = (session: ServerSession.Shape, options?: { readonly timeout?: number }) =>
+const askForRoots = (session: ServerSession.ServerSessionShape, options?: { readonly timeout?: number }) =>
   session.listRoots(options)
 
 const root = (name: string) => ({ roots: [{ uri: `file:///${name}` }] })
@@ -376,7 +376,10 @@ describe("a server's handshake", () => {
       ["loses its peer", ({ link }) => Effect.sync(() => link.endReading())],
       ["loses its transport", ({ link }) => Effect.sync(() => link.breakReading(Link.readFailed))]
     ] satisfies ReadonlyArray<
-      [string, (it: { readonly session: ServerSession.Shape; readonly link: Link.Link }) => Effect.Effect<void>]
+      [
+        string,
+        (it: { readonly session: ServerSession.ServerSessionShape; readonly link: Link.Link }) => Effect.Effect<void>
+      ]
     >
   ) {
     it.effect(`the profile fails with SessionClosed when the session ${how} first`, () =>

@@ -36,7 +36,7 @@ const describing = (reason: RequestError.RequestErrorReason) => JSON.stringify(r
 const wholeOf = (capability: string): string => capability.replace(/\..*/, "")
 
 /** What a client may ask, and the capability of its server that it needs. */
-const asked = (session: ClientSession.Shape): ReadonlyArray<readonly [capability: string, Attempt]> => [
+const asked = (session: ClientSession.ClientSessionShape): ReadonlyArray<readonly [capability: string, Attempt]> => [
   ["tools", session.listTools()],
   ["tools", session.callTool("x")],
   ["resources", session.listResources()],
@@ -51,7 +51,7 @@ const asked = (session: ClientSession.Shape): ReadonlyArray<readonly [capability
 
 /** What a server may ask, and the capability of its client that it needs. */
 const questions = (
-  session: ServerSession.Shape
+  session: ServerSession.ServerSessionShape
 ): ReadonlyArray<readonly [capability: string, since: Revision.Revision, Attempt]> => [
   ["roots", "2024-11-05", session.listRoots()],
   ["sampling", "2024-11-05", session.createMessage({ messages: [], maxTokens: 1 })],
@@ -61,7 +61,7 @@ const questions = (
 ]
 
 /** What a server may tell, and the capability of its own that it needs. */
-const told = (session: ServerSession.Shape): ReadonlyArray<readonly [capability: string, Attempt]> => [
+const told = (session: ServerSession.ServerSessionShape): ReadonlyArray<readonly [capability: string, Attempt]> => [
   ["logging", session.log({ level: "emergency", data: "x" })],
   ["tools.listChanged", session.toolListChanged],
   ["resources.listChanged", session.resourceListChanged],

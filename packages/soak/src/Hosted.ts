@@ -32,7 +32,7 @@ export const farSideOf = (hosted: SessionHost.Hosted): FarSide => ({
 })
 
 /** Returns the session of a client. */
-export const farSide = (host: SessionHost.Shape, client: string): Effect.Effect<FarSide, Unexpected> =>
+export const farSide = (host: SessionHost.SessionHostShape, client: string): Effect.Effect<FarSide, Unexpected> =>
   Effect.flatMap(host.sessions, (sessions) => {
     const listing = sessions.find((one) => one.client?.name === client)
     const hosted = listing === undefined ? undefined : host.find(listing.id)
@@ -42,5 +42,5 @@ export const farSide = (host: SessionHost.Shape, client: string): Effect.Effect<
   })
 
 /** Returns the sizes of a host's tables. */
-export const tables = (host: SessionHost.Shape): Effect.Effect<Counts> =>
+export const tables = (host: SessionHost.SessionHostShape): Effect.Effect<Counts> =>
   Effect.map(host.health, ({ sessions }) => ({ sessions }))

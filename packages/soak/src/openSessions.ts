@@ -32,7 +32,7 @@ export const connect = ({ client, tally }: Occasion, { transport }: Line) =>
 export interface Opened {
   readonly occasion: Occasion
   readonly line: Line
-  readonly session: ClientSession.Shape
+  readonly session: ClientSession.ClientSessionShape
   /** The server's side; `undefined` if the server is not expected to report its end. */
   readonly farSide: FarSide | undefined
   /** Closes the client's scope, which contains only the session. */
@@ -96,7 +96,7 @@ export const ended = Effect.fnUntraced(function*(opened: Opened) {
 export type Call = Fiber.Fiber<Exit.Exit<unknown, unknown>>
 
 /** Starts calls of a tool that never returns. */
-export const callUnanswered = (session: ClientSession.Shape, times: number) =>
+export const callUnanswered = (session: ClientSession.ClientSessionShape, times: number) =>
   Effect.forEach(
     Array.from({ length: times }),
     () => Effect.forkScoped(Effect.exit(session.callTool("wait")), { startImmediately: true })

@@ -51,9 +51,9 @@ export interface Options<H = Handlers.Handlers<"server">, RClient = never, RServ
  * @category models
  * @since 0.1.0
  */
-export interface Shape {
-  readonly client: ClientSession.Shape
-  readonly server: ServerSession.Shape
+export interface TestSessionShape {
+  readonly client: ClientSession.ClientSessionShape
+  readonly server: ServerSession.ServerSessionShape
   /** What has passed so far as this side saw it, from `initialize` on. */
   readonly entries: (side: MethodDefinition.Role) => Effect.Effect<ReadonlyArray<Recording.Entry>>
   /** The messages that this side has sent so far, in order. */
@@ -99,7 +99,7 @@ type Services<S, C, RClient, RServer> = Exclude<
  * @category services
  * @since 0.1.0
  */
-export class TestSession extends Context.Service<TestSession, Shape>()("@effect-mcp/testing/TestSession") {}
+export class TestSession extends Context.Service<TestSession, TestSessionShape>()("@effect-mcp/testing/TestSession") {}
 
 const inMemory = (form: Options["form"]): Effect.Effect<MemoryTransport.Pair> =>
   form === "StreamPerRequest" ? MemoryTransport.makeMultiStream({ standalone: true }) : MemoryTransport.make()
@@ -113,7 +113,7 @@ const recorded = Effect.fnUntraced(function*(end: Transport.Transport["Service"]
 })
 
 /** The client's last word of the handshake is on its way when its session is there; in memory it comes in no time. */
-const introduced = (server: ServerSession.Shape): Effect.Effect<void> =>
+const introduced = (server: ServerSession.ServerSessionShape): Effect.Effect<void> =>
   Effect.asVoid(Effect.repeat(server.state, {
     until: ({ _tag }) => _tag !== "AwaitingInitialize" && _tag !== "Initializing" && _tag !== "Negotiated"
   }))
@@ -216,7 +216,7 @@ export const make = Effect.fnUntraced(function*<
   RServer = never
 >(
   ...[handlers, options = {}]: Parts<S, C, RClient, RServer>
-): Effect.fn.Return<Shape, Failure, Scope.Scope | Services<S, C, RClient, RServer>> {
+): Effect.fn.Return<TestSessionShape, Failure, Scope.Scope | Services<S, C, RClient, RServer>> {
   const { client, form, server, transports } = options
   const pair = transports ?? (yield* inMemory(form))
   const ends = { client: yield* recorded(pair.client), server: yield* recorded(pair.server) }

@@ -32,7 +32,7 @@ export interface Arguments {
  */
 export interface Options {
   /** Says which arguments fit the input schema, and which results the output schema: `AjvValidator`, or another. */
-  readonly validator: JsonSchemaValidator.Shape
+  readonly validator: JsonSchemaValidator.JsonSchemaValidatorShape
   /** How many times the tool is called. Default 100, or what `Arbitrary.configureGlobal` says. */
   readonly runs?: number
   /** How large the arguments become. Default: that of `Arbitrary`. */
@@ -208,7 +208,7 @@ const isLost = ({ reason }: RequestError.RequestError): boolean =>
  * @since 0.1.0
  */
 export const check = Effect.fnUntraced(function*(
-  session: ClientSession.Shape,
+  session: ClientSession.ClientSessionShape,
   tool: Tool.Tool,
   options: Options
 ): Effect.fn.Return<Kept, ToolPropertyError> {
@@ -305,7 +305,7 @@ export const check = Effect.fnUntraced(function*(
  * @since 0.1.0
  */
 export const checkAll = (
-  session: ClientSession.Shape,
+  session: ClientSession.ClientSessionShape,
   options: Options
 ): Effect.Effect<ReadonlyArray<Kept>, ToolPropertyError | RequestError.RequestError> =>
   Effect.flatMap(

@@ -111,7 +111,7 @@ describe.each(Revision.supported)("a server in %s", (revision) => {
 /** What a client may ask of a server that declares everything. */
 const asks: ReadonlyArray<{
   readonly method: MethodTable.RequestName<"client">
-  readonly ask: (session: ClientSession.Shape) => Effect.Effect<unknown, RequestError.RequestError>
+  readonly ask: (session: ClientSession.ClientSessionShape) => Effect.Effect<unknown, RequestError.RequestError>
 }> = [
   { method: "tools/call", ask: (session) => session.callTool("echo") },
   { method: "tools/list", ask: (session) => session.request("tools/list", {}) },

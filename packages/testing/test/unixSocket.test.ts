@@ -14,7 +14,7 @@ import { temporaryDirectory } from "./support/temporaryDirectory.ts"
 
 /** The client's end, with the host at the other, and what stands between them. */
 type Served = TransportLaws.ClientEnd & {
-  readonly host: SessionHost.Shape
+  readonly host: SessionHost.SessionHostShape
   readonly proxy: TcpProxy.TcpProxy
   /** How many messages the client has sent. */
   readonly sent: () => number

@@ -14,7 +14,7 @@ import * as TcpProxy from "./support/tcpProxy.ts"
 
 /** The client's end, with the host at the other, and what stands between them. */
 type Served = TransportLaws.ClientEnd & {
-  readonly host: SessionHost.Shape
+  readonly host: SessionHost.SessionHostShape
   readonly proxy: TcpProxy.TcpProxy
 }
 

@@ -15,7 +15,7 @@ const handlers = tools({ greet: Effect.succeed(text("hello")) })
 
 /** A server with one session, and what a client is answered that calls its tool. */
 interface Scene {
-  readonly host: SessionHost.Shape
+  readonly host: SessionHost.SessionHostShape
   readonly called: Effect.Effect<{ readonly result?: unknown } | undefined>
 }
 

@@ -13,7 +13,7 @@ import * as Subscriptions from "./subscriptions.ts"
 
 type Told = Effect.Effect<void, RequestError.RequestError, Places.Places | Subscriptions.Subscriptions>
 
-const tellOf = (item: Item, session: ServerSession.Shape, client: ClientProfile): Told => {
+const tellOf = (item: Item, session: ServerSession.ServerSessionShape, client: ClientProfile): Told => {
   switch (item._tag) {
     case "NoteChanged": {
       const uri = uriOf(item.name)
@@ -42,7 +42,7 @@ const tellOf = (item: Item, session: ServerSession.Shape, client: ClientProfile)
 /**
  * Tells one client one thing, if it is of interest to that client. One that has not introduced itself is told nothing.
  */
-export const tell = (session: ServerSession.Shape, item: Item): Told =>
+export const tell = (session: ServerSession.ServerSessionShape, item: Item): Told =>
   Effect.flatMap(
     session.state,
     (state) => "profile" in state ? tellOf(item, session, state.profile) : Effect.void
@@ -50,7 +50,7 @@ export const tell = (session: ServerSession.Shape, item: Item): Told =>
 
 /** Goes on for as long as there is a session. What cannot be told is told to the log. */
 export const run = (
-  session: ServerSession.Shape
+  session: ServerSession.ServerSessionShape
 ): Effect.Effect<never, never, News | Places.Places | Subscriptions.Subscriptions> =>
   Effect.flatMap(News, Queue.take).pipe(
     Effect.flatMap((item) =>

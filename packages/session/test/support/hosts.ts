@@ -13,7 +13,7 @@ export const host = (handlers: ServerHandlers = {}, options: HostOptions = {}) =
 
 /** A session of a host, and the client on the other side, which has not said anything yet. */
 export const arrive = Effect.fnUntraced(function*(
-  shape: SessionHost.Shape,
+  shape: SessionHost.SessionHostShape,
   options: Partial<SessionHost.OpenOptions> = {}
 ) {
   const pair = yield* MemoryTransport.make()
@@ -25,7 +25,7 @@ export const arrive = Effect.fnUntraced(function*(
 
 /** A session of a host whose client has introduced itself. */
 export const settle = Effect.fnUntraced(function*(
-  shape: SessionHost.Shape,
+  shape: SessionHost.SessionHostShape,
   options: Partial<SessionHost.OpenOptions> = {}
 ) {
   const all = yield* arrive(shape, options)

@@ -9,7 +9,7 @@ const session = ClientSession.layer({ info: { name: "bystander", version: "1.0.0
 /** The timeout of a bystander's call. */
 const callTimeout = "15 seconds"
 
-const call = (bystander: Bystander, client: ClientSession.Shape) =>
+const call = (bystander: Bystander, client: ClientSession.ClientSessionShape) =>
   Effect.suspend(() => {
     const began = performance.now()
     return Effect.match(client.callTool("echo", { bytes: 10 }, { timeout: callTimeout }), {

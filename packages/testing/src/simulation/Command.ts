@@ -41,7 +41,7 @@ export interface Spec<Model, Input, Result, R = never> {
    * failure, recover from it here.
    */
   readonly run: (
-    command: { readonly client: ClientSession.Shape; readonly input: Input }
+    command: { readonly client: ClientSession.ClientSessionShape; readonly input: Input }
   ) => Effect.Effect<Result, unknown, R>
   /**
    * Compares the result with the model before the command. `false` and text are violations, and so is an exception,

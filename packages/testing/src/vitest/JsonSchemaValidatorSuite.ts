@@ -262,7 +262,7 @@ const values = Arbitrary.schema(Schema.Union([Schema.Json, Schema.Record(words, 
  * @category suites
  * @since 0.1.0
  */
-export const suite = (name: string, make: () => JsonSchemaValidator.Shape): void => {
+export const suite = (name: string, make: () => JsonSchemaValidator.JsonSchemaValidatorShape): void => {
   const compiled = (schema: JsonSchemaValidator.JsonSchema): JsonSchemaValidator.Check =>
     Result.getOrThrow(make().compile(schema))
 

@@ -20,7 +20,7 @@ const failure = (
     (error) => error._tag === "ConversationFailed" ? Effect.succeed(error) : Effect.fail(error)
   )
 
-const call = ({ client }: { readonly client: ClientSession.Shape }) => client.callTool("call")
+const call = ({ client }: { readonly client: ClientSession.ClientSessionShape }) => client.callTool("call")
 
 const reply = Effect.succeed({ content: [Content.text("done")] })
 

@@ -54,7 +54,7 @@ export interface Settings {
 /** What a server is asked, and seen to do. */
 export interface Served {
   readonly port: number
-  readonly host: SessionHost.Shape
+  readonly host: SessionHost.SessionHostShape
   readonly events: ReadonlyArray<SessionEvent.SessionEvent>
   /** What was logged above the level of information. */
   readonly logs: ReadonlyArray<string>

@@ -21,7 +21,7 @@ export interface Settings {
 
 export interface Served {
   readonly path: string
-  readonly host: SessionHost.Shape
+  readonly host: SessionHost.SessionHostShape
   /** What was logged above the level of information. */
   readonly logs: ReadonlyArray<string>
   /** Stops it, and waits until it has stopped. */

@@ -42,7 +42,7 @@ const codeOf = (message: { readonly [key: string]: unknown } | undefined): unkno
   return typeof error === "object" && error !== null ? Reflect.get(error, "code") : undefined
 }
 
-const isEmpty = (host: SessionHost.Shape) =>
+const isEmpty = (host: SessionHost.SessionHostShape) =>
   Effect.gen(function*() {
     while ((yield* host.health).sessions > 0) yield* Effect.sleep("5 millis")
   })

@@ -1,7 +1,7 @@
 import { JsonRpc, MethodTable, Revision, type Tool } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type { Check, Shape as Validator } from "../../JsonSchemaValidator.ts"
+import type { Check, JsonSchemaValidatorShape as Validator } from "../../JsonSchemaValidator.ts"
 import * as RequestError from "../../RequestError.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import * as LeastRecentlyUsed from "../collections/LeastRecentlyUsed.ts"

@@ -14,7 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Extension } from "../../Extension.ts"
 import type { ContextOf, Handlers } from "../../Handlers.ts"
-import type { Inbound } from "../../Middleware.ts"
+import type { InboundMiddleware } from "../../Middleware.ts"
 import { trust } from "../trust.ts"
 import * as RequestRejections from "./RequestRejections.ts"
 import * as ResultEncoding from "./ResultEncoding.ts"
@@ -47,7 +47,7 @@ export interface Dispatch<R> {
 /** Options beside the handlers. */
 export interface Options<Services = never> {
   /** The middleware of requests. */
-  readonly middleware?: Inbound<Services> | undefined
+  readonly middleware?: InboundMiddleware<Services> | undefined
   /** The handlers of methods that are not in the method table. They replace none that is. */
   readonly extensions?: ReadonlyArray<Extension<MethodDefinition.Sender, Services>> | undefined
   /**

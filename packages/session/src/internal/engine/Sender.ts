@@ -63,7 +63,7 @@ export interface SenderDependencies {
   /** The form of messages for peers of older revisions. Default: that of `RevisionProjection.downgrade`. */
   readonly projection: RevisionProjection.Projection | undefined
   /** The middleware of all requests except `initialize`. */
-  readonly middleware: Middleware.Outbound<unknown> | undefined
+  readonly middleware: Middleware.OutboundMiddleware<unknown> | undefined
   /** Checks requests as the peer gets them, and results as it gave them. */
   readonly checking?: ((request: Request) => Request) | undefined
 }

@@ -36,7 +36,7 @@ import { trust } from "../trust.ts"
 import * as ServerDefinition from "./ServerDefinition.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
 import * as ServerRequestContext from "./ServerRequestContext.ts"
-import type { AskOptions, BuildOptions, Related, Shape, State } from "./ServerSessionShape.ts"
+import type { AskOptions, BuildOptions, Related, ServerSessionShape, State } from "./ServerSessionShape.ts"
 
 /** The options that all sessions of a server share. */
 export interface Options extends ServerDefinition.Options, Pick<Session.Options, "observe"> {
@@ -133,7 +133,7 @@ const open = Effect.fnUntraced(function*(
  */
 export class ServerSessionImplementation
   implements
-    Shape,
+    ServerSessionShape,
     RequestGate<Profile.ClientProfile, unknown>,
     ServerHandshake.HandshakeOwner,
     Sender.SenderDependencies
@@ -290,43 +290,43 @@ export class ServerSessionImplementation
   // The members of `ServerSession`
   // ===================================================================================================================
 
-  get state(): Shape["state"] {
+  get state(): ServerSessionShape["state"] {
     return Effect.sync(() => this.core.state())
   }
 
-  get inFlight(): Shape["inFlight"] {
+  get inFlight(): ServerSessionShape["inFlight"] {
     return SessionRuntime.inFlight(this.core)
   }
 
-  get events(): Shape["events"] {
+  get events(): ServerSessionShape["events"] {
     return this.core.observers.events
   }
 
-  get messages(): Shape["messages"] {
+  get messages(): ServerSessionShape["messages"] {
     return SessionRuntime.messages(this.core)
   }
 
-  get close(): Shape["close"] {
+  get close(): ServerSessionShape["close"] {
     return this.core.close
   }
 
-  get closed(): Shape["closed"] {
+  get closed(): ServerSessionShape["closed"] {
     return this.core.closed
   }
 
-  get profile(): Shape["profile"] {
+  get profile(): ServerSessionShape["profile"] {
     return Deferred.await(this.#introduced)
   }
 
-  get requestedRevision(): Shape["requestedRevision"] {
+  get requestedRevision(): ServerSessionShape["requestedRevision"] {
     return Effect.map(this.profile, () => this.#details?.requestedRevision)
   }
 
-  get initializeMeta(): Shape["initializeMeta"] {
+  get initializeMeta(): ServerSessionShape["initializeMeta"] {
     return Effect.map(this.profile, () => this.#details?.meta)
   }
 
-  get hasCapability(): Shape["hasCapability"] {
+  get hasCapability(): ServerSessionShape["hasCapability"] {
     return (required) =>
       Effect.sync(() =>
         // Without the details no client has introduced itself, even if a profile is assumed.
@@ -335,43 +335,43 @@ export class ServerSessionImplementation
       )
   }
 
-  get request(): Shape["request"] {
+  get request(): ServerSessionShape["request"] {
     return (name, params, options) => this.#request(name, params, options)
   }
 
-  get extension(): Shape["extension"] {
+  get extension(): ServerSessionShape["extension"] {
     return (row, params, options) =>
       this.#related(row.name, options, (replyTo) => this.sender.request(row, params, { ...options, replyTo }))
   }
 
-  get ping(): Shape["ping"] {
+  get ping(): ServerSessionShape["ping"] {
     return (options) => Effect.asVoid(this.#request("ping", {}, options))
   }
 
-  get createMessage(): Shape["createMessage"] {
+  get createMessage(): ServerSessionShape["createMessage"] {
     const create = <R>(params: Sampling.CreateMessageParams, options?: AskOptions<R>) =>
       this.#request("sampling/createMessage", params, options)
     // `SemanticChecks` has checked that a result without tools has none.
-    return trust<Shape["createMessage"]>(create)
+    return trust<ServerSessionShape["createMessage"]>(create)
   }
 
-  get listRoots(): Shape["listRoots"] {
+  get listRoots(): ServerSessionShape["listRoots"] {
     return (options) => this.#request("roots/list", {}, options)
   }
 
-  get elicitForm(): Shape["elicitForm"] {
+  get elicitForm(): ServerSessionShape["elicitForm"] {
     return (message, form, options) => this.#request("elicitation/create", { message, requestedSchema: form }, options)
   }
 
-  get elicit(): Shape["elicit"] {
+  get elicit(): ServerSessionShape["elicit"] {
     return this.elicitForm
   }
 
-  get elicitUrl(): Shape["elicitUrl"] {
+  get elicitUrl(): ServerSessionShape["elicitUrl"] {
     return (message, page, options) => this.#request("elicitation/create", { mode: "url", message, ...page }, options)
   }
 
-  get elicitationComplete(): Shape["elicitationComplete"] {
+  get elicitationComplete(): ServerSessionShape["elicitationComplete"] {
     return (elicitationId, options) =>
       Effect.suspend(() => {
         // The request that sent the user to the page may have ended; then the notification takes the standalone stream.
@@ -381,49 +381,49 @@ export class ServerSessionImplementation
       })
   }
 
-  get log(): Shape["log"] {
+  get log(): ServerSessionShape["log"] {
     return (message, options) =>
       this.#related("notifications/message", options, (replyTo) => this.sendLog(message, replyTo))
   }
 
-  get progress(): Shape["progress"] {
+  get progress(): ServerSessionShape["progress"] {
     return (token, step, options) =>
       this.#related("notifications/progress", options, (replyTo) => this.sender.progress(token, step, replyTo))
   }
 
-  get resourceUpdated(): Shape["resourceUpdated"] {
+  get resourceUpdated(): ServerSessionShape["resourceUpdated"] {
     return (uri) => this.#notify("notifications/resources/updated", { uri })
   }
 
-  get resourceListChanged(): Shape["resourceListChanged"] {
+  get resourceListChanged(): ServerSessionShape["resourceListChanged"] {
     return this.#notify("notifications/resources/list_changed", {})
   }
 
-  get toolListChanged(): Shape["toolListChanged"] {
+  get toolListChanged(): ServerSessionShape["toolListChanged"] {
     return this.#notify("notifications/tools/list_changed", {})
   }
 
-  get promptListChanged(): Shape["promptListChanged"] {
+  get promptListChanged(): ServerSessionShape["promptListChanged"] {
     return this.#notify("notifications/prompts/list_changed", {})
   }
 
-  get notifications(): Shape["notifications"] {
+  get notifications(): ServerSessionShape["notifications"] {
     return (name) => this.core.subscriptions.follow(name)
   }
 
-  get send(): Shape["send"] {
+  get send(): ServerSessionShape["send"] {
     return (message, options) => this.#related("send", options, (replyTo) => this.sender.send(message, replyTo))
   }
 
-  get buildCreateMessage(): Shape["buildCreateMessage"] {
+  get buildCreateMessage(): ServerSessionShape["buildCreateMessage"] {
     return (params, options) => this.#build("sampling/createMessage", params, options)
   }
 
-  get buildElicitForm(): Shape["buildElicitForm"] {
+  get buildElicitForm(): ServerSessionShape["buildElicitForm"] {
     return (message, form, options) => this.#build("elicitation/create", { message, requestedSchema: form }, options)
   }
 
-  get buildElicitUrl(): Shape["buildElicitUrl"] {
+  get buildElicitUrl(): ServerSessionShape["buildElicitUrl"] {
     return (message, page, options) => this.#build("elicitation/create", { mode: "url", message, ...page }, options)
   }
 }

@@ -51,7 +51,7 @@ export interface BuildOptions {
  * A session of a server, from its connection on: its handshake may not be done yet. Members are lazy getters, so a
  * spread (`{ ...session }`) copies none of them.
  */
-export interface Shape extends Session.Session<State> {
+export interface ServerSessionShape extends Session.Session<State> {
   /** Waits for the handshake, and returns the profile of the client. */
   readonly profile: Effect.Effect<Profile.ClientProfile, SessionClosed>
   /**
@@ -119,7 +119,7 @@ export interface Shape extends Session.Session<State> {
    *
    * @deprecated The name fits both kinds of elicitation: use `elicitForm`.
    */
-  readonly elicit: Shape["elicitForm"]
+  readonly elicit: ServerSessionShape["elicitForm"]
   /** Notifies the client that the user is done with a page, so that the client may retry its request (ELI-12). */
   readonly elicitationComplete: (elicitationId: string, options?: Related) => Effect.Effect<void, RequestError>
   /**

@@ -27,8 +27,8 @@ export interface SimulatedSession {
   readonly pair: SimulatedTransport.Pair
   readonly recorders: { readonly [Side in MethodDefinition.Role]: Recorder.Recorder }
   /** The client's session, once it has shaken hands. */
-  readonly client: Effect.Effect<ClientSession.Shape, unknown>
-  readonly server: Effect.Effect<ServerSession.Shape, unknown>
+  readonly client: Effect.Effect<ClientSession.ClientSessionShape, unknown>
+  readonly server: Effect.Effect<ServerSession.ServerSessionShape, unknown>
   /** The sessions there are now. */
   readonly made: { [Side in MethodDefinition.Role]?: Session.Session<{ readonly _tag: string }> }
   readonly close: (side: MethodDefinition.Role) => Effect.Effect<void>
@@ -49,8 +49,8 @@ export const open = (
   session: number,
   { faults, form, seed }: Conversation
 ): SimulatedSession => {
-  const client = Deferred.makeUnsafe<ClientSession.Shape, unknown>()
-  const server = Deferred.makeUnsafe<ServerSession.Shape, unknown>()
+  const client = Deferred.makeUnsafe<ClientSession.ClientSessionShape, unknown>()
+  const server = Deferred.makeUnsafe<ServerSession.ServerSessionShape, unknown>()
   const scopes = { client: Scope.makeUnsafe(), server: Scope.makeUnsafe() }
   const recorders = {
     client: Recorder.make(book, session, "client"),

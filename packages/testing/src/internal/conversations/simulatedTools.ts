@@ -58,7 +58,7 @@ const walk = (nonce: unknown): Serving =>
  * Says how far it has got, and logs, by the session and not by the request: each message names the request it belongs
  * to.
  */
-const report = (nonce: unknown, server: Effect.Effect<ServerSession.Shape, unknown>): Serving =>
+const report = (nonce: unknown, server: Effect.Effect<ServerSession.ServerSessionShape, unknown>): Serving =>
   Effect.gen(function*() {
     const { id: relatedRequestId, meta } = yield* RequestContext.RequestContext
     const session = yield* server
@@ -81,7 +81,7 @@ const linger = (nonce: unknown): Serving =>
 export const call = (
   tool: Exclude<Command.Tool, "throwNull" | "close">,
   nonce: unknown,
-  server: Effect.Effect<ServerSession.Shape, unknown>
+  server: Effect.Effect<ServerSession.ServerSessionShape, unknown>
 ): Serving => {
   switch (tool) {
     case "echo":

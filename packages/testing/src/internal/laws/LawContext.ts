@@ -23,9 +23,9 @@ export interface LawContext<Served extends ClientEnd> {
   readonly connect: (
     served: ClientEnd,
     options?: SessionOptions
-  ) => Effect.Effect<ClientSession.Shape, HandshakeError.HandshakeError, Scope.Scope>
+  ) => Effect.Effect<ClientSession.ClientSessionShape, HandshakeError.HandshakeError, Scope.Scope>
   /** A session over an end of its own. */
-  readonly open: (options?: SessionOptions) => Effect.Effect<ClientSession.Shape, unknown, Scope.Scope>
+  readonly open: (options?: SessionOptions) => Effect.Effect<ClientSession.ClientSessionShape, unknown, Scope.Scope>
   /** A client without rules over an end that was served. */
   readonly connectRaw: (served: ClientEnd) => Effect.Effect<RawPeer.RawPeer, TransportError, Scope.Scope>
   readonly openRaw: Effect.Effect<RawPeer.RawPeer, unknown, Scope.Scope>
@@ -65,14 +65,14 @@ export const structured = (response: JsonRpc.Response): unknown =>
   JsonRpc.isFailure(response) || !isRecord(response.result) ? undefined : response.result["structuredContent"]
 
 /** What the server has seen, as its tool `report` tells it. */
-export const reported = (session: ClientSession.Shape) =>
+export const reported = (session: ClientSession.ClientSessionShape) =>
   Effect.map(session.callTool("report"), (result) => ({
     waiting: result.structuredContent?.["waiting"],
     interrupted: result.structuredContent?.["interrupted"]
   }))
 
 /** Waits until so many calls of `wait` have begun. */
-export const untilWaiting = (session: ClientSession.Shape, count: number) =>
+export const untilWaiting = (session: ClientSession.ClientSessionShape, count: number) =>
   eventually(Effect.map(reported(session), ({ waiting }) => waiting === count))
 
 /** The mistakes that nobody should see in a conversation that went well. */

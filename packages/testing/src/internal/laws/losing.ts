@@ -17,7 +17,7 @@ const deadline = 500
 
 /** What a call came to: what it returned, or why it returned nothing. */
 const outcomeOf = (
-  session: ClientSession.Shape,
+  session: ClientSession.ClientSessionShape,
   tool: string,
   input: { readonly [name: string]: string | number } = {}
 ) =>
@@ -117,7 +117,7 @@ export const losing = <Served extends ClientEnd>({ form, open }: LawContext<Serv
       Effect.gen(function*() {
         const [one, two] = [yield* opened, yield* opened]
         const asked = Array.from({ length: 50 }, (_, index) => index)
-        const all = (session: ClientSession.Shape, name: string) =>
+        const all = (session: ClientSession.ClientSessionShape, name: string) =>
           Effect.forEach(asked, (index) => outcomeOf(session, "echo", { value: `${name} ${index}` }), {
             concurrency: "unbounded"
           })

@@ -12,7 +12,7 @@ export interface Action<Model, out R> {
   readonly isAllowed: (model: Model) => boolean
   /** Returns the model after the command, if its result is unknown. */
   readonly next: (model: Model) => Model
-  readonly run: (client: ClientSession.Shape) => Effect.Effect<Outcome<Model>, never, R>
+  readonly run: (client: ClientSession.ClientSessionShape) => Effect.Effect<Outcome<Model>, never, R>
 }
 
 /** The end of a command: with a result, which a model can judge, or with a failure. */

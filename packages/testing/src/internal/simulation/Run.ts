@@ -36,7 +36,7 @@ export interface Programs<Model, R> {
   /** Creates the server of one conversation. */
   readonly server: Effect.Effect<Serve<R>, unknown, Scope.Scope | R>
   /** Opens the session of one client. */
-  readonly client: Effect.Effect<ClientSession.Shape, unknown, Transport.Transport | Scope.Scope | R>
+  readonly client: Effect.Effect<ClientSession.ClientSessionShape, unknown, Transport.Transport | Scope.Scope | R>
   /** The services that all programs of one conversation share. */
   readonly services: Layer.Layer<R, unknown>
   /** The greatest number of commands in flight. */
@@ -99,7 +99,7 @@ interface Operation<Model> extends Linearization.Operation<Model>, Activity {
 interface Session extends ProtocolLaws.Connection {
   readonly client: number
   readonly pair: SimulatedTransport.Pair
-  readonly opened: Deferred.Deferred<ClientSession.Shape, unknown>
+  readonly opened: Deferred.Deferred<ClientSession.ClientSessionShape, unknown>
   readonly scopes: ReadonlyArray<Scope.Closeable>
   disturbed: boolean
   stalled: boolean

@@ -1,6 +1,6 @@
 /** The sessions of a server with one session for each connection. */
 import { CloseReason } from "@effect-mcp/protocol"
-import type { Hosted, HostFull, OpenOptions, Shape } from "@effect-mcp/session/SessionHost"
+import type { Hosted, HostFull, OpenOptions, SessionHostShape } from "@effect-mcp/session/SessionHost"
 import type { Connection, Inbound, Transport } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
@@ -19,12 +19,12 @@ const bounded = (inbound: Inbound, maxInitializeBytes: number): Inbound => {
  * Opens and holds a session for each connection, so that a session does not end for being idle while it is connected.
  */
 export class SessionPerConnection {
-  readonly #host: Shape
+  readonly #host: SessionHostShape
   readonly #maxInitializeBytes: number
   readonly #sessions = new Set<Hosted>()
   #closing = false
 
-  constructor(host: Shape, maxInitializeBytes: number) {
+  constructor(host: SessionHostShape, maxInitializeBytes: number) {
     this.#host = host
     this.#maxInitializeBytes = maxInitializeBytes
   }
