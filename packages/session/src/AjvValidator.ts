@@ -25,8 +25,6 @@
  * Ajv departs from the drafts here and there: a `$dynamicRef` leads to the root of the schema only; `unevaluatedItems`
  * and `unevaluatedProperties` do not see what `contains`, or an `if` alone, has evaluated; a property named `__proto__`
  * is not checked; `nullable`, which is OpenAPI's, counts; so does what stands beside a `$ref` in draft-07.
- *
- * @since 0.1.0
  */
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
@@ -45,7 +43,6 @@ import * as UnsupportedSchema from "./UnsupportedSchema.ts"
  * A compiled regular expression of any engine.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Pattern {
   readonly test: (text: string) => boolean
@@ -55,7 +52,6 @@ export interface Pattern {
  * What may be set; everything has a default.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Options {
   /**
@@ -113,7 +109,6 @@ const textOf = (schema: JsonSchema): Result.Result<string, UnsupportedSchema.Uns
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (options: Options = {}): JsonSchemaValidatorShape => {
   NumericOption.check(options, {
@@ -163,7 +158,6 @@ export const make = (options: Options = {}): JsonSchemaValidatorShape => {
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = (options?: Options): Layer.Layer<JsonSchemaValidator> =>
   Layer.sync(JsonSchemaValidator, () => make(options))

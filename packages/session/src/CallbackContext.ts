@@ -1,7 +1,5 @@
 /**
  * What a client's handler knows of the server's request it serves.
- *
- * @since 0.1.0
  */
 import type { Meta, Profile, Progress, RequestId } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
@@ -21,7 +19,6 @@ import * as Effect from "effect/Effect"
  * ```
  *
  * @category services
- * @since 0.1.0
  */
 export class CallbackContext extends Context.Service<CallbackContext, {
   readonly id: RequestId.RequestId
@@ -49,7 +46,6 @@ export class CallbackContext extends Context.Service<CallbackContext, {
  * ```
  *
  * @category accessors
- * @since 0.1.0
  */
 export const progress = (step: Progress.Progress): Effect.Effect<void, never, CallbackContext> =>
   Effect.flatMap(CallbackContext, (context) => context.progress(step))

@@ -1,7 +1,5 @@
 /**
  * The client's side of one conversation.
- *
- * @since 0.1.0
  */
 import {
   type Capabilities,
@@ -56,7 +54,6 @@ import type { Transport } from "./Transport.ts"
  * What may be said about a client's session.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Options<H = Handlers.Handlers<"server">, R = never> extends Session.Options {
   /**
@@ -87,7 +84,6 @@ export interface Options<H = Handlers.Handlers<"server">, R = never> extends Ses
  * A session that is operating: the handshake is behind it. There is no value of this type before.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ClientSessionShape extends Session.Session<Handshake.ClientState> {
   /** What is known of the server. */
@@ -222,7 +218,6 @@ export interface ClientSessionShape extends Session.Session<Handshake.ClientStat
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const Service =
   <Self>() => <const Id extends string>(id: Id): Context.ServiceClass<Self, Id, ClientSessionShape> =>
@@ -245,7 +240,6 @@ export const Service =
  * ```
  *
  * @category services
- * @since 0.1.0
  */
 export class ClientSession
   extends Context.Service<ClientSession, ClientSessionShape>()("@effect-mcp/session/ClientSession")
@@ -313,7 +307,6 @@ const closedWhile = (error: RequestError): HandshakeError.HandshakeErrorReason =
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = Effect.fnUntraced(
   function*<const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">, R = never>(
@@ -531,7 +524,6 @@ const shape = (
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const handlers = <const H extends Handlers.Handlers<"server", unknown>>(
   handlers: H & Handlers.Only<H, "server">
@@ -562,7 +554,6 @@ export const handlers = <const H extends Handlers.Handlers<"server", unknown>>(
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerOf = <
   Self,
@@ -599,7 +590,6 @@ export const layerOf = <
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = <
   const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,

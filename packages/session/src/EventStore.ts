@@ -1,7 +1,5 @@
 /**
  * Where a server keeps what it has sent, so that a client whose stream broke off can take it up again (SHS-17 to SHS-20).
- *
- * @since 0.1.0
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -19,7 +17,6 @@ import * as NumericOption from "./NumericOption.ts"
  * Names one stream of one session. Another session may have one of the same name. A name is printable, and not empty.
  *
  * @category models
- * @since 0.1.0
  */
 export interface StreamKey {
   readonly session: string
@@ -30,7 +27,6 @@ export interface StreamKey {
  * One event of a stream.
  *
  * @category models
- * @since 0.1.0
  */
 export interface StoredEvent {
   /** Names its stream (SHS-18), and is unique in its session (SHS-17). Printable ASCII without a space. */
@@ -43,7 +39,6 @@ export interface StoredEvent {
  * What came behind an event.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Replay {
   /** The stream of that event. */
@@ -68,7 +63,6 @@ export interface Replay {
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class EventStoreError extends Data.TaggedError("EventStoreError")<{
   readonly cause: unknown
@@ -96,7 +90,6 @@ export class EventStoreError extends Data.TaggedError("EventStoreError")<{
  * ```
  *
  * @category services
- * @since 0.1.0
  */
 export class EventStore extends Context.Service<EventStore, {
   /** Remembers one more event of a stream, and gives it an id. The oldest of that stream make room where there is none. */
@@ -119,7 +112,6 @@ export class EventStore extends Context.Service<EventStore, {
  * and 512 for each stream besides.
  *
  * @category models
- * @since 0.1.0
  */
 export interface MemoryOptions {
   /** How many events are kept of one stream. Default 1,000. */
@@ -171,7 +163,6 @@ const rules: NumericOption.Rules<MemoryOptions> = {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const makeMemory = (
   options: MemoryOptions = {}
@@ -224,7 +215,6 @@ export const makeMemory = (
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerMemory = (options: MemoryOptions = {}): Layer.Layer<EventStore> =>
   Layer.effect(EventStore, makeMemory(options))

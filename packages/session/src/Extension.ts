@@ -1,7 +1,5 @@
 /**
  * Handlers of methods that are not in the method table, each with its row.
- *
- * @since 0.1.0
  */
 import type { McpError, MethodDefinition } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
@@ -12,7 +10,6 @@ import { trust } from "./internal/trust.ts"
  * the revision of the row, and the schema of the params.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Extension<out From extends MethodDefinition.Sender, out R = never> {
   readonly row:
@@ -51,7 +48,6 @@ export interface Extension<out From extends MethodDefinition.Sender, out R = nev
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const request = <From extends MethodDefinition.Sender, Params extends object, Result extends object, R = never>(
   row: MethodDefinition.RequestMethod<string, From, Params, Result>,
@@ -81,7 +77,6 @@ export const request = <From extends MethodDefinition.Sender, Params extends obj
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const notification = <From extends MethodDefinition.Sender, Params extends object, R = never>(
   row: MethodDefinition.NotificationMethod<string, From, Params>,

@@ -1,7 +1,5 @@
 /**
  * Calls of code that a program brings along, such as a store, each with a deadline.
- *
- * @since 0.1.0
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -19,7 +17,6 @@ import * as Exit from "effect/Exit"
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class TimedOut extends Data.TaggedError("TimedOut")<{
   /** The call, as logs name it. */
@@ -78,7 +75,6 @@ const running = <A, E>(call: string, millis: number, effect: Effect.Effect<A, E>
  * ```
  *
  * @category combinators
- * @since 0.1.0
  */
 export const within = <A, E>(
   call: string,

@@ -1,7 +1,5 @@
 /**
  * The handlers of one side for the messages of the other: a typed record, derived from the method table.
- *
- * @since 0.1.0
  */
 import { type Capabilities, type McpError, type MethodDefinition, MethodTable } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
@@ -14,7 +12,6 @@ import type { RequestContext } from "./RequestContext.ts"
  * The requests that a side may serve. The session serves `initialize` and `ping` itself.
  *
  * @category models
- * @since 0.1.0
  */
 export type RequestName<From extends MethodDefinition.Role> = Exclude<
   MethodTable.RequestName<From>,
@@ -26,7 +23,6 @@ export type RequestName<From extends MethodDefinition.Role> = Exclude<
  * itself.
  *
  * @category models
- * @since 0.1.0
  */
 export type NotificationName<From extends MethodDefinition.Role> = Exclude<
   MethodTable.NotificationName<From>,
@@ -38,7 +34,6 @@ export type NotificationName<From extends MethodDefinition.Role> = Exclude<
  * Each request gets exactly one reply: the result, the `McpError`, or "Internal error" if the handler dies.
  *
  * @category models
- * @since 0.1.0
  */
 export type RequestHandler<Name extends keyof MethodTable.Requests, R = never> = (
   params: MethodTable.ParamsOf<Name>
@@ -48,7 +43,6 @@ export type RequestHandler<Name extends keyof MethodTable.Requests, R = never> =
  * The handler of one kind of notification. Notifications are handled one at a time, in the order of arrival.
  *
  * @category models
- * @since 0.1.0
  */
 export type NotificationHandler<Name extends keyof MethodTable.Notifications, R = never> = (
   params: MethodTable.NotificationParamsOf<Name>
@@ -70,7 +64,6 @@ export type NotificationHandler<Name extends keyof MethodTable.Notifications, R 
  * ```
  *
  * @category models
- * @since 0.1.0
  */
 export type Handlers<From extends MethodDefinition.Role, R = never> =
   & { readonly [Name in RequestName<From>]?: RequestHandler<Name, R> }
@@ -82,7 +75,6 @@ export type Handlers<From extends MethodDefinition.Role, R = never> =
  * The services that a record of handlers runs with.
  *
  * @category models
- * @since 0.1.0
  */
 export type ContextOf<H> = { [Name in keyof H]-?: NeededBy<H[Name]> }[keyof H]
 
@@ -95,7 +87,6 @@ type NeededBy<Handler> = NonNullable<Handler> extends (...args: never) => Effect
  * the context of its request. A notification has no context, because no reply is expected.
  *
  * @category models
- * @since 0.1.0
  */
 export type Provided<From extends MethodDefinition.Role, Name> =
   | Scope.Scope
@@ -105,7 +96,6 @@ export type Provided<From extends MethodDefinition.Role, Name> =
  * The services that a record of handlers for the messages of `From` needs, without those that the session provides.
  *
  * @category models
- * @since 0.1.0
  */
 export type ServicesOf<H, From extends MethodDefinition.Role> = {
   [Name in keyof H]-?: Exclude<NeededBy<H[Name]>, Provided<From, Name>>
@@ -115,7 +105,6 @@ export type ServicesOf<H, From extends MethodDefinition.Role> = {
  * Rejects a handler of a method that is not in the method table, by a type error.
  *
  * @category models
- * @since 0.1.0
  */
 export type Only<H, From extends MethodDefinition.Role> = {
   readonly [Name in Exclude<keyof H, RequestName<From> | NotificationName<From>>]:
@@ -156,7 +145,6 @@ const withShown = <Declared extends object>(
  * The capabilities that a server declares beyond those of its handlers. `logging: false` switches off `logging`.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ServerDeclarations extends Omit<Capabilities.ServerCapabilities, "logging"> {
   readonly logging?: Capabilities.Declared | false
@@ -179,7 +167,6 @@ export interface ServerDeclarations extends Omit<Capabilities.ServerCapabilities
  * ```
  *
  * @category derivations
- * @since 0.1.0
  */
 export const serverCapabilities = (
   handlers: Handlers<"client", unknown>,
@@ -206,7 +193,6 @@ export const serverCapabilities = (
  * ```
  *
  * @category derivations
- * @since 0.1.0
  */
 export const clientCapabilities = (
   handlers: Handlers<"server", unknown>,

@@ -1,7 +1,5 @@
 /**
  * Why a client did not come to terms with a server.
- *
- * @since 0.1.0
  */
 import { CloseReason, type McpError } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
@@ -18,7 +16,6 @@ import type { TransportError } from "./TransportError.ts"
  * - `Closed`: the connection ended first; for a child process the reason says how it exited and what it wrote last.
  *
  * @category models
- * @since 0.1.0
  */
 export type HandshakeErrorReason =
   | { readonly _tag: "ConnectFailed"; readonly error: TransportError }
@@ -43,7 +40,6 @@ export type HandshakeErrorReason =
  * ```
  *
  * @category formatting
- * @since 0.1.0
  */
 export const describe = (reason: HandshakeErrorReason): string => {
   switch (reason._tag) {
@@ -82,7 +78,6 @@ export const describe = (reason: HandshakeErrorReason): string => {
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class HandshakeError extends Data.TaggedError("HandshakeError")<{
   readonly reason: HandshakeErrorReason
@@ -104,6 +99,5 @@ export class HandshakeError extends Data.TaggedError("HandshakeError")<{
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (reason: HandshakeErrorReason): HandshakeError => new HandshakeError({ reason })

@@ -1,7 +1,5 @@
 /**
  * The limits of a host: how many sessions it keeps, how long they live, and which of them makes room when it is full.
- *
- * @since 0.1.0
  */
 import * as Duration from "effect/Duration"
 import * as NumericOption from "./NumericOption.ts"
@@ -35,7 +33,6 @@ import * as NumericOption from "./NumericOption.ts"
  * `HostFull`.
  *
  * @category options
- * @since 0.1.0
  */
 export interface Options {
   /** The number of sessions at a time. Default 10,000. */
@@ -71,7 +68,6 @@ export interface Options {
  * Every limit, with durations in milliseconds; `Infinity` where there is none.
  *
  * @category models
- * @since 0.1.0
  */
 export interface HostLimits {
   readonly max: number
@@ -106,7 +102,6 @@ const rules: NumericOption.Rules<Options> = {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (options: Options = {}): HostLimits => {
   NumericOption.check(options, rules, "sessions.")

@@ -1,8 +1,6 @@
 /**
  * The port through which values are checked against JSON Schemas that come off the wire, such as the output schemas of tools.
  * A session knows no validator of its own: one stands behind this port, `AjvValidator` or yours.
- *
- * @since 0.1.0
  */
 import * as Context from "effect/Context"
 import type * as Result from "effect/Result"
@@ -12,7 +10,6 @@ import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
  * A JSON Schema as it was received: an object, whatever is in it.
  *
  * @category models
- * @since 0.1.0
  */
 export interface JsonSchema {
   readonly [keyword: string]: unknown
@@ -23,7 +20,6 @@ export interface JsonSchema {
  * `must be number at ["temperature"]`. It never throws, and never alters the value.
  *
  * @category models
- * @since 0.1.0
  */
 export type Check = (value: unknown) => string | undefined
 
@@ -31,7 +27,6 @@ export type Check = (value: unknown) => string | undefined
  * What a validator does.
  *
  * @category models
- * @since 0.1.0
  */
 export interface JsonSchemaValidatorShape {
   /**
@@ -60,7 +55,6 @@ export interface JsonSchemaValidatorShape {
  * ```
  *
  * @category services
- * @since 0.1.0
  */
 export class JsonSchemaValidator
   extends Context.Service<JsonSchemaValidator, JsonSchemaValidatorShape>()("@effect-mcp/session/JsonSchemaValidator")

@@ -1,7 +1,5 @@
 /**
  * The limits of a session: how long it waits, and how much it holds.
- *
- * @since 0.1.0
  */
 import * as Duration from "effect/Duration"
 import * as NumericOption from "./NumericOption.ts"
@@ -10,7 +8,6 @@ import * as NumericOption from "./NumericOption.ts"
  * What may be set; everything has a default.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Options {
   /** How long a request waits for its response, unless the call says otherwise. Default 60 seconds (TMO-02). */
@@ -88,7 +85,6 @@ export interface Options {
  * Every limit, with durations in milliseconds; `Infinity` where there is none.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Limits {
   readonly requestTimeout: number
@@ -149,7 +145,6 @@ const rules: NumericOption.Rules<Options> = {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (options: Options = {}): Limits => {
   NumericOption.check(options, rules, "limits.")

@@ -6,8 +6,6 @@
  * steps of progress that wait for a slow consumer, and the messages that wait to be sent. It is released when it is no
  * longer kept, at the latest with the session. A client's profile is not charged: its size (`Limits.maxProfileBytes`)
  * and the number of sessions are limits of their own.
- *
- * @since 0.1.0
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -24,7 +22,6 @@ import * as NumericOption from "./NumericOption.ts"
  * wait for a slow consumer are dropped. A holder of less than 1/4096 of the budget (64 KiB by default) is never asked.
  *
  * @category models
- * @since 0.1.0
  */
 export interface MemoryBudget {
   /** The most that may be charged at the same time, in bytes. */
@@ -46,7 +43,6 @@ export interface MemoryBudget {
  * Options of an {@link Account}.
  *
  * @category options
- * @since 0.1.0
  */
 export interface AccountOptions {
   /**
@@ -67,7 +63,6 @@ export interface AccountOptions {
  * consumer.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Account {
   /** The bytes that are charged to this account now. */
@@ -85,7 +80,6 @@ export interface Account {
  * Options of {@link make} and {@link layer}.
  *
  * @category options
- * @since 0.1.0
  */
 export interface Options {
   /** The most that may be charged at the same time, in bytes. Default 256 MiB: a quarter of a heap of 1 GiB. */
@@ -225,7 +219,6 @@ class Holder implements Account {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (options: Options = {}): MemoryBudget => {
   NumericOption.check(options, { maxBytes: NumericOption.count })
@@ -248,7 +241,6 @@ export const make = (options: Options = {}): MemoryBudget => {
  * ```
  *
  * @category guards
- * @since 0.1.0
  */
 export const isScarce = (budget: MemoryBudget): boolean => budget.usedBytes() >= budget.maxBytes / 2
 
@@ -268,7 +260,6 @@ export const isScarce = (budget: MemoryBudget): boolean => budget.usedBytes() >=
  * ```
  *
  * @category services
- * @since 0.1.0
  */
 export const MemoryBudget: Context.Reference<MemoryBudget> = Context.Reference("@effect-mcp/session/MemoryBudget", {
   defaultValue: () => make()
@@ -287,7 +278,6 @@ export const MemoryBudget: Context.Reference<MemoryBudget> = Context.Reference("
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = (options?: Options): Layer.Layer<never> =>
   Layer.effect(MemoryBudget, Effect.sync(() => make(options)))

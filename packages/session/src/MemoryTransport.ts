@@ -2,8 +2,6 @@
  * A transport within one process: for tests, for examples, and for a client and a server in one program. It has two
  * forms. In the single-stream form one stream carries everything, as over stdio and WebSocket. In the multi-stream form
  * each request of the client has a stream of its own, as in Streamable HTTP, and a standalone stream is an option.
- *
- * @since 0.1.0
  */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import * as Deferred from "effect/Deferred"
@@ -21,7 +19,6 @@ import * as TransportError from "./TransportError.ts"
  * Options for the messages of a pair.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Options {
   /**
@@ -36,7 +33,6 @@ export interface Options {
  * Options for a pair in which each request has its own stream.
  *
  * @category models
- * @since 0.1.0
  */
 export interface MultiStreamOptions extends Options {
   /**
@@ -50,7 +46,6 @@ export interface MultiStreamOptions extends Options {
  * The two ends. Each carries one session.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Pair {
   readonly client: Transport["Service"]
@@ -81,7 +76,6 @@ export interface Pair {
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = (end: Transport["Service"]): Layer.Layer<Transport> => Layer.succeed(Transport, end)
 
@@ -134,7 +128,6 @@ const peerEnded = TransportError.make({ _tag: "PeerEnded", exit: undefined })
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (options: Options = {}): Effect.Effect<Pair> =>
   Effect.sync(() => {
@@ -195,7 +188,6 @@ const endStream = (stream: Stream) => {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const makeMultiStream = (options: MultiStreamOptions = {}): Effect.Effect<Pair> =>
   Effect.sync(() => {

@@ -1,8 +1,6 @@
 /**
  * How many requests a session serves and sends, how long they take and how they end, and how long sessions last: by the names of
  * OpenTelemetry's semantic conventions for MCP.
- *
- * @since 0.1.0
  */
 import type { MethodDefinition } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
@@ -23,7 +21,6 @@ const seconds = (name: string, description: string): Metric.Histogram<number> =>
  * How long requests took that this side sent, whichever side it is, in seconds.
  *
  * @category metrics
- * @since 0.1.0
  */
 export const clientOperationDuration: Metric.Histogram<number> = seconds(
   "mcp.client.operation.duration",
@@ -34,7 +31,6 @@ export const clientOperationDuration: Metric.Histogram<number> = seconds(
  * How long requests took that this side served, whichever side it is, in seconds.
  *
  * @category metrics
- * @since 0.1.0
  */
 export const serverOperationDuration: Metric.Histogram<number> = seconds(
   "mcp.server.operation.duration",
@@ -45,7 +41,6 @@ export const serverOperationDuration: Metric.Histogram<number> = seconds(
  * How many requests of this side wait for their results. The conventions have no name for it.
  *
  * @category metrics
- * @since 0.1.0
  */
 export const clientActiveRequests: Metric.Gauge<number> = Metric.gauge("mcp.client.active_requests", {
   description: "The MCP requests that were sent and have not ended"
@@ -55,7 +50,6 @@ export const clientActiveRequests: Metric.Gauge<number> = Metric.gauge("mcp.clie
  * How many requests of peers are being served. The conventions have no name for it.
  *
  * @category metrics
- * @since 0.1.0
  */
 export const serverActiveRequests: Metric.Gauge<number> = Metric.gauge("mcp.server.active_requests", {
   description: "The MCP requests that are being served"
@@ -67,7 +61,6 @@ export const serverActiveRequests: Metric.Gauge<number> = Metric.gauge("mcp.serv
  * the sides just ended it.
  *
  * @category metrics
- * @since 0.1.0
  */
 export const sessionDuration: { readonly [Role in MethodDefinition.Role]: Metric.Histogram<number> } = {
   client: seconds("mcp.client.session.duration", "The duration of the MCP session as observed on the MCP client"),
@@ -79,7 +72,6 @@ export const sessionDuration: { readonly [Role in MethodDefinition.Role]: Metric
  * for what follows.
  *
  * @category metrics
- * @since 0.1.0
  */
 export const serverSessions: Metric.Gauge<number> = Metric.gauge("mcp.server.sessions", {
   description: "The MCP sessions that a host keeps"
@@ -89,7 +81,6 @@ export const serverSessions: Metric.Gauge<number> = Metric.gauge("mcp.server.ses
  * How many sessions a host has not let in; `error.type` is the scope of the `HostFull`.
  *
  * @category metrics
- * @since 0.1.0
  */
 export const serverSessionsRefused: Metric.Counter<number> = Metric.counter("mcp.server.sessions.refused", {
   description: "The MCP sessions that a host has refused to open",
@@ -101,7 +92,6 @@ export const serverSessionsRefused: Metric.Counter<number> = Metric.counter("mcp
  * or `handshake`.
  *
  * @category metrics
- * @since 0.1.0
  */
 export const serverSessionsEvicted: Metric.Counter<number> = Metric.counter("mcp.server.sessions.evicted", {
   description: "The MCP sessions that a full host has closed to make room for others",
@@ -112,7 +102,6 @@ export const serverSessionsEvicted: Metric.Counter<number> = Metric.counter("mcp
  * How many sessions have come to their end by time: `mcp.session.expiry` is `idle`, `age`, `handshake` or `initialize`.
  *
  * @category metrics
- * @since 0.1.0
  */
 export const serverSessionsExpired: Metric.Counter<number> = Metric.counter("mcp.server.sessions.expired", {
   description: "The MCP sessions that a host has closed since their time was over",
@@ -205,7 +194,6 @@ const measured = <A, E, R>(
  * ```
  *
  * @category middleware
- * @since 0.1.0
  */
 export const middleware: Middleware = {
   inbound: (request, next) => measured("inbound", request, request.profile.revision, next(request)),

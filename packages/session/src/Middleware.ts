@@ -2,8 +2,6 @@
  * Middleware of requests: on their way to their handler, and out to the peer. It may observe them, change their params,
  * answer them, fail, or retry. It cannot change the state of the session, matching, cancellation or limits. To see
  * frames, record the transport.
- *
- * @since 0.1.0
  */
 import type { McpError, MethodDefinition, MethodTable, Profile, RequestId } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
@@ -15,7 +13,6 @@ import type { RequestError } from "./RequestError.ts"
  * A request of the peer, past the gates of the session and with params that fit, on its way to its handler.
  *
  * @category models
- * @since 0.1.0
  */
 export interface InboundRequest<out Params> {
   readonly method: string
@@ -29,7 +26,6 @@ export interface InboundRequest<out Params> {
  * A request of this side, before it has an id and before any gate. Each time it is passed on, a new exchange is opened.
  *
  * @category models
- * @since 0.1.0
  */
 export interface OutboundRequest<out Params> {
   readonly method: string
@@ -44,7 +40,6 @@ export interface OutboundRequest<out Params> {
  * Runs between a request of the peer and its handler: in the fiber of the handler, with the services of handlers.
  *
  * @category models
- * @since 0.1.0
  */
 export type InboundMiddleware<Services = never> = <Params extends object, Result, R>(
   request: InboundRequest<Params>,
@@ -55,7 +50,6 @@ export type InboundMiddleware<Services = never> = <Params extends object, Result
  * Runs between a caller and the session, in the fiber of the caller.
  *
  * @category models
- * @since 0.1.0
  */
 export type OutboundMiddleware<Services = never> = <Params extends object, Result, R>(
   request: OutboundRequest<Params>,
@@ -86,7 +80,6 @@ export type OutboundMiddleware<Services = never> = <Params extends object, Resul
  * ```
  *
  * @category models
- * @since 0.1.0
  */
 export interface Middleware<InboundServices = never, OutboundServices = never> {
   /**
@@ -130,7 +123,6 @@ const bothOutbound = <S, T>(
  * ```
  *
  * @category combinators
- * @since 0.1.0
  */
 export const all = <const M extends ReadonlyArray<Middleware<unknown, unknown>>>(
   ...middleware: M
@@ -158,7 +150,6 @@ export const all = <const M extends ReadonlyArray<Middleware<unknown, unknown>>>
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const inbound = <Name extends RequestName<MethodDefinition.Role>, Services = never>(
   name: Name,
@@ -190,7 +181,6 @@ export const inbound = <Name extends RequestName<MethodDefinition.Role>, Service
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const outbound = <Name extends RequestName<MethodDefinition.Role>, Services = never>(
   name: Name,

@@ -2,8 +2,6 @@
  * Checks of the numbers and durations in options: counts, sizes, ports, deadlines. A number that makes no sense, such
  * as `NaN`, is a programmer's mistake. It is reported when a session, a server, a store or a transport is made, not
  * when the limit is reached.
- *
- * @since 0.1.0
  */
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
@@ -28,7 +26,6 @@ import { trust } from "./internal/trust.ts"
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class InvalidOption extends Data.TaggedError("InvalidOption")<{
   /** The name of the option, after the names of the options that it is in. */
@@ -47,7 +44,6 @@ export class InvalidOption extends Data.TaggedError("InvalidOption")<{
  * The values that an option takes: numbers, or durations, which are checked in milliseconds.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Rule<Kind extends "Number" | "Duration"> {
   readonly kind: Kind
@@ -70,7 +66,6 @@ const whole = (least: number): Rule<"Number"> => ({
  * A count or a size of at least 1.
  *
  * @category constants
- * @since 0.1.0
  */
 export const count: Rule<"Number"> = whole(1)
 
@@ -78,7 +73,6 @@ export const count: Rule<"Number"> = whole(1)
  * A count of which none is a sensible number.
  *
  * @category constants
- * @since 0.1.0
  */
 export const countFromZero: Rule<"Number"> = whole(0)
 
@@ -86,7 +80,6 @@ export const countFromZero: Rule<"Number"> = whole(0)
  * A TCP port; 0 for any that is free.
  *
  * @category constants
- * @since 0.1.0
  */
 export const port: Rule<"Number"> = {
   kind: "Number",
@@ -98,7 +91,6 @@ export const port: Rule<"Number"> = {
  * The permissions of a file, from `0o000` to `0o777`.
  *
  * @category constants
- * @since 0.1.0
  */
 export const fileMode: Rule<"Number"> = {
   kind: "Number",
@@ -110,7 +102,6 @@ export const fileMode: Rule<"Number"> = {
  * The factor of a delay that grows, or stays.
  *
  * @category constants
- * @since 0.1.0
  */
 export const growth: Rule<"Number"> = {
   kind: "Number",
@@ -122,7 +113,6 @@ export const growth: Rule<"Number"> = {
  * A duration from 0 on; an infinite one is no limit.
  *
  * @category constants
- * @since 0.1.0
  */
 export const duration: Rule<"Duration"> = {
   kind: "Duration",
@@ -134,7 +124,6 @@ export const duration: Rule<"Duration"> = {
  * The time between two of many, such as pings. An infinite one means that there are none.
  *
  * @category constants
- * @since 0.1.0
  */
 export const interval: Rule<"Duration"> = {
   kind: "Duration",
@@ -152,7 +141,6 @@ type NumericName<Options> = {
  * forgotten.
  *
  * @category models
- * @since 0.1.0
  */
 export type Rules<Options> = {
   readonly [Name in NumericName<Options>]: [Exclude<Options[Name], undefined>] extends [number] ? Rule<"Number">
@@ -198,7 +186,6 @@ const millisOf = (input: unknown): number => {
  * ```
  *
  * @category checks
- * @since 0.1.0
  */
 export const check = <Options extends object>(
   options: Options | undefined,

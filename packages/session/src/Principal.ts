@@ -1,14 +1,11 @@
 /**
  * Who is on the other side, as whoever let them in has found out.
- *
- * @since 0.1.0
  */
 
 /**
  * An identity. Two messages come from the same principal if their `id`s are equal; a session belongs to the one that opened it.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Principal {
   /** What distinguishes it from every other, such as the issuer and subject of a token. */
@@ -28,6 +25,5 @@ export interface Principal {
  * ```
  *
  * @category comparing
- * @since 0.1.0
  */
 export const isSame = (one: Principal | undefined, other: Principal | undefined): boolean => one?.id === other?.id

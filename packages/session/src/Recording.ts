@@ -1,8 +1,6 @@
 /**
  * Writing down what crosses a transport: who, when, what. A recording is a transport around a transport; the session above it
  * and the wire below it notice nothing.
- *
- * @since 0.1.0
  */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
@@ -20,7 +18,6 @@ import { type Connection, type FrameError, type Inbound, Transport } from "./Tra
  * or not it could be delivered; `Received` what the transport delivered; `Unreadable` bytes that came and are no frame.
  *
  * @category models
- * @since 0.1.0
  */
 export type Entry =
   | { readonly _tag: "Sent"; readonly at: number; readonly frame: JsonRpc.Frame }
@@ -31,7 +28,6 @@ export type Entry =
  * A transport that is being recorded, and what was.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Recording {
   /** Put it where the recorded transport stood. */
@@ -97,7 +93,6 @@ const recorded = (
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (transport: Transport["Service"]): Effect.Effect<Recording> =>
   Effect.gen(function*() {
@@ -123,7 +118,6 @@ export const make = (transport: Transport["Service"]): Effect.Effect<Recording> 
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = (record: (entry: Entry) => void): Layer.Layer<Transport, never, Transport> =>
   Layer.effect(
@@ -145,7 +139,6 @@ export const layer = (record: (entry: Entry) => void): Layer.Layer<Transport, ne
  * ```
  *
  * @category formatting
- * @since 0.1.0
  */
 export const toJsonLine = (entry: Entry): string => {
   try {

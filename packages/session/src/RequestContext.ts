@@ -1,7 +1,5 @@
 /**
  * The context of a handler: its request, and its way to the client while the request is served.
- *
- * @since 0.1.0
  */
 import type {
   Elicitation,
@@ -26,7 +24,6 @@ import type { RequestOptions } from "./RequestOptions.ts"
  * by the session.
  *
  * @category models
- * @since 0.1.0
  */
 export type HandlerNotification = Exclude<
   MethodTable.NotificationName<"server">,
@@ -55,7 +52,6 @@ export type HandlerNotification = Exclude<
  * ```
  *
  * @category services
- * @since 0.1.0
  */
 export class RequestContext extends Context.Service<RequestContext, {
   readonly id: RequestId.RequestId
@@ -132,7 +128,6 @@ export class RequestContext extends Context.Service<RequestContext, {
  * ```
  *
  * @category accessors
- * @since 0.1.0
  */
 export const progress = (step: Progress.Progress): Effect.Effect<void, never, RequestContext> =>
   Effect.flatMap(RequestContext, (context) => context.progress(step))
@@ -149,7 +144,6 @@ export const progress = (step: Progress.Progress): Effect.Effect<void, never, Re
  * ```
  *
  * @category accessors
- * @since 0.1.0
  */
 export const log = (
   message: Omit<Logging.LogMessageParams, "_meta">
@@ -167,7 +161,6 @@ export const log = (
  * ```
  *
  * @category accessors
- * @since 0.1.0
  */
 export const notify = <Name extends HandlerNotification>(
   name: Name,
@@ -199,7 +192,6 @@ export const notify = <Name extends HandlerNotification>(
  * ```
  *
  * @category accessors
- * @since 0.1.0
  */
 export const createMessage: {
   (
@@ -230,7 +222,6 @@ export const createMessage: {
  * ```
  *
  * @category accessors
- * @since 0.1.0
  */
 export const elicit = (
   params: Elicitation.ElicitParams,
@@ -250,7 +241,6 @@ export const elicit = (
  * ```
  *
  * @category accessors
- * @since 0.1.0
  */
 export const listRoots = (
   options?: RequestOptions

@@ -1,7 +1,5 @@
 /**
  * Why a request did not bring a result.
- *
- * @since 0.1.0
  */
 import { CloseReason, Excerpt, type McpError, type Meta } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
@@ -35,7 +33,6 @@ import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
  * - `ExchangeEnded`: it was to be sent on behalf of a request that has been answered or cancelled.
  *
  * @category models
- * @since 0.1.0
  */
 export type RequestErrorReason =
   | { readonly _tag: "ErrorResponse"; readonly error: McpError.McpError }
@@ -111,7 +108,6 @@ const describe = (reason: RequestErrorReason): string => {
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class RequestError extends Data.TaggedError("RequestError")<{
   readonly method: string
@@ -134,6 +130,5 @@ export class RequestError extends Data.TaggedError("RequestError")<{
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (method: string, reason: RequestErrorReason): RequestError => new RequestError({ method, reason })

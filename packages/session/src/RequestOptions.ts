@@ -1,7 +1,5 @@
 /**
  * What may be said about a single request.
- *
- * @since 0.1.0
  */
 import type { Meta, Progress } from "@effect-mcp/protocol"
 import type * as Duration from "effect/Duration"
@@ -11,7 +9,6 @@ import type * as Effect from "effect/Effect"
  * How long to wait for a response, whom to tell of progress, and what to send along.
  *
  * @category models
- * @since 0.1.0
  */
 export interface RequestOptions<R = never> {
   /**

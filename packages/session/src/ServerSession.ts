@@ -1,7 +1,5 @@
 /**
  * The session of a server with one client.
- *
- * @since 0.1.0
  */
 import type { CloseReason, Revision } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
@@ -24,7 +22,6 @@ import type { TransportError } from "./TransportError.ts"
  * Options for a server's session.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Options<R = never> extends Session.Options {
   /** The server's instructions for a model that uses it. */
@@ -56,7 +53,6 @@ export interface Options<R = never> extends Session.Options {
  * The states of a server, with or without sessions.
  *
  * @category models
- * @since 0.1.0
  */
 export type State = Shapes.State
 
@@ -65,7 +61,6 @@ export type State = Shapes.State
  * standalone stream of the transport, if there is one. Inside a handler use `RequestContext`, which knows its request.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Related extends Shapes.Related {}
 
@@ -73,7 +68,6 @@ export interface Related extends Shapes.Related {}
  * Options for a request of the server.
  *
  * @category models
- * @since 0.1.0
  */
 export interface AskOptions<R = never> extends Shapes.AskOptions<R> {}
 
@@ -81,7 +75,6 @@ export interface AskOptions<R = never> extends Shapes.AskOptions<R> {}
  * Options for a request that is built and not sent: its task.
  *
  * @category models
- * @since 0.1.0
  */
 export interface BuildOptions extends Shapes.BuildOptions {}
 
@@ -90,7 +83,6 @@ export interface BuildOptions extends Shapes.BuildOptions {}
  * spread (`{ ...session }`) copies none of them.
  *
  * @category models
- * @since 0.1.0
  */
 export interface ServerSessionShape extends Shapes.ServerSessionShape {}
 
@@ -110,7 +102,6 @@ export interface ServerSessionShape extends Shapes.ServerSessionShape {}
  * ```
  *
  * @category services
- * @since 0.1.0
  */
 export class ServerSession
   extends Context.Service<ServerSession, ServerSessionShape>()("@effect-mcp/session/ServerSession")
@@ -140,7 +131,6 @@ export class ServerSession
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = Effect.fnUntraced(function*<const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
@@ -173,7 +163,6 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const serve = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
@@ -202,7 +191,6 @@ export const serve = <const H extends Handlers.Handlers<"client", unknown>, R = 
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const handlers = <const H extends Handlers.Handlers<"client", unknown>>(
   handlers: H & Handlers.Only<H, "client">
@@ -232,7 +220,6 @@ export const handlers = <const H extends Handlers.Handlers<"client", unknown>>(
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerInProcess = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
@@ -276,7 +263,6 @@ export const layerInProcess = <const H extends Handlers.Handlers<"client", unkno
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,

@@ -1,7 +1,5 @@
 /**
  * The options and members that the sessions of both sides share.
- *
- * @since 0.1.0
  */
 import type { CloseReason, Implementation, JsonRpc, Revision, RevisionProjection } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
@@ -13,7 +11,6 @@ import type { SessionEvent } from "./SessionEvent.ts"
  * Options for a session of either side.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Options {
   /** The name and the version of this side. */
@@ -36,7 +33,6 @@ export interface Options {
  * The numbers of requests in flight. A request of the peer counts until its reply is on its way.
  *
  * @category models
- * @since 0.1.0
  */
 export interface InFlight {
   /** Requests of this side that wait for their responses. */
@@ -49,7 +45,6 @@ export interface InFlight {
  * The members of a session of either side.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Session<State> {
   /** Returns the state of the handshake, with all that is known in it. */

@@ -1,7 +1,5 @@
 /**
  * The session is no more.
- *
- * @since 0.1.0
  */
 import { CloseReason } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
@@ -22,7 +20,6 @@ import * as Data from "effect/Data"
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class SessionClosed extends Data.TaggedError("SessionClosed")<{
   readonly reason: CloseReason.CloseReason

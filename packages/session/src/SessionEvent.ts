@@ -1,7 +1,5 @@
 /**
  * Events of a session, for logs, tests and debugging. Nothing depends on them.
- *
- * @since 0.1.0
  */
 import type { CloseReason, JsonRpc, RequestId } from "@effect-mcp/protocol"
 import type * as Cause from "effect/Cause"
@@ -18,7 +16,6 @@ import type { TransportError } from "./TransportError.ts"
  * - `ExchangeEnded`: a handler reported after its request had ended (PRG-05).
  *
  * @category models
- * @since 0.1.0
  */
 export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" | "TooSoon" | "ExchangeEnded"
 
@@ -55,7 +52,6 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * What a transport reports is among them.
  *
  * @category models
- * @since 0.1.0
  */
 export type SessionEvent =
   | TransportEvent

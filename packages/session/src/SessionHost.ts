@@ -1,8 +1,6 @@
 /**
  * Many sessions of one server, whatever they come over: who is let in, who is still there, and what becomes of all of them when the
  * server goes.
- *
- * @since 0.1.0
  */
 import { CloseReason, type Implementation, type JsonRpc, type Revision } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
@@ -43,7 +41,6 @@ import * as TransportErrors from "./TransportError.ts"
  * a handshake. `limits.initializeTimeout`, the time to say `initialize` in, is 30 seconds by default.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Options<R = never> extends Omit<ServerSession.Options<R>, "observe" | "sessionless"> {
   /** How many sessions it keeps, and for how long. */
@@ -60,7 +57,6 @@ export interface Options<R = never> extends Omit<ServerSession.Options<R>, "obse
  * - `draining`: the host shuts down, and opens no sessions.
  *
  * @category models
- * @since 0.1.0
  */
 export type HostFullScope = "host" | "principal" | "draining"
 
@@ -76,7 +72,6 @@ export type HostFullScope = "host" | "principal" | "draining"
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class HostFull extends Data.TaggedError("HostFull")<{
   readonly scope: HostFullScope
@@ -103,7 +98,6 @@ export class HostFull extends Data.TaggedError("HostFull")<{
  * A session that a host keeps.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Hosted {
   /** Visible ASCII (SHS-22) that cannot be guessed (SHS-21), unless whoever opened the session chose another. */
@@ -128,7 +122,6 @@ export interface Hosted {
  * What is asked of a host that opens a session.
  *
  * @category models
- * @since 0.1.0
  */
 export interface OpenOptions {
   /** What it comes over, in a word, such as `"streamable-http"`; it distinguishes sessions in listings and metrics. */
@@ -152,7 +145,6 @@ export interface OpenOptions {
  * What is asked of a host that restores a session.
  *
  * @category models
- * @since 0.1.0
  */
 export interface RestoreOptions {
   /** What it comes over, in a word. */
@@ -167,7 +159,6 @@ export interface RestoreOptions {
  * A session as a listing has it.
  *
  * @category models
- * @since 0.1.0
  */
 export interface SessionInfo {
   /** Who knows it can act for the client. */
@@ -195,7 +186,6 @@ export interface SessionInfo {
  * How a host is.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Health {
   /**
@@ -219,7 +209,6 @@ export interface Health {
  * What a host does.
  *
  * @category models
- * @since 0.1.0
  */
 export interface SessionHostShape {
   /**
@@ -281,7 +270,6 @@ export interface SessionHostShape {
  * ```
  *
  * @category services
- * @since 0.1.0
  */
 export class SessionHost extends Context.Service<SessionHost, SessionHostShape>()("@effect-mcp/session/SessionHost") {}
 
@@ -310,7 +298,6 @@ export class SessionHost extends Context.Service<SessionHost, SessionHostShape>(
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = Effect.fnUntraced(function*<const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
@@ -659,7 +646,6 @@ const listing = (hosted: HostedSession): SessionInfo => ({
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
@@ -681,7 +667,6 @@ export const layer = <const H extends Handlers.Handlers<"client", unknown>, R = 
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerDrain: Layer.Layer<never, never, SessionHost> = Layer.fresh(
   Layer.effectDiscard(Effect.flatMap(SessionHost, (host) => Effect.addFinalizer(() => host.drain)))

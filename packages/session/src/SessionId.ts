@@ -1,7 +1,5 @@
 /**
  * Ids of sessions, for transports that need the id before the host opens the session.
- *
- * @since 0.1.0
  */
 
 /** Web Crypto, which every platform has. No library of types covers all of them. */
@@ -18,6 +16,5 @@ declare const crypto: { readonly randomUUID: () => string }
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (): string => crypto.randomUUID()

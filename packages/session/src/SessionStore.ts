@@ -1,7 +1,5 @@
 /**
  * Where a host keeps what another host, or the same after a restart, needs to know to go on with a session.
- *
- * @since 0.1.0
  */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
@@ -18,7 +16,6 @@ import * as NumericOption from "./NumericOption.ts"
  * A session as it is remembered: nothing but JSON.
  *
  * @category models
- * @since 0.1.0
  */
 export interface StoredSession {
   readonly id: string
@@ -46,7 +43,6 @@ export interface StoredSession {
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class SessionStoreError extends Data.TaggedError("SessionStoreError")<{
   readonly cause: unknown
@@ -72,7 +68,6 @@ export class SessionStoreError extends Data.TaggedError("SessionStoreError")<{
  * ```
  *
  * @category services
- * @since 0.1.0
  */
 export class SessionStore extends Context.Service<SessionStore, {
   /** Remembers a session, in place of what was remembered under its id. */
@@ -89,7 +84,6 @@ export class SessionStore extends Context.Service<SessionStore, {
  * How much is kept in memory, and how long.
  *
  * @category models
- * @since 0.1.0
  */
 export interface MemoryOptions {
   /** How many sessions are remembered; the one that was not used for longest makes room. Default 10,000. */
@@ -140,7 +134,6 @@ interface Kept {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<SessionStore["Service"]> =>
   Effect.map(Clock.Clock, (clock) => {
@@ -201,7 +194,6 @@ export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<SessionSt
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerMemory = (options: MemoryOptions = {}): Layer.Layer<SessionStore> =>
   Layer.effect(SessionStore, makeMemory(options))

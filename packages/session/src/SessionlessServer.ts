@@ -5,8 +5,6 @@
  * No session is opened for a frame, so a frame costs little. A handler can send notifications while its request is
  * served. A request of a handler to the client fails with `StatelessModeNotSupported`, because the response could come
  * to any process. `ServerSession` with the option `sessionless` serves in the same way over a connection.
- *
- * @since 0.1.0
  */
 import { type JsonRpc, type Revision } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
@@ -32,7 +30,6 @@ import type { SessionEvent } from "./SessionEvent.ts"
  * requests of the server is not used, because the server sends none.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Options<R = never> extends Omit<ServerSession.Options<R>, "requireInitialized" | "sessionless"> {}
 
@@ -40,7 +37,6 @@ export interface Options<R = never> extends Omit<ServerSession.Options<R>, "requ
  * The client and the circumstances of one frame.
  *
  * @category models
- * @since 0.1.0
  */
 export interface IncomingFrame extends Exchange.IncomingFrame {}
 
@@ -48,7 +44,6 @@ export interface IncomingFrame extends Exchange.IncomingFrame {}
  * The reply to a request, or the replies to a batch of 2025-03-26.
  *
  * @category models
- * @since 0.1.0
  */
 export type Reply = JsonRpc.Response | ReadonlyArray<JsonRpc.Response>
 
@@ -56,7 +51,6 @@ export type Reply = JsonRpc.Response | ReadonlyArray<JsonRpc.Response>
  * A server without sessions, ready to serve.
  *
  * @category models
- * @since 0.1.0
  */
 export interface SessionlessServer {
   /** The revisions of the server. The caller of `handle` rejects frames of other revisions. */
@@ -90,7 +84,6 @@ export interface SessionlessServer {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = Effect.fnUntraced(function*<const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
@@ -151,6 +144,5 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
  * ```
  *
  * @category conversions
- * @since 0.1.0
  */
 export const replaceUnserializable: (reply: Reply) => Reply = Replies.replaceUnserializable

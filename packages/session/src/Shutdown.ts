@@ -1,7 +1,5 @@
 /**
  * The end of a process that has sessions.
- *
- * @since 0.1.0
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -28,7 +26,6 @@ import * as Effect from "effect/Effect"
  * ```
  *
  * @category references
- * @since 0.1.0
  */
 export const HandlerCutoff: Context.Reference<Effect.Effect<void>> = Context.Reference<Effect.Effect<void>>(
   "@effect-mcp/session/Shutdown/HandlerCutoff",

@@ -1,8 +1,6 @@
 /**
  * Spans for the requests of a session, by OpenTelemetry's semantic conventions for MCP, and traces that go on at the peer: the
  * span a request is sent from stands in its `_meta`, and a span of the peer that stands there is the parent of what serves it.
- *
- * @since 0.1.0
  */
 import { type Meta, TraceContext } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
@@ -16,7 +14,6 @@ import type { Middleware } from "./Middleware.ts"
  * What may be said about tracing.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Options {
   /** What every span of the session says besides, for example `{ "network.transport": "pipe" }`. */
@@ -37,7 +34,6 @@ export interface Options {
  * ```
  *
  * @category references
- * @since 0.1.0
  */
 export const Baggage: Context.Reference<TraceContext.Baggage> = Context.Reference<TraceContext.Baggage>(
   "@effect-mcp/session/Tracing/Baggage",
@@ -80,7 +76,6 @@ const within = <A, E, R>(span: Tracer.Span, direction: OtelAttributes.Direction,
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (options: Options = {}): Middleware => {
   const attributesOf = (method: string, params: object, revision: string | undefined) => ({

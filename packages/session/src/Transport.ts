@@ -2,8 +2,6 @@
  * The port between a session and its transport. One interface serves memory, stdio and WebSocket, which have one stream
  * for everything, and Streamable HTTP, which has a stream per request and at most one standalone stream. A transport
  * knows nothing of schemas, states or matching.
- *
- * @since 0.1.0
  */
 import type { CloseReason, JsonRpc, Profile, Revision } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
@@ -18,7 +16,6 @@ import type { TransportError } from "./TransportError.ts"
  * identity. The session passes it on and never reads it.
  *
  * @category models
- * @since 0.1.0
  */
 export type StreamOrigin = object
 
@@ -30,7 +27,6 @@ export type StreamOrigin = object
  * - `TooComplex`: the frame has `nodes` arrays, objects and members, more than `limitNodes`. It is not parsed.
  *
  * @category models
- * @since 0.1.0
  */
 export type FrameError =
   | { readonly _tag: "NotJson"; readonly text: string }
@@ -41,7 +37,6 @@ export type FrameError =
  * One inbound frame.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Inbound {
   readonly frame: Result.Result<unknown, FrameError>
@@ -68,7 +63,6 @@ export interface Inbound {
  * - `RevisionMismatch`: a message came under another revision than the negotiated one. This side speaks it, too.
  *
  * @category models
- * @since 0.1.0
  */
 export type TransportEvent =
   | {
@@ -85,7 +79,6 @@ export type TransportEvent =
  * The calls of a transport to its session beside frames. Neither suspends or throws.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Hooks {
   /**
@@ -101,7 +94,6 @@ export interface Hooks {
  * One outbound frame: a message, or the replies to a batch.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Outbound {
   readonly message: JsonRpc.Frame
@@ -115,7 +107,6 @@ export interface Outbound {
  * The orderly end of the peer's side of a connection.
  *
  * @category models
- * @since 0.1.0
  */
 export interface End {
   /** The exit of the peer, if it is a child process of this one. */
@@ -132,7 +123,6 @@ export interface End {
  * transport closes in its own steps and leaves nothing open.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Connection {
   /**
@@ -200,7 +190,6 @@ export interface Connection {
  * ```
  *
  * @category services
- * @since 0.1.0
  */
 export class Transport extends Context.Service<Transport, {
   /**

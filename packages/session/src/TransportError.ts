@@ -1,7 +1,5 @@
 /**
  * Errors between a session and its peer, below the protocol.
- *
- * @since 0.1.0
  */
 import { CloseReason } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
@@ -25,7 +23,6 @@ import * as Formatter from "effect/Formatter"
  * - `PeerEnded`: the peer has ended; a child process with this exit.
  *
  * @category models
- * @since 0.1.0
  */
 export type TransportErrorReason =
   | { readonly _tag: "InUse" }
@@ -96,7 +93,6 @@ const describe = (reason: TransportErrorReason): string => {
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class TransportError extends Data.TaggedError("TransportError")<{
   readonly reason: TransportErrorReason
@@ -121,6 +117,5 @@ export class TransportError extends Data.TaggedError("TransportError")<{
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (reason: TransportErrorReason): TransportError => new TransportError({ reason })

@@ -1,7 +1,5 @@
 /**
  * Why no check could be made of a JSON Schema.
- *
- * @since 0.1.0
  */
 import * as Data from "effect/Data"
 
@@ -17,7 +15,6 @@ import * as Data from "effect/Data"
  * - `Rejected`: the schema is broken, or asks for something that the validator cannot do; `problem` says what.
  *
  * @category models
- * @since 0.1.0
  */
 export type UnsupportedSchemaReason =
   | { readonly _tag: "UnknownDialect"; readonly dialect: string; readonly supported: ReadonlyArray<string> }
@@ -59,7 +56,6 @@ const describe = (reason: UnsupportedSchemaReason): string => {
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class UnsupportedSchema extends Data.TaggedError("UnsupportedSchema")<{
   readonly reason: UnsupportedSchemaReason
@@ -84,6 +80,5 @@ export class UnsupportedSchema extends Data.TaggedError("UnsupportedSchema")<{
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (reason: UnsupportedSchemaReason): UnsupportedSchema => new UnsupportedSchema({ reason })

@@ -1,7 +1,5 @@
 /**
  * One Model Context Protocol conversation: the sessions of both sides, and the port below them.
- *
- * @since 0.1.0
  */
 export * as CallbackContext from "./CallbackContext.ts"
 export * as ClientSession from "./ClientSession.ts"

@@ -1,7 +1,5 @@
 /**
  * What a simulated connection does to what it carries.
- *
- * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
 
@@ -16,7 +14,6 @@ import * as Schema from "effect/Schema"
  * - `reorder`: where there are streams, each has delays of its own, so that they overtake each other.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const Faults = Schema.Struct({
   delay: Schema.Literals([0, 3, 40]),
@@ -34,7 +31,6 @@ const no = Schema.Literal(false)
  * The faults that lose nothing and keep the order of what is sent.
  *
  * @category schemas
- * @since 0.1.0
  */
 export const OrderKeeping = Schema.Struct({
   delay: Faults.fields.delay,
@@ -50,7 +46,6 @@ export const OrderKeeping = Schema.Struct({
  * The faults of a connection, as they are set.
  *
  * @category models
- * @since 0.1.0
  */
 export type Faults = typeof Faults.Type
 
@@ -58,7 +53,6 @@ export type Faults = typeof Faults.Type
  * A connection without faults.
  *
  * @category constants
- * @since 0.1.0
  */
 export const none: Faults = {
   delay: 0,
@@ -84,7 +78,6 @@ export const none: Faults = {
  * ```
  *
  * @category guards
- * @since 0.1.0
  */
 export const isLossy = ({ drop, duplicate, reorder, truncate }: Faults): boolean =>
   drop || duplicate || reorder || truncate

@@ -1,7 +1,5 @@
 /**
  * Counting fibers, to show that none is left.
- *
- * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
@@ -10,7 +8,6 @@ import * as Metric from "effect/Metric"
  * A count of the fibers that a program has started and that are still alive.
  *
  * @category models
- * @since 0.1.0
  */
 export interface FiberCount {
   /** How many were started so far. */
@@ -39,7 +36,6 @@ export interface FiberCount {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (): FiberCount => {
   let started = 0

@@ -1,7 +1,5 @@
 /**
  * A client that says what it is told to, right or wrong: no handshake, no matching, no checks.
- *
- * @since 0.1.0
  */
 import { JsonRpc } from "@effect-mcp/protocol"
 import { Transport } from "@effect-mcp/session"
@@ -16,7 +14,6 @@ import { trust } from "./internal/trust.ts"
  * The client's end of a conversation, message by message.
  *
  * @category models
- * @since 0.1.0
  */
 export interface RawPeer {
   /** Sends a message. Requests get a stream of their own where the transport has one per request. */
@@ -52,7 +49,6 @@ export interface RawPeer {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make: Effect.Effect<RawPeer, TransportError, Transport.Transport | Scope.Scope> = Effect.gen(function*() {
   const transport = yield* Transport.Transport

@@ -1,7 +1,5 @@
 /**
  * One side of a conversation, played from a transcript over any transport: against a session, or against a program.
- *
- * @since 0.1.0
  */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import { type Recording, type Transport, TransportError } from "@effect-mcp/session"
@@ -22,7 +20,6 @@ import * as Transcript from "./Transcript.ts"
  * How the script is played.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Options {
   /** How long to wait for each line that is expected, by the `Clock`, until the script says otherwise. Default 5 seconds. */
@@ -33,7 +30,6 @@ export interface Options {
  * What came of a script that was played to its end.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Played {
   /** The values that the names of the script were bound to. */
@@ -52,7 +48,6 @@ export interface Played {
  * - `Unbound`: the name has no value yet, since the line that binds it stands in another branch of a block.
  *
  * @category models
- * @since 0.1.0
  */
 export type ScriptErrorReason =
   | {
@@ -115,7 +110,6 @@ const describe = (reason: ScriptErrorReason): string => {
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class ScriptError extends Data.TaggedError("ScriptError")<{
   /** The line of the script, from 1; one behind the last where the script was over. */
@@ -429,7 +423,6 @@ class Player {
  * ```
  *
  * @category running
- * @since 0.1.0
  */
 export const play = Effect.fnUntraced(function*(
   script: string | Transcript.Transcript,

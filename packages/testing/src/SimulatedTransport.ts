@@ -3,8 +3,6 @@
  * faults and its seed say. The bytes on it are real: each message is a line, and what comes is put together by the framing of stdio.
  *
  * It comes in two forms, as `MemoryTransport` does: with one stream for everything, and with a stream for each request.
- *
- * @since 0.1.0
  */
 import type { CloseReason, JsonRpc } from "@effect-mcp/protocol"
 import { type Transport, TransportError } from "@effect-mcp/session"
@@ -24,7 +22,6 @@ import * as SimulatedWire from "./internal/runtime/SimulatedWire.ts"
  * How a connection is simulated.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Options {
   /** What decides everything that is left to chance. */
@@ -38,7 +35,6 @@ export interface Options {
  * One direction of a connection, for a test that interferes.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Direction {
   /** From now on whatever is sent waits. */
@@ -57,7 +53,6 @@ export interface Direction {
  * The two ends, and what is between them.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Pair {
   readonly client: Transport.Transport["Service"]
@@ -285,7 +280,6 @@ const streamPerRequest = (toServer: Lane, toClient: Lane) => {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (options: Options): Effect.Effect<Pair> =>
   Effect.map(Clock.Clock, (clock) => {

@@ -1,8 +1,6 @@
 /**
  * A client and a server that have come to terms within one process, both in hand and both recorded: what a test of handlers, or of
  * a program that uses a session, begins with.
- *
- * @since 0.1.0
  */
 import type { JsonRpc, MethodDefinition } from "@effect-mcp/protocol"
 import {
@@ -26,7 +24,6 @@ import * as Transcript from "./Transcript.ts"
  * lets its handlers no time when its session ends (`gracefulCloseTimeout: 0`), since nobody moves the clock when a test is over.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Options<H = Handlers.Handlers<"server">, RClient = never, RServer = never> {
   /** Options of the client; its handlers answer what the server asks. */
@@ -49,7 +46,6 @@ export interface Options<H = Handlers.Handlers<"server">, RClient = never, RServ
  * Both sides of a session, and what has passed between them.
  *
  * @category models
- * @since 0.1.0
  */
 export interface TestSessionShape {
   readonly client: ClientSession.ClientSessionShape
@@ -97,7 +93,6 @@ type Services<S, C, RClient, RServer> = Exclude<
  * ```
  *
  * @category services
- * @since 0.1.0
  */
 export class TestSession extends Context.Service<TestSession, TestSessionShape>()("@effect-mcp/testing/TestSession") {}
 
@@ -207,7 +202,6 @@ const introduced = (server: ServerSession.ServerSessionShape): Effect.Effect<voi
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = Effect.fnUntraced(function*<
   const S extends Handlers.Handlers<"client", unknown>,
@@ -263,7 +257,6 @@ export const make = Effect.fnUntraced(function*<
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = <
   const S extends Handlers.Handlers<"client", unknown>,

@@ -1,8 +1,6 @@
 /**
  * What holds of a tool whatever it is called with: arguments that fit its input schema bring a result, never a protocol error, and
  * what is structured in the result fits the output schema.
- *
- * @since 0.1.0
  */
 import type { Tool } from "@effect-mcp/protocol"
 import type { ClientSession, JsonSchemaValidator, RequestError, UnsupportedSchema } from "@effect-mcp/session"
@@ -18,7 +16,6 @@ import { isMembers } from "./internal/arbitrary/members.ts"
  * What the tool is called with, as `tools/call` has it.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Arguments {
   readonly [name: string]: unknown
@@ -28,7 +25,6 @@ export interface Arguments {
  * How a tool is put to the test.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Options {
   /** Says which arguments fit the input schema, and which results the output schema: `AjvValidator`, or another. */
@@ -49,7 +45,6 @@ export interface Options {
  * A tool that kept what is asked of it.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Kept {
   readonly tool: string
@@ -67,7 +62,6 @@ export interface Kept {
  * - `Misfit`: what was structured in it does not fit the output schema; `problem` says what, and where.
  *
  * @category models
- * @since 0.1.0
  */
 export type Fault =
   | { readonly _tag: "NoResult"; readonly error: RequestError.RequestError }
@@ -84,7 +78,6 @@ export type Fault =
  * - `ReplayMismatch`: the call that is to be replayed does not go wrong any more, or is not the one it was.
  *
  * @category models
- * @since 0.1.0
  */
 export type ToolPropertyErrorReason =
   | {
@@ -157,7 +150,6 @@ const describe = (reason: ToolPropertyErrorReason): string => {
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class ToolPropertyError extends Data.TaggedError("ToolPropertyError")<{
   readonly tool: string
@@ -205,7 +197,6 @@ const isLost = ({ reason }: RequestError.RequestError): boolean =>
  * ```
  *
  * @category running
- * @since 0.1.0
  */
 export const check = Effect.fnUntraced(function*(
   session: ClientSession.ClientSessionShape,
@@ -302,7 +293,6 @@ export const check = Effect.fnUntraced(function*(
  * ```
  *
  * @category running
- * @since 0.1.0
  */
 export const checkAll = (
   session: ClientSession.ClientSessionShape,

@@ -30,8 +30,6 @@
  *
  * What is expected is a `Pattern`: JSON with `_` for any value, `...` for any further members or elements, and `$name` for a value
  * that is put in wherever the name stands further down.
- *
- * @since 0.1.0
  */
 import { JsonRpc } from "@effect-mcp/protocol"
 import type { Recording } from "@effect-mcp/session"
@@ -45,7 +43,6 @@ import * as PatternText from "./internal/transcript/PatternText.ts"
  * Lines for the reader.
  *
  * @category models
- * @since 0.1.0
  */
 export type Remark = { readonly _tag: "Comment"; readonly text: string } | { readonly _tag: "Blank" }
 
@@ -53,7 +50,6 @@ export type Remark = { readonly _tag: "Comment"; readonly text: string } | { rea
  * This side says a message: a pattern without wildcards, whose names are bound by lines above it.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Say {
   readonly _tag: "Say"
@@ -64,7 +60,6 @@ export interface Say {
  * This side expects a message.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Expect {
   readonly _tag: "Expect"
@@ -75,7 +70,6 @@ export interface Expect {
  * Lines that keep their order among themselves, in a block whose branches may come in any order: one exchange among others.
  *
  * @category models
- * @since 0.1.0
  */
 export interface InOrder {
   readonly _tag: "InOrder"
@@ -86,7 +80,6 @@ export interface InOrder {
  * One line, or one block of lines. Durations are milliseconds, whole and not negative.
  *
  * @category models
- * @since 0.1.0
  */
 export type Step =
   | Say
@@ -105,7 +98,6 @@ export type Step =
  * A conversation as one side has it, from its first line to its last.
  *
  * @category models
- * @since 0.1.0
  */
 export type Transcript = ReadonlyArray<Step>
 
@@ -123,7 +115,6 @@ export type Transcript = ReadonlyArray<Step>
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class TranscriptError extends Data.TaggedError("TranscriptError")<{
   readonly line: number
@@ -313,7 +304,6 @@ class Reader {
  * ```
  *
  * @category parsing
- * @since 0.1.0
  */
 export const parse = (text: string): Result.Result<Transcript, TranscriptError> => {
   try {
@@ -375,7 +365,6 @@ const lines = (step: Step | InOrder): ReadonlyArray<string> => {
  * ```
  *
  * @category getters
- * @since 0.1.0
  */
 export const lineCount = (step: Step | InOrder): number =>
   step._tag === "AnyOrder" || step._tag === "InOrder"
@@ -397,7 +386,6 @@ export const lineCount = (step: Step | InOrder): number =>
  * ```
  *
  * @category formatting
- * @since 0.1.0
  */
 export const print = (transcript: Transcript): string => transcript.flatMap(lines).map((line) => `${line}\n`).join("")
 
@@ -405,7 +393,6 @@ export const print = (transcript: Transcript): string => transcript.flatMap(line
  * Whose transcript it is to be.
  *
  * @category models
- * @since 0.1.0
  */
 export interface FromRecordingOptions {
   /** `"recorded"` (the default) is the side whose transport was recorded, `"peer"` the other one. */
@@ -441,7 +428,6 @@ const onTheWire = (frame: unknown): { readonly frame: unknown } | undefined => {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const fromRecording = (
   entries: ReadonlyArray<Recording.Entry>,
@@ -478,7 +464,6 @@ export const fromRecording = (
  * ```
  *
  * @category getters
- * @since 0.1.0
  */
 export const messages = (
   entries: ReadonlyArray<Recording.Entry>,

@@ -5,8 +5,6 @@
  * Its clock is a `TestClock` for these programs. In contrast to `TestClock.layer`, no fiber moves the clock: the caller
  * of {@link VirtualRuntime} does, outside of the runtime, and a virtual hour is one function call. Programs in it must
  * not wait for real I/O: no promise, no file, no socket.
- *
- * @since 0.1.0
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -26,7 +24,6 @@ import * as Choices from "./internal/runtime/Choices.ts"
  * Options of a runtime.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Options {
   /** The seed of the order of ready fibers, and of Effect's `Random`. */
@@ -39,7 +36,6 @@ export interface Options {
  * A runtime, as its caller sees it.
  *
  * @category models
- * @since 0.1.0
  */
 export interface VirtualRuntime {
   /** The clock of the programs in it. */
@@ -82,7 +78,6 @@ export interface VirtualRuntime {
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class NotSettled extends Error {
   override readonly name = "NotSettled"
@@ -213,7 +208,6 @@ const makeClock = (settle: () => void) => {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (options: Options): VirtualRuntime => {
   const choices = Choices.make(options.seed, "interleaving")

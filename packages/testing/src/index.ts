@@ -1,7 +1,5 @@
 /**
  * Tools for tests of clients and servers: sessions, transcripts, scripted peers and simulated wires.
- *
- * @since 0.1.0
  */
 export * as Faults from "./Faults.ts"
 export * as FiberCount from "./FiberCount.ts"

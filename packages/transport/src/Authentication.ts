@@ -1,7 +1,5 @@
 /**
  * The authentication of HTTP requests, before they reach a session (HTTP-14, HTTP-16).
- *
- * @since 0.1.0
  */
 import type { Principal } from "@effect-mcp/session/Principal"
 import * as Context from "effect/Context"
@@ -24,7 +22,6 @@ import * as Redacted from "effect/Redacted"
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class Unauthenticated extends Data.TaggedError("Unauthenticated")<{
   /** The value of `WWW-Authenticate`, such as `Bearer realm="notes"`. */
@@ -39,7 +36,6 @@ export class Unauthenticated extends Data.TaggedError("Unauthenticated")<{
  * The identity of the sender of a request: a principal, or `"anonymous"` for a sender that is accepted without one.
  *
  * @category models
- * @since 0.1.0
  */
 export type Identity = Principal | "anonymous"
 
@@ -71,7 +67,6 @@ export type Identity = Principal | "anonymous"
  * ```
  *
  * @category services
- * @since 0.1.0
  */
 export class Authentication extends Context.Service<Authentication, {
   /** Returns the identity of the sender, or fails for a sender that is not accepted. */
@@ -100,7 +95,6 @@ const accepted: Effect.Effect<Identity> = Effect.succeed("anonymous")
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const anonymous: Layer.Layer<Authentication> = Layer.succeed(Authentication, { identify: () => accepted })
 
@@ -108,7 +102,6 @@ export const anonymous: Layer.Layer<Authentication> = Layer.succeed(Authenticati
  * Options for bearer tokens.
  *
  * @category options
- * @since 0.1.0
  */
 export interface BearerOptions {
   /** Returns the principal of a token; `undefined` for an unknown or expired token. */
@@ -138,7 +131,6 @@ const quoted = (text: string): string => text.replaceAll(/[^\x20\x21\x23-\x5b\x5
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerBearer = ({ realm, verify }: BearerOptions): Layer.Layer<Authentication> => {
   const parts = realm === undefined ? [] : [`realm="${quoted(realm)}"`]

@@ -1,8 +1,6 @@
 /**
  * Options that the clients over HTTP share: which server they call, with which headers, and how large its messages may
  * be. WebSocket clients on Node have the same headers.
- *
- * @since 0.1.0
  */
 import type * as Effect from "effect/Effect"
 import type { Redacted } from "effect/Redacted"
@@ -11,7 +9,6 @@ import type { Redacted } from "effect/Redacted"
  * Headers by name. A `Redacted` value does not appear where headers are shown.
  *
  * @category options
- * @since 0.1.0
  */
 export type HeaderValues = Readonly<Record<string, string | Redacted<string>>>
 
@@ -19,7 +16,6 @@ export type HeaderValues = Readonly<Record<string, string | Redacted<string>>>
  * Options for the headers of a client, among them those that authorize it.
  *
  * @category options
- * @since 0.1.0
  */
 export interface HeaderOptions {
   /**
@@ -42,7 +38,6 @@ export interface HeaderOptions {
  * Options of every client over HTTP.
  *
  * @category options
- * @since 0.1.0
  */
 export interface Options extends HeaderOptions {
   /** The endpoint of the server. A URL with credentials is rejected: send them in `headers`, as `authorization`. */

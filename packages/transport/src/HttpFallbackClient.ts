@@ -1,8 +1,6 @@
 /**
  * A client for servers of which only the URL is known. It uses Streamable HTTP, and falls back to HTTP+SSE, the
  * transport of revision 2024-11-05, if the server supports nothing newer (SSE-07).
- *
- * @since 0.1.0
  */
 import * as Transport from "@effect-mcp/session/Transport"
 import type * as Duration from "effect/Duration"
@@ -20,7 +18,6 @@ import * as StreamableHttpClient from "./StreamableHttpClient.ts"
  * effect.
  *
  * @category options
- * @since 0.1.0
  */
 export interface Options extends StreamableHttpClient.Options {
   /**
@@ -60,7 +57,6 @@ export interface Options extends StreamableHttpClient.Options {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = Effect.fnUntraced(function*(
   { authorize, connectTimeout, ...options }: Options
@@ -101,7 +97,6 @@ export const make = Effect.fnUntraced(function*(
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = (options: Options): Layer.Layer<Transport.Transport, never, HttpClient> =>
   Layer.effect(Transport.Transport, make(options))
@@ -129,7 +124,6 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerNode = (options: Options): Layer.Layer<Transport.Transport> =>
   Layer.provide(layer(options), HttpClients.undici)
@@ -145,7 +139,6 @@ export const layerNode = (options: Options): Layer.Layer<Transport.Transport> =>
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerFetch = (options: Options): Layer.Layer<Transport.Transport> =>
   Layer.provide(layer(options), HttpClients.fetch)

@@ -1,8 +1,6 @@
 /**
  * Options that the servers over HTTP share: which requests they accept, how large and slow bodies may be, and how much
  * a client may leave unread.
- *
- * @since 0.1.0
  */
 import type * as Duration from "effect/Duration"
 
@@ -10,7 +8,6 @@ import type * as Duration from "effect/Duration"
  * Options that decide which requests a server accepts. WebSocket servers have them, too.
  *
  * @category options
- * @since 0.1.0
  */
 export interface AccessOptions {
   /**
@@ -39,7 +36,6 @@ export interface AccessOptions {
  * client.
  *
  * @category options
- * @since 0.1.0
  */
 export interface Options extends AccessOptions {
   /** The largest body of a request, in bytes. A larger body is rejected with 413. Default 4 MiB. */
@@ -92,7 +88,6 @@ export interface Options extends AccessOptions {
  * The address of a server that listens on its own.
  *
  * @category options
- * @since 0.1.0
  */
 export interface ListenOptions {
   /** The port to listen on; 0 for any free port. */

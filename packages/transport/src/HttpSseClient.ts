@@ -5,8 +5,6 @@
  *
  * The session ends with its stream, which cannot be resumed. `HttpFallbackClient` finds out which of the two HTTP
  * transports a server supports.
- *
- * @since 0.1.0
  */
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as Transport from "@effect-mcp/session/Transport"
@@ -24,7 +22,6 @@ import * as Sse from "./Sse.ts"
  * Options of an HTTP+SSE client. The URL is that of the stream.
  *
  * @category options
- * @since 0.1.0
  */
 export interface Options extends HttpClientOptions.Options {
   /**
@@ -68,7 +65,6 @@ const rules: NumericOption.Rules<Options> = {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (
   options: Options
@@ -106,7 +102,6 @@ export const make = (
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = (options: Options): Layer.Layer<Transport.Transport, never, HttpClient> =>
   Layer.effect(Transport.Transport, make(options))
@@ -134,7 +129,6 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerNode = (options: Options): Layer.Layer<Transport.Transport> =>
   Layer.provide(layer(options), HttpClients.undici)
@@ -151,7 +145,6 @@ export const layerNode = (options: Options): Layer.Layer<Transport.Transport> =>
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerFetch = (options: Options): Layer.Layer<Transport.Transport> =>
   Layer.provide(layer(options), HttpClients.fetch)

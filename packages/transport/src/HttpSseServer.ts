@@ -6,8 +6,6 @@
  * no resumption. Messages can have any revision, as over any other transport.
  *
  * Both endpoints can stand beside Streamable HTTP, in front of the same {@link SessionHost} (SSE-09).
- *
- * @since 0.1.0
  */
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
@@ -33,7 +31,6 @@ import * as StreamWatchdog from "./internal/http/server/StreamWatchdog.ts"
  * The paths of the two endpoints (SSE-01), which may be equal.
  *
  * @category options
- * @since 0.1.0
  */
 export interface Paths {
   /** The path of the event stream. Default `/sse`. */
@@ -47,7 +44,6 @@ export interface Paths {
  * off, and its session ends.
  *
  * @category options
- * @since 0.1.0
  */
 export interface Options extends HttpServerOptions.Options {
   /**
@@ -64,7 +60,6 @@ const rules: NumericOption.Rules<Options> = HttpServerSettings.rules
  * The handlers of the two endpoints.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Endpoints {
   /** Serves the path of the event stream. */
@@ -105,7 +100,6 @@ export interface Endpoints {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = Effect.fnUntraced(function*(
   paths: Paths = {},
@@ -169,7 +163,6 @@ export const make = Effect.fnUntraced(function*(
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = (
   paths: Paths = {},
@@ -206,7 +199,6 @@ export const layer = (
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerRedacted: Layer.Layer<never> = Layer.effect(
   UrlParams.CurrentRedactedNames,
@@ -217,7 +209,6 @@ export const layerRedacted: Layer.Layer<never> = Layer.effect(
  * Options of a server that listens on its own.
  *
  * @category options
- * @since 0.1.0
  */
 export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
   /** The paths of the endpoints. */
@@ -249,7 +240,6 @@ export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerNode = (
   options: NodeOptions

@@ -2,8 +2,6 @@
  * Newline-delimited JSON over bytes, as stdio and every other byte stream carries messages: one message on each line
  * (STD-02, TRN-04). The decoder takes chunks of any size and calls a function with each frame. It does no I/O, so it
  * works for a pipe, a socket or a test.
- *
- * @since 0.1.0
  */
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import type { FrameError } from "@effect-mcp/session/Transport"
@@ -18,7 +16,6 @@ import * as utf8 from "./internal/shared/utf8.ts"
  * The default of {@link DecoderOptions.maxMessageBytes}: 4 MiB.
  *
  * @category constants
- * @since 0.1.0
  */
 export const defaultMaxMessageBytes: number = 4 * 1024 * 1024
 
@@ -26,7 +23,6 @@ export const defaultMaxMessageBytes: number = 4 * 1024 * 1024
  * The default of {@link DecoderOptions.maxMessageNodes}: 100,000.
  *
  * @category constants
- * @since 0.1.0
  */
 export const defaultMaxMessageNodes: number = FrameText.defaultMaxNodes
 
@@ -34,7 +30,6 @@ export const defaultMaxMessageNodes: number = FrameText.defaultMaxNodes
  * Options of {@link decoder}.
  *
  * @category options
- * @since 0.1.0
  */
 export interface DecoderOptions {
   /**
@@ -54,7 +49,6 @@ export interface DecoderOptions {
  * The decoder of one connection.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Decoder {
   /**
@@ -108,7 +102,6 @@ const withoutCarriageReturn = (line: Uint8Array): Uint8Array =>
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const decoder = (
   deliver: (frame: Result.Result<unknown, FrameError>, bytes: number) => void,
@@ -180,7 +173,6 @@ export const decoder = (
  * ```
  *
  * @category encoding
- * @since 0.1.0
  */
 export const encode = (message: unknown): Result.Result<string, TransportError.TransportError> =>
   OutgoingFrame.encode(message, "\n")

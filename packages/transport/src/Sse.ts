@@ -7,8 +7,6 @@
  * only itself. Its channel reports a `retry` field as a failure, which ends it. And it does not tell an event that came
  * with an id from one that inherits the last id, which a resuming client needs to recognize repeated events. A test
  * compares the two on streams within both limits.
- *
- * @since 0.1.0
  */
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import type { FrameError } from "@effect-mcp/session/Transport"
@@ -20,7 +18,6 @@ import * as utf8 from "./internal/shared/utf8.ts"
  * The default of {@link EventDecoderOptions.maxEventBytes}: 4 MiB.
  *
  * @category constants
- * @since 0.1.0
  */
 export const defaultMaxEventBytes: number = 4 * 1024 * 1024
 
@@ -28,7 +25,6 @@ export const defaultMaxEventBytes: number = 4 * 1024 * 1024
  * A server-sent event.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Event {
   /** The data. Several lines are joined with line feeds. */
@@ -45,7 +41,6 @@ export interface Event {
  * Options of {@link decoder}.
  *
  * @category options
- * @since 0.1.0
  */
 export interface EventDecoderOptions {
   /**
@@ -61,7 +56,6 @@ export interface EventDecoderOptions {
  * The decoder of one connection.
  *
  * @category models
- * @since 0.1.0
  */
 export interface EventDecoder {
   /**
@@ -135,7 +129,6 @@ const find = (chunk: Uint8Array, byte: number, start: number): number => {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const decoder = (
   deliver: (event: Result.Result<Event, FrameError>, bytes: number) => void,
@@ -306,7 +299,6 @@ const unfitForType = /[\r\n]/
  * ```
  *
  * @category encoding
- * @since 0.1.0
  */
 export const event = (id: string | undefined, data: string, type?: string): string => {
   const lines = `data: ${data.replace(/\r\n|\r|\n/g, "\ndata: ")}\n\n`
@@ -325,7 +317,6 @@ export const event = (id: string | undefined, data: string, type?: string): stri
  * ```
  *
  * @category encoding
- * @since 0.1.0
  */
 export const comment = (text: string): string => `: ${text.replace(/\r\n|\r|\n/g, "\n: ")}\n\n`
 
@@ -340,6 +331,5 @@ export const comment = (text: string): string => `: ${text.replace(/\r\n|\r|\n/g
  * ```
  *
  * @category encoding
- * @since 0.1.0
  */
 export const retry = (millis: number): string => `retry: ${Math.max(0, Math.trunc(millis))}\n\n`

@@ -3,8 +3,6 @@
  * input and output (STD-01). The child lives in the scope of its connection. When the scope closes, the transport ends
  * the child's input, then sends `SIGTERM` to its process group, then `SIGKILL` (STD-07). No process of the group is
  * left.
- *
- * @since 0.1.0
  */
 import type { CloseReason } from "@effect-mcp/protocol"
 import * as NumericOption from "@effect-mcp/session/NumericOption"
@@ -35,7 +33,6 @@ import * as JsonLines from "./JsonLines.ts"
  * user, and none that may be secret. They differ between Windows and other systems.
  *
  * @category constants
- * @since 0.1.0
  */
 export const inheritedVariables: ReadonlyArray<string> = process.platform === "win32"
   ? [
@@ -57,7 +54,6 @@ export const inheritedVariables: ReadonlyArray<string> = process.platform === "w
  * Options of a stdio client.
  *
  * @category options
- * @since 0.1.0
  */
 export interface Options {
   /** The program: a path, or a name to look up in `PATH`. It starts without a shell. */
@@ -174,7 +170,6 @@ const exitStatus = (handle: ChildProcessHandle): Effect.Effect<ExitStatus> =>
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = Effect.fnUntraced(function*(
   options: Options
@@ -373,7 +368,6 @@ const open = Effect.fnUntraced(function*(
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = (options: Options): Layer.Layer<Transport.Transport, never, ChildProcessSpawner> =>
   Layer.effect(Transport.Transport, make(options))
@@ -400,7 +394,6 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerNode = (options: Options): Layer.Layer<Transport.Transport> =>
   Layer.provide(layer(options), spawnerNode)

@@ -1,8 +1,6 @@
 /**
  * The server of stdio. It exchanges messages over the standard input and output of this process, which clients start as
  * their child (STD-01). Only messages go to standard output (STD-03).
- *
- * @since 0.1.0
  */
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import { HandlerCutoff } from "@effect-mcp/session/Shutdown"
@@ -33,7 +31,6 @@ import * as JsonLines from "./JsonLines.ts"
  * Options of a stdio server; all are optional.
  *
  * @category options
- * @since 0.1.0
  */
 export interface Options {
   /** The largest message to read, in bytes. The default is 4 MiB. */
@@ -52,7 +49,6 @@ export interface Options {
  * Options of {@link runMain}.
  *
  * @category options
- * @since 0.1.0
  */
 export interface RunOptions {
   /**
@@ -131,7 +127,6 @@ const open = Effect.fnUntraced(function*(
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = Effect.fnUntraced(function*(
   options?: Options
@@ -164,7 +159,6 @@ export const make = Effect.fnUntraced(function*(
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = (options?: Options): Layer.Layer<Transport.Transport, never, Stdio.Stdio> =>
   Layer.effect(Transport.Transport, make(options))
@@ -203,7 +197,6 @@ const flushed = (output: Writable): Effect.Effect<void> =>
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerStdio: Layer.Layer<Stdio.Stdio> = Layer.effect(
   Stdio.Stdio,
@@ -230,7 +223,6 @@ export const layerStdio: Layer.Layer<Stdio.Stdio> = Layer.effect(
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerNode = (options?: Options): Layer.Layer<Transport.Transport> =>
   Layer.provide(layer(options), layerStdio)
@@ -304,7 +296,6 @@ const boundShutdown = ({ shutdownTimeout, handlersTimeout }: RunOptions): Effect
  * ```
  *
  * @category running
- * @since 0.1.0
  */
 export const runMain = <A, E>(program: Effect.Effect<A, E>, options?: RunOptions): void => {
   NumericOption.check(options, { handlersTimeout: NumericOption.duration, shutdownTimeout: NumericOption.duration })

@@ -5,8 +5,6 @@
  *
  * A broken stream is resumed after its last event if the server numbers its events. If the server has lost the session,
  * the client opens a new one. A request that may have been carried out is not repeated.
- *
- * @since 0.1.0
  */
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as Transport from "@effect-mcp/session/Transport"
@@ -27,7 +25,6 @@ import * as Sse from "./Sse.ts"
  * than the server asks for (SHS-06).
  *
  * @category options
- * @since 0.1.0
  */
 export interface Reconnect {
   /** The delay before the first attempt. The default is 1 second. */
@@ -56,7 +53,6 @@ export interface Reconnect {
  * Options of a Streamable HTTP client.
  *
  * @category options
- * @since 0.1.0
  */
 export interface Options extends HttpClientOptions.Options {
   /** Whether to open the standalone SSE stream, if the server offers one. The default is `true`. */
@@ -142,7 +138,6 @@ const settings = (
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (options: Options): Effect.Effect<Transport.Transport["Service"], never, HttpClient> =>
   // Loaded on first use: a program that uses only stdio must not pay 100 ms for HTTP.
@@ -175,7 +170,6 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Servi
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = (options: Options): Layer.Layer<Transport.Transport, never, HttpClient> =>
   Layer.effect(Transport.Transport, make(options))
@@ -207,7 +201,6 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerNode = (options: Options): Layer.Layer<Transport.Transport> =>
   Layer.provide(layer(options), HttpClients.undici)
@@ -223,7 +216,6 @@ export const layerNode = (options: Options): Layer.Layer<Transport.Transport> =>
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerFetch = (options: Options): Layer.Layer<Transport.Transport> =>
   Layer.provide(layer(options), HttpClients.fetch)

@@ -9,8 +9,6 @@
  *   {@link SessionHost}. Handlers run in their session, so a lost connection cancels nothing.
  * - {@link makeSessionless}, {@link layerSessionless} and {@link layerNodeSessionless} serve each POST on its own and
  *   remember nothing between two requests.
- *
- * @since 0.1.0
  */
 import { EventStore } from "@effect-mcp/session/EventStore"
 import type * as Handlers from "@effect-mcp/session/Handlers"
@@ -45,7 +43,6 @@ import * as StreamWatchdog from "./internal/http/server/StreamWatchdog.ts"
  * Options of a server; all are optional.
  *
  * @category options
- * @since 0.1.0
  */
 export interface Options extends HttpServerOptions.Options {
   /**
@@ -123,7 +120,6 @@ const prepare = Effect.fnUntraced(function*(options: Options) {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = Effect.fnUntraced(function*(
   options: Options = {}
@@ -177,7 +173,6 @@ class Handler extends Context.Service<Handler, Effect.Success<ReturnType<typeof 
  * ```
  *
  * @category conversions
- * @since 0.1.0
  */
 export const toWebHandler = <E>(
   host: Layer.Layer<Authentication | SessionHost.SessionHost, E>,
@@ -228,7 +223,6 @@ export const toWebHandler = <E>(
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = (
   path: HttpRouter.PathInput,
@@ -240,7 +234,6 @@ export const layer = (
  * Options of a server that listens on its own.
  *
  * @category options
- * @since 0.1.0
  */
 export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
   /** The path of the endpoint. Default `/mcp`. */
@@ -272,7 +265,6 @@ export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerNode = (
   options: NodeOptions
@@ -292,7 +284,6 @@ export const layerNode = (
  * for another.
  *
  * @category options
- * @since 0.1.0
  */
 export interface SessionlessOptions<R = never>
   extends Omit<Options, "eventStoreTimeout" | "retryInterval">, SessionlessServer.Options<R>
@@ -340,7 +331,6 @@ const sessionless = Effect.fnUntraced(function*<const H extends Handlers.Handler
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const makeSessionless = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
@@ -374,7 +364,6 @@ export const makeSessionless = <const H extends Handlers.Handlers<"client", unkn
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerSessionless = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   path: HttpRouter.PathInput,
@@ -406,7 +395,6 @@ export const layerSessionless = <const H extends Handlers.Handlers<"client", unk
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerNodeSessionless = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,

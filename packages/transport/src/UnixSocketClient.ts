@@ -3,8 +3,6 @@
  * message, as over stdio (TRN-04). The server runs before its clients, and serves many.
  *
  * {@link layer} works over any socket of Effect, such as one of TCP or TLS.
- *
- * @since 0.1.0
  */
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as Transport from "@effect-mcp/session/Transport"
@@ -18,7 +16,6 @@ import * as UnixSocketClientConnection from "./internal/unix/UnixSocketClientCon
  * Options for the connections of a client; all are optional.
  *
  * @category options
- * @since 0.1.0
  */
 export interface Options {
   /** The largest message to read, in bytes. The default is 4 MiB. */
@@ -38,7 +35,6 @@ export interface Options {
  * Options of a client on Node.
  *
  * @category options
- * @since 0.1.0
  */
 export interface NodeOptions extends Options {
   /** The path of the server's socket. */
@@ -79,7 +75,6 @@ const rules: NumericOption.Rules<Options> = {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (options: Options = {}): Effect.Effect<Transport.Transport["Service"], never, Socket> =>
   Effect.map(Socket, (socket) => {
@@ -104,7 +99,6 @@ export const make = (options: Options = {}): Effect.Effect<Transport.Transport["
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = (options?: Options): Layer.Layer<Transport.Transport, never, Socket> =>
   Layer.effect(Transport.Transport, make(options))
@@ -134,7 +128,6 @@ export const layer = (options?: Options): Layer.Layer<Transport.Transport, never
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerNode = (options: NodeOptions): Layer.Layer<Transport.Transport> => {
   NumericOption.check(options, rules)

@@ -5,8 +5,6 @@
  * The mode of the socket file decides who may connect. A client that has ended its side still receives its replies. A
  * client without a session receives an error with the reason. Windows is not supported, because its pipes are not
  * files.
- *
- * @since 0.1.0
  */
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import * as NumericOption from "@effect-mcp/session/NumericOption"
@@ -29,7 +27,6 @@ import * as UnixSocketHandler from "./internal/unix/UnixSocketHandler.ts"
  * Options for the connections of a server; all are optional.
  *
  * @category options
- * @since 0.1.0
  */
 export interface Options {
   /**
@@ -64,7 +61,6 @@ export interface Options {
  * Options of a server that listens on its own.
  *
  * @category options
- * @since 0.1.0
  */
 export interface NodeOptions extends Options {
   /**
@@ -102,7 +98,6 @@ const messageOf = (cause: unknown): string => cause instanceof Error ? cause.mes
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class ListenFailed extends Data.TaggedError("ListenFailed")<{
   readonly path: string
@@ -136,7 +131,6 @@ export class ListenFailed extends Data.TaggedError("ListenFailed")<{
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = Effect.fnUntraced(function*(
   options: Options = {}
@@ -196,7 +190,6 @@ export const make = Effect.fnUntraced(function*(
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = (options?: Options): Layer.Layer<never, never, SocketServer | SessionHost.SessionHost> =>
   Layer.effectDiscard(make(options))
@@ -227,7 +220,6 @@ export const layer = (options?: Options): Layer.Layer<never, never, SocketServer
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerNode = (options: NodeOptions): Layer.Layer<never, ListenFailed, SessionHost.SessionHost> => {
   NumericOption.check(options, { ...rules, mode: NumericOption.fileMode })

@@ -4,8 +4,6 @@
  * server, and reports why a server rejected the connection.
  *
  * Both sides send the same close codes; see `WebSocketServer`.
- *
- * @since 0.1.0
  */
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as Transport from "@effect-mcp/session/Transport"
@@ -22,7 +20,6 @@ import * as WebSocketSettings from "./internal/websocket/settings.ts"
  * Options of a WebSocket client.
  *
  * @category options
- * @since 0.1.0
  */
 export interface Options {
   /** The endpoint of the server, such as `wss://example.com/mcp`; `https:` means the same as `wss:`. */
@@ -47,7 +44,6 @@ export interface Options {
  * Options of a WebSocket client on Node.
  *
  * @category options
- * @since 0.1.0
  */
 export interface NodeOptions extends Options, HttpClientOptions.HeaderOptions {
   /**
@@ -121,7 +117,6 @@ const loaded = Effect.promise(() => import("./internal/websocket/client/WebSocke
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (
   options: Options
@@ -150,7 +145,6 @@ export const make = (
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = (options: Options): Layer.Layer<Transport.Transport, never, WebSocketConstructor> =>
   Layer.effect(Transport.Transport, make(options))
@@ -186,7 +180,6 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerNode = (options: NodeOptions): Layer.Layer<Transport.Transport> =>
   Layer.effect(

@@ -36,8 +36,6 @@
  *
  * 1000, 1001 and a close frame without a code are a normal end. Any other code, and a connection that ends without a
  * close frame, is a failure of the transport.
- *
- * @since 0.1.0
  */
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import * as NumericOption from "@effect-mcp/session/NumericOption"
@@ -66,7 +64,6 @@ import * as WebSocketSettings from "./internal/websocket/settings.ts"
  * Options of a WebSocket server; all are optional.
  *
  * @category options
- * @since 0.1.0
  */
 export interface Options extends HttpServerOptions.AccessOptions {
   /**
@@ -145,7 +142,6 @@ const rules: NumericOption.Rules<Options> = {
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = Effect.fnUntraced(function*(
   options: Options = {}
@@ -221,7 +217,6 @@ export const make = Effect.fnUntraced(function*(
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layer = (
   path: HttpRouter.PathInput,
@@ -233,7 +228,6 @@ export const layer = (
  * Options of a server that listens on its own.
  *
  * @category options
- * @since 0.1.0
  */
 export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
   /** The path of the endpoint. Default `/mcp`. */
@@ -269,7 +263,6 @@ export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
  * ```
  *
  * @category layers
- * @since 0.1.0
  */
 export const layerNode = (
   options: NodeOptions

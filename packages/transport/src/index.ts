@@ -1,7 +1,5 @@
 /**
  * Transports for MCP sessions.
- *
- * @since 0.1.0
  */
 export * as Authentication from "./Authentication.ts"
 export * as HttpClientOptions from "./HttpClientOptions.ts"

@@ -1,7 +1,5 @@
 /**
  * Arbitrary errors as they stand on the wire.
- *
- * @since 0.1.0
  */
 import { ErrorCode, type JsonRpc } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -26,7 +24,6 @@ import { overTheWire } from "../internal/arbitrary/overTheWire.ts"
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const knownCode: Arbitrary.Arbitrary<number> = oneOf<number>(
   ErrorCode.InternalError,
@@ -55,7 +52,6 @@ export const knownCode: Arbitrary.Arbitrary<number> = oneOf<number>(
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const code: Arbitrary.Arbitrary<number> = choose(
   knownCode,
@@ -77,7 +73,6 @@ export const code: Arbitrary.Arbitrary<number> = choose(
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const errorObject: Arbitrary.Arbitrary<JsonRpc.ErrorObject> = Arbitrary.map(
   Arbitrary.all([code, text, choose<unknown>(Arbitrary.Constant(undefined), Arbitrary.schema(Schema.Json))]),

@@ -1,7 +1,5 @@
 /**
  * Arbitrary states of sessions, and arbitrary reasons for their ends.
- *
- * @since 0.1.0
  */
 import { type CloseReason, type Handshake, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -46,7 +44,6 @@ const exit: Arbitrary.Arbitrary<CloseReason.ProcessExit> = Arbitrary.map(
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const closeReason: Arbitrary.Arbitrary<CloseReason.CloseReason> = choose<CloseReason.CloseReason>(
   Arbitrary.Constant({ _tag: "Requested" }),
@@ -100,7 +97,6 @@ const closed: Arbitrary.Arbitrary<Handshake.Closed> = Arbitrary.map(
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const clientState: Arbitrary.Arbitrary<Handshake.ClientState> = choose<Handshake.ClientState>(
   Arbitrary.Constant({ _tag: "Idle" }),
@@ -131,7 +127,6 @@ export const clientState: Arbitrary.Arbitrary<Handshake.ClientState> = choose<Ha
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const serverState: Arbitrary.Arbitrary<Handshake.ServerState> = choose<Handshake.ServerState>(
   Arbitrary.Constant({ _tag: "AwaitingInitialize" }),
@@ -161,7 +156,6 @@ export const serverState: Arbitrary.Arbitrary<Handshake.ServerState> = choose<Ha
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const sessionlessServerState: Arbitrary.Arbitrary<Handshake.SessionlessServerState> = choose<
   Handshake.SessionlessServerState

@@ -1,8 +1,6 @@
 /**
  * Arbitrary values that mean harm, as they come out of `JSON.parse`: what a session gets from a peer that keeps to JSON, and to
  * nothing else.
- *
- * @since 0.1.0
  */
 import type { MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -30,7 +28,6 @@ const parse = (text: string): unknown => JSON.parse(text)
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const value: Arbitrary.Arbitrary<unknown> = Arbitrary.map(HostileText.json, parse)
 
@@ -60,7 +57,6 @@ const frames = memoised((from: MethodDefinition.Role) =>
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const frame = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<unknown> =>
   frames(from)(revision)

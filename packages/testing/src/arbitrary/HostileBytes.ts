@@ -1,7 +1,5 @@
 /**
  * Arbitrary lines of bytes that mean harm: hostile text, and what is no text at all.
- *
- * @since 0.1.0
  */
 import type { MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -87,7 +85,6 @@ const lines = memoised((from: MethodDefinition.Role) =>
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const line = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Uint8Array> =>
   lines(from)(revision)

@@ -2,8 +2,6 @@
  * Arbitrary lines of text, and of bytes, that mean harm: what a line may hold that was not written by a peer who keeps to the
  * protocol, or to JSON, or to Unicode. Some of it exists only here: duplicate names, numbers too large to be one, half a
  * message, two of them on one line.
- *
- * @since 0.1.0
  */
 import type { MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -35,7 +33,6 @@ type Text = Arbitrary.Arbitrary<string>
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const json: Text = hostileJson
 
@@ -119,7 +116,6 @@ const framed = memoised((from: MethodDefinition.Role) =>
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const frame = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<string> =>
   framed(from)(revision)
@@ -221,7 +217,6 @@ const lines = memoised((from: MethodDefinition.Role) =>
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const line = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<string> =>
   lines(from)(revision)

@@ -1,7 +1,5 @@
 /**
  * Values that fit a JSON Schema, to be generated and shrunk.
- *
- * @since 0.1.0
  */
 import type { JsonSchemaValidator } from "@effect-mcp/session"
 import * as Arbitrary from "effect/Arbitrary"
@@ -27,7 +25,6 @@ import { isMembers, type Members } from "../internal/arbitrary/members.ts"
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class UnsupportedKeyword extends Data.TaggedError("UnsupportedKeyword")<{
   readonly keyword: string | undefined
@@ -207,7 +204,6 @@ const isDraft07 = (schema: Members): boolean =>
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (
   schema: JsonSchemaValidator.JsonSchema

@@ -1,7 +1,5 @@
 /**
  * What was done to a valid message to make one that is nearly valid, as a value: so that a failure can be read.
- *
- * @since 0.1.0
  */
 import * as Formatter from "effect/Formatter"
 
@@ -18,7 +16,6 @@ import * as Formatter from "effect/Formatter"
  * - `MethodNewer`: a method that only newer revisions have.
  *
  * @category models
- * @since 0.1.0
  */
 export type Spoiling =
   | "MemberMissing"
@@ -38,7 +35,6 @@ export type Spoiling =
  * - `ParamsNull`: `params` is `null` where it might be missing.
  *
  * @category models
- * @since 0.1.0
  */
 export type Harmless = "MemberUnknown" | "MemberNewer" | "ParamsNull"
 
@@ -46,7 +42,6 @@ export type Harmless = "MemberUnknown" | "MemberNewer" | "ParamsNull"
  * What was done, and where.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Mutation<out Tag extends Spoiling | Harmless = Spoiling | Harmless> {
   readonly _tag: Tag
@@ -82,7 +77,6 @@ const words: { readonly [Tag in Spoiling | Harmless]: string } = {
  * ```
  *
  * @category formatting
- * @since 0.1.0
  */
 export const describe = ({ _tag, path, value }: Mutation): string => {
   const place = path.map((step, index) => typeof step === "number" ? `[${step}]` : index === 0 ? step : `.${step}`)

@@ -1,8 +1,6 @@
 /**
  * Arbitrary messages that are nearly right: a valid one, to which exactly one thing was done. Some a receiver must refuse, and
  * others it must bear; each says what was done to it, and those to be refused, as what.
- *
- * @since 0.1.0
  */
 import { JsonRpc, MethodDefinition, MethodTable, RequestId, Revision, RevisionProjection } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -23,7 +21,6 @@ import * as ValidMessages from "./ValidMessages.ts"
  * - `InvalidParams`, `InvalidResult`: what it carries does not fit the schema of its method.
  *
  * @category models
- * @since 0.1.0
  */
 export type Refusal = "Malformed" | "UnknownMethod" | "InvalidParams" | "InvalidResult"
 
@@ -31,7 +28,6 @@ export type Refusal = "Malformed" | "UnknownMethod" | "InvalidParams" | "Invalid
  * What a nearly valid message is made of.
  *
  * @category models
- * @since 0.1.0
  */
 export interface NearlyValid<out Tag extends Spoiling | Harmless> {
   /** The message that is valid. */
@@ -47,7 +43,6 @@ export interface NearlyValid<out Tag extends Spoiling | Harmless> {
  * A message to refuse.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Refused extends NearlyValid<Spoiling> {
   readonly refusal: Refusal
@@ -57,7 +52,6 @@ export interface Refused extends NearlyValid<Spoiling> {
  * A message to bear.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Tolerated extends NearlyValid<Harmless> {}
 
@@ -309,7 +303,6 @@ const refusedFrom = memoised((from: MethodDefinition.Role) =>
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const refused = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Refused> =>
   refusedFrom(from)(revision)
@@ -347,7 +340,6 @@ const refusedResultAt = memoised((revision: Revision.Revision) =>
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const refusedResult = (
   method: keyof MethodTable.Requests,
@@ -452,7 +444,6 @@ const toleratedFrom = memoised((from: MethodDefinition.Role) =>
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const tolerated = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Tolerated> =>
   toleratedFrom(from)(revision)
@@ -484,7 +475,6 @@ const toleratedResultAt = memoised((revision: Revision.Revision) =>
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const toleratedResult = (
   method: keyof MethodTable.Requests,

@@ -1,8 +1,6 @@
 /**
  * What a message has to look like, as text that is JSON with a few tokens more: `_` for any value, `...` for any further members
  * or elements, and `$name` for a value that is known by this name from here on.
- *
- * @since 0.1.0
  */
 import * as Data from "effect/Data"
 import * as Equal from "effect/Equal"
@@ -20,7 +18,6 @@ import * as PatternText from "../internal/transcript/PatternText.ts"
  * - `Array`: these elements, in this order, and others behind them only where it is `open`.
  *
  * @category models
- * @since 0.1.0
  */
 export type Pattern = PatternText.Pattern
 
@@ -28,7 +25,6 @@ export type Pattern = PatternText.Pattern
  * The values that names stand for, without the `$`.
  *
  * @category models
- * @since 0.1.0
  */
 export type Bindings = ReadonlyMap<string, unknown>
 
@@ -36,7 +32,6 @@ export type Bindings = ReadonlyMap<string, unknown>
  * The first place at which a value does not fit: the way to it from the top, what should be there, and what is.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Mismatch {
   readonly path: ReadonlyArray<string | number>
@@ -58,7 +53,6 @@ export interface Mismatch {
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class PatternError extends Data.TaggedError("PatternError")<{
   readonly column: number
@@ -85,7 +79,6 @@ export class PatternError extends Data.TaggedError("PatternError")<{
  * ```
  *
  * @category parsing
- * @since 0.1.0
  */
 export const parse = (text: string): Result.Result<Pattern, PatternError> =>
   Result.mapError(PatternText.parse(text, "pattern"), (problem) => new PatternError(problem))
@@ -101,7 +94,6 @@ export const parse = (text: string): Result.Result<Pattern, PatternError> =>
  * ```
  *
  * @category formatting
- * @since 0.1.0
  */
 export const print = (pattern: Pattern): string => PatternText.print(pattern)
 
@@ -116,7 +108,6 @@ export const print = (pattern: Pattern): string => PatternText.print(pattern)
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const exactly = (value: unknown): Pattern => {
   if (Array.isArray(value)) return { _tag: "Array", elements: value.map(exactly), open: false }
@@ -144,7 +135,6 @@ export const exactly = (value: unknown): Pattern => {
  * ```
  *
  * @category getters
- * @since 0.1.0
  */
 export const names = (pattern: Pattern): ReadonlyArray<string> => {
   switch (pattern._tag) {
@@ -250,7 +240,6 @@ const fit = (pattern: Pattern, value: unknown, bindings: Bindings, path: Path): 
  * ```
  *
  * @category matching
- * @since 0.1.0
  */
 export const match = (
   pattern: Pattern,
@@ -262,7 +251,6 @@ export const match = (
  * Why a pattern stands for no one value: this name is not bound, or it has a place that any value fits.
  *
  * @category models
- * @since 0.1.0
  */
 export type Indefinite = { readonly _tag: "Unbound"; readonly name: string } | { readonly _tag: "Wildcard" }
 
@@ -279,7 +267,6 @@ export type Indefinite = { readonly _tag: "Unbound"; readonly name: string } | {
  * ```
  *
  * @category matching
- * @since 0.1.0
  */
 export const fill = (pattern: Pattern, bindings: Bindings = new Map()): Result.Result<unknown, Indefinite> => {
   switch (pattern._tag) {

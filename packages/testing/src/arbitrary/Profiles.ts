@@ -1,7 +1,5 @@
 /**
  * Arbitrary capabilities, and what one side knows of the other once they have shaken hands, in the words of each revision.
- *
- * @since 0.1.0
  */
 import { Capabilities, Implementation, type Profile, type Revision, RevisionProjection } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -38,7 +36,6 @@ const inHandshake = <A>(schema: Schema.Codec<A>, part: "params" | "result", memb
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const clientCapabilities: (
   revision: Revision.Revision
@@ -64,7 +61,6 @@ export const clientCapabilities: (
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const serverCapabilities: (
   revision: Revision.Revision
@@ -91,7 +87,6 @@ export const serverCapabilities: (
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const implementation: (revision: Revision.Revision) => Arbitrary.Arbitrary<Implementation.Implementation> =
   inHandshake(Implementation.Implementation, "params", "clientInfo")
@@ -116,7 +111,6 @@ export const implementation: (revision: Revision.Revision) => Arbitrary.Arbitrar
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const clientProfile: (revision: Revision.Revision) => Arbitrary.Arbitrary<Profile.ClientProfile> = memoised(
   (revision) =>
@@ -145,7 +139,6 @@ export const clientProfile: (revision: Revision.Revision) => Arbitrary.Arbitrary
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const serverProfile: (revision: Revision.Revision) => Arbitrary.Arbitrary<Profile.ServerProfile> = memoised(
   (revision) =>

@@ -1,7 +1,5 @@
 /**
  * Arbitrary request ids and progress tokens, those that are easily mistaken for one another or for nothing above all.
- *
- * @since 0.1.0
  */
 import type { Meta, RequestId } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -43,7 +41,6 @@ const identity: Arbitrary.Arbitrary<string | number> = choose<string | number>(
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const requestId: Arbitrary.Arbitrary<RequestId.RequestId> = identity
 
@@ -63,6 +60,5 @@ export const requestId: Arbitrary.Arbitrary<RequestId.RequestId> = identity
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const progressToken: Arbitrary.Arbitrary<Meta.ProgressToken> = identity

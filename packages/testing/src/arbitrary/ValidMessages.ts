@@ -1,8 +1,6 @@
 /**
  * Arbitrary messages that are right: what a peer may send that keeps to the protocol. They are derived from the method table,
  * its schemas and the differences of the revisions, so a message of an older revision holds nothing that came later.
- *
- * @since 0.1.0
  */
 import { JsonRpc, MethodDefinition, MethodTable, Revision, RevisionProjection } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -17,7 +15,6 @@ import { requestId } from "./RequestIds.ts"
  * A message, or several in one frame, as one side of a session may send them where the revision has batches (MSG-15).
  *
  * @category models
- * @since 0.1.0
  */
 export type Frame = JsonRpc.Message | ReadonlyArray<JsonRpc.Message>
 
@@ -55,7 +52,6 @@ const partsOf = memoised((part: Part) =>
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const params: {
   <Name extends keyof MethodTable.Requests>(
@@ -90,7 +86,6 @@ export const params: {
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const result = <Name extends keyof MethodTable.Requests>(
   method: Name,
@@ -149,7 +144,6 @@ const successes = memoised((revision: Revision.Revision) =>
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const request = (
   method: keyof MethodTable.Requests,
@@ -168,7 +162,6 @@ export const request = (
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const notification = (
   method: keyof MethodTable.Notifications,
@@ -191,7 +184,6 @@ export const notification = (
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const success = (
   method: keyof MethodTable.Requests,
@@ -215,7 +207,6 @@ export const success = (
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const failure: (revision: Revision.Revision) => Arbitrary.Arbitrary<JsonRpc.Failure> = memoised((revision) => {
   const unreadable = Revision.envelopes[revision].unreadableId === "null" ? null : undefined
@@ -238,7 +229,6 @@ export const failure: (revision: Revision.Revision) => Arbitrary.Arbitrary<JsonR
  * ```
  *
  * @category lookups
- * @since 0.1.0
  */
 export const requestNames = <From extends MethodDefinition.Role>(
   from: From,
@@ -262,7 +252,6 @@ export const requestNames = <From extends MethodDefinition.Role>(
  * ```
  *
  * @category lookups
- * @since 0.1.0
  */
 export const notificationNames = <From extends MethodDefinition.Role>(
   from: From,
@@ -322,7 +311,6 @@ const anyResponse = memoisedBySide((from, revision): Arbitrary.Arbitrary<JsonRpc
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const requestFrom = (
   from: MethodDefinition.Role,
@@ -341,7 +329,6 @@ export const requestFrom = (
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const notificationFrom = (
   from: MethodDefinition.Role,
@@ -360,7 +347,6 @@ export const notificationFrom = (
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const responseFrom = (
   from: MethodDefinition.Role,
@@ -396,7 +382,6 @@ const anyMessage = memoisedBySide((from, revision): Arbitrary.Arbitrary<JsonRpc.
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const message = (
   from: MethodDefinition.Role,
@@ -437,7 +422,6 @@ const anyFrame = memoisedBySide((from, revision): Arbitrary.Arbitrary<Frame> => 
  * ```
  *
  * @category arbitraries
- * @since 0.1.0
  */
 export const frame = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Frame> =>
   anyFrame(from, revision)

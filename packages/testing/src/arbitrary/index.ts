@@ -1,7 +1,5 @@
 /**
  * Arbitrary messages, valid and invalid, and their parts.
- *
- * @since 0.1.0
  */
 export * as ErrorObjects from "./ErrorObjects.ts"
 export * as HandshakeStates from "./HandshakeStates.ts"

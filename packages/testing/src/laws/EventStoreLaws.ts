@@ -1,8 +1,6 @@
 /**
  * What every store of events keeps, as a list of laws. Each is an effect, to be run in any runner of tests. For Vitest, `suite` of
  * the entry `/vitest` makes a test of each.
- *
- * @since 0.1.0
  */
 import type { EventStore } from "@effect-mcp/session"
 import * as Arbitrary from "effect/Arbitrary"
@@ -235,7 +233,6 @@ const listOf = (count: number) => Array.from({ length: count }, (_, index) => St
  * ```
  *
  * @category laws
- * @since 0.1.0
  */
 export const laws = (
   make: Effect.Effect<Store, unknown, Scope.Scope>,

@@ -1,7 +1,5 @@
 /**
  * The server at the other end of the laws: a handful of tools, each of which shows one side of a session.
- *
- * @since 0.1.0
  */
 import { Content, McpError, type Tool } from "@effect-mcp/protocol"
 import { type Handlers, RequestContext, type ServerSession } from "@effect-mcp/session"
@@ -11,7 +9,6 @@ import * as Effect from "effect/Effect"
  * Who the server says it is, and what it declares.
  *
  * @category constants
- * @since 0.1.0
  */
 export const options: ServerSession.Options = {
   info: { name: "law-server", version: "1.0.0" },
@@ -22,7 +19,6 @@ export const options: ServerSession.Options = {
  * What the server has seen, as its tool `report` tells it.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Report {
   /** How many calls of `wait` have begun. */
@@ -67,7 +63,6 @@ const answer = (structuredContent: Input): Tool.CallToolResult => ({
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = (): Handlers.Handlers<"client", RequestContext.RequestContext> => {
   let waiting = 0

@@ -1,8 +1,6 @@
 /**
  * What every store of sessions keeps, as a list of laws. Each is an effect, to be run in any runner of tests. For Vitest, `suite` of
  * the entry `/vitest` makes a test of each.
- *
- * @since 0.1.0
  */
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import type { SessionStore } from "@effect-mcp/session"
@@ -165,7 +163,6 @@ import * as Effect from "effect/Effect"
  * ```
  *
  * @category laws
- * @since 0.1.0
  */
 export const laws = (
   make: Effect.Effect<Store, unknown, Scope.Scope>,

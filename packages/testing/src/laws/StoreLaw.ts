@@ -1,7 +1,5 @@
 /**
  * A law of stores, as a value.
- *
- * @since 0.1.0
  */
 import type * as Effect from "effect/Effect"
 
@@ -9,7 +7,6 @@ import type * as Effect from "effect/Effect"
  * One law of stores, bound to the store that is judged: run it in any runner of tests, or in none.
  *
  * @category models
- * @since 0.1.0
  */
 export interface StoreLaw {
   /** What has to be so, with the ids of the requirements that it shows in front, as `[SHS-17]`. No two laws have the same. */
@@ -24,7 +21,6 @@ export interface StoreLaw {
  * How stores are judged.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Options {
   /** How often a property is tried. Default 100; a store that is far away can afford fewer. */

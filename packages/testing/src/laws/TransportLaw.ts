@@ -1,7 +1,5 @@
 /**
  * A law of transports, as a value.
- *
- * @since 0.1.0
  */
 import type * as Effect from "effect/Effect"
 
@@ -9,7 +7,6 @@ import type * as Effect from "effect/Effect"
  * One law of transports, bound to the transport that is judged: run it in any runner of tests, or in none.
  *
  * @category models
- * @since 0.1.0
  */
 export interface TransportLaw {
   /** What it is about, such as `"handshake"`; laws of one topic stand together. */

@@ -2,8 +2,6 @@
  * What every transport keeps, as a list of laws: the same behaviours, whatever carries them, and more of them the more faults can be
  * made to happen to it. Each law is an effect, to be run in any runner of tests. For Vitest, `suite` of the entry `/vitest` makes a
  * test of each.
- *
- * @since 0.1.0
  */
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
@@ -39,7 +37,6 @@ export type { ClientEnd, Subject, SubjectFaults } from "./TransportSubject.ts"
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class LawTimeout extends Data.TaggedError("LawTimeout")<{ readonly afterMillis: number }> {
   override get message(): string {
@@ -51,7 +48,6 @@ export class LawTimeout extends Data.TaggedError("LawTimeout")<{ readonly afterM
  * How long a law may take of a transport that asks for no other patience, in milliseconds.
  *
  * @category constants
- * @since 0.1.0
  */
 export const defaultPatience = 15_000
 
@@ -110,7 +106,6 @@ const lawsOf = <Served extends ClientEnd>(subject: Subject<Served>): ReadonlyArr
  * ```
  *
  * @category laws
- * @since 0.1.0
  */
 export const laws = <Served extends ClientEnd>(subject: Subject<Served>): ReadonlyArray<TransportLaw> => {
   const afterMillis = Duration.toMillis(subject.patience ?? defaultPatience)

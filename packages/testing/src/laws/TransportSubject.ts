@@ -1,7 +1,5 @@
 /**
  * What is judged by the laws of transports: how to come by a transport, and which faults can be made to happen to it.
- *
- * @since 0.1.0
  */
 import type { Transport } from "@effect-mcp/session"
 import type * as Duration from "effect/Duration"
@@ -12,7 +10,6 @@ import type * as Scope from "effect/Scope"
  * The client's end of a transport.
  *
  * @category models
- * @since 0.1.0
  */
 export type ClientEnd = Transport.Transport["Service"]
 
@@ -27,7 +24,6 @@ type Inject<Served> = (served: Served, bytes: Uint8Array) => Effect.Effect<void,
  * laws. All of them happen to the connection that was opened from what was served.
  *
  * @category models
- * @since 0.1.0
  */
 export interface SubjectFaults<Served> {
   /**
@@ -53,7 +49,6 @@ export interface SubjectFaults<Served> {
  * A transport to be judged. `Served` is the client's end, with whatever `faults` need besides to get at its connection.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Subject<Served extends ClientEnd = ClientEnd> {
   /**

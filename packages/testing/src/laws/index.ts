@@ -1,7 +1,5 @@
 /**
  * Laws of transports and stores, as values for any test runner.
- *
- * @since 0.1.0
  */
 export * as EventStoreLaws from "./EventStoreLaws.ts"
 export * as LawServer from "./LawServer.ts"

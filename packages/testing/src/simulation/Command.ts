@@ -1,7 +1,5 @@
 /**
  * A command of a simulation: something that a client does with the server, its input, and what must hold of its result.
- *
- * @since 0.1.0
  */
 import type { ClientSession } from "@effect-mcp/session"
 import * as Arbitrary from "effect/Arbitrary"
@@ -15,7 +13,6 @@ import { trust } from "../internal/trust.ts"
  * The generator of a command's input: a schema, from whose type values are drawn, or an `Arbitrary`.
  *
  * @category models
- * @since 0.1.0
  */
 export type Generator<Input> =
   | Arbitrary.Arbitrary<Input>
@@ -25,7 +22,6 @@ export type Generator<Input> =
  * The description of a command. Write `run` before `check` and `next`, so that the type of the result is inferred.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Spec<Model, Input, Result, R = never> {
   /** The generator of the input. A command without one has no input. */
@@ -68,7 +64,6 @@ const TypeId = "~@effect-mcp/testing/Command"
  * A command of any simulation.
  *
  * @category models
- * @since 0.1.0
  */
 export interface AnyCommand {
   readonly [TypeId]: typeof TypeId
@@ -79,7 +74,6 @@ export interface AnyCommand {
  * A command of a simulation with this model, which needs these services.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Command<Model, out R = never> extends AnyCommand {
   readonly actions: Arbitrary.Arbitrary<Action<Model, R>>
@@ -119,7 +113,6 @@ const problemOf = (check: () => boolean | string | void): string | undefined => 
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = <Model>() =>
 <Input, Result, R = never>(

@@ -5,8 +5,6 @@
  * A simulation consists of a server, a model and commands. A conversation is a random list of commands, with time that
  * passes and faults between them. Its clients and its wires are simulated; the sessions and the framing are the real
  * ones. A failing conversation is shrunk to few steps, and reported with the seed that reproduces it.
- *
- * @since 0.1.0
  */
 import { ClientSession, type Handlers, ServerSession, type Transport } from "@effect-mcp/session"
 import * as Arbitrary from "effect/Arbitrary"
@@ -38,7 +36,6 @@ import { ConversationFailed, type RealIoUsed } from "./SimulationError.ts"
  * - `duplicate`: a message in ten arrives twice. The server then executes a request twice, which a model must expect.
  *
  * @category models
- * @since 0.1.0
  */
 export type FaultName = Steps.FaultName
 
@@ -46,7 +43,6 @@ export type FaultName = Steps.FaultName
  * The faults of a simulation that names none: all except `duplicate`.
  *
  * @category constants
- * @since 0.1.0
  */
 export const faults: ReadonlyArray<FaultName> = [
   "delay",
@@ -70,7 +66,6 @@ type AnyHandlers = Handlers.Handlers<"client", unknown>
  * - a Layer that serves one client over a `Transport`. Each session builds it anew.
  *
  * @category models
- * @since 0.1.0
  */
 export type Server =
   | AnyHandlers
@@ -81,7 +76,6 @@ export type Server =
  * The services that a server needs, those left out that the simulation provides.
  *
  * @category models
- * @since 0.1.0
  */
 export type ServicesOfServer<S> = S extends Layer.Layer<infer _A, infer _E, infer R>
   ? Exclude<R, Transport.Transport | Scope.Scope>
@@ -98,7 +92,6 @@ type ServicesOfCommands<Commands> = {
  * The parts of a simulation.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Definition<S, Model, Commands, H, RClient> {
   readonly server: S
@@ -126,7 +119,6 @@ export interface Definition<S, Model, Commands, H, RClient> {
  * server, a client or a command needs any.
  *
  * @category models
- * @since 0.1.0
  */
 export type Services<R> = [R] extends [never] ? { readonly services?: never } : {
   readonly services: Layer.Layer<R, unknown>
@@ -138,7 +130,6 @@ const TypeId = "~@effect-mcp/testing/Simulation"
  * A simulation, to be checked.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Simulation {
   readonly [TypeId]: typeof TypeId
@@ -153,7 +144,6 @@ export interface Simulation {
  * Options of {@link check}.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Options {
   /** The number of conversations. Default: 200. */
@@ -168,7 +158,6 @@ export interface Options {
  * The number of conversations that passed, and how often they started each command.
  *
  * @category models
- * @since 0.1.0
  */
 export interface Passed {
   readonly conversations: number
@@ -294,7 +283,6 @@ const checkOne = <Model, R>(
  * ```
  *
  * @category constructors
- * @since 0.1.0
  */
 export const make = <
   const S extends Server,
@@ -367,7 +355,6 @@ export const make = <
  * ```
  *
  * @category running
- * @since 0.1.0
  */
 export const check = Effect.fnUntraced(function*(
   { checkOne }: Simulation,

@@ -1,7 +1,5 @@
 /**
  * Errors of a simulation: a conversation in which something does not hold, and programs that cannot be simulated.
- *
- * @since 0.1.0
  */
 import * as Data from "effect/Data"
 
@@ -27,7 +25,6 @@ import * as Data from "effect/Data"
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class ConversationFailed extends Data.TaggedError("ConversationFailed")<{
   /** The law that does not hold, or `"the model explains every result"`. */
@@ -65,7 +62,6 @@ export class ConversationFailed extends Data.TaggedError("ConversationFailed")<{
  * ```
  *
  * @category errors
- * @since 0.1.0
  */
 export class RealIoUsed extends Data.TaggedError("RealIoUsed")<{
   /** The command, the handshake or the services that were waiting. */

@@ -1,7 +1,5 @@
 /**
  * Simulations of your own servers: random conversations in virtual time.
- *
- * @since 0.1.0
  */
 export * as Command from "./Command.ts"
 export * as Simulation from "./Simulation.ts"

@@ -1,8 +1,6 @@
 /**
  * What every validator of JSON Schemas keeps, as a suite of tests: which values fit, and that a hostile schema comes to
  * a reason, or to a check that ends within a bound.
- *
- * @since 0.1.0
  */
 import type { JsonSchemaValidator, UnsupportedSchema } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -260,7 +258,6 @@ const values = Arbitrary.schema(Schema.Union([Schema.Json, Schema.Record(words, 
  * ```
  *
  * @category suites
- * @since 0.1.0
  */
 export const suite = (name: string, make: () => JsonSchemaValidator.JsonSchemaValidatorShape): void => {
   const compiled = (schema: JsonSchemaValidator.JsonSchema): JsonSchemaValidator.Check =>

@@ -1,7 +1,5 @@
 /**
  * The laws of stores of sessions as a suite of Vitest tests.
- *
- * @since 0.1.0
  */
 import type { SessionStore } from "@effect-mcp/session"
 import { describe, it } from "@effect/vitest"
@@ -25,7 +23,6 @@ const timeout = 60_000
  * ```
  *
  * @category suites
- * @since 0.1.0
  */
 export const suite = (
   name: string,

@@ -1,7 +1,5 @@
 /**
  * The laws of transports as a suite of Vitest tests.
- *
- * @since 0.1.0
  */
 import { describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
@@ -32,7 +30,6 @@ const beyondMillis = 15_000
  * ```
  *
  * @category suites
- * @since 0.1.0
  */
 export const suite = <Served extends TransportLaws.ClientEnd>(
   name: string,

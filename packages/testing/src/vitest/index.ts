@@ -1,7 +1,5 @@
 /**
  * Laws as suites of Vitest tests.
- *
- * @since 0.1.0
  */
 export * as EventStoreSuite from "./EventStoreSuite.ts"
 export * as JsonSchemaValidatorSuite from "./JsonSchemaValidatorSuite.ts"
