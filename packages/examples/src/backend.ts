@@ -37,7 +37,7 @@ const signed = HttpRouter.middleware(
 // The MCP server
 // =====================================================================================================================
 
-/** The sessions: at most 500, and none that is idle for ten minutes. */
+/** The sessions: at most 500. The host closes a session that is idle for ten minutes. */
 const host = SessionHost.layer(Tools.handlers, { ...Tools.options, sessions: { max: 500, idle: "10 minutes" } })
 
 /** Accepts names as tokens. A real backend would look tokens up, or verify their signatures. */
@@ -55,11 +55,11 @@ const mcp = Layer.mergeAll(
   WebSocketServer.layer("/mcp/socket")
 ).pipe(
   Layer.provide(tokens),
-  // With this store, clients can resume lost streams.
+  // With this store, a client over Streamable HTTP can resume a broken stream.
   Layer.provide(EventStore.layerMemory())
 )
 
-/** A route of the backend that uses the host. */
+/** A route that reports the health of the host. */
 const health = HttpRouter.use((router) =>
   Effect.flatMap(
     SessionHost.SessionHost,
@@ -67,7 +67,7 @@ const health = HttpRouter.use((router) =>
   )
 )
 
-/** A route that lists the sessions. A real backend would authenticate its clients. */
+/** A route that lists the sessions. A real backend would authenticate the clients of this route. */
 const sessions = HttpRouter.use((router) =>
   Effect.flatMap(SessionHost.SessionHost, (host) =>
     router.add(
@@ -85,18 +85,17 @@ const sessions = HttpRouter.use((router) =>
 // The whole backend
 // =====================================================================================================================
 
-/** The backend on this port. On shutdown, the sessions end before the listener closes. */
+/** Serves the backend on this port. On shutdown, the sessions end before the listener closes. */
 export const layer = (port: number) =>
   SessionHost.layerDrain.pipe(
     Layer.provideMerge(HttpRouter.serve(Layer.mergeAll(mcp, health, sessions, signed), { disableLogger: true })),
     Layer.provideMerge(host),
-    // A sender that knows the session id of HTTP+SSE can act for the client, so traces must not show the id.
+    // Any sender that knows the session id of HTTP+SSE can act as the client, so traces must not show the id.
     Layer.provide(HttpSseServer.layerRedacted),
     Layer.provideMerge(NodeHttpServer.layerServer(() => createServer(), {
       port,
       host: "127.0.0.1",
-      // The largest WebSocket message that Node receives; the endpoint rejects messages that are larger than its own
-      // limit.
+      // The largest WebSocket message that Node receives. The endpoint also has a limit of its own.
       websocket: { maxPayload: 8 * 1024 * 1024 }
     }))
   )

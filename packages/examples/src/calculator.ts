@@ -1,7 +1,7 @@
 /**
- * An MCP server over its standard input and output. With options it listens for any number of clients instead: over
- * Streamable HTTP with `--http PORT`, HTTP+SSE with `--sse PORT`, WebSocket with `--ws PORT`, a Unix socket with
- * `--unix PATH`, or all of them at once. Port 0 is any free port; the server prints where it listens.
+ * A calculator: an MCP server over its standard input and output. With options it listens for any number of clients
+ * instead: over Streamable HTTP with `--http PORT`, HTTP+SSE with `--sse PORT`, WebSocket with `--ws PORT`, a Unix
+ * socket with `--unix PATH`, or all of them at once. Port 0 is any free port. The server prints each URL.
  *
  * Any client can start it: the command is `node`, and the path of this file is its one argument. To act as the client
  * in a shell, send three lines:
@@ -14,11 +14,11 @@
  *   | node packages/examples/src/calculator.ts
  * ```
  *
- * The server answers all three and exits, because its input has ended. (A client that stays sends
- * `notifications/initialized` after the first; here, the second request has the same effect.) The tools are in
+ * The server answers all three and exits, because its input has ended. (A client that follows the specification sends
+ * `notifications/initialized` after the first response. Here the second request has the same effect.) The tools are in
  * `tools.ts`.
  *
- * The modules are imported one by one, because a client waits until a server has loaded its modules.
+ * The modules are imported one by one, because a client waits until the server has loaded its modules.
  */
 import * as ServerSession from "@effect-mcp/session/ServerSession"
 import * as StdioServer from "@effect-mcp/transport/StdioServer"
@@ -26,8 +26,8 @@ import * as Effect from "effect/Effect"
 import { parseArgs } from "node:util"
 import * as Tools from "./tools.ts"
 
-/** Reads the options. Exits with an error message if they are invalid. */
-const said = () => {
+/** Returns the options. Exits with an error message if they are invalid. */
+const readOptions = () => {
   try {
     return parseArgs({
       options: { http: { type: "string" }, sse: { type: "string" }, ws: { type: "string" }, unix: { type: "string" } }
@@ -39,14 +39,14 @@ const said = () => {
   }
 }
 
-const places = said()
+const options = readOptions()
 
-if (Object.keys(places).length === 0) {
+if (Object.keys(options).length === 0) {
   ServerSession.serve(Tools.handlers, Tools.options).pipe(
     Effect.provide(StdioServer.layerNode()),
     StdioServer.runMain
   )
 } else {
   const { main } = await import("./listeningCalculator.ts")
-  main(places)
+  main(options)
 }

@@ -1,20 +1,20 @@
 /**
- * A check that makes the demonstration fail if it does not observe what it prints.
+ * A check that prints an observation, and fails the program if the observation is wrong.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Transcript from "./transcript.ts"
 
 /** The error of a check that failed. */
-export class Unexpected extends Data.TaggedError("Unexpected")<{ readonly message: string }> {}
+export class CheckFailed extends Data.TaggedError("CheckFailed")<{ readonly message: string }> {}
 
 /** Prints an observation, and fails if it is wrong. */
-export const check = (isExpected: boolean, seen: string): Effect.Effect<void, Unexpected> =>
+export const check = (isExpected: boolean, observation: string): Effect.Effect<void, CheckFailed> =>
   Effect.suspend(() => {
     if (isExpected) {
-      Transcript.passed(seen)
+      Transcript.passed(observation)
       return Effect.void
     }
-    Transcript.failed(seen)
-    return Effect.fail(new Unexpected({ message: `This should not have been: ${seen}` }))
+    Transcript.failed(observation)
+    return Effect.fail(new CheckFailed({ message: `check failed: ${observation}` }))
   })

@@ -1,5 +1,6 @@
 /**
- * The client's session as a Layer over any transport. It prints events, and keeps what the program looks at later.
+ * The client of the demonstration, as a Layer over any transport. It prints the events of the session, and records the
+ * messages that the program checks later.
  */
 import { JsonRpc, type Logging } from "@effect-mcp/protocol"
 import { ClientSession, Recording } from "@effect-mcp/session"
@@ -9,22 +10,22 @@ import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Transcript from "./transcript.ts"
 
-/** The messages of a session that are no responses. */
-export class Witness extends Context.Service<Witness, {
+/** The messages that the client has recorded. */
+export class ObservedMessages extends Context.Service<ObservedMessages, {
   /** The messages that the client has sent, oldest first. */
   readonly sent: Array<JsonRpc.Message>
   /** The log messages of the server. */
   readonly logs: Queue.Queue<Logging.LogMessageParams>
-}>()("@effect-mcp/examples/Witness") {}
+}>()("@effect-mcp/examples/ObservedMessages") {}
 
-const witness = Layer.effect(
-  Witness,
+const observedMessages = Layer.effect(
+  ObservedMessages,
   Effect.map(Queue.unbounded<Logging.LogMessageParams>(), (logs) => ({ sent: [], logs }))
 )
 
 /** Wraps a transport and records the messages that it sends. */
-const witnessed = Layer.unwrap(
-  Effect.map(Witness, ({ sent }) =>
+const recording = Layer.unwrap(
+  Effect.map(ObservedMessages, ({ sent }) =>
     Recording.layer((entry) => {
       if (entry._tag === "Sent") sent.push(...JsonRpc.messages(entry.frame))
     }))
@@ -35,12 +36,12 @@ const session = ClientSession.layer({
   limits: { handshakeTimeout: "10 seconds", requestTimeout: "10 seconds" },
   observe: Transcript.event,
   handlers: {
-    "notifications/message": (message) => Effect.flatMap(Witness, ({ logs }) => Queue.offer(logs, message))
+    "notifications/message": (message) => Effect.flatMap(ObservedMessages, ({ logs }) => Queue.offer(logs, message))
   }
 })
 
 /** The session, and the record of its messages. */
 export const layer = session.pipe(
-  Layer.provide(witnessed),
-  Layer.provideMerge(witness)
+  Layer.provide(recording),
+  Layer.provideMerge(observedMessages)
 )

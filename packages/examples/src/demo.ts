@@ -1,5 +1,10 @@
 /**
- * One client program over six transports, with two servers. `pnpm demo` runs it.
+ * One client program over six transports, with two servers. It calls tools, receives progress and log messages, cancels
+ * a call, and checks that nothing stays open.
+ *
+ * ```sh
+ * node packages/examples/src/demo.ts
+ * ```
  */
 import type { Transport, TransportError } from "@effect-mcp/session"
 import {
@@ -17,10 +22,10 @@ import { fileURLToPath } from "node:url"
 import * as Client from "./client.ts"
 import { conversation } from "./conversation.ts"
 import * as InMemory from "./inMemory.ts"
-import * as Leftovers from "./leftovers.ts"
-import * as Listening from "./listening.ts"
+import * as Leaks from "./leaks.ts"
+import * as ListeningChild from "./listeningChild.ts"
+import * as ServerCalls from "./serverCalls.ts"
 import * as Transcript from "./transcript.ts"
-import * as Vocabulary from "./vocabulary.ts"
 
 const calculator = fileURLToPath(import.meta.resolve("./calculator.ts"))
 const everything = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"))
@@ -28,67 +33,67 @@ const everything = fileURLToPath(import.meta.resolve("@modelcontextprotocol/serv
 const childProcess = (...args: ReadonlyArray<string>) =>
   StdioClient.layerNode({ command: process.execPath, args, stderr: Transcript.serverLog })
 
-/** The calculator as a child process that listens with this option. */
-const listening = (option: string, place: string, way: Listening.Way) =>
-  Listening.layer([calculator, option, place], way, Transcript.serverLog)
+/** The calculator as a child process that listens at an address. */
+const listening = (option: string, address: string, transportTo: ListeningChild.TransportTo) =>
+  ListeningChild.layer([calculator, option, address], transportTo, Transcript.serverLog)
 
-/** A path for this process alone. */
+/** A socket that only this process uses. */
 const socketFile = `${tmpdir()}/calculator-${process.pid}.sock`
 
-/** A server, its transport, and the names of its tools. */
-interface Subject {
+/** A server, the transport to it, and the calls of its tools. */
+interface Server {
   readonly title: string
-  readonly layer: Layer.Layer<Transport.Transport, TransportError.TransportError | Listening.Failure>
-  readonly vocabulary: Vocabulary.Vocabulary
+  readonly transport: Layer.Layer<Transport.Transport, TransportError.TransportError | ListeningChild.StartError>
+  readonly calls: ServerCalls.ServerCalls
 }
 
-const subjects: ReadonlyArray<Subject> = [
+const servers: ReadonlyArray<Server> = [
   {
     title: "in memory: the calculator, in this process",
-    layer: InMemory.layer(Transcript.serverLog),
-    vocabulary: Vocabulary.calculator
+    transport: InMemory.layer(Transcript.serverLog),
+    calls: ServerCalls.calculator
   },
   {
     title: "over stdio: the calculator, as a child process",
-    layer: childProcess(calculator),
-    vocabulary: Vocabulary.calculator
+    transport: childProcess(calculator),
+    calls: ServerCalls.calculator
   },
   {
     title: "over Streamable HTTP: the calculator, as a child process that listens",
-    layer: listening("--http", "0", (url) => StreamableHttpClient.layerNode({ url })),
-    vocabulary: Vocabulary.calculator
+    transport: listening("--http", "0", (url) => StreamableHttpClient.layerNode({ url })),
+    calls: ServerCalls.calculator
   },
   {
     title: "over HTTP+SSE: the calculator, likewise",
-    layer: listening("--sse", "0", (url) => HttpSseClient.layerNode({ url })),
-    vocabulary: Vocabulary.calculator
+    transport: listening("--sse", "0", (url) => HttpSseClient.layerNode({ url })),
+    calls: ServerCalls.calculator
   },
   {
     title: "over WebSocket: the calculator, likewise",
-    layer: listening("--ws", "0", (url) => WebSocketClient.layerNode({ url })),
-    vocabulary: Vocabulary.calculator
+    transport: listening("--ws", "0", (url) => WebSocketClient.layerNode({ url })),
+    calls: ServerCalls.calculator
   },
   {
     title: "over a Unix socket: the calculator, likewise",
-    layer: listening("--unix", socketFile, () => UnixSocketClient.layerNode({ path: socketFile })),
-    vocabulary: Vocabulary.calculator
+    transport: listening("--unix", socketFile, () => UnixSocketClient.layerNode({ path: socketFile })),
+    calls: ServerCalls.calculator
   },
   {
     title: "over stdio: @modelcontextprotocol/server-everything, as a child process",
-    layer: childProcess(everything, "stdio"),
-    vocabulary: Vocabulary.everything
+    transport: childProcess(everything, "stdio"),
+    calls: ServerCalls.everything
   }
 ]
 
-/** Runs the same conversation with each server. */
-const program = ({ layer, title, vocabulary }: Subject) =>
+/** Runs the conversation with one server. */
+const program = ({ calls, title, transport }: Server) =>
   Effect.suspend(() => {
     Transcript.heading(title)
     Transcript.section("the handshake")
-    return conversation(vocabulary).pipe(
-      Effect.provide(Layer.provide(Client.layer, layer)),
-      Leftovers.none
+    return conversation(calls).pipe(
+      Effect.provide(Layer.provide(Client.layer, transport)),
+      Leaks.checkNone
     )
   })
 
-NodeRuntime.runMain(Effect.forEach(subjects, program, { discard: true }))
+NodeRuntime.runMain(Effect.forEach(servers, program, { discard: true }))

@@ -1,12 +1,12 @@
 /**
- * A client that answers everything a server may ask: it has a model, a user and a workspace of its own. It starts the
- * notebook as its child process, over standard input and output, and goes through it:
+ * A client that answers every request a server can send: it has a model, a user and roots. It starts the notebook
+ * (`notebook.ts`) as a child process over stdio, and uses each of its features:
  *
  * ```sh
  * node packages/examples/src/host.ts
  * ```
  *
- * The model is a parrot and the user does all that is asked; put others in the places of their Layers.
+ * The model repeats its last message and the user accepts everything. A real client replaces their Layers.
  */
 import { StdioClient } from "@effect-mcp/transport"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -14,12 +14,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { fileURLToPath } from "node:url"
 import * as Model from "./host/model.ts"
-import * as Notices from "./host/notices.ts"
+import * as Notifications from "./host/notifications.ts"
 import * as Session from "./host/session.ts"
+import { tour } from "./host/tour.ts"
 import * as User from "./host/user.ts"
-import { visit } from "./host/visit.ts"
 import * as Workspace from "./host/workspace.ts"
-import * as Leftovers from "./leftovers.ts"
+import * as Leaks from "./leaks.ts"
 import * as Transcript from "./transcript.ts"
 
 const notebook = StdioClient.layerNode({
@@ -32,10 +32,10 @@ const host = Session.layer({ observe: Transcript.event }).pipe(
   Layer.provide(notebook),
   Layer.provide(Model.parrot),
   Layer.provideMerge(
-    Layer.mergeAll(User.obliging, Notices.layer, Workspace.layer({ uri: "file:///home/ada", name: "home" }))
+    Layer.mergeAll(User.accepting, Notifications.layer, Workspace.layer({ uri: "file:///home/ada", name: "home" }))
   )
 )
 
 Transcript.heading("the host, and the notebook as its child process")
 Transcript.section("the handshake")
-NodeRuntime.runMain(Leftovers.none(Effect.provide(visit, host)))
+NodeRuntime.runMain(Leaks.checkNone(Effect.provide(tour, host)))

@@ -1,12 +1,12 @@
 /**
- * The calculator in the same process, as a transport that leads to it.
+ * The calculator in the process of its client, connected by the in-memory transport.
  */
 import { ServerSession, type Transport, type TransportError } from "@effect-mcp/session"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Tools from "./tools.ts"
 
-/** The transport. The server at its other end logs into this function, since the console belongs to the client. */
+/** The transport to the calculator. The server logs to `log`, because the client prints to the console. */
 export const layer = (
   log: (line: string) => void
 ): Layer.Layer<Transport.Transport, TransportError.TransportError> =>

@@ -1,7 +1,9 @@
 /**
- * Two transports joined: messages of either end are sent to the other end unchanged, also those that this library does
- * not know. It is no session, so it checks no methods, capabilities or schemas. It keeps only the requests in flight,
- * because it has to answer a request whose connection is lost.
+ * Joins two transports: forwards every message between a client and a server unchanged, also messages that this library
+ * does not know. `proxy.ts` uses it.
+ *
+ * This is no session, so it checks no methods, capabilities or schemas. It records only the requests in flight, because
+ * it answers them if the connection to the server is lost.
  */
 import { ErrorCode, JsonRpc, McpError, Revision } from "@effect-mcp/protocol"
 import { type Transport, TransportError } from "@effect-mcp/session"
@@ -16,91 +18,90 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 
-/** The most requests in flight. */
-const limit = 1024
+/** The greatest number of requests in flight. */
+const maxRequests = 1024
 
-/** The most bytes that wait in each direction. The reader of a transport cannot wait, and it reads large chunks. */
-const waitingBytes = 64 * 1024 * 1024
+/** The bytes that may wait in each direction. The read loop of a transport cannot wait, and it reads large chunks. */
+const maxWaitingBytes = 64 * 1024 * 1024
 
 /** The approximate cost of a message besides its own bytes. */
 const messageBytes = 256
 
 /**
- * The time that a request with its own stream may take to arrive. Its cancellation waits that long: sent earlier, it
- * could arrive first and be ignored. The stream of the request is kept open until then.
+ * The delay of a cancellation whose request has its own stream. A cancellation that overtakes its request would be
+ * ignored. The stream of the request closes after the cancellation is sent.
  */
-const overtakenWithin = "500 millis"
-const letGoAfter = "1 second"
+const cancellationDelay = "500 millis"
+const closeStreamDelay = "1 second"
 
-/** The time to send the remaining messages after one end has closed. */
-const finishWithin = "10 seconds"
+/** The time to send the remaining messages after one side has ended. */
+const finishTimeout = "10 seconds"
 
-/** The requests in flight. */
-interface Asked {
+/** A request in flight. */
+interface InFlight {
   /** The frame of the client that contains the request. */
   readonly origin: Transport.StreamOrigin | undefined
   readonly method: string
-  /** The fiber that carries the request, if each request has its own stream. */
+  /** The fiber that carries the request, if the request has its own stream. */
   carrier: Fiber.Fiber<void> | undefined
 }
 
 const failure = (id: JsonRpc.Request["id"] | null, code: number, message: string): JsonRpc.Failure =>
   JsonRpc.failure(id, new McpError.McpError({ code, message }))
 
-/** The profile in the response to `initialize`. Over HTTP, later messages carry its revision. */
-const Agreed = Schema.Struct({
+/** The members of the response to `initialize` that transports need. Over HTTP, later messages carry the revision. */
+const InitializeResult = Schema.Struct({
   protocolVersion: Schema.Literals(Revision.supported),
   serverInfo: Schema.Struct({ name: Schema.String, version: Schema.String })
 })
-const agreedIn = Schema.decodeUnknownOption(Agreed)
+const decodeInitializeResult = Schema.decodeUnknownOption(InitializeResult)
 
 const Cancelled = Schema.Struct({ requestId: Schema.Union([Schema.String, Schema.Finite]) })
-const cancelledIn = Schema.decodeUnknownOption(Cancelled)
+const decodeCancelled = Schema.decodeUnknownOption(Cancelled)
 
-/** One direction: handles each message, in order. */
-const direction = Effect.fnUntraced(function*<A>(act: (message: A) => Effect.Effect<void, never, Scope.Scope>) {
+/** Creates the queue of one direction, and handles its messages in order. */
+const makeDirection = Effect.fnUntraced(function*<A>(handle: (message: A) => Effect.Effect<void, never, Scope.Scope>) {
   const messages = yield* Queue.unbounded<readonly [message: A, bytes: number], Cause.Done>()
-  let waiting = 0
-  const passing = yield* Queue.take(messages).pipe(
+  let waitingBytes = 0
+  const loop = yield* Queue.take(messages).pipe(
     Effect.flatMap(([message, bytes]) => {
-      waiting -= bytes
-      return act(message)
+      waitingBytes -= bytes
+      return handle(message)
     }),
     Effect.forever,
     Effect.ignore,
     Effect.forkScoped
   )
   return {
-    /** Returns whether there is room for a message. */
+    /** Adds a message. Returns false if the queue is full. */
     offer: (message: A, bytes: number): boolean => {
-      const all = bytes + messageBytes
-      if (waiting + all > waitingBytes) return false
-      waiting += all
-      Queue.offerUnsafe(messages, [message, all])
+      const cost = bytes + messageBytes
+      if (waitingBytes + cost > maxWaitingBytes) return false
+      waitingBytes += cost
+      Queue.offerUnsafe(messages, [message, cost])
       return true
     },
-    /** Accepts no more messages, and waits until all are sent. */
-    finish: Effect.andThen(Queue.end(messages), Fiber.await(passing))
+    /** Accepts no more messages, and waits until all are handled. */
+    finish: Effect.andThen(Queue.end(messages), Fiber.await(loop))
   }
 })
 
 /**
- * Forwards all messages between a client, at the front, and a server, at the back, until one of them ends. A client
- * that has stopped sending still gets its responses. Fails with the error of a broken connection.
+ * Forwards all messages between a client and a server until one of them ends. A client that has stopped sending still
+ * receives the responses to its requests. Fails with the error of a connection that breaks.
  */
 export const join = Effect.fnUntraced(function*(
-  front: Transport.Connection,
-  back: Transport.Connection,
+  client: Transport.Connection,
+  server: Transport.Connection,
   log: (problem: string) => void
 ): Effect.fn.Return<void, TransportError.TransportError, Scope.Scope> {
-  const under = new Map<JsonRpc.Request["id"], Asked>()
-  /** The error of a connection that breaks. */
+  const inFlight = new Map<JsonRpc.Request["id"], InFlight>()
   const clientLost = yield* Deferred.make<never, TransportError.TransportError>()
   const serverLost = yield* Deferred.make<never, TransportError.TransportError>()
-  let answered: (() => void) | undefined
-  let opened: (() => void) | undefined
+  let onAllAnswered: (() => void) | undefined
+  let onInitialized: (() => void) | undefined
 
-  const unsent = (lost: typeof serverLost) => (error: TransportError.TransportError): Effect.Effect<void> =>
+  const onSendError = (lost: typeof serverLost) => (error: TransportError.TransportError): Effect.Effect<void> =>
     error.reason._tag === "WriteFailed" || error.reason._tag === "PeerEnded"
       ? Effect.asVoid(Deferred.fail(lost, error))
       : Effect.sync(() => log(error.message))
@@ -109,43 +110,43 @@ export const join = Effect.fnUntraced(function*(
   // To the client
   // ===================================================================================================================
 
-  const toClient = yield* direction((outbound: Transport.Outbound) =>
-    Effect.catch(front.send(outbound), unsent(clientLost))
+  const toClient = yield* makeDirection((outbound: Transport.Outbound) =>
+    Effect.catch(client.send(outbound), onSendError(clientLost))
   )
 
-  const say = (outbound: Transport.Outbound, bytes = 0): void => {
+  const sendToClient = (outbound: Transport.Outbound, bytes = 0): void => {
     if (toClient.offer(outbound, bytes)) return
-    const error = TransportError.make({ _tag: "WriteFailed", cause: "the client takes nothing" })
+    const error = TransportError.make({ _tag: "WriteFailed", cause: "the client does not read its messages" })
     Deferred.doneUnsafe(clientLost, Exit.fail(error))
   }
 
-  const answer = (response: JsonRpc.Response, bytes = 0): void => {
+  const forwardResponse = (response: JsonRpc.Response, bytes = 0): void => {
     const { id } = response
-    const asked = id === undefined || id === null ? undefined : under.get(id)
+    const request = id === undefined || id === null ? undefined : inFlight.get(id)
     // An error response may have no id.
-    if (asked === undefined) return say({ message: response, replyTo: undefined, last: false }, bytes)
-    if (id !== undefined && id !== null) under.delete(id)
-    if (asked.method === "initialize" && "result" in response) {
-      const agreed = Option.getOrUndefined(agreedIn(response.result))
-      if (agreed !== undefined) {
-        const { protocolVersion: revision, serverInfo: info } = agreed
-        back.onHandshake?.({ revision, info, capabilities: {}, instructions: undefined })
-        front.onHandshake?.({ revision, info: undefined, capabilities: {} })
+    if (request === undefined) return sendToClient({ message: response, replyTo: undefined, last: false }, bytes)
+    if (id !== undefined && id !== null) inFlight.delete(id)
+    if (request.method === "initialize" && "result" in response) {
+      const result = Option.getOrUndefined(decodeInitializeResult(response.result))
+      if (result !== undefined) {
+        const { protocolVersion: revision, serverInfo: info } = result
+        server.onHandshake?.({ revision, info, capabilities: {}, instructions: undefined })
+        client.onHandshake?.({ revision, info: undefined, capabilities: {} })
       }
     }
-    say({ message: response, replyTo: asked.origin, last: true }, bytes)
-    if (asked.method === "initialize") opened?.()
-    if (under.size === 0) answered?.()
+    sendToClient({ message: response, replyTo: request.origin, last: true }, bytes)
+    if (request.method === "initialize") onInitialized?.()
+    if (inFlight.size === 0) onAllAnswered?.()
   }
 
   const fromServer = ({ bytes = 0, frame }: Transport.Inbound): void => {
-    if (Result.isFailure(frame)) return log(`the server said what is no message: ${frame.failure._tag}`)
+    if (Result.isFailure(frame)) return log(`the server sent a malformed frame: ${frame.failure._tag}`)
     const messages = JsonRpc.messages(frame.success)
     for (const message of messages) {
-      const each = bytes / messages.length
-      if (!("method" in message)) answer(message, each)
-      // The stream of the message is not known here; a client over stdio has only one.
-      else say({ message, replyTo: undefined, last: false }, each)
+      const share = bytes / messages.length
+      if (!("method" in message)) forwardResponse(message, share)
+      // The stream that the message belongs to is unknown here. A client over stdio has only one.
+      else sendToClient({ message, replyTo: undefined, last: false }, share)
     }
   }
 
@@ -153,102 +154,101 @@ export const join = Effect.fnUntraced(function*(
   // To the server
   // ===================================================================================================================
 
-  /** Answers a request that the server will not answer any more. */
-  const unanswerable = (id: JsonRpc.Request["id"]) => (error: TransportError.TransportError): Effect.Effect<void> =>
+  /** Answers a request that the server can no longer answer. */
+  const answerUnsent = (id: JsonRpc.Request["id"]) => (error: TransportError.TransportError): Effect.Effect<void> =>
     Effect.sync(() => {
-      if (under.has(id)) answer(failure(id, ErrorCode.InternalError, error.message))
+      if (inFlight.has(id)) forwardResponse(failure(id, ErrorCode.InternalError, error.message))
     })
 
-  const pass = Effect.fnUntraced(function*(message: JsonRpc.Message) {
+  const handle = Effect.fnUntraced(function*(message: JsonRpc.Message) {
     if (JsonRpc.isRequest(message)) {
       const { id } = message
-      if (back.request === undefined) {
-        return yield* Effect.catch(back.send({ message, replyTo: undefined, last: false }), unanswerable(id))
+      if (server.request === undefined) {
+        return yield* Effect.catch(server.send({ message, replyTo: undefined, last: false }), answerUnsent(id))
       }
-      const carried = Effect.catch(back.request(message), unanswerable(id))
-      const carrier = yield* Effect.forkScoped(carried, { startImmediately: true })
-      const asked = under.get(id)
-      if (asked !== undefined) asked.carrier = carrier
-      if (message.method === "initialize") yield* answeredTo(id)
+      const exchange = Effect.catch(server.request(message), answerUnsent(id))
+      const carrier = yield* Effect.forkScoped(exchange, { startImmediately: true })
+      const request = inFlight.get(id)
+      if (request !== undefined) request.carrier = carrier
+      if (message.method === "initialize") yield* awaitInitialized(id)
       return
     }
-    const cancelled = "method" in message && message.method === "notifications/cancelled"
-      ? forget(message.params)
+    const carrier = "method" in message && message.method === "notifications/cancelled"
+      ? cancel(message.params)
       : undefined
-    const sent = Effect.catch(back.send({ message, replyTo: undefined, last: false }), unsent(serverLost))
-    if (cancelled === undefined) return yield* sent
+    const send = Effect.catch(server.send({ message, replyTo: undefined, last: false }), onSendError(serverLost))
+    if (carrier === undefined) return yield* send
     yield* Effect.forkScoped(
-      Effect.andThen(Effect.delay(sent, overtakenWithin), Effect.delay(Fiber.interrupt(cancelled), letGoAfter))
+      Effect.andThen(Effect.delay(send, cancellationDelay), Effect.delay(Fiber.interrupt(carrier), closeStreamDelay))
     )
   })
 
   /** Waits for the response to `initialize`: over HTTP it has the session id that later messages need. */
-  const answeredTo = (id: JsonRpc.Request["id"]): Effect.Effect<void> =>
+  const awaitInitialized = (id: JsonRpc.Request["id"]): Effect.Effect<void> =>
     Effect.callback<void>((resume) => {
-      if (!under.has(id)) return resume(Effect.void)
-      opened = () => resume(Effect.void)
+      if (!inFlight.has(id)) return resume(Effect.void)
+      onInitialized = () => resume(Effect.void)
     })
 
-  /** Ends the stream of a cancelled request, because some servers keep it open. */
-  const forget = (params: unknown): Fiber.Fiber<void> | undefined => {
-    const id = Option.getOrUndefined(cancelledIn(params))?.requestId
-    const asked = id === undefined ? undefined : under.get(id)
-    if (id === undefined || asked === undefined) return undefined
-    under.delete(id)
-    if (asked.origin !== undefined) front.endExchange?.(asked.origin)
-    if (under.size === 0) answered?.()
-    return asked.carrier
+  /** Removes a cancelled request. Returns the fiber of its stream, which some servers keep open. */
+  const cancel = (params: unknown): Fiber.Fiber<void> | undefined => {
+    const id = Option.getOrUndefined(decodeCancelled(params))?.requestId
+    const request = id === undefined ? undefined : inFlight.get(id)
+    if (id === undefined || request === undefined) return undefined
+    inFlight.delete(id)
+    if (request.origin !== undefined) client.endExchange?.(request.origin)
+    if (inFlight.size === 0) onAllAnswered?.()
+    return request.carrier
   }
 
-  const toServer = yield* direction(pass)
+  const toServer = yield* makeDirection(handle)
 
-  const ask = (message: JsonRpc.Request, origin: Transport.StreamOrigin | undefined, bytes: number): void => {
-    const refuse = (code: number, problem: string) =>
-      say({ message: failure(message.id, code, problem), replyTo: origin, last: true })
-    if (under.has(message.id)) return refuse(ErrorCode.InvalidRequest, "This id is in use")
-    if (under.size >= limit) return refuse(ErrorCode.Overloaded, "Too many requests are under way")
-    under.set(message.id, { origin, method: message.method, carrier: undefined })
-    tell(message, bytes)
-  }
-
-  const tell = (message: JsonRpc.Message, bytes: number): void => {
+  const sendToServer = (message: JsonRpc.Message, bytes: number): void => {
     if (toServer.offer(message, bytes)) return
-    const error = TransportError.make({ _tag: "WriteFailed", cause: "the server takes nothing" })
+    const error = TransportError.make({ _tag: "WriteFailed", cause: "the server does not read its messages" })
     Deferred.doneUnsafe(serverLost, Exit.fail(error))
   }
 
   const fromClient = ({ bytes = 0, frame, origin }: Transport.Inbound): void => {
-    const refuse = (id: JsonRpc.Request["id"] | null, code: number, problem: string) =>
-      say({ message: failure(id, code, problem), replyTo: origin, last: true })
-    const hear = (frame: unknown, bytes: number): void => {
+    const reject = (id: JsonRpc.Request["id"] | null, code: number, problem: string) =>
+      sendToClient({ message: failure(id, code, problem), replyTo: origin, last: true })
+    const forwardRequest = (message: JsonRpc.Request, bytes: number): void => {
+      const { id, method } = message
+      if (inFlight.has(id)) return reject(id, ErrorCode.InvalidRequest, "a request with this id is in flight")
+      if (inFlight.size >= maxRequests) {
+        return reject(id, ErrorCode.Overloaded, `${maxRequests} requests are in flight, the limit; try again later`)
+      }
+      inFlight.set(id, { origin, method, carrier: undefined })
+      sendToServer(message, bytes)
+    }
+    const receive = (frame: unknown, bytes: number): void => {
       const classified = JsonRpc.classify(frame)
       switch (classified._tag) {
         case "Batch":
           return classified.frames.forEach((inner) =>
-            Array.isArray(inner) ? undefined : hear(inner, bytes / classified.frames.length)
+            Array.isArray(inner) ? undefined : receive(inner, bytes / classified.frames.length)
           )
         case "Request":
-          return ask(classified.message, origin, bytes)
+          return forwardRequest(classified.message, bytes)
         case "Malformed": {
           const { answerable, id, problem } = classified.malformed
-          return answerable ? refuse(id ?? null, ErrorCode.InvalidRequest, problem) : log(problem)
+          return answerable ? reject(id ?? null, ErrorCode.InvalidRequest, problem) : log(problem)
         }
         default:
-          return tell(classified.message, bytes)
+          return sendToServer(classified.message, bytes)
       }
     }
-    if (Result.isSuccess(frame)) return hear(frame.success, bytes)
-    const { failure: fault } = frame
-    refuse(
-      null,
-      ErrorCode.ParseError,
-      fault._tag === "TooLarge" ? `A message may have ${fault.limitBytes} bytes` : "Parse error"
-    )
+    if (Result.isSuccess(frame)) return receive(frame.success, bytes)
+    const { failure: error } = frame
+    const problem = error._tag === "TooLarge"
+      ? `Message too large: the limit is ${error.limitBytes} bytes`
+      : "Parse error"
+    reject(null, ErrorCode.ParseError, problem)
   }
 
-  const finished = Effect.callback<void>((resume) => {
-    if (under.size === 0) return resume(Effect.void)
-    answered = () => resume(Effect.void)
+  const allAnswered = Effect.callback<void>((resume) => {
+    if (inFlight.size === 0) return resume(Effect.void)
+    onAllAnswered = () => resume(Effect.void)
   })
 
   // ===================================================================================================================
@@ -256,27 +256,27 @@ export const join = Effect.fnUntraced(function*(
   // ===================================================================================================================
 
   /** Sends the remaining messages of the client, and waits for the responses to its requests. */
-  const clientEnded = Effect.gen(function*() {
+  const onClientEnd = Effect.gen(function*() {
     yield* toServer.finish
-    yield* finished
+    yield* allAnswered
     yield* toClient.finish
   })
-  const client = Effect.flatMap(
-    front.run(fromClient),
-    ({ writable }) => writable ? Effect.asVoid(Effect.timeoutOption(clientEnded, finishWithin)) : Effect.void
+  const readClient = Effect.flatMap(
+    client.run(fromClient),
+    ({ writable }) => writable ? Effect.asVoid(Effect.timeoutOption(onClientEnd, finishTimeout)) : Effect.void
   )
 
-  /** Sends the remaining messages of the server, and an error for each request in flight. */
-  const serverEnded = Effect.suspend(() => {
-    for (const id of under.keys()) {
-      answer(failure(id, ErrorCode.InternalError, "The connection to the server has ended"))
+  /** Answers each request in flight with an error, and sends the remaining messages of the server. */
+  const onServerEnd = Effect.suspend(() => {
+    for (const id of inFlight.keys()) {
+      forwardResponse(failure(id, ErrorCode.InternalError, "the connection to the server has ended"))
     }
     return toClient.finish
   })
-  const server = Effect.raceFirst(back.run(fromServer), Deferred.await(serverLost)).pipe(
+  const readServer = Effect.raceFirst(server.run(fromServer), Deferred.await(serverLost)).pipe(
     Effect.exit,
-    Effect.tap(() => Effect.timeoutOption(serverEnded, finishWithin)),
+    Effect.tap(() => Effect.timeoutOption(onServerEnd, finishTimeout)),
     Effect.flatMap((exit) => Effect.asVoid(exit))
   )
-  yield* Effect.raceFirst(Effect.raceFirst(client, server), Deferred.await(clientLost))
+  yield* Effect.raceFirst(Effect.raceFirst(readClient, readServer), Deferred.await(clientLost))
 })

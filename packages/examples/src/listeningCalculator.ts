@@ -1,5 +1,5 @@
 /**
- * The calculator for any number of clients: one host keeps a session for each, over all transports.
+ * The calculator for any number of clients: one host keeps the sessions of all transports. `calculator.ts` runs it.
  */
 import { EventStore, SessionHost } from "@effect-mcp/session"
 import {
@@ -18,58 +18,61 @@ import { pathToFileURL } from "node:url"
 import * as Tools from "./tools.ts"
 
 /** The addresses by transport: a port of this machine (0 for any free port), or a path. */
-export interface Places {
+export interface Addresses {
   readonly http?: number | undefined
   readonly sse?: number | undefined
   readonly ws?: number | undefined
   readonly unix?: string | undefined
 }
 
-/** A function that gets each address. */
-type Announce = (url: string) => Effect.Effect<void>
+type OnListening = (url: string) => Effect.Effect<void>
 
-/** Announces the URL for a port. */
-const announced = <E, R>(server: Layer.Layer<HttpServer, E, R>, announce: Announce, url: (port: number) => string) =>
+/** Passes the URL to `onListening` after the server has its port. */
+const withUrl = <E, R>(
+  server: Layer.Layer<HttpServer, E, R>,
+  onListening: OnListening,
+  url: (port: number) => string
+) =>
   Layer.effectDiscard(
-    Effect.flatMap(HttpServer, ({ address }) => announce(url("port" in address ? address.port : 0)))
+    Effect.flatMap(HttpServer, ({ address }) => onListening(url("port" in address ? address.port : 0)))
   ).pipe(Layer.provide(server))
 
-/** The server at these addresses, for as long as the Layer lives. `announce` gets each address. */
-export const layer = ({ http, sse, unix, ws }: Places, announce: Announce) =>
+/** Serves at these addresses, and passes the URL of each to `onListening`. */
+export const layer = ({ http, sse, unix, ws }: Addresses, onListening: OnListening) =>
   Layer.mergeAll(
     http === undefined
       ? Layer.empty
-      : announced(StreamableHttpServer.layerNode({ port: http }), announce, (port) => `http://127.0.0.1:${port}/mcp`),
+      : withUrl(StreamableHttpServer.layerNode({ port: http }), onListening, (port) => `http://127.0.0.1:${port}/mcp`),
     sse === undefined
       ? Layer.empty
-      : announced(HttpSseServer.layerNode({ port: sse }), announce, (port) => `http://127.0.0.1:${port}/sse`),
+      : withUrl(HttpSseServer.layerNode({ port: sse }), onListening, (port) => `http://127.0.0.1:${port}/sse`),
     ws === undefined
       ? Layer.empty
-      : announced(WebSocketServer.layerNode({ port: ws }), announce, (port) => `ws://127.0.0.1:${port}/mcp`),
+      : withUrl(WebSocketServer.layerNode({ port: ws }), onListening, (port) => `ws://127.0.0.1:${port}/mcp`),
     unix === undefined
       ? Layer.empty
-      : Layer.tap(UnixSocketServer.layerNode({ path: unix }), () => announce(`unix:${pathToFileURL(unix).pathname}`))
+      : Layer.tap(UnixSocketServer.layerNode({ path: unix }), () => onListening(`unix:${pathToFileURL(unix).pathname}`))
   ).pipe(
     Layer.provide(SessionHost.layer(Tools.handlers, Tools.options)),
-    // Only programs of this machine can connect, and all of them are accepted.
+    // Only programs of this machine can connect. The server accepts all of them.
     Layer.provide(Authentication.anonymous),
-    // With this store, clients over Streamable HTTP can resume lost streams.
+    // With this store, a client over Streamable HTTP can resume a broken stream.
     Layer.provide(EventStore.layerMemory())
   )
 
-/** Returns the port of an option, or fails with an error message. */
+/** Returns the port that an option names. Throws if it names none. */
 const portIn = (name: string, text: string | undefined): number | undefined => {
   if (text === undefined) return undefined
   const port = text === "" ? Number.NaN : Number(text)
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port
-  throw new RangeError(`--${name} takes a port, not ${JSON.stringify(text)}`)
+  throw new RangeError(`--${name}: expected a port between 0 and 65535, but got ${JSON.stringify(text)}`)
 }
 
-/** Serves at the addresses of these options. */
-export const main = ({ http, sse, unix, ws }: { readonly [name in keyof Places]: string | undefined }): void => {
+/** Serves at the addresses that these options name, and prints each URL. */
+export const main = ({ http, sse, unix, ws }: { readonly [name in keyof Addresses]: string | undefined }): void => {
   try {
-    const places = { http: portIn("http", http), sse: portIn("sse", sse), ws: portIn("ws", ws), unix }
-    NodeRuntime.runMain(Layer.launch(layer(places, (url) => Console.log(`listening at ${url}`))))
+    const addresses = { http: portIn("http", http), sse: portIn("sse", sse), ws: portIn("ws", ws), unix }
+    NodeRuntime.runMain(Layer.launch(layer(addresses, (url) => Console.log(`listening at ${url}`))))
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     console.error(error.message)

@@ -1,14 +1,18 @@
 /**
- * An MCP server with every feature of a server: a notebook. It serves over its standard input and output. Any client
- * can start it: the command is `node`, and the path of this file is its one argument.
+ * A notebook: an MCP server over stdio with every feature of a server. Any client can start it: the command is `node`,
+ * and the path of this file is its one argument. `host.ts` is a client that uses all of it:
  *
- * - Notes are resources, with pages, a template and subscriptions. Notes with blanks in braces are prompts, too.
- * - Its tools return text, images, audio, links and structured content. They report progress and can be cancelled.
- * - They send requests to the client: to its model (`summarize`, `research`), its user (`erase`, `classify`,
- *   `sign-in`), and the client itself (`places`, `status`).
- * - It completes arguments, sends log messages, and notifies the client when one of its lists changes.
+ * ```sh
+ * node packages/examples/src/host.ts
+ * ```
  *
- * `host.ts` is a client that answers its requests. The parts are in `notebook/`, one file for each feature.
+ * - Notes are resources, with pages, a template and subscriptions. Notes with blanks in braces are also prompts.
+ * - Tools return text, images, audio, links and structured content. They report progress and can be cancelled.
+ * - Tools send requests to the client: for its model (`summarize`, `research`), for its user (`erase`, `classify`,
+ *   `sign-in`), and for the client itself (`roots`, `status`).
+ * - The server completes arguments, sends log messages, and notifies the client when one of its lists changes.
+ *
+ * `notebook/` has one file for each feature.
  */
 import * as StdioServer from "@effect-mcp/transport/StdioServer"
 import * as Effect from "effect/Effect"

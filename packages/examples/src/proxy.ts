@@ -1,8 +1,13 @@
 /**
- * A stdio server that forwards to a remote one: `node packages/examples/src/proxy.ts URL` passes all messages to the
- * server at this URL, and back. So a program that starts child processes can use a server by its URL: `http:` and
- * `https:` over Streamable HTTP, or HTTP+SSE if the server supports nothing newer, `ws:` and `wss:` over WebSocket, and
- * `unix:` at a path of this machine.
+ * A stdio server that forwards all messages to the server at a URL, and back. With it, a program that can only start
+ * servers as child processes uses a remote server:
+ *
+ * ```sh
+ * node packages/examples/src/proxy.ts http://127.0.0.1:3000/mcp
+ * ```
+ *
+ * `http:` and `https:` stand for Streamable HTTP, or for HTTP+SSE if the server supports nothing newer. `ws:` and
+ * `wss:` stand for WebSocket, and `unix:` for a socket at a path of this machine.
  */
 import { Transport } from "@effect-mcp/session"
 import * as HttpFallbackClient from "@effect-mcp/transport/HttpFallbackClient"
@@ -23,7 +28,7 @@ const pathIn = ({ pathname }: URL): string | undefined => {
   }
 }
 
-/** Makes the transport to the server at this URL. */
+/** Returns the transport to the server at this URL; `undefined` if the scheme is not supported. */
 const serverAt = (url: URL): Layer.Layer<Transport.Transport> | undefined => {
   switch (url.protocol) {
     case "http:":
@@ -41,22 +46,22 @@ const serverAt = (url: URL): Layer.Layer<Transport.Transport> | undefined => {
   }
 }
 
-/** Connects over this transport, until the scope closes. */
-const connection = <E>(transport: Layer.Layer<Transport.Transport, E>) =>
+/** Connects over this transport until the scope closes. */
+const connect = <E>(transport: Layer.Layer<Transport.Transport, E>) =>
   Effect.flatMap(Layer.build(transport), (context) => Context.get(context, Transport.Transport).connect)
 
 /** Joins the standard streams of this process with the server. */
 const proxy = (server: Layer.Layer<Transport.Transport>) =>
   Effect.gen(function*() {
-    const back = yield* connection(server)
-    const front = yield* connection(StdioServer.layerNode())
-    yield* JoinedTransports.join(front, back, (problem) => console.error(problem))
+    const toServer = yield* connect(server)
+    const toClient = yield* connect(StdioServer.layerNode())
+    yield* JoinedTransports.join(toClient, toServer, (problem) => console.error(problem))
   }).pipe(Effect.scoped)
 
-const [text = ""] = process.argv.slice(2)
-const server = URL.canParse(text) ? serverAt(new URL(text)) : undefined
+const [argument = ""] = process.argv.slice(2)
+const server = URL.canParse(argument) ? serverAt(new URL(argument)) : undefined
 if (server === undefined) {
-  console.error("usage: proxy.ts URL, with a URL of http, https, ws, wss or unix")
+  console.error(`usage: proxy.ts URL, where URL has the scheme http, https, ws, wss or unix; got "${argument}"`)
   process.exitCode = 2
 } else {
   StdioServer.runMain(proxy(server))

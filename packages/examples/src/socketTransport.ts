@@ -1,9 +1,13 @@
 /**
- * A transport of your own: MCP over a TCP socket, one message per line, on Node. Both ends differ only in how they get
- * their socket. It keeps the laws of `@effect-mcp/testing`; `test/socketTransport.test.ts` checks them.
+ * A transport that is not part of the library: MCP over a TCP socket on Node, with one message per line. It keeps the
+ * laws of `@effect-mcp/testing`, which `test/socketTransport.test.ts` checks:
  *
- * The framing is that of stdio, which the specification recommends for every byte stream. The transport decides when a
- * message counts as sent, and what each kind of end means.
+ * ```sh
+ * npx vitest run --config vitest.workspace.ts packages/examples/test/socketTransport.test.ts
+ * ```
+ *
+ * The framing is that of stdio. This module decides when a message counts as sent, and how each kind of end is
+ * reported.
  */
 import { Transport, TransportError } from "@effect-mcp/session"
 import { JsonLines } from "@effect-mcp/transport"
@@ -13,13 +17,13 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Net from "node:net"
 
-/** The time to write the last lines after the session has ended. */
-const flushWithin = "1 second"
+/** The time in which the socket writes the last lines after the session has ended. */
+const flushTimeout = "1 second"
 
-/** Ignores errors, which reads and writes report. Without a listener, an error would end the process. */
-const unheard = () => {}
+/** Ignores an error, which `run` and `send` report. Without a listener, an error would end the process. */
+const ignoreError = () => {}
 
-/** Ends the stream, and waits until all lines are written; a peer that does not read is not waited for. */
+/** Ends the stream and waits until the socket has written all lines, at most for `flushTimeout`. */
 const close = (socket: Net.Socket): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     if (socket.destroyed) return resume(Effect.void)
@@ -27,11 +31,11 @@ const close = (socket: Net.Socket): Effect.Effect<void> =>
     socket.end(() => resume(Effect.void))
   }).pipe(
     Effect.interruptible,
-    Effect.timeoutOption(flushWithin),
+    Effect.timeoutOption(flushTimeout),
     Effect.andThen(Effect.sync(() => socket.destroy()))
   )
 
-/** Reads until the peer's side ends. A half-close is a normal end; anything else is an error. */
+/** Reads until the peer's side ends. A half-close is a normal end. Every other end is an error. */
 const run = (socket: Net.Socket): Transport.Connection["run"] => (deliver) =>
   Effect.callback<Transport.End, TransportError.TransportError>((resume) => {
     // A chunk may end anywhere, also within a character: the decoder keeps the incomplete line.
@@ -42,22 +46,19 @@ const run = (socket: Net.Socket): Transport.Connection["run"] => (deliver) =>
       resume(Effect.succeed({ exit: undefined, writable: socket.writable }))
     }
     const fail = (cause: unknown) => resume(Effect.fail(TransportError.make({ _tag: "ReadFailed", cause })))
-    // A socket that broke or ended already emits no more events.
+    // A socket that has broken or ended before this call emits no more events.
     const onClose = () => fail(socket.errored ?? new Error("the connection is closed"))
     if (socket.readableEnded) return onEnd()
     if (socket.destroyed) return onClose()
     socket.on("data", onData).once("end", onEnd).once("close", onClose)
     return Effect.sync(() => {
       socket.off("data", onData).off("end", onEnd).off("close", onClose)
-      // Reads and discards the rest: without it, the end of the stream is never reached.
+      // Reads and discards the rest. Without this, the socket never reaches the end of the stream.
       socket.resume()
     })
   })
 
-/**
- * Sends a message. It counts as sent when the socket has written it, so a peer that does not read makes the session
- * wait.
- */
+/** Sends a message. Completes after the socket has written it, so a peer that does not read makes the session wait. */
 const send = (socket: Net.Socket): Transport.Connection["send"] => ({ message }) =>
   Effect.callback<void, TransportError.TransportError>((resume) => {
     const line = JsonLines.encode(message)
@@ -68,24 +69,24 @@ const send = (socket: Net.Socket): Transport.Connection["send"] => ({ message })
     )
   })
 
-/** A connection over an open socket. When the scope closes, the socket closes. */
+/** A connection over an open socket. The socket closes with the scope. */
 const connection = (socket: Net.Socket): Effect.Effect<Transport.Connection, never, Scope.Scope> =>
   Effect.as(Effect.acquireRelease(Effect.succeed(socket), close), { run: run(socket), send: send(socket) })
 
-/** The end of a server, over an accepted socket with `allowHalfOpen`. It carries one session. */
+/** The server's end, over an accepted socket with `allowHalfOpen`. It carries one session. */
 export const over = (socket: Net.Socket): Layer.Layer<Transport.Transport> => {
-  socket.on("error", unheard)
-  let taken = false
+  socket.on("error", ignoreError)
+  let isInUse = false
   return Layer.succeed(Transport.Transport, {
     connect: Effect.suspend((): Effect.Effect<Transport.Connection, TransportError.TransportError, Scope.Scope> => {
-      if (taken) return Effect.fail(TransportError.make({ _tag: "InUse" }))
-      taken = true
+      if (isInUse) return Effect.fail(TransportError.make({ _tag: "InUse" }))
+      isInUse = true
       return connection(socket)
     })
   })
 }
 
-/** Opens a socket; fails with the address that it could not connect to. */
+/** Opens a socket. Fails with the address if it cannot connect. */
 const dial = (port: number, host: string): Effect.Effect<Net.Socket, TransportError.TransportError> =>
   Effect.callback<Net.Socket, TransportError.TransportError>((resume) => {
     const socket = Net.connect({ port, host, allowHalfOpen: true })
@@ -93,14 +94,14 @@ const dial = (port: number, host: string): Effect.Effect<Net.Socket, TransportEr
       resume(Effect.fail(TransportError.make({ _tag: "ConnectFailed", target: `${host}:${port}`, cause })))
     socket.once("error", fail)
     socket.once("connect", () => {
-      socket.off("error", fail).on("error", unheard)
+      socket.off("error", fail).on("error", ignoreError)
       resume(Effect.succeed(socket))
     })
     return Effect.sync(() => socket.destroy())
   })
 
-/** The end of a client. Each session has its own socket. */
-export const dialled = (port: number, host = "127.0.0.1"): Layer.Layer<Transport.Transport> =>
+/** The client's end. Each session opens a socket of its own. */
+export const connectTo = (port: number, host = "127.0.0.1"): Layer.Layer<Transport.Transport> =>
   Layer.succeed(Transport.Transport, {
     connect: Effect.uninterruptibleMask((restore) => Effect.flatMap(restore(dial(port, host)), connection))
   })

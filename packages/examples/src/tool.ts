@@ -1,6 +1,6 @@
 /**
- * A tool: a schema of its arguments, and an Effect that returns its result. The schema is written once. The JSON Schema
- * that clients get and the check of arguments are derived from it.
+ * Tools that are made of a schema and an Effect. The JSON Schema that clients get, and the check of arguments, are
+ * derived from the schema. `tools.ts` and `notebook/tools` use this module.
  */
 import * as Content from "@effect-mcp/protocol/Content"
 import * as Excerpt from "@effect-mcp/protocol/Excerpt"
@@ -27,8 +27,8 @@ export interface Tool<out R = RequestContext> {
   readonly isOffered: Effect.Effect<boolean, never, R>
 }
 
-/** The return value of a tool: text, or a whole result. */
-export type Answer = string | Protocol.CallToolResult
+/** The return value of a tool: text, or a result. */
+export type Output = string | Protocol.CallToolResult
 
 /** The description of a tool, and its implementation. */
 export interface Options<Input, R> {
@@ -39,7 +39,7 @@ export interface Options<Input, R> {
   readonly input: Schema.Codec<Input, unknown>
   /** The schema of its structured content, if it has any (TOOL-07). */
   readonly output?: Schema.Codec<unknown, unknown>
-  /** Whether the tool is available. Default: always. */
+  /** Whether the tool is available now. Default: always. */
   readonly isOffered?: Effect.Effect<boolean, never, R>
   /**
    * Runs the tool. The model gets the message of a `ToolFailure`, and of a request to the client that failed. The
@@ -47,19 +47,19 @@ export interface Options<Input, R> {
    */
   readonly run: (
     input: Input
-  ) => Effect.Effect<Answer, ToolFailure | RequestError | McpError.McpError, R>
+  ) => Effect.Effect<Output, ToolFailure | RequestError | McpError.McpError, R>
 }
 
-/** Options that check arguments as strictly as the JSON Schema. */
-const strictly = { onExcessProperty: "error" } as const
+/** Options of a check that is as strict as the JSON Schema. */
+const strict = { onExcessProperty: "error" } as const
 
 /** Returns the name of a referenced definition: the last token of a JSON Pointer in a URI. */
 const definitionOf = ($ref: string): string =>
   decodeURIComponent($ref.slice("#/$defs/".length)).replaceAll("~1", "/").replaceAll("~0", "~")
 
-/** Returns the JSON Schema of a codec, with the definitions of its classes and recursive schemas. */
+/** Returns the JSON Schema of a codec, with the definitions of classes and recursive schemas. */
 const schemaOf = (codec: Schema.Codec<unknown, unknown>): Protocol.ObjectSchema => {
-  const { definitions, schema: { $ref, ...schema } } = Schema.toJsonSchemaDocument(codec, strictly)
+  const { definitions, schema: { $ref, ...schema } } = Schema.toJsonSchemaDocument(codec, strict)
   // The schema of a class is only a reference, but clients look for properties at the root.
   const root = typeof $ref === "string" ? definitions[definitionOf($ref)] : undefined
   return {
@@ -70,27 +70,31 @@ const schemaOf = (codec: Schema.Codec<unknown, unknown>): Protocol.ObjectSchema 
   }
 }
 
-const answer = (given: Answer): Protocol.CallToolResult =>
-  typeof given === "string" ? { content: [Content.text(given)] } : given
+const toResult = (output: Output): Protocol.CallToolResult =>
+  typeof output === "string" ? { content: [Content.text(output)] } : output
 
-const failure = (text: string): Protocol.CallToolResult => ({ ...answer(text), isError: true })
+const failure = (text: string): Protocol.CallToolResult => ({ ...toResult(text), isError: true })
 
 /** Returns structured content, and the same as text for clients that read only text (TOOL-09). */
 export const structured = (content: { readonly [name: string]: unknown }): Protocol.CallToolResult => ({
-  ...answer(JSON.stringify(content)),
+  ...toResult(JSON.stringify(content)),
   structuredContent: content
 })
 
-/** Rejects arguments: from 2025-11-25 on with a message for the model, before with a protocol error for the client. */
-const misfit = (problem: string) =>
+/**
+ * Rejects arguments: from revision 2025-11-25 on with a message for the model, before that with an error response for
+ * the client.
+ */
+const rejectArguments = (problem: string) =>
   Effect.flatMap(RequestContext, ({ profile }) =>
     Revision.isAtLeast(profile.revision, "2025-11-25")
       ? Effect.succeed(failure(problem))
       : Effect.fail(McpError.invalidParams(problem)))
 
+/** Creates a tool. */
 export const make = <Input, R = never>(name: string, options: Options<Input, R>): Tool<RequestContext | R> => {
   const { annotations, description, icons, input, isOffered, output, run, title } = options
-  const decode = Schema.decodeUnknownResult(input, strictly)
+  const decode = Schema.decodeUnknownResult(input, strict)
   return {
     definition: {
       name,
@@ -99,19 +103,19 @@ export const make = <Input, R = never>(name: string, options: Options<Input, R>)
       annotations,
       ...(icons === undefined ? undefined : { icons }),
       ...(output === undefined ? undefined : { outputSchema: schemaOf(output) }),
-      // Lazy, so that the first response of a server does not wait for it.
+      // A lazy getter, because the first response of a server would wait for the conversion.
       get inputSchema() {
         return schemaOf(input)
       }
     },
-    call: (given) => {
-      const decoded = decode(given)
+    call: (value) => {
+      const decoded = decode(value)
       if (Result.isFailure(decoded)) {
         const problem = decoded.failure.message.replaceAll(/\s+/g, " ")
-        return misfit(`Invalid arguments for tool ${name}: ${problem}`)
+        return rejectArguments(`Invalid arguments for tool ${name}: ${problem}`)
       }
       return run(decoded.success).pipe(
-        Effect.map(answer),
+        Effect.map(toResult),
         Effect.catchTag(["ToolFailure", "RequestError"], ({ message }) => Effect.succeed(failure(message)))
       )
     },
@@ -119,10 +123,10 @@ export const make = <Input, R = never>(name: string, options: Options<Input, R>)
   }
 }
 
-/** Returns the handlers for these tools. All of them fit on one page. */
+/** Returns the handlers of `tools/list` and `tools/call`. The list has one page. */
 export const handlers = <R>(tools: ReadonlyArray<Tool<R>>): Handlers.Handlers<"client", R> => {
   const byName = new Map(tools.map((tool) => [tool.definition.name, tool]))
-  const unknown = (name: string) => McpError.invalidParams(`Unknown tool: ${Excerpt.of(name)}`)
+  const unknownTool = (name: string) => McpError.invalidParams(`Unknown tool: ${Excerpt.of(name)}`)
   return {
     "tools/list": ({ cursor }) =>
       cursor === undefined
@@ -133,7 +137,7 @@ export const handlers = <R>(tools: ReadonlyArray<Tool<R>>): Handlers.Handlers<"c
         : Effect.fail(McpError.invalidParams(`Unknown cursor: ${cursor}`)),
     "tools/call": Effect.fnUntraced(function*({ arguments: input, name }) {
       const tool = byName.get(name)
-      if (tool === undefined || !(yield* tool.isOffered)) return yield* unknown(name)
+      if (tool === undefined || !(yield* tool.isOffered)) return yield* unknownTool(name)
       return yield* tool.call(input ?? {})
     })
   }

@@ -27,11 +27,11 @@ const add = Tool.make("add", {
 
 const count = Tool.make("count", {
   title: "Count",
-  description: "Counts from 1 to a number, reports progress at each step, and answers with the number.",
+  description: "Counts from 1 to a number, reports progress at each step, and returns the number.",
   annotations: { ...harmless, idempotentHint: true },
   input: Schema.Struct({
     to: integer(1, 10_000, "The number to count to"),
-    delayMs: integer(0, 60_000, "How long each step takes, in milliseconds")
+    delayMs: integer(0, 60_000, "The duration of each step, in milliseconds")
   }),
   run: Effect.fnUntraced(function*({ delayMs, to }) {
     let step = 0
@@ -42,7 +42,7 @@ const count = Tool.make("count", {
       }))
     )
     yield* Effect.repeat(next, { times: to - 1 }).pipe(
-      // A cancelled request interrupts its handler: this finalizer cleans up.
+      // When the client cancels the request, the library interrupts the handler.
       Effect.onInterrupt(() => Effect.logInfo(`count was interrupted at ${step} of ${to}`))
     )
     return String(step)
@@ -51,15 +51,15 @@ const count = Tool.make("count", {
 
 const fail = Tool.make("fail", {
   title: "Fail",
-  description: "Fails, in words that the model can read.",
+  description: "Fails with a message for the model.",
   annotations: { ...harmless, idempotentHint: true },
-  input: Schema.Struct({ message: text("Why it fails") }),
+  input: Schema.Struct({ message: text("The message") }),
   run: ({ message }) => Effect.fail(new Tool.ToolFailure({ message }))
 })
 
 const crash = Tool.make("crash", {
   title: "Crash",
-  description: "Has a defect. Only the server's own log says which.",
+  description: "Dies with a defect. Only the log of the server contains its message.",
   annotations: { ...harmless, idempotentHint: true },
   input: Schema.Record(Schema.String, Schema.Never),
   run: () => Effect.die(new Error("the abacus has lost a bead"))
@@ -70,8 +70,8 @@ const log = Tool.make("log", {
   description: "Sends the client a log message.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   input: Schema.Struct({
-    level: Schema.Literals(Logging.levels).annotate({ description: "How severe it is" }),
-    message: text("What it says")
+    level: Schema.Literals(Logging.levels).annotate({ description: "The severity" }),
+    message: text("The text of the message")
   }),
   run: ({ level, message }) => Effect.as(RequestContext.log({ level, logger: "calculator", data: message }), "logged")
 })
@@ -82,5 +82,5 @@ export const handlers = Tool.handlers([add, count, fail, crash, log])
 /** The description of the calculator. */
 export const options: ServerSession.Options = {
   info: { name: "calculator", title: "Calculator", version: "0.1.0" },
-  instructions: "Use `add` for sums. The other tools show what a session does: progress, failures and log messages."
+  instructions: "Use `add` for sums. The other tools demonstrate progress, failures and log messages."
 }

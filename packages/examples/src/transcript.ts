@@ -24,7 +24,7 @@ const print = (line: string): void => {
   barIsOpen = false
 }
 
-/** Prints the server of the next part. */
+/** Prints the title of a conversation. */
 export const heading = (title: string): void => print(`\n${style(["bold", "inverse"], ` ${title} `)}`)
 
 /** Prints the title of a step. */
@@ -39,8 +39,8 @@ export const passed = (text: string): void => print(`  ${style("green", "✓")} 
 /** Prints a check that failed. */
 export const failed = (text: string): void => print(`  ${style("red", "✗")} ${text}`)
 
-/** Prints a line of the log of the server. */
-export const serverLog = (line: string): void => print(style("gray", `  server's own log │ ${line}`))
+/** Prints a line that the server has logged. */
+export const serverLog = (line: string): void => print(style("gray", `  log of the server │ ${line}`))
 
 /** Prints a notification of the client. */
 export const sent = ({ method, params }: JsonRpc.Notification): void =>

@@ -1,7 +1,11 @@
 /**
- * A server that keeps the balances of accounts, with a planted bug: a transfer reads a balance, waits for its ledger, and
- * then writes the balance. Two transfers at the same time can lose money. `test/wallet.test.ts` finds the bug with a
- * simulation, and shows that the corrected server passes.
+ * A server that keeps the balances of accounts, with a planted bug: a transfer reads the balances, waits for its
+ * ledger, and then writes them. Two transfers at the same time can lose money. `test/wallet.test.ts` finds the bug with
+ * a simulation, and shows that the corrected server passes:
+ *
+ * ```sh
+ * npx vitest run --config vitest.workspace.ts packages/examples/test/wallet.test.ts
+ * ```
  */
 import { McpError } from "@effect-mcp/protocol"
 import { ServerSession } from "@effect-mcp/session"
@@ -30,7 +34,7 @@ export const deposited = (balances: Balances, { amount, to }: typeof Deposit.Typ
   [to]: balances[to] + amount
 })
 
-/** Returns the balances after a transfer. A transfer of more than there is changes nothing. */
+/** Returns the balances after a transfer. A transfer of more than the balance changes nothing. */
 export const transferred = (balances: Balances, { amount, from, to }: typeof Transfer.Type): Balances =>
   balances[from] < amount
     ? balances
@@ -39,9 +43,7 @@ export const transferred = (balances: Balances, { amount, from, to }: typeof Tra
 const decode = <S extends Schema.ConstraintDecoder<unknown>>(schema: S, input: unknown) =>
   Effect.mapError(Schema.decodeUnknownEffect(schema)(input), ({ message }) => McpError.invalidParams(message))
 
-/**
- * Creates a wallet. With `isAtomic`, a transfer is one step. Without it, the wallet has the planted bug.
- */
+/** Creates a wallet. With `isAtomic`, a transfer is one step. Without it, the wallet has the planted bug. */
 export const make = (isAtomic: boolean) =>
   Effect.gen(function*() {
     const balances = yield* Ref.make(empty)

@@ -1,4 +1,4 @@
-/** The backend with an MCP server beside its own routes. */
+/** The backend with an MCP server beside its own routes (`backend.ts`). */
 import { ClientSession, SessionHost } from "@effect-mcp/session"
 import { type HttpClientOptions, HttpSseClient, StreamableHttpClient, WebSocketClient } from "@effect-mcp/transport"
 import { assert, layer } from "@effect/vitest"
@@ -14,11 +14,11 @@ const base = Effect.map(HttpServer, ({ address }) => `http://127.0.0.1:${"port" 
 const get = (path: string, headers: Record<string, string> = {}) =>
   Effect.flatMap(base, (url) => Effect.promise(() => fetch(`${url}${path}`, { headers })))
 
-/** What the backend says of its sessions. */
+/** The list of sessions that the backend returns. */
 const sessions = Effect.flatMap(get("/sessions"), (response) => Effect.promise(() => response.json()))
 
-/** The ways in, by the name that the host has for each. */
-const ways = {
+/** The transports, by the kind of their sessions in the host. */
+const transports = {
   "streamable-http": (base: string, headers: HttpClientOptions.HeaderValues) =>
     StreamableHttpClient.layerNode({ url: `${base}/mcp`, headers }),
   "http-sse": (base: string, headers: HttpClientOptions.HeaderValues) =>
@@ -27,15 +27,15 @@ const ways = {
     WebSocketClient.layerNode({ url: `${base.replace("http:", "ws:")}/mcp/socket`, headers })
 }
 
-/** A session of somebody's, for as long as the scope lasts. */
-const client = Effect.fnUntraced(function*(name: string, way: keyof typeof ways = "streamable-http") {
-  const transport = ways[way](yield* base, { authorization: Redacted.make(`Bearer ${name}`) })
+/** Opens a session with this name as bearer token, until the scope closes. */
+const connect = Effect.fnUntraced(function*(name: string, kind: keyof typeof transports = "streamable-http") {
+  const transport = transports[kind](yield* base, { authorization: Redacted.make(`Bearer ${name}`) })
   const session = ClientSession.layer({ info: { name: `${name}'s client`, version: "1.0.0" } })
   return Context.get(yield* Layer.build(Layer.provide(session, transport)), ClientSession.ClientSession)
 })
 
 layer(Layer.fresh(Backend.layer(0)), { excludeTestServices: true })("a backend with an MCP server in it", (it) => {
-  it.effect("has its own routes, and its middleware is around all of them", () =>
+  it.effect("serves its own routes, and its middleware covers the MCP endpoint", () =>
     Effect.gen(function*() {
       const health = yield* get("/health")
       assert.strictEqual(health.headers.get("server"), "backend")
@@ -50,45 +50,45 @@ layer(Layer.fresh(Backend.layer(0)), { excludeTestServices: true })("a backend w
       assert.strictEqual(endpoint.headers.get("server"), "backend")
     }))
 
-  it.effect("[HTTP-14] lets in who has a token, and asks everybody else for one", () =>
+  it.effect("[HTTP-14] accepts a valid token, and rejects other requests with 401 and a challenge", () =>
     Effect.gen(function*() {
-      const refused = yield* get("/mcp", { accept: "text/event-stream" })
-      assert.deepStrictEqual([refused.status, refused.headers.get("www-authenticate")], [
+      const rejected = yield* get("/mcp", { accept: "text/event-stream" })
+      assert.deepStrictEqual([rejected.status, rejected.headers.get("www-authenticate")], [
         401,
         "Bearer realm=\"calculator\""
       ])
-      const stranger = yield* Effect.flip(Effect.scoped(client("mallory")))
-      assert.include(stranger.message, "error=\"invalid_token\"")
-      const session = yield* client("ada")
+      const error = yield* Effect.flip(Effect.scoped(connect("mallory")))
+      assert.include(error.message, "error=\"invalid_token\"")
+      const session = yield* connect("ada")
       const sum = yield* session.callTool("add", { a: 15, b: 27 })
       assert.deepStrictEqual(sum.content, [{ type: "text", text: "42" }])
     }))
 
-  it.effect("[SSE-09] has the same sessions behind the endpoints of all three, and asks who comes at each of them", () =>
+  it.effect("[SSE-09] one host has the sessions of all three endpoints, and each endpoint requires a token", () =>
     Effect.gen(function*() {
       const host = yield* SessionHost.SessionHost
-      for (const way of ["streamable-http", "http-sse", "websocket"] as const) {
+      for (const kind of ["streamable-http", "http-sse", "websocket"] as const) {
         yield* Effect.gen(function*() {
-          const session = yield* client("ada", way)
+          const session = yield* connect("ada", kind)
           const sum = yield* session.callTool("add", { a: 15, b: 27 })
           assert.deepStrictEqual(sum.content, [{ type: "text", text: "42" }])
           const [hosted, ...others] = yield* host.sessions
-          assert.deepStrictEqual([hosted?.kind, hosted?.principal, others], [way, "ada", []])
+          assert.deepStrictEqual([hosted?.kind, hosted?.principal, others], [kind, "ada", []])
         }).pipe(Effect.scoped)
-        const stranger = yield* Effect.flip(Effect.scoped(client("mallory", way)))
-        assert.include(stranger.message, "the peer does not know who asks", way)
-        // Whether its end is known at once is not the same for all of them.
+        const error = yield* Effect.flip(Effect.scoped(connect("mallory", kind)))
+        assert.include(error.message, "the peer does not know who asks", kind)
+        // The time until the host notices the end depends on the transport.
         yield* Effect.repeat(Effect.sleep("5 millis"), {
           while: () => Effect.map(host.sessions, (sessions) => sessions.length > 0)
         })
       }
     }))
 
-  it.effect("knows whose sessions there are, and they end with their clients", () =>
+  it.effect("lists the sessions with their principals, and each session ends with its client", () =>
     Effect.gen(function*() {
       yield* Effect.scoped(Effect.gen(function*() {
-        yield* client("ada")
-        yield* client("bob")
+        yield* connect("ada")
+        yield* connect("bob")
         const listed = yield* sessions
         assert.deepStrictEqual(listed, [
           { principal: "ada", client: { name: "ada's client", version: "1.0.0" }, revision: "2025-11-25" },

@@ -1,4 +1,4 @@
-/** The calculator's process, spoken to by hand. */
+/** The calculator as a child process that receives lines written by hand (`calculator.ts`). */
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -16,7 +16,7 @@ const initialize = (protocolVersion: string = Revision.latest) =>
 const call = (id: number, name: string, input: object, meta?: object) =>
   JsonRpc.request(id, "tools/call", { name, arguments: input, ...(meta === undefined ? undefined : { _meta: meta }) })
 
-interface Spoken {
+interface Output {
   readonly id?: number
   readonly method?: string
   readonly params?: { readonly progress: number; readonly progressToken: string }
@@ -24,28 +24,28 @@ interface Spoken {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
 }
 
-/** What stands on standard output. Anything but a JSON-RPC message in a line of its own is a failure. */
-const spoken = (stdout: string): ReadonlyArray<Spoken> =>
+/** Returns the messages of standard output. Fails if a line is not a JSON-RPC message. */
+const messagesIn = (stdout: string): ReadonlyArray<Output> =>
   stdout.split("\n").slice(0, -1).map((line) => {
     const frame: unknown = JSON.parse(line)
     assert.notStrictEqual(JsonRpc.classify(frame)._tag, "Malformed", line)
-    // It is a message, and what is in it is for the test to check.
-    return frame as Spoken
+    // The line is a message. The tests check its members.
+    return frame as Output
   })
 
-/** Says all of it, ends the input, and waits for the end. */
+/** Sends these messages, ends the input, and waits until the process has ended. */
 const converse = Effect.fnUntraced(function*(...messages: ReadonlyArray<unknown>) {
   const program = yield* start
   program.write(lines(...messages))
   program.end()
   const run = yield* program.exited
-  return { ...run, answers: spoken(run.stdout) }
+  return { ...run, responses: messagesIn(run.stdout) }
 })
 
 const text = (text: string) => [{ type: "text", text }]
 
 describe("calculator.ts", () => {
-  it.live("[STD-08] [STD-10] the three lines that its header shows get three answers, and it exits with 0", () =>
+  it.live("[STD-08] [STD-10] answers the three lines in its header, and exits with 0", () =>
     Effect.gen(function*() {
       const header = fs.readFileSync(Child.calculator, "utf8").split("*/")[0] ?? ""
       const script = header.split("```sh")[1]?.split("```")[0]?.replaceAll(/^ \* ?/gm, "") ?? ""
@@ -54,21 +54,21 @@ describe("calculator.ts", () => {
         PATH: `${process.execPath}/..:${process.env["PATH"]}`
       })
       const { exitCode, stderr, stdout } = yield* program.exited
-      const answers = spoken(stdout)
-      assert.deepStrictEqual(answers.map(({ id }) => id), [0, 1, 2])
-      assert.deepStrictEqual(answers[2]?.result?.content, text("42"))
+      const responses = messagesIn(stdout)
+      assert.deepStrictEqual(responses.map(({ id }) => id), [0, 1, 2])
+      assert.deepStrictEqual(responses[2]?.result?.content, text("42"))
       assert.strictEqual(stderr, "")
       assert.strictEqual(exitCode, 0)
     }))
 
   for (const revision of Revision.supported) {
-    it.live(`[INIT-04] at ${revision}: agrees to it, and judges arguments by it`, () =>
+    it.live(`[INIT-04] at ${revision}: negotiates the revision, and rejects arguments as it requires`, () =>
       Effect.gen(function*() {
-        const { answers, exitCode } = yield* converse(initialize(revision), call(1, "count", { to: 0, delayMs: 0 }))
-        assert.strictEqual(answers[0]?.result?.protocolVersion, revision)
+        const { exitCode, responses } = yield* converse(initialize(revision), call(1, "count", { to: 0, delayMs: 0 }))
+        assert.strictEqual(responses[0]?.result?.protocolVersion, revision)
         const problem = "Invalid arguments for tool count: Expected a value between 1 and 10000 at [\"to\"]"
         assert.deepInclude(
-          answers[1],
+          responses[1],
           revision === "2025-11-25"
             ? { result: { content: text(problem), isError: true } }
             : { error: { code: -32602, message: problem } }
@@ -77,22 +77,26 @@ describe("calculator.ts", () => {
       }))
   }
 
-  it.live("[INIT-05] offers its newest revision to a client that wants another", () =>
+  it.live("[INIT-05] offers its newest revision to a client that requests an unknown one", () =>
     Effect.gen(function*() {
-      const { answers } = yield* converse(initialize("1999-12-31"))
-      assert.strictEqual(answers[0]?.result?.protocolVersion, Revision.latest)
+      const { responses } = yield* converse(initialize("1999-12-31"))
+      assert.strictEqual(responses[0]?.result?.protocolVersion, Revision.latest)
     }))
 
-  it.live("[INIT-01] refuses what comes before the handshake, and goes on", () =>
+  it.live("[INIT-01] rejects a request before the handshake, and accepts a handshake after it", () =>
     Effect.gen(function*() {
-      const { answers } = yield* converse(call(7, "add", { a: 1, b: 1 }), initialize(), call(8, "add", { a: 1, b: 1 }))
-      assert.deepStrictEqual(answers[0]?.error, { code: -32600, message: "Server not initialized" })
-      assert.deepStrictEqual(answers[2]?.result?.content, text("2"))
+      const { responses } = yield* converse(
+        call(7, "add", { a: 1, b: 1 }),
+        initialize(),
+        call(8, "add", { a: 1, b: 1 })
+      )
+      assert.deepStrictEqual(responses[0]?.error, { code: -32600, message: "Server not initialized" })
+      assert.deepStrictEqual(responses[2]?.result?.content, text("2"))
     }))
 
-  it.live("[STD-03] [law 7] nothing but protocol on standard output, whatever goes wrong", () =>
+  it.live("[STD-03] [law 7] writes only protocol messages to standard output, also after every kind of error", () =>
     Effect.gen(function*() {
-      const { answers, exitCode, stderr } = yield* converse(
+      const { exitCode, responses, stderr } = yield* converse(
         initialize(),
         "this is no JSON",
         call(1, "crash", {}),
@@ -100,9 +104,9 @@ describe("calculator.ts", () => {
         call(3, "subtract", {}),
         call(4, "add", { a: 15, b: 27 })
       )
-      const byId = (id: number) => answers.find((answer) => answer.id === id)
-      assert.strictEqual(answers.length, 6)
-      assert.deepStrictEqual(answers.find(({ id }) => id === undefined)?.error, {
+      const byId = (id: number) => responses.find((response) => response.id === id)
+      assert.strictEqual(responses.length, 6)
+      assert.deepStrictEqual(responses.find(({ id }) => id === undefined)?.error, {
         code: -32700,
         message: "Parse error"
       })
@@ -114,43 +118,43 @@ describe("calculator.ts", () => {
       assert.strictEqual(exitCode, 0)
     }))
 
-  it.live("[PRG-03] [PRG-05] progress is written before the answer, all of it and in order", () =>
+  it.live("[PRG-03] [PRG-05] writes all progress of a call in order, before its result", () =>
     Effect.gen(function*() {
-      const { answers } = yield* converse(
+      const { responses } = yield* converse(
         initialize(),
         call(1, "count", { to: 50, delayMs: 0 }, { progressToken: "t" })
       )
-      const steps = answers.slice(1, -1)
+      const steps = responses.slice(1, -1)
       assert.deepStrictEqual(
         steps.map(({ params }) => params?.progress),
         Array.from(Array(50), (_, index) => index + 1)
       )
       assert.isTrue(steps.every(({ params }) => params?.progressToken === "t"))
-      assert.deepStrictEqual(answers.at(-1)?.result?.content, text("50"))
+      assert.deepStrictEqual(responses.at(-1)?.result?.content, text("50"))
     }))
 
-  it.live("[CAN-04] [CAN-07] a cancellation right behind its request is not lost, and the request not answered", () =>
+  it.live("[CAN-04] [CAN-07] a cancellation that directly follows its request interrupts it without a response", () =>
     Effect.gen(function*() {
-      const { answers, exitCode, stderr } = yield* converse(
+      const { exitCode, responses, stderr } = yield* converse(
         initialize(),
         call(1, "count", { to: 10_000, delayMs: 60_000 }),
         JsonRpc.notification("notifications/cancelled", { requestId: 1, reason: "no time" }),
         call(2, "add", { a: 15, b: 27 })
       )
-      assert.deepStrictEqual(answers.map(({ id }) => id), [0, 2])
+      assert.deepStrictEqual(responses.map(({ id }) => id), [0, 2])
       assert.include(stderr, "count was interrupted at 0 of 10000")
       assert.strictEqual(exitCode, 0)
     }))
 
-  it.live("the end of its input lets it finish what it has in hand", () =>
+  it.live("at the end of its input, finishes the requests in flight and exits with 0", () =>
     Effect.gen(function*() {
-      const { answers, exitCode } = yield* converse(initialize(), call(1, "count", { to: 3, delayMs: 100 }))
-      assert.deepStrictEqual(answers[1]?.result?.content, text("3"))
+      const { exitCode, responses } = yield* converse(initialize(), call(1, "count", { to: 3, delayMs: 100 }))
+      assert.deepStrictEqual(responses[1]?.result?.content, text("3"))
       assert.strictEqual(exitCode, 0)
     }))
 
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    it.live(`[STD-07] ${signal} ends it with 0, when it has finished what it has in hand`, () =>
+    it.live(`[STD-07] after ${signal}, finishes the requests in flight and exits with 0`, () =>
       Effect.gen(function*() {
         const program = yield* start
         program.write(lines(initialize(), call(1, "count", { to: 5, delayMs: 20 }, { progressToken: 1 })))
@@ -159,11 +163,11 @@ describe("calculator.ts", () => {
         const run = yield* program.exited
         assert.strictEqual(run.exitCode, 0)
         assert.isNull(run.signal)
-        assert.deepStrictEqual(spoken(run.stdout).at(-1)?.result?.content, text("5"))
+        assert.deepStrictEqual(messagesIn(run.stdout).at(-1)?.result?.content, text("5"))
       }))
   }
 
-  it.live("[STD-07] the end of its input and then SIGTERM interrupt what it has in hand, and end it with 0", () =>
+  it.live("[STD-07] after the end of its input, SIGTERM interrupts the requests in flight, and it exits with 0", () =>
     Effect.gen(function*() {
       const program = yield* start
       program.write(lines(initialize(), call(1, "count", { to: 2, delayMs: 60_000 })))
@@ -176,10 +180,10 @@ describe("calculator.ts", () => {
       assert.include(run.stderr, "count was interrupted at 0 of 2")
     }))
 
-  it.live("[STD-07] SIGTERM ends one that nobody has spoken to", () =>
+  it.live("[STD-07] before the handshake, SIGTERM ends the process with 0", () =>
     Effect.gen(function*() {
       const program = yield* start
-      // It says nothing before it is asked, so there is no sign to wait for but an answer to nonsense.
+      // The server writes nothing before it receives a line. Its response to a malformed line shows that it runs.
       program.write("?\n")
       yield* Child.until(() => program.stdout() !== "")
       program.kill("SIGTERM")
@@ -187,17 +191,17 @@ describe("calculator.ts", () => {
     }))
 })
 
-describe.concurrent("options that cannot be", () => {
+describe.concurrent("calculator.ts with invalid options", () => {
   for (
     const [args, problem] of [
-      [["--http", "x"], /^--http takes a port, not "x"\n$/],
-      [["--ws", "65536"], /^--ws takes a port, not "65536"\n$/],
+      [["--http", "x"], /^--http: expected a port between 0 and 65535, but got "x"\n$/],
+      [["--ws", "65536"], /^--ws: expected a port between 0 and 65535, but got "65536"\n$/],
       [["--unix"], /^.*--unix.*\n$/],
       [["--bogus"], /^.*--bogus.*\n$/],
       [["3000"], /^.*3000.*\n$/]
     ] satisfies ReadonlyArray<[Array<string>, RegExp]>
   ) {
-    it.live(`are told in a line, and end it with 2: ${args.join(" ")}`, () =>
+    it.live(`prints one line about the option, and exits with 2: ${args.join(" ")}`, () =>
       Effect.gen(function*() {
         const program = yield* Child.program(process.execPath, [Child.calculator, ...args])
         const run = yield* program.exited

@@ -10,13 +10,13 @@ import { promisify } from "node:util"
 import * as Calculator from "../src/listeningCalculator.ts"
 import * as Child from "./fixtures/child.ts"
 
-/** A command, and the lines that are to come of it. */
+/** A command, and the lines that it must print. */
 interface Exchange {
   readonly command: string
   readonly expected: ReadonlyArray<string>
 }
 
-/** What stands in the blocks of a page that show a console. */
+/** Returns the commands in the blocks of a page that show a console. */
 const exchangesIn = (page: string): ReadonlyArray<Exchange> =>
   Array.from(
     page.matchAll(/^```console\n(.*?)^```$/gms),
@@ -27,7 +27,7 @@ const exchangesIn = (page: string): ReadonlyArray<Exchange> =>
       })
   ).flat()
 
-/** The words of a command as a shell would see them: quotes, and variables within double ones. */
+/** Splits a command into words as a shell does: with quotes, and with variables in double quotes. */
 const words = (command: string, variables: Readonly<Record<string, string>>): ReadonlyArray<string> =>
   Array.from(
     command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g),
@@ -35,15 +35,15 @@ const words = (command: string, variables: Readonly<Record<string, string>>): Re
       single ?? double?.replaceAll(/\$(\w+)/g, (_, name: string) => variables[name] ?? "") ?? bare ?? ""
   )
 
-/** Where the calculator listens: over Streamable HTTP, and over HTTP+SSE. */
+/** The ports of the calculator: for Streamable HTTP and for HTTP+SSE. */
 interface Ports {
   readonly http: number
   readonly sse: number
 }
 
 /**
- * Does what `curl -si` would, as far as the transcripts go: the head, an empty line, and the body. A stream that does not end is left open
- * behind its first event, as in a terminal of its own.
+ * Sends a request as `curl -si` does, with the options that the page uses. Returns the head, an empty line, and the
+ * body. For a stream that does not end, it returns after the first event and leaves the stream open.
  */
 const curl = (argumentsOf: ReadonlyArray<string>, ports: Ports) =>
   Effect.callback<ReadonlyArray<string>, Error>((resume) => {
@@ -68,7 +68,7 @@ const curl = (argumentsOf: ReadonlyArray<string>, ports: Ports) =>
     const server = pathname === "/mcp" ? ports.http : ports.sse
     const request = http.request(url.replace("3000", String(server)), { method, headers }, (response) => {
       let text = ""
-      const said = () => {
+      const finish = () => {
         const head = [
           `HTTP/${response.httpVersion} ${response.statusCode} ${response.statusMessage}`,
           ...Object.entries(response.headers).map(([name, value]) => `${name}: ${value}`)
@@ -77,13 +77,13 @@ const curl = (argumentsOf: ReadonlyArray<string>, ports: Ports) =>
       }
       response.setEncoding("utf8").on("data", (chunk: string) => {
         text += chunk
-        if (pathname === "/sse" && text.includes("\n\n")) said()
-      }).on("end", said)
+        if (pathname === "/sse" && text.includes("\n\n")) finish()
+      }).on("end", finish)
     })
     request.on("error", (error) => resume(Effect.fail(error))).end(body)
   })
 
-/** A line of the page, of which `…` may be anything. */
+/** Returns the pattern of a line of the page, in which `…` stands for any text. */
 const pattern = (line: string): RegExp =>
   new RegExp(
     `^${line.split("…").map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)).join(".*")}\\s*$`
@@ -93,7 +93,7 @@ describe("the transcripts of docs/by-hand.md", () => {
   const page = fs.readFileSync(`${Child.root}/docs/by-hand.md`, "utf8")
   const exchanges = exchangesIn(page)
 
-  it.live("[HTTP-06] [SHS-03] [SHS-26] [SSE-02] show what the calculator answers, line by line", () =>
+  it.live("[HTTP-06] [SHS-03] [SHS-26] [SSE-02] match the responses of the calculator, line by line", () =>
     Effect.gen(function*() {
       const ports = { http: 0, sse: 0 }
       const announce = (url: string) =>
@@ -108,15 +108,15 @@ describe("the transcripts of docs/by-hand.md", () => {
         if (/^\w+=/.test(command)) continue
         const [program, ...argumentsOf] = words(command, variables)
         assert.strictEqual(program, "curl")
-        const said = yield* curl(argumentsOf, ports)
-        const [session] = said.flatMap((line) => /^mcp-session-id: (.*)$/.exec(line)?.[1] ?? [])
+        const output = yield* curl(argumentsOf, ports)
+        const [session] = output.flatMap((line) => /^mcp-session-id: (.*)$/.exec(line)?.[1] ?? [])
         if (session !== undefined) variables["SESSION"] = session
-        const [endpoint] = said.flatMap((line) => /^data: (\/messages\?.*)$/.exec(line)?.[1] ?? [])
+        const [endpoint] = output.flatMap((line) => /^data: (\/messages\?.*)$/.exec(line)?.[1] ?? [])
         if (endpoint !== undefined) variables["ENDPOINT"] = endpoint
         let from = 0
         for (const line of expected) {
-          const at = said.findIndex((candidate, index) => index >= from && pattern(line).test(candidate))
-          assert.isAtLeast(at, from, `${line}\n\nin what ${command} brought:\n\n${said.join("\n")}`)
+          const at = output.findIndex((candidate, index) => index >= from && pattern(line).test(candidate))
+          assert.isAtLeast(at, from, `${line}\n\nis not in the output of ${command}:\n\n${output.join("\n")}`)
           from = at + 1
         }
         commands++
@@ -124,7 +124,7 @@ describe("the transcripts of docs/by-hand.md", () => {
       assert.strictEqual(commands, 8)
     }).pipe(Effect.scoped))
 
-  it("the lines for stdio are answered, and the server exits", { timeout: 60_000 }, async () => {
+  it("the server answers the lines for stdio, and exits", { timeout: 60_000 }, async () => {
     const [, command = ""] = /^```sh\n(printf .*?)^```$/ms.exec(page) ?? []
     const node = path.dirname(process.execPath)
     const { stdout } = await promisify(execFile)("sh", ["-c", command], {

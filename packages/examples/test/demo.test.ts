@@ -14,7 +14,7 @@ const escape = String.fromCharCode(27)
 
 describe("the demonstration", () => {
   it.live(
-    "gets 42 over all transports, leaves nothing open, and has colours where they are wanted",
+    "passes its checks over all transports, leaves nothing open, and prints colours only if they are enabled",
     () =>
       Effect.gen(function*() {
         const [plain, coloured] = yield* Effect.all([demo({ NO_COLOR: "1" }), demo({ FORCE_COLOR: "1" })], {

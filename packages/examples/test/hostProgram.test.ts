@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Child from "./fixtures/child.ts"
 
 describe("host.ts", () => {
-  it.live("goes through the notebook, answers all that it asks, and leaves nothing open", () =>
+  it.live("uses every feature of the notebook, answers its requests, and leaves nothing open", () =>
     Effect.gen(function*() {
       const program = yield* Child.program(process.execPath, [Child.file("../../src/host.ts")])
       const { exitCode, stderr, stdout } = yield* program.exited

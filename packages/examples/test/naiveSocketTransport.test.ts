@@ -1,4 +1,4 @@
-/** A transport with three mistakes, and the laws that find them out. */
+/** The transport with three mistakes, and the laws that find them (`naiveSocketTransport.ts`). */
 import { type TransportLaw, TransportLaws } from "@effect-mcp/testing/laws"
 import { assert, it } from "@effect/vitest"
 import type * as Duration from "effect/Duration"
@@ -7,16 +7,16 @@ import * as Exit from "effect/Exit"
 import * as NaiveSocketTransport from "../src/naiveSocketTransport.ts"
 import { subject } from "./support/socketSubject.ts"
 
-/** By mistake, the laws that do not hold because of it. */
-const broken = {
-  "it takes each chunk for whole lines": [
+/** The laws that each mistake breaks. */
+const brokenLaws = {
+  "it parses each chunk as whole lines": [
     "[MSG-02] a megabyte of every kind of character comes back as it went",
     "[STD-02] law 7: lines that are no JSON cost only themselves, in the same chunk as messages",
     "[TRN-01] [STD-02] law 7: wherever a stream of messages is cut, they come whole and in order",
     "[TRN-01] [STD-02] a message may come byte by byte",
     "[STD-02] laws 7 and 12: a line of more than 4194304 bytes costs only itself"
   ],
-  "it knows one way to end": [
+  "it handles only a normal end": [
     "[INIT-16] law 1: before the first word there is no session, and a reason",
     "[INIT-16] law 1: amid the handshake there is no session, or one that ends",
     "law 1: with nothing in flight the session ends, and later calls have its reason",
@@ -24,23 +24,23 @@ const broken = {
     "law 2: nothing is left of a session whose connection has broken off",
     "law 10: the session of another connection goes on"
   ],
-  "it says that everything has been sent": [
+  "a message counts as sent at once": [
     "[CAN-01] laws 8 and 12: what the transport had no room for is taken back without a word",
     "laws 1 and 12: a peer that takes nothing for too long is given up, and every call ends with that reason"
   ]
 }
 
-/** A law that depends on where the system cuts the many lines that come in it, so that it may hold or not. */
-const byChance = "[PRG-03] [PRG-04] law 4: every step, in order, before the result"
+/** A law that holds or not, depending on the chunks in which the system delivers its many lines. */
+const lawByChance = "[PRG-03] [PRG-04] law 4: every step, in order, before the result"
 
-/** The laws with this much patience, those that are broken or the others. */
+/** Returns the laws that the transport breaks, or the others, with this patience. */
 const laws = (patience: Duration.Input, areBroken: boolean): ReadonlyArray<TransportLaw.TransportLaw> =>
   TransportLaws.laws({ ...subject(NaiveSocketTransport.over), patience }).filter(({ name }) =>
-    Object.values(broken).flat().includes(name) === areBroken
+    Object.values(brokenLaws).flat().includes(name) === areBroken
   )
 
-// Some of them hang, and are given up soon: what does not hold does not come to hold later.
-it.live("breaks these laws", () =>
+// Some of these laws hang. A short patience is enough, because a broken law does not hold later either.
+it.live("breaks the laws that the table lists", () =>
   Effect.gen(function*() {
     const kept = yield* Effect.forEach(
       laws("2 seconds", true),
@@ -48,10 +48,9 @@ it.live("breaks these laws", () =>
       { concurrency: 8 }
     )
     assert.deepStrictEqual(kept.flat(), [])
-    assert.sameMembers(laws("2 seconds", true).map(({ name }) => name), Object.values(broken).flat())
+    assert.sameMembers(laws("2 seconds", true).map(({ name }) => name), Object.values(brokenLaws).flat())
   }), 120_000)
 
-// These have the time that they take.
 for (const { name, run } of laws("Infinity", false)) {
-  if (name !== byChance) it.live(`keeps ${name}`, () => run)
+  if (name !== lawByChance) it.live(`keeps ${name}`, () => run)
 }

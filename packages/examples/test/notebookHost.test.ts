@@ -1,4 +1,4 @@
-/** One notebook for many clients: what belongs to one of them is kept from the others. */
+/** One notebook with several clients: each client receives only its own notifications and data. */
 import { type Elicitation, Revision } from "@effect-mcp/protocol"
 import { ClientSession, MemoryTransport, SessionHost, Transport } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -8,18 +8,18 @@ import * as NotebookHost from "./fixtures/notebookHost.ts"
 
 const info = { name: "reader", version: "1.0.0" }
 
-interface Told {
+interface Notification {
   readonly method: string
   readonly params: unknown
 }
 
-/** A client of the notebook, and what it is told. */
-const connected = Effect.fnUntraced(function*(root: string) {
+/** Connects a client, and records its notifications and the pages that it is asked to open. */
+const connect = Effect.fnUntraced(function*(root: string) {
   const host = yield* SessionHost.SessionHost
   const pair = yield* MemoryTransport.make()
-  const told = yield* Queue.unbounded<Told>()
+  const notifications = yield* Queue.unbounded<Notification>()
   const pages: Array<Elicitation.UrlParams> = []
-  const keep = (method: string) => (params: unknown) => Effect.asVoid(Queue.offer(told, { method, params }))
+  const keep = (method: string) => (params: unknown) => Effect.asVoid(Queue.offer(notifications, { method, params }))
   yield* host.open(pair.server, { kind: "memory" })
   const session = yield* ClientSession.make({
     info,
@@ -37,12 +37,12 @@ const connected = Effect.fnUntraced(function*(root: string) {
       "notifications/elicitation/complete": keep("complete")
     }
   }).pipe(Effect.provideService(Transport.Transport, pair.client))
-  /** All that comes up to the first of this kind. */
-  const until = (method: string): Effect.Effect<ReadonlyArray<Told>> =>
-    Effect.flatMap(Queue.take(told), (one) =>
-      one.method === method
-        ? Effect.succeed([one])
-        : Effect.map(until(method), (rest) => [one, ...rest]))
+  /** Returns the notifications up to the first of this kind. */
+  const until = (method: string): Effect.Effect<ReadonlyArray<Notification>> =>
+    Effect.flatMap(Queue.take(notifications), (notification) =>
+      notification.method === method
+        ? Effect.succeed([notification])
+        : Effect.map(until(method), (rest) => [notification, ...rest]))
   return { session, pages, until }
 })
 
@@ -50,13 +50,13 @@ const write = (session: ClientSession.ClientSession["Service"], name: string, te
   session.callTool("write", { name, text })
 
 describe("the notebook in a host", () => {
-  it.live("tells only the client that subscribed that a resource has changed", () =>
+  it.live("notifies only the client that subscribed of a changed resource", () =>
     Effect.gen(function*() {
-      const subscriber = yield* connected("file:///a")
-      const other = yield* connected("file:///b")
+      const subscriber = yield* connect("file:///a")
+      const other = yield* connect("file:///b")
       yield* subscriber.session.subscribeResource("note:///plan")
       yield* write(other.session, "plan", "Walk.")
-      // A change that all are told of, behind the other.
+      // All clients are notified of this change, after the other.
       yield* write(other.session, "new", "New.")
       assert.deepStrictEqual(
         (yield* subscriber.until("resources")).map(({ method, params }) => [method, params]),
@@ -71,26 +71,26 @@ describe("the notebook in a host", () => {
       assert.deepStrictEqual((yield* other.until("resources")).map(({ method }) => method), ["updated", "resources"])
     }).pipe(Effect.scoped, Effect.provide(NotebookHost.layer(Revision.latest))))
 
-  it.live("tells only the client that was asked that the page has been visited", () =>
+  it.live("notifies only the client that it sent to a page of the visit", () =>
     Effect.gen(function*() {
-      const asked = yield* connected("file:///a")
-      const other = yield* connected("file:///b")
-      yield* asked.session.callTool("sign-in")
-      const [page] = asked.pages
+      const visitor = yield* connect("file:///a")
+      const other = yield* connect("file:///b")
+      yield* visitor.session.callTool("sign-in")
+      const [page] = visitor.pages
       assert(page !== undefined)
-      yield* Effect.promise(() => fetch(page.url).then((answer) => answer.text()))
-      assert.deepStrictEqual((yield* asked.until("complete")).at(-1)?.params, { elicitationId: page.elicitationId })
+      yield* Effect.promise(() => fetch(page.url).then((response) => response.text()))
+      assert.deepStrictEqual((yield* visitor.until("complete")).at(-1)?.params, { elicitationId: page.elicitationId })
       yield* write(other.session, "new", "New.")
       assert.deepStrictEqual((yield* other.until("resources")).map(({ method }) => method), ["tools", "resources"])
     }).pipe(Effect.scoped, Effect.provide(NotebookHost.layer(Revision.latest))))
 
-  it.live("keeps the roots of each client apart", () =>
+  it.live("requests and caches the roots of each client separately", () =>
     Effect.gen(function*() {
       for (const root of ["file:///a", "file:///b"]) {
-        const { session } = yield* connected(root)
-        for (const _ of ["asked for", "remembered"]) {
-          const { structuredContent } = yield* session.callTool("places")
-          assert.deepStrictEqual(structuredContent, { places: [{ uri: root }] })
+        const { session } = yield* connect(root)
+        for (const _ of ["requested", "cached"]) {
+          const { structuredContent } = yield* session.callTool("roots")
+          assert.deepStrictEqual(structuredContent, { roots: [{ uri: root }] })
         }
       }
     }).pipe(Effect.scoped, Effect.provide(NotebookHost.layer(Revision.latest))))

@@ -1,4 +1,4 @@
-/** The proxy as a child process: stdio in front, a real HTTP server behind. */
+/** The proxy as a child process, between a client over stdio and a server over HTTP (`proxy.ts`). */
 import { ClientSession, EventStore, SessionHost, Transport } from "@effect-mcp/session"
 import { LawServer, TransportLaws } from "@effect-mcp/testing/laws"
 import { Authentication, StdioClient, StreamableHttpServer } from "@effect-mcp/transport"
@@ -23,7 +23,7 @@ import * as Calculator from "../src/listeningCalculator.ts"
 
 const program = fileURLToPath(new URL("../src/proxy.ts", import.meta.url))
 
-const through = (url: string) =>
+const throughProxy = (url: string) =>
   StdioClient.layerNode({
     command: process.execPath,
     args: [program, url],
@@ -55,7 +55,7 @@ type Served = TransportLaws.ClientEnd & { readonly host: SessionHost.SessionHost
 const laws = TransportLaws.laws<Served>({
   serve: Effect.gen(function*() {
     const { host, url } = yield* lawServer
-    const client = yield* Layer.build(through(url))
+    const client = yield* Layer.build(throughProxy(url))
     return { ...Context.get(client, Transport.Transport), host }
   }),
   sessionFirst: true,
@@ -64,7 +64,7 @@ const laws = TransportLaws.laws<Served>({
 
 describe("stdio, with a proxy to Streamable HTTP", () => {
   for (const { name, run } of laws) {
-    // What the server refuses before there is a session, the proxy holds until there is one.
+    // The server rejects requests before the handshake. The proxy keeps them until the handshake is complete.
     if (!name.endsWith("what is asked before initialize is answered is refused, and does not disturb it")) {
       it.live(name, () => run, 20_000)
     }
@@ -76,8 +76,8 @@ const directory = Effect.acquireRelease(
   (path) => Effect.sync(() => fs.rmSync(path, { recursive: true }))
 )
 
-/** Listens until the scope closes. What comes back is where. */
-const listening = (listener: RequestListener) =>
+/** Listens until the scope closes. Returns the URL. */
+const listen = (listener: RequestListener) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const server = createServer(listener)
@@ -100,51 +100,51 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
   return body
 }
 
-/** What a scripted server has heard, and what it answers. */
-const scripted = (answer: (message: Record<string, unknown>) => object | number) =>
+/** Serves Streamable HTTP with a function that answers each request: with a message, or with a status. */
+const scriptedServer = (respond: (message: Record<string, unknown>) => object | number) =>
   Effect.gen(function*() {
-    const heard: Array<unknown> = []
-    const { url } = yield* listening(async (request, response) => {
+    const received: Array<unknown> = []
+    const { url } = yield* listen(async (request, response) => {
       const body = await bodyOf(request)
       if (request.method !== "POST") return void response.writeHead(405).end()
       const message = JSON.parse(body)
-      heard.push(message)
-      const answered = "id" in message && "method" in message ? answer(message) : 202
-      if (typeof answered === "number") return void response.writeHead(answered).end()
-      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answered))
+      received.push(message)
+      const reply = "id" in message && "method" in message ? respond(message) : 202
+      if (typeof reply === "number") return void response.writeHead(reply).end()
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(reply))
     })
-    return { heard, url }
+    return { received, url }
   })
 
-/** A message on the stream of an older server. */
+/** Encodes a message as an SSE event. */
 const event = (message: object): string => `data: ${JSON.stringify(message)}\n\n`
 
-/** A scripted server of HTTP+SSE, and what it does with its stream when it is asked something. */
-const olderScripted = (asked: (message: Record<string, unknown>, stream: ServerResponse) => void) =>
+/** Serves HTTP+SSE with a function that gets each message and the SSE stream. */
+const scriptedSseServer = (onMessage: (message: Record<string, unknown>, stream: ServerResponse) => void) =>
   Effect.suspend(() => {
     let stream: ServerResponse | undefined
-    return listening(async (request, response) => {
+    return listen(async (request, response) => {
       const body = await bodyOf(request)
       if (request.method === "GET") {
         stream = response.writeHead(200, { "content-type": "text/event-stream" })
         stream.write("event: endpoint\ndata: /in\n\n")
       } else if (request.url === "/in" && stream !== undefined) {
         response.writeHead(202).end()
-        asked(JSON.parse(body), stream)
+        onMessage(JSON.parse(body), stream)
       } else response.writeHead(405).end()
     })
   })
 
-/** The proxy's process, spoken to in bare lines. */
-const lines = (url: string) =>
+/** Starts the proxy, and sends and receives single lines. */
+const start = (url: string) =>
   Effect.acquireRelease(
     Effect.sync(() => {
       const child = spawn(process.execPath, [program, url], { stdio: ["pipe", "pipe", "pipe"] })
-      const said = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
       const exited = once(child, "exit")
       return {
-        say: (line: unknown) => void child.stdin.write(`${typeof line === "string" ? line : JSON.stringify(line)}\n`),
-        next: Effect.promise(async () => JSON.parse((await said.next()).value ?? "null")),
+        send: (line: unknown) => void child.stdin.write(`${typeof line === "string" ? line : JSON.stringify(line)}\n`),
+        next: Effect.promise(async () => JSON.parse((await lines.next()).value ?? "null")),
         end: Effect.promise(async () => {
           child.stdin.end()
           const [code] = await exited
@@ -169,7 +169,7 @@ const initialize = {
   "example.com/envelope": [1, 2, 3]
 }
 
-const welcome = {
+const initializeResult = {
   protocolVersion: "2025-11-25",
   capabilities: { "example.com/capability": {} },
   serverInfo: { name: "scripted", version: "1", "example.com/member": 1 },
@@ -177,114 +177,116 @@ const welcome = {
 }
 
 describe("the proxy", () => {
-  it.live("passes what nobody here knows through untouched, both ways", () =>
+  it.live("forwards unknown methods and members unchanged in both directions", () =>
     Effect.gen(function*() {
-      const server = yield* scripted(({ id, method }) =>
+      const server = yield* scriptedServer(({ id, method }) =>
         method === "initialize"
-          ? { jsonrpc: "2.0", id, result: welcome, "example.com/envelope": "kept" }
+          ? { jsonrpc: "2.0", id, result: initializeResult, "example.com/envelope": "kept" }
           : { jsonrpc: "2.0", id, error: { code: 4711, message: "odd", data: { a: 1 }, "example.com/error": 2 } }
       )
-      const proxy = yield* lines(server.url)
-      proxy.say(initialize)
+      const proxy = yield* start(server.url)
+      proxy.send(initialize)
       assert.deepStrictEqual(yield* proxy.next, {
         jsonrpc: "2.0",
         id: "first",
-        result: welcome,
+        result: initializeResult,
         "example.com/envelope": "kept"
       })
       const odd = { jsonrpc: "2.0", id: 0, method: "example.com/odd", params: { _meta: { x: 1 }, y: [] }, more: {} }
-      proxy.say(odd)
+      proxy.send(odd)
       assert.deepStrictEqual(yield* proxy.next, {
         jsonrpc: "2.0",
         id: 0,
         error: { code: 4711, message: "odd", data: { a: 1 }, "example.com/error": 2 }
       })
-      assert.deepStrictEqual(server.heard, [initialize, odd])
+      assert.deepStrictEqual(server.received, [initialize, odd])
       assert.strictEqual(yield* proxy.end, 0)
     }).pipe(Effect.scoped))
 
-  it.live("answers what the server will not: nobody there, a refusal, and lines that are none", () =>
+  it.live("answers with an error if the server is unreachable or returns 503, and answers malformed lines", () =>
     Effect.gen(function*() {
-      const nowhere = yield* lines("http://127.0.0.1:9/mcp")
-      nowhere.say(initialize)
-      const unreachable = yield* nowhere.next
-      assert.deepStrictEqual([unreachable.id, unreachable.error.code], ["first", -32603])
-      assert.include(unreachable.error.message, "could not connect to http://127.0.0.1:9/mcp")
+      const unreachable = yield* start("http://127.0.0.1:9/mcp")
+      unreachable.send(initialize)
+      const { error, id } = yield* unreachable.next
+      assert.deepStrictEqual([id, error.code], ["first", -32603])
+      assert.include(error.message, "could not connect to http://127.0.0.1:9/mcp")
 
-      const server = yield* scripted(({ id, method }) =>
-        method === "initialize" ? { jsonrpc: "2.0", id, result: welcome } : 503
+      const server = yield* scriptedServer(({ id, method }) =>
+        method === "initialize" ? { jsonrpc: "2.0", id, result: initializeResult } : 503
       )
-      const proxy = yield* lines(server.url)
-      proxy.say(initialize)
+      const proxy = yield* start(server.url)
+      proxy.send(initialize)
       yield* proxy.next
-      proxy.say({ jsonrpc: "2.0", id: 7, method: "tools/list" })
-      const refused = yield* proxy.next
-      assert.deepStrictEqual([refused.id, refused.error.code], [7, -32603])
-      assert.include(refused.error.message, "503")
-      proxy.say("{\"jsonrpc\":")
+      proxy.send({ jsonrpc: "2.0", id: 7, method: "tools/list" })
+      const failed = yield* proxy.next
+      assert.deepStrictEqual([failed.id, failed.error.code], [7, -32603])
+      assert.include(failed.error.message, "503")
+      proxy.send("{\"jsonrpc\":")
       assert.deepStrictEqual(yield* proxy.next, {
         jsonrpc: "2.0",
         id: null,
         error: { code: -32700, message: "Parse error" }
       })
-      proxy.say({ jsonrpc: "1.0", id: 8, method: "ping" })
+      proxy.send({ jsonrpc: "1.0", id: 8, method: "ping" })
       assert.deepStrictEqual((yield* proxy.next).error.code, -32600)
       assert.strictEqual(yield* proxy.end, 0)
     }).pipe(Effect.scoped))
 
-  it.live("[INIT-10] holds what is said behind initialize until that is answered, and the session has a name", () =>
+  it.live("[INIT-10] keeps messages after initialize until the response has brought the session id", () =>
     Effect.gen(function*() {
       const { url } = yield* lawServer
-      const proxy = yield* lines(url)
+      const proxy = yield* start(url)
       for (
         const line of [
           initialize,
           { jsonrpc: "2.0", method: "notifications/initialized" },
           { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo", arguments: { value: 42 } } }
         ]
-      ) proxy.say(line)
+      ) proxy.send(line)
       const code = yield* Effect.forkChild(proxy.end, { startImmediately: true })
       assert.strictEqual((yield* proxy.next).id, "first")
       assert.deepStrictEqual((yield* proxy.next).result.structuredContent, { value: 42 })
       assert.strictEqual(yield* Fiber.join(code), 0)
     }).pipe(Effect.scoped))
 
-  it.live("answers what was asked before its input ended, and ends its session at the server", () =>
+  it.live("at the end of its input, answers the requests in flight and ends its session at the server", () =>
     Effect.gen(function*() {
       const { host, url } = yield* lawServer
-      const proxy = yield* lines(url)
-      proxy.say(initialize)
+      const proxy = yield* start(url)
+      proxy.send(initialize)
       yield* proxy.next
       assert.strictEqual((yield* host.sessions).length, 1)
-      proxy.say({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo", arguments: { value: 42 } } })
+      proxy.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo", arguments: { value: 42 } } })
       const code = yield* Effect.forkChild(proxy.end, { startImmediately: true })
       assert.deepStrictEqual((yield* proxy.next).result.structuredContent, { value: 42 })
       assert.strictEqual(yield* Fiber.join(code), 0)
       assert.deepStrictEqual(yield* host.sessions, [])
     }).pipe(Effect.scoped))
 
-  it.live("passes on all that a server says at once, and that it says no more", () =>
+  it.live("forwards 5,000 messages of one chunk, and answers a request whose server ends its stream", () =>
     Effect.gen(function*() {
       const count = 5000
-      const server = yield* olderScripted(({ id }, stream) => {
+      const server = yield* scriptedSseServer(({ id }, stream) => {
         if (id === 3) return void stream.end()
-        const told = Array.from({ length: count }, (_, n) =>
-          event({ jsonrpc: "2.0", method: "example.com/n", params: n }))
-        stream.write(`${told.join("")}${event({ jsonrpc: "2.0", id, result: {} })}`)
+        const notifications = Array.from(
+          { length: count },
+          (_, n) => event({ jsonrpc: "2.0", method: "example.com/n", params: n })
+        )
+        stream.write(`${notifications.join("")}${event({ jsonrpc: "2.0", id, result: {} })}`)
       })
-      const proxy = yield* lines(server.url)
-      proxy.say({ jsonrpc: "2.0", id: 1, method: "example.com/all" })
+      const proxy = yield* start(server.url)
+      proxy.send({ jsonrpc: "2.0", id: 1, method: "example.com/all" })
       for (let n = 0; n < count; n++) {
         assert.strictEqual((yield* proxy.next).params, n)
       }
       assert.strictEqual((yield* proxy.next).id, 1)
-      proxy.say({ jsonrpc: "2.0", id: 3, method: "example.com/end" })
+      proxy.send({ jsonrpc: "2.0", id: 3, method: "example.com/end" })
       const ended = yield* proxy.next
       assert.deepStrictEqual([ended.id, ended.error.code], [3, -32603])
       assert.strictEqual(yield* proxy.end, 0)
     }).pipe(Effect.scoped))
 
-  it.live("gives up who takes nothing, before what waits for it fills the memory", () =>
+  it.live("fails if 64 MiB wait for a client or a server that reads nothing", () =>
     Effect.gen(function*() {
       const mebibyte: Transport.Inbound = { frame: Result.succeed({ jsonrpc: "2.0", method: "x" }), bytes: 1024 * 1024 }
       const silent: Transport.Connection = { run: () => Effect.never, send: () => Effect.never }
@@ -296,37 +298,40 @@ describe("the proxy", () => {
             return Effect.never
           })
       }
-      const problemOf = (front: Transport.Connection, back: Transport.Connection) =>
-        Effect.map(Effect.flip(Effect.scoped(JoinedTransports.join(front, back, () => {}))), ({ message }) => message)
-      assert.include(yield* problemOf(silent, loud), "the client takes nothing")
-      assert.include(yield* problemOf(loud, silent), "the server takes nothing")
+      const problemOf = (client: Transport.Connection, server: Transport.Connection) =>
+        Effect.map(
+          Effect.flip(Effect.scoped(JoinedTransports.join(client, server, () => {}))),
+          ({ message }) => message
+        )
+      assert.include(yield* problemOf(silent, loud), "the client does not read its messages")
+      assert.include(yield* problemOf(loud, silent), "the server does not read its messages")
     }))
 
-  it.live("passes on the last that a server says", () =>
+  it.live("forwards the last messages of a server that then ends its stream", () =>
     Effect.gen(function*() {
-      const server = yield* olderScripted(({ id }, stream) =>
+      const server = yield* scriptedSseServer(({ id }, stream) =>
         void stream.end(
           `${event({ jsonrpc: "2.0", method: "example.com/last" })}${event({ jsonrpc: "2.0", id, result: {} })}`
         )
       )
-      const proxy = yield* lines(server.url)
-      proxy.say({ jsonrpc: "2.0", id: 1, method: "example.com/all" })
+      const proxy = yield* start(server.url)
+      proxy.send({ jsonrpc: "2.0", id: 1, method: "example.com/all" })
       assert.strictEqual((yield* proxy.next).method, "example.com/last")
       assert.deepStrictEqual(yield* proxy.next, { jsonrpc: "2.0", id: 1, result: {} })
       assert.strictEqual(yield* proxy.end, 0)
     }).pipe(Effect.scoped))
 
   for (const transport of ["http", "sse", "ws", "unix"] as const) {
-    it.live(`leads to a server over ${transport}`, () =>
+    it.live(`forwards to a server over ${transport}`, () =>
       Effect.gen(function*() {
-        const announced = yield* Deferred.make<string>()
-        const place = transport === "unix" ? `${yield* directory}/calculator.sock` : 0
+        const url = yield* Deferred.make<string>()
+        const address = transport === "unix" ? `${yield* directory}/calculator.sock` : 0
         yield* Layer.build(
-          Layer.fresh(Calculator.layer({ [transport]: place }, (url) => Deferred.succeed(announced, url)))
+          Layer.fresh(Calculator.layer({ [transport]: address }, (listening) => Deferred.succeed(url, listening)))
         )
         const context = yield* Layer.build(Layer.provide(
           ClientSession.layer({ info: { name: "test", version: "1" } }),
-          through(yield* Deferred.await(announced))
+          throughProxy(yield* Deferred.await(url))
         ))
         const session = Context.get(context, ClientSession.ClientSession)
         const steps: Array<number> = []
@@ -338,9 +343,9 @@ describe("the proxy", () => {
   }
 
   for (const url of ["ftp://127.0.0.1/mcp", "unix:", "unix:/%zz", "nowhere"]) {
-    it.live(`says which URLs it takes, and does not take ${url}`, () =>
+    it.live(`exits with 2 for a URL that it does not support: ${url}`, () =>
       Effect.gen(function*() {
-        const { child } = yield* lines(url)
+        const { child } = yield* start(url)
         const [code] = yield* Effect.promise(() => once(child, "exit"))
         assert.strictEqual(code, 2)
       }).pipe(Effect.scoped))

@@ -1,4 +1,4 @@
-/** A transport of one's own, put through the laws. */
+/** The laws, checked on a transport outside of the library (`socketTransport.ts`). */
 import { ClientSession, ServerSession } from "@effect-mcp/session"
 import { LawServer } from "@effect-mcp/testing/laws"
 import { TransportSuite } from "@effect-mcp/testing/vitest"
@@ -12,8 +12,8 @@ TransportSuite.suite("a transport over a socket", subject(SocketTransport.over))
 
 const info = { name: "effect-mcp", version: "0.1.0" }
 
-/** A server that serves whoever dials, and the port to dial. */
-const listening = Effect.gen(function*() {
+/** Serves each connection on a free port until the scope closes. Returns the port. */
+const listen = Effect.gen(function*() {
   const fork = Effect.runForkWith(yield* Effect.context<never>())
   return yield* Effect.acquireRelease(
     Effect.callback<{ readonly listener: Net.Server; readonly port: number }>((resume) => {
@@ -34,22 +34,22 @@ const listening = Effect.gen(function*() {
   )
 })
 
-describe("the end that dials", () => {
-  it.live("has a socket for each session, and no socket is left when the sessions have ended", () =>
+describe("the client's end", () => {
+  it.live("opens a socket for each session, and leaves none open after the sessions have ended", () =>
     Effect.gen(function*() {
-      const { port } = yield* listening
-      const client = Effect.provide(ClientSession.make({ info }), SocketTransport.dialled(port))
+      const { port } = yield* listen
+      const client = Effect.provide(ClientSession.make({ info }), SocketTransport.connectTo(port))
       const [one, two] = yield* Effect.all([client, client])
       assert.deepStrictEqual((yield* one.callTool("echo", { value: 1 })).structuredContent, { value: 1 })
       yield* one.close
       assert.deepStrictEqual((yield* two.callTool("echo", { value: 2 })).structuredContent, { value: 2 })
-      // The listener closes when its last socket has, or the test does not end.
+      // The listener closes only after its last socket: a socket that stays open makes the test time out.
     }).pipe(Effect.scoped))
 
-  it.live("says what it could not reach", () =>
+  it.live("fails with the address that it could not connect to", () =>
     Effect.gen(function*() {
-      const { port } = yield* Effect.scoped(listening)
-      const error = yield* Effect.flip(Effect.provide(ClientSession.make({ info }), SocketTransport.dialled(port)))
+      const { port } = yield* Effect.scoped(listen)
+      const error = yield* Effect.flip(Effect.provide(ClientSession.make({ info }), SocketTransport.connectTo(port)))
       assert.include(error.message, `could not connect to 127.0.0.1:${port}`)
     }).pipe(Effect.scoped))
 })

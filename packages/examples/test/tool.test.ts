@@ -1,4 +1,4 @@
-/** Tools that are made of schemas: clients can use the JSON Schemas that are derived. */
+/** The JSON Schemas of tools that are made of schemas (`tool.ts`). */
 import type { Tool as Protocol } from "@effect-mcp/protocol"
 import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import { TestSession } from "@effect-mcp/testing"
@@ -25,7 +25,7 @@ const Tree = Schema.Struct({
 const here = { x: 0, y: 0 }
 
 const cases: ReadonlyArray<
-  readonly [what: string, input: Schema.Codec<unknown, unknown>, fits: object, misfit: object]
+  readonly [kind: string, input: Schema.Codec<unknown, unknown>, valid: object, invalid: object]
 > = [
   ["a class", Point, here, { x: 0 }],
   ["a class of classes", Line, { from: here, to: here }, { from: here, to: { x: 0 } }],
@@ -47,8 +47,8 @@ const problemOf = (schema: Protocol.ObjectSchema, value: unknown): string | unde
 const annotations = { readOnlyHint: true }
 
 it.effect.each(cases)(
-  "the schemas of a tool that takes and returns %s have their definitions",
-  ([, input, fits, misfit]) =>
+  "the schemas of a tool whose input and output are %s contain their definitions",
+  ([, input, valid, invalid]) =>
     Effect.gen(function*() {
       const tool = Tool.make("echo", {
         title: "Echo",
@@ -56,7 +56,7 @@ it.effect.each(cases)(
         annotations,
         input,
         output: input,
-        run: () => Effect.succeed(Tool.structured({ ...fits }))
+        run: () => Effect.succeed(Tool.structured({ ...valid }))
       })
       const { client } = yield* TestSession.make(Tool.handlers([tool]), { client: { validator } })
       const [listed] = (yield* client.listTools()).tools
@@ -64,11 +64,11 @@ it.effect.each(cases)(
       for (const schema of [listed.inputSchema, listed.outputSchema]) {
         assert.strictEqual(schema.type, "object")
         assert.notProperty(schema, "$ref")
-        assert.isUndefined(problemOf(schema, fits))
-        assert.isDefined(problemOf(schema, misfit))
+        assert.isUndefined(problemOf(schema, valid))
+        assert.isDefined(problemOf(schema, invalid))
       }
-      const result = yield* client.callTool("echo", { ...fits })
-      assert.deepStrictEqual(result.structuredContent, fits)
-      assert.isTrue((yield* client.callTool("echo", { ...misfit })).isError)
+      const result = yield* client.callTool("echo", { ...valid })
+      assert.deepStrictEqual(result.structuredContent, valid)
+      assert.isTrue((yield* client.callTool("echo", { ...invalid })).isError)
     }).pipe(Effect.scoped)
 )

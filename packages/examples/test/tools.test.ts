@@ -1,4 +1,4 @@
-/** The calculator's tools, over memory. */
+/** The tools of the calculator, over the in-memory transport (`tools.ts`). */
 import { Logging, type Progress, Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession, MemoryTransport, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -30,7 +30,7 @@ const textOf = ({ content }: Tool.CallToolResult): string =>
   content.map((block) => block.type === "text" ? block.text : "").join()
 
 describe("tools/list", () => {
-  it.effect("[TOOL-06] says what each tool takes, as JSON Schema", () =>
+  it.effect("[TOOL-06] returns the input of each tool as JSON Schema", () =>
     Effect.gen(function*() {
       const { listTools } = yield* ClientSession.ClientSession
       const { tools } = yield* listTools()
@@ -48,7 +48,7 @@ describe("tools/list", () => {
             type: "integer",
             minimum: 0,
             maximum: 60_000,
-            description: "How long each step takes, in milliseconds"
+            description: "The duration of each step, in milliseconds"
           }
         },
         required: ["to", "delayMs"],
@@ -60,13 +60,13 @@ describe("tools/list", () => {
       })
     }).pipe(withCalculator()))
 
-  it.effect("is the same each time", () =>
+  it.effect("returns the same list each time", () =>
     Effect.gen(function*() {
       const { listTools } = yield* ClientSession.ClientSession
       assert.deepStrictEqual(yield* listTools(), yield* listTools())
     }).pipe(withCalculator()))
 
-  it.effect("[PAG-03] has one page; a cursor is none of ours", () =>
+  it.effect("[PAG-03] returns one page, and rejects every cursor", () =>
     Effect.gen(function*() {
       const { listTools } = yield* ClientSession.ClientSession
       assert.notProperty(yield* listTools(), "nextCursor")
@@ -77,14 +77,14 @@ describe("tools/list", () => {
 })
 
 describe("tools/call", () => {
-  it.effect("add", () =>
+  it.effect("add returns the sum", () =>
     Effect.gen(function*() {
       const { callTool } = yield* ClientSession.ClientSession
       assert.strictEqual(textOf(yield* callTool("add", { a: 15, b: 27 })), "42")
       assert.strictEqual(textOf(yield* callTool("add", { a: 0.5, b: -1 })), "-0.5")
     }).pipe(withCalculator()))
 
-  it.effect("[PRG-03] count takes its time, and says how far it is", () =>
+  it.effect("[PRG-03] count reports progress after each step", () =>
     Effect.gen(function*() {
       const { callTool } = yield* ClientSession.ClientSession
       const steps: Array<Progress.Progress> = []
@@ -116,7 +116,7 @@ describe("tools/call", () => {
     }).pipe(withCalculator(Revision.latest, logs))
   })
 
-  const misfits: ReadonlyArray<readonly [name: string, input: Record<string, unknown>, problem: string]> = [
+  const invalidInputs: ReadonlyArray<readonly [name: string, input: Record<string, unknown>, problem: string]> = [
     ["add", {}, "Missing key at [\"a\"]"],
     ["add", { a: "1", b: 2 }, "Expected number at [\"a\"]"],
     ["count", { to: 0, delayMs: 0 }, "Expected a value between 1 and 10000 at [\"to\"]"],
@@ -129,8 +129,8 @@ describe("tools/call", () => {
     ["crash", { really: true }, "at [\"really\"]"]
   ]
 
-  for (const [name, input, problem] of misfits) {
-    it.effect(`${name} ${JSON.stringify(input)} does not fit`, () =>
+  for (const [name, input, problem] of invalidInputs) {
+    it.effect(`rejects the arguments of ${name} ${JSON.stringify(input)} with a message for the model`, () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
         const result = yield* callTool(name, input)
@@ -142,7 +142,7 @@ describe("tools/call", () => {
   }
 
   for (const revision of Revision.supported.filter((revision) => revision < "2025-11-25")) {
-    it.effect(`at ${revision}, arguments that do not fit are a protocol error`, () =>
+    it.effect(`at ${revision}, invalid arguments are an error response`, () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
         const { reason } = yield* Effect.flip(callTool("add", { a: 1 }))

@@ -1,3 +1,4 @@
+/** A simulation that finds the planted bug of a server (`wallet.ts`). */
 import { Simulation } from "@effect-mcp/testing/simulation"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -26,17 +27,21 @@ const wallet = (isAtomic: boolean) =>
     })
   })
 
-it.effect("a transfer that loses money is found, and shrunk to a few commands", () =>
-  Effect.gen(function*() {
-    const error = yield* Effect.flip(Simulation.check(wallet(false)))
-    assert.strictEqual(error._tag, "ConversationFailed")
-    if (error._tag !== "ConversationFailed") return
-    assert.strictEqual(error.law, "the model explains every result")
-    const commands = error.steps.filter((step) => step.startsWith("client "))
-    assert.isAtMost(commands.length, 4, error.report)
-    assert.match(error.report, /what happened/)
-    assert.include(error.report, `to reproduce it, pass { seed: ${error.seed}, runs: 1 } to Simulation.check`)
-  }), { timeout: 60_000 })
+it.effect(
+  "finds the transfer that loses money, and shrinks the conversation to at most four commands",
+  () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(Simulation.check(wallet(false)))
+      assert.strictEqual(error._tag, "ConversationFailed")
+      if (error._tag !== "ConversationFailed") return
+      assert.strictEqual(error.law, "the model explains every result")
+      const commands = error.steps.filter((step) => step.startsWith("client "))
+      assert.isAtMost(commands.length, 4, error.report)
+      assert.match(error.report, /what happened/)
+      assert.include(error.report, `to reproduce it, pass { seed: ${error.seed}, runs: 1 } to Simulation.check`)
+    }),
+  { timeout: 60_000 }
+)
 
 it.effect("a wallet whose transfers are atomic passes", () =>
   Effect.gen(function*() {

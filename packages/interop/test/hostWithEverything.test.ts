@@ -1,5 +1,5 @@
 /** The host with the official `server-everything`, which is made with the high level of version 1 of the official SDK. */
-import * as Notices from "@effect-mcp/examples/src/host/notices.ts"
+import * as Notifications from "@effect-mcp/examples/src/host/notifications.ts"
 import * as Workspace from "@effect-mcp/examples/src/host/workspace.ts"
 import { Elicitation, type Logging, Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
@@ -111,13 +111,13 @@ const resources: Feature = ({ it }) => {
       yield* subscribeResource(text(2))
       const isSubscription = ({ data }: Logging.LogMessageParams) => String(data).startsWith("Received Subscribe")
       // It logs the roots as well, when it has asked for them.
-      let logged = (yield* Notices.next("notifications/message")).params
-      while (!isSubscription(logged)) logged = (yield* Notices.next("notifications/message")).params
+      let logged = (yield* Notifications.next("notifications/message")).params
+      while (!isSubscription(logged)) logged = (yield* Notifications.next("notifications/message")).params
       assert.strictEqual(logged.level, "info")
       assert.include(String(logged.data), `Subscribe Resource request for URI: ${text(2)}`)
       yield* unsubscribeResource(text(1))
       yield* said("toggle-subscriber-updates")
-      const { params: updated } = yield* Notices.next("notifications/resources/updated")
+      const { params: updated } = yield* Notifications.next("notifications/resources/updated")
       assert.deepStrictEqual(updated, { uri: text(2) })
       yield* said("toggle-subscriber-updates")
     }))
@@ -151,9 +151,9 @@ const questions: Feature = (conditions) => {
   it.effect("[ROOT-01] [ROOT-02] it asks where it may work, also when that has changed", () =>
     Effect.gen(function*() {
       assert.include(yield* said("get-roots-list"), "URI: file:///home/ada")
-      yield* Workspace.move({ uri: "file:///tmp", name: "elsewhere" }, { uri: "file:///srv" })
+      yield* Workspace.setRoots({ uri: "file:///tmp", name: "elsewhere" }, { uri: "file:///srv" })
       const isRead = (data: unknown) => String(data).startsWith("Roots updated: 2 root(s)")
-      while (!isRead((yield* Notices.next("notifications/message")).params.data));
+      while (!isRead((yield* Notifications.next("notifications/message")).params.data));
       assert.include(yield* said("get-roots-list"), "1. elsewhere\n   URI: file:///tmp\n\n2. Unnamed Root")
     }))
 
@@ -196,9 +196,9 @@ const forms: Feature = ({ host, it }) => {
           legacyTitledEnum: "pet-1"
         }
       })
-      const fill = (action: "decline" | "cancel") => () => Effect.succeed({ action })
-      assert.include(yield* answering(host, { fill: fill("decline") }, ask), "User declined")
-      assert.include(yield* answering(host, { fill: fill("cancel") }, ask), "User cancelled")
+      const fillForm = (action: "decline" | "cancel") => () => Effect.succeed({ action })
+      assert.include(yield* answering(host, { fillForm: fillForm("decline") }, ask), "User declined")
+      assert.include(yield* answering(host, { fillForm: fillForm("cancel") }, ask), "User cancelled")
     }))
 }
 
@@ -208,11 +208,11 @@ const pages: Feature = ({ host, it }) => {
   it.effect("[ELI-10] it sends the user to a page, if they want to go there", () =>
     Effect.gen(function*() {
       const given: Array<unknown> = []
-      const visit = ({ elicitationId, mode, url }: Elicitation.UrlParams, asker: string) => {
-        given.push({ elicitationId, mode, url }, asker)
+      const openUrl = ({ elicitationId, mode, url }: Elicitation.UrlParams, serverName: string) => {
+        given.push({ elicitationId, mode, url }, serverName)
         return Effect.succeed({ action: "decline" as const })
       }
-      const declined = yield* answering(host, { visit }, said("trigger-url-elicitation", page))
+      const declined = yield* answering(host, { openUrl }, said("trigger-url-elicitation", page))
       assert.include(declined, "User declined to open the URL (Elicitation ID: page-1)")
       assert.deepStrictEqual(given, [{ ...page, mode: "url" }, "mcp-servers/everything"])
     }))
@@ -220,10 +220,10 @@ const pages: Feature = ({ host, it }) => {
   it.effect("[ELI-14] it refuses until a page has been visited, and then asks as usual", () =>
     Effect.gen(function*() {
       const { callTool } = yield* ClientSession.ClientSession
-      const visit = () => Effect.succeed({ action: "accept" as const })
+      const openUrl = () => Effect.succeed({ action: "accept" as const })
       const call = answering(
         host,
-        { visit },
+        { openUrl },
         callTool("trigger-url-elicitation", { ...page, errorPath: true })
       )
       const { reason } = yield* Effect.flip(call)

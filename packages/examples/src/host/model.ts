@@ -1,5 +1,5 @@
 /**
- * The model of a host: what servers borrow for their own thinking.
+ * The model of a host. Servers use it by sampling.
  */
 import * as Content from "@effect-mcp/protocol/Content"
 import type * as McpError from "@effect-mcp/protocol/McpError"
@@ -9,29 +9,29 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** Goes on with a conversation. */
+/** Generates the next message of a conversation. */
 export class Model extends Context.Service<Model, {
-  readonly answer: (
-    question: Sampling.CreateMessageParams
+  readonly createMessage: (
+    params: Sampling.CreateMessageParams
   ) => Effect.Effect<Sampling.CreateMessageResult, McpError.McpError, CallbackContext.CallbackContext>
 }>()("@effect-mcp/examples/host/Model") {}
 
-const piecesOf = ({ content }: Sampling.SamplingMessage): ReadonlyArray<Sampling.SamplingContent> =>
+const blocksOf = ({ content }: Sampling.SamplingMessage): ReadonlyArray<Sampling.SamplingContent> =>
   "type" in content ? [content] : content
 
-const wordsOf = (piece: Sampling.SamplingContent | Content.ContentBlock): ReadonlyArray<string> => {
-  switch (piece.type) {
+const wordsOf = (block: Sampling.SamplingContent | Content.ContentBlock): ReadonlyArray<string> => {
+  switch (block.type) {
     case "text":
-      return piece.text.split(/\s+/)
+      return block.text.split(/\s+/)
     case "tool_result":
-      return piece.content.flatMap(wordsOf)
+      return block.content.flatMap(wordsOf)
     default:
-      return [`[${piece.type}]`]
+      return [`[${block.type}]`]
   }
 }
 
-/** Uses the first tool it is offered, with the last word it has heard. */
-const use = (tool: { readonly name: string; readonly inputSchema: object }, words: ReadonlyArray<string>) => {
+/** Calls a tool with the last word as each argument. */
+const toolUse = (tool: { readonly name: string; readonly inputSchema: object }, words: ReadonlyArray<string>) => {
   const required = "required" in tool.inputSchema && Array.isArray(tool.inputSchema.required)
     ? tool.inputSchema.required
     : []
@@ -44,27 +44,30 @@ const use = (tool: { readonly name: string; readonly inputSchema: object }, word
   }
 }
 
-/** A parrot: says what it was told last, and looks up something first if it may. Its tokens are words (SMP-05). */
+/**
+ * A model that repeats the last message. If the request offers tools, it calls the first of them once before. It counts
+ * words as tokens (SMP-05).
+ */
 export const parrot: Layer.Layer<Model> = Layer.succeed(Model, {
-  answer: Effect.fnUntraced(function*(
+  createMessage: Effect.fnUntraced(function*(
     { maxTokens, messages, toolChoice, tools = [] }: Sampling.CreateMessageParams
   ): Effect.fn.Return<Sampling.CreateMessageResult, never, CallbackContext.CallbackContext> {
-    const pieces = messages.slice(-1).flatMap(piecesOf)
-    const words = pieces.flatMap(wordsOf)
+    const blocks = messages.slice(-1).flatMap(blocksOf)
+    const words = blocks.flatMap(wordsOf)
     const [tool] = tools
-    const hasLookedUp = pieces.some(({ type }) => type === "tool_result")
-    if (tool !== undefined && toolChoice?.mode !== "none" && !hasLookedUp) {
-      return { role: "assistant", model: "parrot", stopReason: "toolUse", content: [use(tool, words)] }
+    const hasResult = blocks.some(({ type }) => type === "tool_result")
+    if (tool !== undefined && toolChoice?.mode !== "none" && !hasResult) {
+      return { role: "assistant", model: "parrot", stopReason: "toolUse", content: [toolUse(tool, words)] }
     }
-    const said = words.slice(0, maxTokens)
-    for (const [before, message] of said.entries()) {
-      yield* CallbackContext.progress({ progress: before + 1, total: said.length, message })
+    const tokens = words.slice(0, maxTokens)
+    for (const [index, message] of tokens.entries()) {
+      yield* CallbackContext.progress({ progress: index + 1, total: tokens.length, message })
     }
     return {
       role: "assistant",
       model: "parrot",
-      stopReason: said.length < words.length ? "maxTokens" : "endTurn",
-      content: Content.text(said.join(" "))
+      stopReason: tokens.length < words.length ? "maxTokens" : "endTurn",
+      content: Content.text(tokens.join(" "))
     }
   })
 })

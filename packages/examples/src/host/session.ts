@@ -1,6 +1,6 @@
 /**
- * The session of a host with a server. It answers every request that a server may send. The answers come from Layers: a
- * `Model`, a `User` and a `Workspace`; the rest of the program does not change with them.
+ * The session of a host. It answers every request that a server can send, by means of three services: a `Model`, a
+ * `User` and a `Workspace`.
  */
 import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
 import type * as Sampling from "@effect-mcp/protocol/Sampling"
@@ -12,25 +12,25 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
 import { Model } from "./model.ts"
-import * as Notices from "./notices.ts"
+import * as Notifications from "./notifications.ts"
 import { User } from "./user.ts"
 import { Workspace } from "./workspace.ts"
 
 const handlers = {
-  "sampling/createMessage": (question: Sampling.CreateMessageParams) =>
-    Effect.flatMap(Model, ({ answer }) => answer(question)),
-  "elicitation/create": Effect.fnUntraced(function*(question: Elicitation.ElicitParams) {
-    const { profile } = yield* CallbackContext
-    const { fill, visit } = yield* User
-    return yield* question.mode === "url" ? visit(question, profile.info.name) : fill(question, profile.info.name)
+  "sampling/createMessage": (params: Sampling.CreateMessageParams) =>
+    Effect.flatMap(Model, ({ createMessage }) => createMessage(params)),
+  "elicitation/create": Effect.fnUntraced(function*(params: Elicitation.ElicitParams) {
+    const { profile: { info } } = yield* CallbackContext
+    const { fillForm, openUrl } = yield* User
+    return yield* params.mode === "url" ? openUrl(params, info.name) : fillForm(params, info.name)
   }),
   "roots/list": () => Effect.map(Effect.flatMap(Workspace, Ref.get), (roots) => ({ roots })),
-  ...Notices.handlers
+  ...Notifications.handlers
 }
 
 const options = {
-  info: { name: "host", title: "Host", version: "0.1.0", description: "Answers everything a server may ask" },
-  // Capabilities that the handlers do not show: the kinds of elicitation, and that the roots may change.
+  info: { name: "host", title: "Host", version: "0.1.0", description: "Answers every request of a server" },
+  // The library derives `sampling`, `elicitation` and `roots` from the handlers, but not these members of them.
   capabilities: {
     sampling: { tools: {} },
     elicitation: { form: {}, url: {} },
@@ -38,11 +38,11 @@ const options = {
   }
 }
 
-/** The session. It takes more options, such as the revisions to support. */
+/** The session, over any transport. The options replace the default ones. */
 export const layer = (
-  more?: Partial<Omit<ClientSession.Options, "handlers">>
+  overrides?: Partial<Omit<ClientSession.Options, "handlers">>
 ): Layer.Layer<
   ClientSession.ClientSession,
   HandshakeError.HandshakeError,
-  Transport | Model | Notices.Notices | User | Workspace
-> => ClientSession.layer({ ...options, ...more, handlers })
+  Transport | Model | Notifications.Notifications | User | Workspace
+> => ClientSession.layer({ ...options, ...overrides, handlers })

@@ -1,5 +1,5 @@
 /**
- * The user of a host, who answers the questions of servers.
+ * The user of a host. Servers ask the user for data by elicitation.
  */
 import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
 import type * as ElicitationContent from "@effect-mcp/protocol/ElicitationContent"
@@ -8,14 +8,14 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** Answers for the user. Each question names the server, because the user has to know it (ELI-16). */
+/** Answers for the user. A client must show the user which server asks (ELI-16). */
 export class User extends Context.Service<User, {
-  readonly fill: (question: Elicitation.FormParams, asker: string) => Effect.Effect<Elicitation.ElicitResult>
-  readonly visit: (question: Elicitation.UrlParams, asker: string) => Effect.Effect<Elicitation.ElicitResult>
+  readonly fillForm: (params: Elicitation.FormParams, serverName: string) => Effect.Effect<Elicitation.ElicitResult>
+  readonly openUrl: (params: Elicitation.UrlParams, serverName: string) => Effect.Effect<Elicitation.ElicitResult>
 }>()("@effect-mcp/examples/host/User") {}
 
-/** Returns a value that fits a field: its default, or a constant (ELI-08). */
-const fitting = (field: ElicitationSchema.Field): ElicitationContent.ElicitationContent[string] => {
+/** Returns a valid value of a field: its default, or a constant (ELI-08). */
+const valueOf = (field: ElicitationSchema.Field): ElicitationContent.ElicitationContent[string] => {
   if (field.default !== undefined) return field.default
   switch (field.type) {
     case "boolean":
@@ -28,11 +28,11 @@ const fitting = (field: ElicitationSchema.Field): ElicitationContent.Elicitation
     case "string":
       if ("enum" in field) return field.enum[0] ?? ""
       if ("oneOf" in field) return field.oneOf[0]?.const ?? ""
-      return byFormat[field.format ?? "none"].padEnd(field.minLength ?? 0, "!").slice(0, field.maxLength)
+      return textByFormat[field.format ?? "none"].padEnd(field.minLength ?? 0, "!").slice(0, field.maxLength)
   }
 }
 
-const byFormat = {
+const textByFormat = {
   "email": "ada@example.com",
   "uri": "https://example.com/ada",
   "date": "1815-12-10",
@@ -40,14 +40,14 @@ const byFormat = {
   "none": "Ada"
 }
 
-/** Fills every field of a form. */
-export const filled = ({ properties }: ElicitationSchema.ElicitationSchema): ElicitationContent.ElicitationContent =>
-  Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, fitting(field)]))
+/** Returns a valid value of each field of a form. */
+export const contentOf = ({ properties }: ElicitationSchema.ElicitationSchema): ElicitationContent.ElicitationContent =>
+  Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, valueOf(field)]))
 
-/** A user that accepts everything. Real users should not. */
-export const obliging: Layer.Layer<User> = Layer.succeed(User, {
-  fill: ({ requestedSchema }) => Effect.succeed({ action: "accept", content: filled(requestedSchema) }),
-  visit: ({ url }) =>
+/** A user who accepts everything. A real client asks a person. */
+export const accepting: Layer.Layer<User> = Layer.succeed(User, {
+  fillForm: ({ requestedSchema }) => Effect.succeed({ action: "accept", content: contentOf(requestedSchema) }),
+  openUrl: ({ url }) =>
     Effect.as(Effect.tryPromise(() => fetch(url)), { action: "accept" as const }).pipe(
       Effect.orElseSucceed(() => ({ action: "cancel" as const }))
     )

@@ -1,5 +1,5 @@
 /**
- * Where a host lets servers work.
+ * The roots of a host: the directories and files that servers may use.
  */
 import type * as Roots from "@effect-mcp/protocol/Roots"
 import * as ClientSession from "@effect-mcp/session/ClientSession"
@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
 
-/** The roots there are now. */
+/** The current roots. */
 export class Workspace
   extends Context.Service<Workspace, Ref.Ref<ReadonlyArray<Roots.Root>>>()("@effect-mcp/examples/host/Workspace")
 {}
@@ -16,8 +16,8 @@ export class Workspace
 export const layer = (...roots: ReadonlyArray<Roots.Root>): Layer.Layer<Workspace> =>
   Layer.effect(Workspace, Ref.make(roots))
 
-/** Goes to work elsewhere, and tells the server (ROOT-02). */
-export const move = Effect.fnUntraced(function*(...roots: ReadonlyArray<Roots.Root>) {
+/** Replaces the roots, and notifies the server (ROOT-02). */
+export const setRoots = Effect.fnUntraced(function*(...roots: ReadonlyArray<Roots.Root>) {
   yield* Ref.set(yield* Workspace, roots)
   const session = yield* ClientSession.ClientSession
   yield* session.rootsListChanged

@@ -1,6 +1,6 @@
 /**
- * The user's account, and the page on which the user signs in. It is a real page on this machine: only the browser that
- * opens it knows the visit, and the client does not (ELI-11).
+ * The user's account, and the page on which the user signs in. The page is served on this machine, so the client does
+ * not see what the user enters there (ELI-11).
  */
 import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
 import type { ClientProfile } from "@effect-mcp/protocol/Profile"
@@ -12,28 +12,28 @@ import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import { randomUUID } from "node:crypto"
 import * as http from "node:http"
-import { News } from "./news.ts"
+import { Changes } from "./changes.ts"
 
 export class Account extends Context.Service<Account, {
   readonly isSignedIn: Effect.Effect<boolean>
-  /** Makes a page that signs its visitor in, once. Then the client gets a notification. */
+  /** Creates a page that signs its first visitor in. The server notifies the client of the visit. */
   readonly page: Effect.Effect<Elicitation.UrlParams, never, RequestContext>
   readonly signOut: Effect.Effect<void>
 }>()("@effect-mcp/examples/notebook/Account") {}
 
-/** The error of a page that cannot be served. */
-export class NoPage extends Data.TaggedError("NoPage")<{ readonly cause: unknown }> {
+/** The error of a server that cannot listen for visits of its sign-in page. */
+export class SignInServerFailed extends Data.TaggedError("SignInServerFailed")<{ readonly cause: unknown }> {
   override get message(): string {
-    return `the page to sign in on cannot be served: ${String(this.cause)}`
+    return `the HTTP server of the sign-in page could not listen on 127.0.0.1: ${String(this.cause)}`
   }
 }
 
 /** Serves pages on a free port of this machine until the scope closes. Returns the URL. */
-const served = (answer: http.RequestListener) =>
+const servePages = (listener: http.RequestListener) =>
   Effect.acquireRelease(
-    Effect.callback<http.Server, NoPage>((resume) => {
-      const server = http.createServer(answer)
-      server.once("error", (cause) => resume(Effect.fail(new NoPage({ cause }))))
+    Effect.callback<http.Server, SignInServerFailed>((resume) => {
+      const server = http.createServer(listener)
+      server.once("error", (cause) => resume(Effect.fail(new SignInServerFailed({ cause }))))
       server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
     }),
     (server) =>
@@ -48,39 +48,39 @@ const served = (answer: http.RequestListener) =>
     })
   )
 
-export const layer: Layer.Layer<Account, NoPage, News> = Layer.effect(
+export const layer: Layer.Layer<Account, SignInServerFailed, Changes> = Layer.effect(
   Account,
   Effect.gen(function*() {
-    const news = yield* News
+    const changes = yield* Changes
     let isSignedIn = false
-    /** The clients to notify, by the ids of their elicitations, which cannot be guessed (ELI-15). */
-    const waiting = new Map<string, ClientProfile>()
+    /** The clients that wait for a visit, by the ids of their elicitations. An id cannot be guessed (ELI-15). */
+    const clients = new Map<string, ClientProfile>()
 
-    const visited = (client: ClientProfile, elicitationId: string) => {
+    const signIn = (client: ClientProfile, elicitationId: string) => {
       isSignedIn = true
-      Queue.offerUnsafe(news, { _tag: "ToolsChanged" })
-      Queue.offerUnsafe(news, { _tag: "PageVisited", client, elicitationId })
+      Queue.offerUnsafe(changes, { _tag: "ToolsChanged" })
+      Queue.offerUnsafe(changes, { _tag: "PageVisited", client, elicitationId })
     }
 
-    const address = yield* served(({ url = "" }, response) => {
+    const address = yield* servePages(({ url = "" }, response) => {
       const elicitationId = url.slice("/sign-in/".length)
-      const client = waiting.get(elicitationId)
-      waiting.delete(elicitationId)
+      const client = clients.get(elicitationId)
+      clients.delete(elicitationId)
       response.writeHead(client !== undefined ? 200 : 404, {
         "content-type": "text/plain; charset=utf-8",
         "connection": "close"
       })
       response.end(
-        client !== undefined ? "You are signed in. Go back to where you came from.\n" : "There is no such page.\n"
+        client !== undefined ? "You are signed in. You can close this page.\n" : "This page does not exist.\n"
       )
-      if (client !== undefined) visited(client, elicitationId)
+      if (client !== undefined) signIn(client, elicitationId)
     })
 
     return {
       isSignedIn: Effect.sync(() => isSignedIn),
       page: Effect.map(RequestContext, ({ profile }) => {
         const elicitationId = randomUUID()
-        waiting.set(elicitationId, profile)
+        clients.set(elicitationId, profile)
         return {
           mode: "url",
           message: "Sign in to publish.",
@@ -90,7 +90,7 @@ export const layer: Layer.Layer<Account, NoPage, News> = Layer.effect(
       }),
       signOut: Effect.suspend(() => {
         isSignedIn = false
-        return Queue.offer(news, { _tag: "ToolsChanged" })
+        return Queue.offer(changes, { _tag: "ToolsChanged" })
       })
     }
   })

@@ -10,11 +10,11 @@ import * as Resources from "./resources.ts"
 
 const noteNames = Effect.map(Effect.flatMap(Notes, ({ all }) => all), (notes) => notes.map(({ name }) => name))
 
-/** Returns all values of an argument of a prompt, regardless of what is typed. */
-const ofPrompt = Effect.fnUntraced(function*(
+/** Returns all values of an argument of a prompt. */
+const valuesForPrompt = Effect.fnUntraced(function*(
   name: string,
   argument: string,
-  filled: { readonly [argument: string]: string }
+  otherArguments: { readonly [argument: string]: string }
 ) {
   const { prompt } = yield* Prompts.find(name)
   if (prompt.arguments?.some((one) => one.name === argument) !== true) {
@@ -25,9 +25,9 @@ const ofPrompt = Effect.fnUntraced(function*(
       return Prompts.styles
     case "compare.first":
     case "compare.second": {
-      // A note is not compared with itself.
-      const taken = filled[argument === "first" ? "second" : "first"]
-      return (yield* noteNames).filter((name) => name !== taken)
+      // To compare a note with itself is useless.
+      const other = otherArguments[argument === "first" ? "second" : "first"]
+      return (yield* noteNames).filter((name) => name !== other)
     }
     case "summarize.note":
     case "illustrate.note":
@@ -37,22 +37,23 @@ const ofPrompt = Effect.fnUntraced(function*(
   }
 })
 
-const ofResource = (uri: string, argument: string) =>
-  uri === Resources.uriTemplate && argument === "name"
+/** Returns all values of a variable of a resource template. */
+const valuesForTemplate = (uri: string, variable: string) =>
+  uri === Resources.uriTemplate && variable === "name"
     ? noteNames
-    : Effect.fail(McpError.invalidParams(`Template ${uri} has no variable ${argument}`))
+    : Effect.fail(McpError.invalidParams(`Template ${uri} has no variable ${variable}`))
 
 export const handlers = {
   "completion/complete": Effect.fnUntraced(function*({ argument, context, ref }: Completion.CompleteParams) {
     const values = ref.type === "ref/prompt"
-      ? yield* ofPrompt(ref.name, argument.name, context?.arguments ?? {})
-      : yield* ofResource(ref.uri, argument.name)
-    const fitting = values.filter((value) => value.startsWith(argument.value))
+      ? yield* valuesForPrompt(ref.name, argument.name, context?.arguments ?? {})
+      : yield* valuesForTemplate(ref.uri, argument.name)
+    const matches = values.filter((value) => value.startsWith(argument.value))
     return {
       completion: {
-        values: fitting.slice(0, Completion.maximumValues),
-        total: fitting.length,
-        hasMore: fitting.length > Completion.maximumValues
+        values: matches.slice(0, Completion.maximumValues),
+        total: matches.length,
+        hasMore: matches.length > Completion.maximumValues
       }
     }
   })

@@ -1,5 +1,5 @@
 /**
- * The images and sounds of the notebook.
+ * The image and the sound that the notebook returns, and its icons.
  */
 import type * as Content from "@effect-mcp/protocol/Content"
 import type * as Implementation from "@effect-mcp/protocol/Implementation"
@@ -8,12 +8,12 @@ import * as Base64 from "effect/encoding/Base64"
 /** A PNG of one blue pixel, as base64. */
 export const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPj/HwADAgH/nqOvkwAAAABJRU5ErkJggg=="
 
-/** A WAV file of a fiftieth of a second: 160 samples of one byte, 8,000 each second, in a square wave. */
+/** Returns a WAV file of 20 ms: a square wave of 160 samples, with one byte each and 8,000 per second. */
 const wave = (): Uint8Array => {
   const samples = 160
   const file = new DataView(new ArrayBuffer(44 + samples))
-  const text = (at: number, words: string) => {
-    for (const [index, letter] of [...words].entries()) file.setUint8(at + index, letter.charCodeAt(0))
+  const text = (offset: number, characters: string) => {
+    for (const [index, character] of [...characters].entries()) file.setUint8(offset + index, character.charCodeAt(0))
   }
   text(0, "RIFF")
   file.setUint32(4, 36 + samples, true)
@@ -38,7 +38,7 @@ export const image: Content.ImageContent = { type: "image", data: pixel, mimeTyp
 
 export const audio: Content.AudioContent = { type: "audio", data: beep, mimeType: "audio/wav" }
 
-/** Returns an icon for lists, in one colour. */
+/** Returns an icon: a circle of this colour. */
 export const icon = (colour: string): Implementation.Icon => ({
   src: `data:image/svg+xml,${
     encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg"><circle r="9" fill="${colour}"/></svg>`)

@@ -1,5 +1,5 @@
 /**
- * The notes.
+ * The notes, in memory.
  */
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
@@ -9,7 +9,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Ref from "effect/Ref"
-import { News } from "./news.ts"
+import { Changes } from "./changes.ts"
 
 export interface Note {
   readonly name: string
@@ -20,21 +20,21 @@ export interface Note {
 
 /** All notes, and the operations on them. */
 export class Notes extends Context.Service<Notes, {
-  /** Ordered by name. */
+  /** All notes, ordered by name. */
   readonly all: Effect.Effect<ReadonlyArray<Note>>
   readonly find: (name: string) => Effect.Effect<Option.Option<Note>>
   /** Writes a new note, or replaces the text of an existing one. */
   readonly write: (name: string, text: string) => Effect.Effect<Note>
-  /** Returns whether there was such a note. */
+  /** Removes a note. Returns false if it does not exist. */
   readonly erase: (name: string) => Effect.Effect<boolean>
 }>()("@effect-mcp/examples/notebook/Notes") {}
 
-/** The blanks of a text: words in braces. A note with blanks is a prompt, too. */
+/** Returns the blanks of a note: words in braces. A note with blanks is also a prompt. */
 export const blanksOf = ({ text }: Note): ReadonlyArray<string> => [
   ...new Set(Array.from(text.matchAll(/\{([a-z]+)\}/g), ([, blank = ""]) => blank))
 ]
 
-const first: ReadonlyArray<Note> = [
+const initialNotes: ReadonlyArray<Note> = [
   ["colours", "Red, green and blue."],
   ["groceries", "Bread, milk, coffee; the blue cheese if they have it."],
   ["letter", "Dear {name},\n\nthank you for the {gift}!"],
@@ -45,22 +45,22 @@ const first: ReadonlyArray<Note> = [
 
 const byName = (one: Note, other: Note): number => one.name < other.name ? -1 : 1
 
-export const layer: Layer.Layer<Notes, never, News> = Layer.effect(
+export const layer: Layer.Layer<Notes, never, Changes> = Layer.effect(
   Notes,
   Effect.gen(function*() {
-    const news = yield* News
-    const notes = yield* Ref.make(HashMap.fromIterable(first.map((note) => [note.name, note] as const)))
+    const changes = yield* Changes
+    const notes = yield* Ref.make(HashMap.fromIterable(initialNotes.map((note) => [note.name, note] as const)))
 
-    /** Replaces, adds or removes a note, and adds the notifications for the change. */
+    /** Replaces, adds or removes a note. Returns whether it existed before. */
     const replace = Effect.fnUntraced(function*(name: string, note: Note | undefined) {
       const before = yield* Ref.modify(notes, (all) => [
         Option.getOrUndefined(HashMap.get(all, name)),
         note === undefined ? HashMap.remove(all, name) : HashMap.set(all, name, note)
       ])
       const blanks = [before, note].map((one) => one === undefined ? "" : blanksOf(one).join())
-      if ((before === undefined) !== (note === undefined)) yield* Queue.offer(news, { _tag: "NotesChanged" })
-      if (before !== undefined) yield* Queue.offer(news, { _tag: "NoteChanged", name })
-      if (blanks[0] !== blanks[1]) yield* Queue.offer(news, { _tag: "PromptsChanged" })
+      if ((before === undefined) !== (note === undefined)) yield* Queue.offer(changes, { _tag: "NotesChanged" })
+      if (before !== undefined) yield* Queue.offer(changes, { _tag: "NoteChanged", name })
+      if (blanks[0] !== blanks[1]) yield* Queue.offer(changes, { _tag: "PromptsChanged" })
       return before !== undefined
     })
 

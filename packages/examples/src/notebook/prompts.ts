@@ -1,5 +1,5 @@
 /**
- * Prompts: three that come with the notebook, and every note with blanks to fill in.
+ * The prompts: three that are built in, and one for every note with blanks.
  */
 import * as Content from "@effect-mcp/protocol/Content"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -11,24 +11,24 @@ import { blanksOf, type Note, Notes } from "./notes.ts"
 import * as Paging from "./paging.ts"
 import * as Resources from "./resources.ts"
 
-type Filled = { readonly [argument: string]: string }
+type Arguments = { readonly [argument: string]: string }
 
 interface Template {
   readonly prompt: Prompt.Prompt
-  /** Is given all required arguments. */
-  readonly fill: (filled: Filled) => Effect.Effect<Prompt.GetPromptResult, McpError.McpError, Notes>
+  /** Returns the messages. All required arguments are present. */
+  readonly fill: (input: Arguments) => Effect.Effect<Prompt.GetPromptResult, McpError.McpError, Notes>
 }
 
-const user = (...content: ReadonlyArray<Content.ContentBlock>): ReadonlyArray<Prompt.PromptMessage> =>
+const userMessages = (...content: ReadonlyArray<Content.ContentBlock>): ReadonlyArray<Prompt.PromptMessage> =>
   content.map((block) => ({ role: "user", content: block }))
 
-const named = Effect.fnUntraced(function*(name: string | undefined) {
+const findNote = Effect.fnUntraced(function*(name: string | undefined) {
   const { find } = yield* Notes
   const note = yield* find(name ?? "")
   return Option.isSome(note) ? note.value : yield* McpError.invalidParams(`There is no note “${name}”`)
 })
 
-const note = (name: string, description: string): Prompt.PromptArgument => ({
+const noteArgument = (name: string, description: string): Prompt.PromptArgument => ({
   name,
   title: "Note",
   description,
@@ -43,12 +43,12 @@ const builtIn: ReadonlyArray<Template> = [
     prompt: {
       name: "compare",
       title: "Compare two notes",
-      description: "Asks what two notes have in common; the model has to read them for itself",
-      arguments: [note("first", "The one note"), note("second", "The other note")]
+      description: "Asks what two notes have in common, and links to both",
+      arguments: [noteArgument("first", "The first note"), noteArgument("second", "The second note")]
     },
     fill: ({ first, second }) =>
-      Effect.map(Effect.all([named(first), named(second)]), ([one, other]) => ({
-        messages: user(
+      Effect.map(Effect.all([findNote(first), findNote(second)]), ([one, other]) => ({
+        messages: userMessages(
           Content.text("What do these two notes have in common?"),
           Resources.link(one),
           Resources.link(other)
@@ -60,12 +60,12 @@ const builtIn: ReadonlyArray<Template> = [
       name: "illustrate",
       title: "Illustrate a note",
       description: "Asks for pictures and sounds that go with a note",
-      arguments: [note("note", "The note to illustrate")]
+      arguments: [noteArgument("note", "The note to illustrate")]
     },
-    fill: (filled) =>
-      Effect.map(named(filled["note"]), ({ text }) => ({
+    fill: (input) =>
+      Effect.map(findNote(input["note"]), ({ text }) => ({
         messages: [
-          ...user(
+          ...userMessages(
             Content.text(`Which pictures and sounds go with this? ${text}`),
             { ...Media.image, annotations: { audience: ["assistant"], priority: 0.2 } },
             Media.audio
@@ -78,19 +78,19 @@ const builtIn: ReadonlyArray<Template> = [
     prompt: {
       name: "summarize",
       title: "Summarize a note",
-      description: "Asks for a summary, with the whole note beside it",
+      description: "Asks for a summary, and contains the note",
       arguments: [
-        note("note", "The note to summarize"),
-        { name: "style", title: "Style", description: `Some way to do it, such as “${styles[0]}”`, required: false }
+        noteArgument("note", "The note to summarize"),
+        { name: "style", title: "Style", description: `The style, such as “${styles[0]}”`, required: false }
       ],
       icons: [Media.icon("steelblue")],
       _meta: { "example.com/styles": styles.length }
     },
-    fill: (filled) =>
-      Effect.map(named(filled["note"]), (note) => ({
+    fill: (input) =>
+      Effect.map(findNote(input["note"]), (note) => ({
         description: `A summary of the note “${note.name}”`,
-        messages: user(
-          Content.text(`Summarize this note ${filled["style"] ?? "in your own words"}.`),
+        messages: userMessages(
+          Content.text(`Summarize this note ${input["style"] ?? "in your own words"}.`),
           { type: "resource", resource: Resources.contents(note), annotations: { audience: ["assistant"] } }
         ),
         _meta: { "example.com/from": "notebook" }
@@ -98,28 +98,28 @@ const builtIn: ReadonlyArray<Template> = [
   }
 ]
 
-/** A note with blanks, as a prompt. */
+/** Returns the prompt of a note with blanks. */
 const fromNote = (note: Note): Template => ({
   prompt: {
     name: note.name,
     title: `The note “${note.name}”, filled in`,
     arguments: blanksOf(note).map((name) => ({ name, required: true }))
   },
-  fill: (filled) =>
+  fill: (input) =>
     Effect.succeed({
-      messages: user(Content.text(note.text.replaceAll(/\{([a-z]+)\}/g, (blank, name) => filled[name] ?? blank)))
+      messages: userMessages(Content.text(note.text.replaceAll(/\{([a-z]+)\}/g, (blank, name) => input[name] ?? blank)))
     })
 })
 
-/** All prompts there are now, ordered by name. One of our own hides a note of the same name. */
+/** All prompts, ordered by name. A built-in prompt hides a note of the same name. */
 const all = Effect.gen(function*() {
   const { all } = yield* Notes
-  const own = new Set(builtIn.map(({ prompt }) => prompt.name))
-  const notes = (yield* all).filter((note) => blanksOf(note).length > 0 && !own.has(note.name))
+  const builtInNames = new Set(builtIn.map(({ prompt }) => prompt.name))
+  const notes = (yield* all).filter((note) => blanksOf(note).length > 0 && !builtInNames.has(note.name))
   return [...builtIn, ...notes.map(fromNote)].toSorted((one, other) => one.prompt.name < other.prompt.name ? -1 : 1)
 })
 
-/** The prompt of this name; fails where there is none (PRM-03). */
+/** Returns the prompt of this name. Fails if it does not exist (PRM-03). */
 export const find = Effect.fnUntraced(function*(name: string) {
   const template = (yield* all).find(({ prompt }) => prompt.name === name)
   return template ?? (yield* McpError.invalidParams(`Unknown prompt: ${name}`))
@@ -130,11 +130,11 @@ export const handlers = {
     const { items, rest } = yield* Paging.page(yield* all, ({ prompt }) => prompt.name, cursor)
     return { prompts: items.map(({ prompt }) => prompt), ...rest }
   }),
-  "prompts/get": Effect.fnUntraced(function*({ arguments: filled = {}, name }: Prompt.GetPromptParams) {
+  "prompts/get": Effect.fnUntraced(function*({ arguments: input = {}, name }: Prompt.GetPromptParams) {
     const { fill, prompt } = yield* find(name)
-    const missing = prompt.arguments?.find(({ name, required }) => required === true && filled[name] === undefined)
+    const missing = prompt.arguments?.find(({ name, required }) => required === true && input[name] === undefined)
     return missing === undefined
-      ? yield* fill(filled)
+      ? yield* fill(input)
       : yield* McpError.invalidParams(`Prompt ${name} needs the argument ${missing.name}`)
   })
 }

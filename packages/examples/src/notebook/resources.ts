@@ -1,5 +1,5 @@
 /**
- * The notes as resources: each is one, and all of them are described by one template. The notebook's cover is one more.
+ * The resources: every note, the template of their URIs, and the cover of the notebook.
  */
 import type * as Content from "@effect-mcp/protocol/Content"
 import * as ErrorCode from "@effect-mcp/protocol/ErrorCode"
@@ -31,8 +31,8 @@ const mimeType = "text/markdown"
 
 const sizeOf = (text: string): number => new TextEncoder().encode(text).length
 
-/** The note as a list has it. */
-export const described = ({ lastModified, name, text }: Note): Resource.Resource => ({
+/** Returns the entry of a note in the list of resources. */
+export const describe = ({ lastModified, name, text }: Note): Resource.Resource => ({
   uri: uriOf(name),
   name,
   title: `The note “${name}”`,
@@ -44,7 +44,7 @@ export const described = ({ lastModified, name, text }: Note): Resource.Resource
   _meta: { "example.com/letters": text.length }
 })
 
-/** The note in full. */
+/** Returns a note with its text. */
 export const contents = ({ lastModified, name, text }: Note): Resource.ResourceContents => ({
   uri: uriOf(name),
   mimeType,
@@ -52,14 +52,14 @@ export const contents = ({ lastModified, name, text }: Note): Resource.ResourceC
   _meta: { "example.com/lastModified": lastModified }
 })
 
-/** The note by name only. */
-export const link = (note: Note): Content.ResourceLink => ({ type: "resource_link", ...described(note) })
+/** Returns a link to a note, without its text. */
+export const link = (note: Note): Content.ResourceLink => ({ type: "resource_link", ...describe(note) })
 
 const cover: Resource.Resource = {
   uri: "notebook:///cover.png",
   name: "cover",
   title: "The cover",
-  description: "What the notebook looks like when it is closed",
+  description: "The cover of the notebook",
   mimeType: "image/png"
 }
 
@@ -67,7 +67,7 @@ const template: Resource.ResourceTemplate = {
   uriTemplate,
   name: "note",
   title: "A note",
-  description: "Any note, by its name",
+  description: "A note by its name",
   mimeType,
   icons: [Media.icon("goldenrod")],
   annotations: { audience: ["user"], priority: 1 },
@@ -77,7 +77,7 @@ const template: Resource.ResourceTemplate = {
 const notFound = (uri: string) =>
   new McpError.McpError({ code: ErrorCode.ResourceNotFound, message: `Resource not found: ${uri}`, data: { uri } })
 
-/** Fails where there is no such resource (RES-05). */
+/** Returns a resource. Fails if it does not exist (RES-05). */
 const read = Effect.fnUntraced(function*(uri: string) {
   if (uri === cover.uri) return { uri, mimeType: Media.image.mimeType, blob: Media.pixel }
   const { find } = yield* Notes
@@ -91,7 +91,7 @@ const keyOf = ({ name, uri }: Resource.Resource) => uri === cover.uri ? " cover"
 export const handlers = {
   "resources/list": Effect.fnUntraced(function*({ cursor }: { readonly cursor?: string }) {
     const { all } = yield* Notes
-    const { items, rest } = yield* Paging.page([cover, ...(yield* all).map(described)], keyOf, cursor)
+    const { items, rest } = yield* Paging.page([cover, ...(yield* all).map(describe)], keyOf, cursor)
     return { resources: items, ...rest }
   }),
   "resources/templates/list": Effect.fnUntraced(function*({ cursor }: { readonly cursor?: string }) {

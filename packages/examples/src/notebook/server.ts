@@ -10,27 +10,27 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Tool from "../tool.ts"
 import * as Account from "./account.ts"
+import * as Changes from "./changes.ts"
 import * as Completions from "./completions.ts"
 import * as Media from "./media.ts"
-import * as Messenger from "./messenger.ts"
-import * as News from "./news.ts"
 import * as Notes from "./notes.ts"
-import * as Places from "./places.ts"
+import * as Notifier from "./notifier.ts"
 import * as Prompts from "./prompts.ts"
 import * as Resources from "./resources.ts"
+import * as Roots from "./roots.ts"
 import * as Subscriptions from "./subscriptions.ts"
-import * as Asking from "./tools/asking.ts"
-import * as Publishing from "./tools/publishing.ts"
-import * as Thinking from "./tools/thinking.ts"
-import * as Waiting from "./tools/waiting.ts"
-import * as Writing from "./tools/writing.ts"
+import * as AccountTools from "./tools/account.ts"
+import * as ClientRequestTools from "./tools/clientRequests.ts"
+import * as LongRunningTools from "./tools/longRunning.ts"
+import * as NoteTools from "./tools/notes.ts"
+import * as SamplingTools from "./tools/sampling.ts"
 
-const tools: ReadonlyArray<Tool.Tool<RequestContext | Account.Account | Notes.Notes | Places.Places>> = [
-  ...Writing.tools,
-  ...Asking.tools,
-  ...Thinking.tools,
-  ...Waiting.tools,
-  ...Publishing.tools
+const tools: ReadonlyArray<Tool.Tool<RequestContext | Account.Account | Notes.Notes | Roots.Roots>> = [
+  ...NoteTools.tools,
+  ...ClientRequestTools.tools,
+  ...SamplingTools.tools,
+  ...LongRunningTools.tools,
+  ...AccountTools.tools
 ]
 
 /** The handlers of the notebook. */
@@ -39,7 +39,7 @@ export const handlers = ServerSession.handlers({
   ...Resources.handlers,
   ...Prompts.handlers,
   ...Completions.handlers,
-  "notifications/roots/list_changed": () => News.add({ _tag: "PlacesChanged" })
+  "notifications/roots/list_changed": () => Changes.add({ _tag: "RootsChanged" })
 })
 
 /** The description of the notebook. */
@@ -53,7 +53,7 @@ export const options: ServerSession.Options = {
     icons: [Media.icon("goldenrod")]
   },
   instructions: "Notes are resources under note:///. Search before you write; ask the user before you erase.",
-  // Capabilities that the handlers do not show: the notifications that this server sends.
+  // The library derives the features from the handlers, but not the notifications that this server sends.
   capabilities: {
     tools: { listChanged: true },
     prompts: { listChanged: true },
@@ -61,17 +61,17 @@ export const options: ServerSession.Options = {
   }
 }
 
-/** A new notebook for one client. */
+/** A new notebook. */
 export const services = Layer.mergeAll(Account.layer, Notes.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(News.layer, Places.layer, Subscriptions.layer))
+  Layer.provideMerge(Layer.mergeAll(Changes.layer, Roots.layer, Subscriptions.layer))
 )
 
-/** Serves one client until its session ends, over any transport. */
+/** Serves one client until its session ends, over any transport. The options replace the default ones. */
 export const serve = (
-  more?: Partial<ServerSession.Options>
-): Effect.Effect<CloseReason, TransportError | Account.NoPage, Transport> =>
+  overrides?: Partial<ServerSession.Options>
+): Effect.Effect<CloseReason, TransportError | Account.SignInServerFailed, Transport> =>
   Effect.gen(function*() {
-    const session = yield* ServerSession.make(handlers, { ...options, ...more })
-    yield* Effect.forkScoped(Messenger.run(session))
+    const session = yield* ServerSession.make(handlers, { ...options, ...overrides })
+    yield* Effect.forkScoped(Notifier.run(session))
     return yield* session.closed
   }).pipe(Effect.scoped, Effect.provide(services))

@@ -1,4 +1,4 @@
-/** A real server behind a real socket, and what can be done to the connection. */
+/** A subject for the laws: a server, a client's end over a TCP socket, and the faults of their connection. */
 import { ServerSession, Transport } from "@effect-mcp/session"
 import { LawServer, type TransportLaws } from "@effect-mcp/testing/laws"
 import { JsonLines } from "@effect-mcp/transport"
@@ -9,10 +9,10 @@ import * as Logger from "effect/Logger"
 import * as Net from "node:net"
 import * as SocketTransport from "../../src/socketTransport.ts"
 
-/** The client's end, and the sockets of both. */
+/** The client's end, and the sockets of both ends. */
 type Served = TransportLaws.ClientEnd & { readonly atClient: Net.Socket; readonly atServer: Net.Socket }
 
-/** Two sockets that are connected with each other. */
+/** Opens two sockets that are connected with each other. */
 export const sockets = Effect.acquireRelease(
   Effect.callback<{ readonly atClient: Net.Socket; readonly atServer: Net.Socket }, Error>((resume) => {
     const listener = Net.createServer({ allowHalfOpen: true })
@@ -39,25 +39,25 @@ const write = (socket: Net.Socket, bytes: Uint8Array): Effect.Effect<void, Error
     socket.write(bytes, (error) => resume(error ? Effect.fail(error) : Effect.void))
   })
 
-/** Waits until a socket is no more. */
+/** Waits until a socket is closed. */
 const closed = (socket: Net.Socket): Effect.Effect<void> =>
   Effect.callback((resume) => {
     if (socket.destroyed) return resume(Effect.void)
     socket.once("close", () => resume(Effect.void))
   })
 
-/** The client's end as this makes it of a socket, before a server over a socket as it should be. */
+/** Returns a subject whose client's end is made by `over`. The server's end is that of `socketTransport.ts`. */
 export const subject = (
   over: (socket: Net.Socket) => Layer.Layer<Transport.Transport>
 ): TransportLaws.Subject<Served> => ({
   serve: Effect.gen(function*() {
     const { atClient, atServer } = yield* sockets
-    // A client that leaves is a client that has stopped sending: what waits for ever would keep the server for longer.
+    // The end of a client is a half-close, so a handler that never returns would keep the server for the default time.
     yield* ServerSession.serve(LawServer.make(), {
       ...LawServer.options,
       limits: { gracefulCloseTimeout: "2 seconds" }
     }).pipe(
-      // Some laws are about handlers that die; what is logged of them is no news here.
+      // Some laws use handlers that die. Their log messages are expected.
       Effect.provide(Layer.merge(SocketTransport.over(atServer), Logger.layer([]))),
       Effect.forkScoped
     )

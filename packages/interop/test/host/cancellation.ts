@@ -21,7 +21,7 @@ export const cancellation = ({ host, it, revision }: Conditions) => {
   it.effect("[CAN-04] [TMO-01] what the server gives up, its very first request, is interrupted and not answered", () =>
     Effect.gen(function*() {
       const waiting = new Set<string>()
-      const sample = () =>
+      const createMessage = () =>
         Effect.acquireUseRelease(
           Effect.sync(() => waiting.add("the model")),
           () => Effect.never,
@@ -29,7 +29,7 @@ export const cancellation = ({ host, it, revision }: Conditions) => {
         )
       const before = host.entries.length
       const asking = asked("sampling/createMessage", question, { timeout: 50 })
-      const { thrown } = yield* answering(host, { sample }, asking)
+      const { thrown } = yield* answering(host, { createMessage }, asking)
       assert.match(String(thrown), /timed out/)
       const cancellation = () => host.events.find((event) => event._tag === "Cancelled")
       yield* Child.until(() => cancellation() !== undefined && waiting.size === 0)

@@ -1,8 +1,8 @@
 /** The host with a server of somebody else's: what its tests run in, and what they see of it. */
 import { Model, parrot } from "@effect-mcp/examples/src/host/model.ts"
-import * as Notices from "@effect-mcp/examples/src/host/notices.ts"
+import * as Notifications from "@effect-mcp/examples/src/host/notifications.ts"
 import * as Session from "@effect-mcp/examples/src/host/session.ts"
-import { obliging, User } from "@effect-mcp/examples/src/host/user.ts"
+import { accepting, User } from "@effect-mcp/examples/src/host/user.ts"
 import * as Workspace from "@effect-mcp/examples/src/host/workspace.ts"
 import type { Elicitation, Revision, Sampling } from "@effect-mcp/protocol"
 import {
@@ -17,18 +17,18 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Child from "../fixtures/child.ts"
 
-/** Other answers than those of the parrot and of the obliging user, where a test wants some. */
+/** Handlers of one test, in place of the parrot and of the accepting user. */
 export interface Script {
-  sample?: (
-    question: Sampling.CreateMessageParams
+  createMessage?: (
+    params: Sampling.CreateMessageParams
   ) => Effect.Effect<Sampling.CreateMessageResult, never, CallbackContext.CallbackContext>
-  fill?: (question: Elicitation.FormParams) => Effect.Effect<Elicitation.ElicitResult>
-  visit?: (question: Elicitation.UrlParams, asker: string) => Effect.Effect<Elicitation.ElicitResult>
+  fillForm?: (params: Elicitation.FormParams) => Effect.Effect<Elicitation.ElicitResult>
+  openUrl?: (params: Elicitation.UrlParams, serverName: string) => Effect.Effect<Elicitation.ElicitResult>
 }
 
 export interface Host {
   readonly layer: Layer.Layer<
-    ClientSession.ClientSession | Notices.Notices | Workspace.Workspace,
+    ClientSession.ClientSession | Notifications.Notifications | Workspace.Workspace,
     Layer.Error<ReturnType<typeof Session.layer>>
   >
   readonly script: Script
@@ -42,16 +42,18 @@ const scripted = (script: Script) =>
   Layer.mergeAll(
     Layer.effect(
       Model,
-      Effect.map(Model, ({ answer }) => ({ answer: (question) => (script.sample ?? answer)(question) }))
+      Effect.map(Model, ({ createMessage }) => ({
+        createMessage: (params) => (script.createMessage ?? createMessage)(params)
+      }))
     ),
     Layer.effect(
       User,
-      Effect.map(User, ({ fill, visit }) => ({
-        fill: (question, asker) => (script.fill ?? fill)(question, asker),
-        visit: (question, asker) => (script.visit ?? visit)(question, asker)
+      Effect.map(User, ({ fillForm, openUrl }) => ({
+        fillForm: (params, serverName) => (script.fillForm ?? fillForm)(params, serverName),
+        openUrl: (params, serverName) => (script.openUrl ?? openUrl)(params, serverName)
       }))
     )
-  ).pipe(Layer.provide(Layer.merge(parrot, obliging)))
+  ).pipe(Layer.provide(Layer.merge(parrot, accepting)))
 
 /** The host, with this server, at one revision. */
 export const make = (
@@ -66,7 +68,7 @@ export const make = (
   const layer = Session.layer({ revisions: [revision], limits, observe: (event) => events.push(event) }).pipe(
     Layer.provide(Layer.merge(transport, scripted(script))),
     Layer.provideMerge(
-      Layer.merge(Notices.layer, Workspace.layer({ uri: "file:///home/ada", name: "home" }))
+      Layer.merge(Notifications.layer, Workspace.layer({ uri: "file:///home/ada", name: "home" }))
     ),
     Layer.tap(() => server.ready)
   )
@@ -80,9 +82,9 @@ export const answering = <A, E, R>({ script }: Host, answers: Script, program: E
     () => program,
     () =>
       Effect.sync(() => {
-        delete script.sample
-        delete script.fill
-        delete script.visit
+        delete script.createMessage
+        delete script.fillForm
+        delete script.openUrl
       })
   )
 
@@ -99,7 +101,7 @@ export interface Peer {
 }
 
 export interface Conditions {
-  readonly it: Vitest.MethodsNonLive<ClientSession.ClientSession | Notices.Notices | Workspace.Workspace>
+  readonly it: Vitest.MethodsNonLive<ClientSession.ClientSession | Notifications.Notifications | Workspace.Workspace>
   readonly host: Host
   readonly peer: Peer
   readonly revision: Revision.Revision

@@ -1,4 +1,4 @@
-import * as Notices from "@effect-mcp/examples/src/host/notices.ts"
+import * as Notifications from "@effect-mcp/examples/src/host/notifications.ts"
 import { type Elicitation, type ElicitationSchema, Revision } from "@effect-mcp/protocol"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -76,12 +76,12 @@ const byForm = ({ host, it, revision }: Conditions) => {
     Effect.gen(function*() {
       for (const action of ["decline", "cancel"] as const) {
         const given: Array<Elicitation.FormParams> = []
-        const fill = (question: Elicitation.FormParams) => {
-          given.push(question)
+        const fillForm = (params: Elicitation.FormParams) => {
+          given.push(params)
           return Effect.succeed({ action })
         }
         const asking = asked("elicitation/create", { message: "Who are you?", requestedSchema: form })
-        assert.deepStrictEqual(yield* answering(host, { fill }, asking), { answer: { action } })
+        assert.deepStrictEqual(yield* answering(host, { fillForm }, asking), { answer: { action } })
         assert.strictEqual(given[0]?.message, "Who are you?")
         assert.deepStrictEqual(given[0]?.requestedSchema, form)
       }
@@ -93,11 +93,11 @@ const byPage = ({ host, it, peer }: Conditions) => {
     Effect.gen(function*() {
       const given: Array<unknown> = []
       for (const action of ["accept", "decline"] as const) {
-        const visit = ({ _meta, ...question }: Elicitation.UrlParams, asker: string) => {
-          given.push(question, asker)
+        const openUrl = ({ _meta, ...params }: Elicitation.UrlParams, serverName: string) => {
+          given.push(params, serverName)
           return Effect.succeed({ action })
         }
-        assert.deepStrictEqual(yield* answering(host, { visit }, asked("elicitation/create", page)), {
+        assert.deepStrictEqual(yield* answering(host, { openUrl }, asked("elicitation/create", page)), {
           answer: { action }
         })
       }
@@ -109,6 +109,6 @@ const byPage = ({ host, it, peer }: Conditions) => {
       const method = "notifications/elicitation/complete"
       const params = { elicitationId: "page-1" }
       yield* said("tell", { method, params })
-      assert.deepStrictEqual(yield* Notices.next(method), { method, params })
+      assert.deepStrictEqual(yield* Notifications.next(method), { method, params })
     }))
 }

@@ -21,13 +21,13 @@ export const endingOverHttp = (it: Vitest.MethodsNonLive, listener: HttpListener
       const session = yield* run(ClientSession.ClientSession)
       const begun = yield* Deferred.make<void>()
       const interrupted = yield* Deferred.make<void>()
-      const sample = () =>
+      const createMessage = () =>
         Effect.andThen(
           Deferred.succeed(begun, undefined),
           Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
         )
       const question = { messages: [{ role: "user", content: { type: "text", text: "?" } }], maxTokens: 1 }
-      const asking = answering(host, { sample }, run(asked("sampling/createMessage", question)))
+      const asking = answering(host, { createMessage }, run(asked("sampling/createMessage", question)))
       const reminding = Effect.asVoid(session.callTool("remind", { text: "", afterMs: 60_000 }))
       const calls = yield* Effect.forkChild(
         Effect.forEach([reminding, Effect.asVoid(asking)], Effect.flip, { concurrency: 2 })

@@ -1,4 +1,4 @@
-import * as Notices from "@effect-mcp/examples/src/host/notices.ts"
+import * as Notifications from "@effect-mcp/examples/src/host/notifications.ts"
 import type { Logging } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
 import { assert } from "@effect/vitest"
@@ -10,7 +10,7 @@ export const logging = ({ it }: Conditions) => {
   it.effect("[LOG-01] [LOG-02] hears what it wants to hear", () =>
     Effect.gen(function*() {
       const { setLogLevel } = yield* ClientSession.ClientSession
-      const heard = Effect.map(Notices.next("notifications/message"), ({ params }) => params)
+      const heard = Effect.map(Notifications.next("notifications/message"), ({ params }) => params)
       const message = (level: Logging.Level): Logging.LogMessageParams => ({
         level,
         logger: "abacus",

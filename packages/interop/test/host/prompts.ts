@@ -1,4 +1,4 @@
-import * as Notices from "@effect-mcp/examples/src/host/notices.ts"
+import * as Notifications from "@effect-mcp/examples/src/host/notifications.ts"
 import { ClientSession } from "@effect-mcp/session"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -70,7 +70,7 @@ export const prompts = ({ host, it, peer }: Conditions) => {
         ] as const
       ) {
         yield* said("tell", { method })
-        assert.deepStrictEqual(yield* Notices.next(method), { method, params: {} })
+        assert.deepStrictEqual(yield* Notifications.next(method), { method, params: {} })
       }
     }))
 }

@@ -1,4 +1,4 @@
-import * as Notices from "@effect-mcp/examples/src/host/notices.ts"
+import * as Notifications from "@effect-mcp/examples/src/host/notifications.ts"
 import { ClientSession } from "@effect-mcp/session"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -63,7 +63,7 @@ export const resources = ({ it, peer }: Conditions) => {
       assert.deepInclude(yield* told("seen"), { subscribed: [uri] })
       const method = "notifications/resources/updated"
       yield* said("tell", { method, params: { uri } })
-      assert.deepStrictEqual(yield* Notices.next(method), { method, params: { uri } })
+      assert.deepStrictEqual(yield* Notifications.next(method), { method, params: { uri } })
       yield* unsubscribeResource(uri)
       assert.deepInclude(yield* told("seen"), { subscribed: [] })
     }))

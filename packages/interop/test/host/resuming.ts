@@ -1,4 +1,4 @@
-import * as Notices from "@effect-mcp/examples/src/host/notices.ts"
+import * as Notifications from "@effect-mcp/examples/src/host/notifications.ts"
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
 import { assert, type Vitest } from "@effect/vitest"
@@ -15,7 +15,7 @@ export const resuming = (it: Vitest.MethodsNonLive, listener: HttpListener.Liste
       wire: Wire.Wire,
       server: HttpListener.Server,
       host: ReturnType<typeof make>
-    ) => Effect.Effect<A, E, ClientSession.ClientSession | Notices.Notices>
+    ) => Effect.Effect<A, E, ClientSession.ClientSession | Notifications.Notifications>
   ) =>
     Effect.gen(function*() {
       const wire = yield* Wire.make(`${listener.address()}/resumable`)
@@ -52,7 +52,7 @@ export const resuming = (it: Vitest.MethodsNonLive, listener: HttpListener.Liste
       const { ping } = yield* ClientSession.ClientSession
       const method = "notifications/resources/updated"
       const tell = (number: number) => said("tell", { method, params: { uri: `bead:///${number}` } })
-      const told = Effect.map(Notices.next(method), ({ params }) => params)
+      const told = Effect.map(Notifications.next(method), ({ params }) => params)
       // These servers begin this stream with nothing to come back behind, and forget what is said before the first event.
       yield* tell(0)
       assert.deepStrictEqual(yield* told, { uri: "bead:///0" })

@@ -10,9 +10,9 @@ export const roots = ({ it }: Conditions) => {
       const home = { uri: "file:///home/ada", name: "home" }
       assert.deepStrictEqual(yield* asked("roots/list"), { answer: { roots: [home] } })
       const { rootsChanged } = yield* told("seen")
-      yield* Workspace.move({ uri: "file:///tmp/%C3%A4" }, home)
+      yield* Workspace.setRoots({ uri: "file:///tmp/%C3%A4" }, home)
       assert.deepInclude(yield* told("seen"), { rootsChanged: Number(rootsChanged) + 1 })
       assert.deepStrictEqual(yield* asked("roots/list"), { answer: { roots: [{ uri: "file:///tmp/%C3%A4" }, home] } })
-      yield* Workspace.move(home)
+      yield* Workspace.setRoots(home)
     }))
 }

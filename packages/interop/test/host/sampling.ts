@@ -32,11 +32,11 @@ export const sampling = ({ host, it, revision }: Conditions) => {
         model: "painter",
         content: { type: "image", data: "AAAA", mimeType: "image/png" }
       }
-      const sample = (params: Sampling.CreateMessageParams) => {
+      const createMessage = (params: Sampling.CreateMessageParams) => {
         given = params
         return Effect.succeed(picture)
       }
-      assert.deepStrictEqual(yield* answering(host, { sample }, asked("sampling/createMessage", question)), {
+      assert.deepStrictEqual(yield* answering(host, { createMessage }, asked("sampling/createMessage", question)), {
         answer: picture
       })
       const { _meta, ...params } = given ?? { _meta: undefined }
@@ -48,7 +48,7 @@ export const sampling = ({ host, it, revision }: Conditions) => {
       const session = yield* ClientSession.ClientSession
       const seen = Effect.map(told("seen"), ({ progress }) => JSON.stringify(progress))
       const { progress: before } = yield* told("seen")
-      const sample = () =>
+      const createMessage = () =>
         Effect.gen(function*() {
           for (const progress of [0.25, 0.5]) {
             yield* CallbackContext.progress({ progress, total: 1 })
@@ -56,15 +56,15 @@ export const sampling = ({ host, it, revision }: Conditions) => {
           }
           return { role: "assistant" as const, model: "slow", content: text("Seven.") }
         }).pipe(Effect.provideService(ClientSession.ClientSession, session), Effect.orDie)
-      yield* answering(host, { sample }, asked("sampling/createMessage", question))
+      yield* answering(host, { createMessage }, asked("sampling/createMessage", question))
       const { progress: after } = yield* told("seen")
       assert.deepStrictEqual(after, [...(Array.isArray(before) ? before : []), 0.25, 0.5])
     }))
 
   it.effect("[SMP-06] a defect of its model is nobody's business", () =>
     Effect.gen(function*() {
-      const sample = () => Effect.die(new Error("the parrot is ill"))
-      const { code, thrown } = yield* answering(host, { sample }, asked("sampling/createMessage", question))
+      const createMessage = () => Effect.die(new Error("the parrot is ill"))
+      const { code, thrown } = yield* answering(host, { createMessage }, asked("sampling/createMessage", question))
       assert.strictEqual(code, -32603)
       assert.notInclude(String(thrown), "parrot")
       yield* Child.until(() => host.events.some(({ _tag }) => _tag === "HandlerFailed"))

@@ -34,10 +34,10 @@ export const cancellation = ({ it, peer }: Conditions) => {
     Effect.gen(function*() {
       const { complaints, received, request, stderr } = yield* OfficialClient
       const calling = yield* Effect.forkChild(call("remind", { text: "the milk", afterMs: 60_000 }))
-      yield* Child.until(() => stderr().includes("a reminder of the milk is due"))
+      yield* Child.until(() => stderr().includes("reminder of the milk: due"))
       const id = yield* lastCall
       yield* Fiber.interrupt(calling)
-      yield* Child.until(() => stderr().includes("the call was cancelled: no reminder of the milk"))
+      yield* Child.until(() => stderr().includes("reminder of the milk: cancelled"))
       yield* request.ping
       assert.isFalse(received.some(isAnswerTo(id)))
       assert.deepStrictEqual(complaints.filter((complaint) => !isAboutProgress(complaint)), [])
@@ -46,10 +46,10 @@ export const cancellation = ({ it, peer }: Conditions) => {
   it.effect("[TMO-03] [CAN-04] a call whose time is up at the client is interrupted as well", () =>
     Effect.gen(function*() {
       const { stderr } = yield* OfficialClient
-      const isDue = Child.until(() => stderr().includes("a reminder of the bread is due"))
+      const isDue = Child.until(() => stderr().includes("reminder of the bread: due"))
       const outcome = yield* timedOutAfter("remind", { text: "the bread", afterMs: 60_000 }, isDue)
       assert.notProperty(outcome, "text")
-      yield* Child.until(() => stderr().includes("the call was cancelled: no reminder of the bread"))
+      yield* Child.until(() => stderr().includes("reminder of the bread: cancelled"))
     }))
 
   it.effect("[CAN-01] [CAN-04] what it has asked on behalf of a call is cancelled with the call", () =>
@@ -74,7 +74,7 @@ export const cancellation = ({ it, peer }: Conditions) => {
       const { answers } = yield* OfficialClient
       const { answering, interrupted } = yield* endless
       answers.sampling = answering
-      assert.deepStrictEqual(yield* call("summarize", { name: "plan", patienceMs: 50 }), {
+      assert.deepStrictEqual(yield* call("summarize", { name: "plan", timeoutMs: 50 }), {
         text: "sampling/createMessage: no response within 50 ms",
         isError: true
       })

@@ -57,17 +57,17 @@ const byForm = ({ it, revision }: Conditions) => {
       yield* call("write", { name: "litter", text: "Nothing of worth." })
       yield* answering({ action: "decline" })
       assert.deepStrictEqual(yield* call("erase", { name: "litter" }), {
-        text: "The note “litter” stays: decline.",
+        text: "The note “litter” was not erased: decline.",
         isError: false
       })
       yield* answering({ action: "cancel" })
       assert.deepStrictEqual(yield* call("erase", { name: "litter" }), {
-        text: "The note “litter” stays: cancel.",
+        text: "The note “litter” was not erased: cancel.",
         isError: false
       })
       yield* answering({ action: "accept", content: { sure: false, reason: "done" } })
       assert.deepStrictEqual(yield* call("erase", { name: "litter" }), {
-        text: "The note “litter” stays: accept.",
+        text: "The note “litter” was not erased: accept.",
         isError: false
       })
       yield* answering({ action: "accept", content: { sure: true, reason: "wrong", farewell: "Ade ✿" } })
@@ -88,18 +88,18 @@ const byForm = ({ it, revision }: Conditions) => {
       assert.deepStrictEqual(requestedSchema, {
         type: "object",
         properties: {
-          sure: { type: "boolean", title: "Sure?", description: "Whether “plan” may be erased", default: false },
+          sure: { type: "boolean", title: "Sure?", description: "Whether to erase “plan”", default: false },
           reason: {
             type: "string",
             title: "Reason",
             ...(revision === "2025-11-25"
               ? {
                 oneOf: [
-                  { const: "done", title: "It is done with" },
-                  { const: "wrong", title: "It was never true" }
+                  { const: "done", title: "It is no longer needed" },
+                  { const: "wrong", title: "It is wrong" }
                 ]
               }
-              : { enum: ["done", "wrong"], enumNames: ["It is done with", "It was never true"] }),
+              : { enum: ["done", "wrong"], enumNames: ["It is no longer needed", "It is wrong"] }),
             default: "done"
           },
           farewell: { type: "string", title: "Last words", maxLength: 80 }

@@ -13,19 +13,19 @@ export const ending = (peer: Peer, revision: Revision.Revision) => {
     Effect.gen(function*() {
       const { close, pid, stderr } = yield* OfficialClient
       const calling = yield* Effect.forkChild(call("remind", { text: "the end", afterMs: 60_000 }))
-      yield* Child.until(() => stderr().includes("a reminder of the end is due"))
+      yield* Child.until(() => stderr().includes("reminder of the end: due"))
       // These clients end the input of their server, give it two seconds, and then tell it to end.
       yield* close
       assert.notProperty(yield* Fiber.join(calling), "text")
       yield* Child.until(() => !Child.isRunning(pid))
-      yield* Child.until(() => stderr().includes("the call was cancelled: no reminder of the end"))
+      yield* Child.until(() => stderr().includes("reminder of the end: cancelled"))
     }).pipe(connected))
 
   it.live("[STD-08] is told to end with a call in hand: answers it, and exits", () =>
     Effect.gen(function*() {
       const { complaints, pid, stderr } = yield* OfficialClient
       const calling = yield* Effect.forkChild(call("remind", { text: "the end", afterMs: 300 }))
-      yield* Child.until(() => stderr().includes("a reminder of the end is due"))
+      yield* Child.until(() => stderr().includes("reminder of the end: due"))
       process.kill(pid, "SIGTERM")
       assert.deepStrictEqual(yield* Fiber.join(calling), { text: "the end", isError: false })
       yield* Child.until(() => !Child.isRunning(pid))
@@ -53,7 +53,7 @@ export const ending = (peer: Peer, revision: Revision.Revision) => {
         failure("elicitation/create", "elicitation.form")
       )
       assert.deepStrictEqual(yield* call("sign-in", {}), failure("elicitation/create", "elicitation.url"))
-      assert.deepStrictEqual(yield* call("places", {}), failure("roots/list", "roots"))
+      assert.deepStrictEqual(yield* call("roots", {}), failure("roots/list", "roots"))
       const published = yield* call("publish", { name: "plan" })
       assert.match("text" in published ? published.text : "", /^Visit http:.* to sign in, then try again$/)
       assert.strictEqual(received.length, before + 6)

@@ -33,7 +33,7 @@ export const handshake = ({ it, revision }: Conditions) => {
         capabilities: Revision.isAtLeast(revision, "2025-06-18")
           ? ["elicitation", "roots", "sampling"]
           : ["roots", "sampling"],
-        answers: true
+        isAlive: true
       })
     }))
 

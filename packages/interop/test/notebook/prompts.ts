@@ -36,14 +36,14 @@ export const prompts = ({ it, peer, revision }: Conditions) => {
         {
           name: "summarize",
           title: "Summarize a note",
-          description: "Asks for a summary, with the whole note beside it",
+          description: "Asks for a summary, and contains the note",
           _meta: { "example.com/styles": 3 }
         }
       )
       assert.isDefined(icons)
       assert.deepStrictEqual(list(inputs), [
         { name: "note", description: "The note to summarize", required: true },
-        { name: "style", description: "Some way to do it, such as “briefly”", required: false }
+        { name: "style", description: "The style, such as “briefly”", required: false }
       ])
     }))
 

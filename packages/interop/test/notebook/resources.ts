@@ -48,7 +48,7 @@ export const resources = ({ it, peer }: Conditions) => {
           uriTemplate: "note:///{name}",
           name: "note",
           title: "A note",
-          description: "Any note, by its name",
+          description: "A note by its name",
           mimeType: "text/markdown",
           annotations: { audience: ["user"], priority: 1 },
           _meta: { "example.com/writable": true }

@@ -11,7 +11,7 @@ export const roots = ({ it }: Conditions) => {
     Effect.gen(function*() {
       const { answers } = yield* OfficialClient
       answers.roots = () => Effect.fail(McpError.methodNotFound("roots/list"))
-      assert.deepStrictEqual(yield* call("places", {}), {
+      assert.deepStrictEqual(yield* call("roots", {}), {
         text: "roots/list: the peer answered with error -32601: Method not found: roots/list",
         isError: true
       })
@@ -20,20 +20,20 @@ export const roots = ({ it }: Conditions) => {
   it.effect("[ROOT-01] [ROOT-03] asks the client where it may work", () =>
     Effect.gen(function*() {
       const { answers } = yield* OfficialClient
-      const places = [{ uri: "file:///home/ada", name: "home" }, { uri: "file:///srv/notes%20of%20hers" }]
-      answers.roots = () => Effect.succeed({ roots: places })
-      assert.deepStrictEqual(structure(yield* result("places")), { places })
+      const roots = [{ uri: "file:///home/ada", name: "home" }, { uri: "file:///srv/notes%20of%20hers" }]
+      answers.roots = () => Effect.succeed({ roots })
+      assert.deepStrictEqual(structure(yield* result("roots")), { roots })
     }))
 
   it.effect("[ROOT-02] asks again when the client says that it is elsewhere", () =>
     Effect.gen(function*() {
       const client = yield* OfficialClient
-      const places = [{ uri: "file:///tmp", name: "elsewhere" }]
+      const roots = [{ uri: "file:///tmp", name: "elsewhere" }]
       const logged = () => JSON.stringify(heardOf(client, "notifications/message"))
-      client.answers.roots = () => Effect.succeed({ roots: places })
+      client.answers.roots = () => Effect.succeed({ roots })
       yield* client.rootsListChanged
-      yield* Child.until(() => logged().includes("places that the client works in: 1"))
+      yield* Child.until(() => logged().includes("number of roots: 1"))
       client.answers.roots = () => Effect.die(new Error("asked once too often"))
-      assert.deepStrictEqual(structure(yield* result("places")), { places })
+      assert.deepStrictEqual(structure(yield* result("roots")), { roots })
     }))
 }

@@ -18,7 +18,7 @@ export const tools = ({ it, peer, revision }: Conditions) => {
           "search",
           "erase",
           "classify",
-          "places",
+          "roots",
           "status",
           "summarize",
           "research",

@@ -1,5 +1,5 @@
 /** Sessions that are lost, or never end, or get into each other's way. */
-import * as Notices from "@effect-mcp/examples/src/host/notices.ts"
+import * as Notifications from "@effect-mcp/examples/src/host/notifications.ts"
 import { Content, Revision } from "@effect-mcp/protocol"
 import {
   ClientSession,
@@ -245,7 +245,7 @@ const withServer = () => {
           )
           const method = "notifications/tools/list_changed"
           yield* said("tell", { method })
-          yield* Notices.next(method)
+          yield* Notifications.next(method)
         }).pipe(Effect.provide(host.layer))
       }))
   }

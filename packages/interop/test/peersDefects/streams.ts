@@ -1,5 +1,5 @@
 /** Streams that nobody comes back to, or somebody for ever. */
-import * as Notices from "@effect-mcp/examples/src/host/notices.ts"
+import * as Notifications from "@effect-mcp/examples/src/host/notifications.ts"
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, SessionHost } from "@effect-mcp/session"
 import { assert, describe, it, layer } from "@effect/vitest"
@@ -60,7 +60,7 @@ export const streams = () => {
               assert.strictEqual(server.calls.filter(({ status }) => status === 500).length, 3)
               const method = "notifications/tools/list_changed"
               yield* said("tell", { method })
-              yield* Notices.next(method)
+              yield* Notifications.next(method)
             }).pipe(Effect.provide(host.layer))
           }))
 
@@ -84,7 +84,7 @@ export const streams = () => {
               )
               const method = "notifications/tools/list_changed"
               yield* said("tell", { method })
-              yield* Notices.next(method)
+              yield* Notifications.next(method)
             }).pipe(Effect.provide(host.layer))
           }))
       })

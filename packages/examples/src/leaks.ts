@@ -1,5 +1,5 @@
 /**
- * A count of what a session leaves open after its end. It should be nothing.
+ * A check that a session leaves no request, fiber, child process or socket open after its end.
  */
 import { CloseReason } from "@effect-mcp/protocol"
 import type { ClientSession } from "@effect-mcp/session"
@@ -7,7 +7,7 @@ import { FiberCount } from "@effect-mcp/testing"
 import * as Effect from "effect/Effect"
 import { subscribe } from "node:diagnostics_channel"
 import { Socket } from "node:net"
-import { check, type Unexpected } from "./check.ts"
+import { check, type CheckFailed } from "./check.ts"
 import * as Transcript from "./transcript.ts"
 
 /** Returns the number of running child processes. */
@@ -16,7 +16,8 @@ export const childProcesses = (): number =>
 
 const openSockets = new Set<Socket>()
 
-// Node lists Unix sockets like the standard streams, so sockets are counted when they open and close.
+// Node's list of resources does not distinguish Unix sockets from the standard streams, so this module counts sockets
+// when they open and close.
 subscribe("net.client.socket", (message) => {
   if (typeof message !== "object" || message === null || !("socket" in message)) return
   const { socket } = message
@@ -29,22 +30,22 @@ subscribe("net.client.socket", (message) => {
 export const sockets = (): number => openSockets.size
 
 /**
- * Runs a program whose session ends with it, and prints what is left open. The program returns the session, which can
- * still be inspected.
+ * Runs a program whose session ends with it, and checks that nothing stays open. The program returns its session,
+ * which reports its requests after the end.
  */
-export const none = Effect.fnUntraced(function*<E, R>(
+export const checkNone = Effect.fnUntraced(function*<E, R>(
   program: Effect.Effect<ClientSession.ClientSessionShape, E, R>
-): Effect.fn.Return<void, E | Unexpected, R> {
-  const census = FiberCount.make()
-  const session = yield* census.count(program)
+): Effect.fn.Return<void, E | CheckFailed, R> {
+  const fibers = FiberCount.make()
+  const session = yield* fibers.count(program)
   Transcript.note(CloseReason.describe(yield* session.closed))
 
   const { sent, served } = yield* session.inFlight
   yield* check(sent === 0 && served === 0, `requests waiting ${sent}, handlers running ${served}`)
 
-  yield* check(census.living() === 0, `fibers alive ${census.living()}, of ${census.started()} that were started`)
+  yield* check(fibers.living() === 0, `fibers alive ${fibers.living()}, of ${fibers.started()} that were started`)
 
-  // Ended processes and closed sockets stay on Node's list for one or two turns of the event loop.
+  // A process that has ended stays on Node's list for one or two turns of the event loop.
   yield* Effect.repeat(Effect.sleep("5 millis"), { times: 20, while: () => childProcesses() + sockets() > 0 })
   yield* check(childProcesses() === 0, `child processes alive ${childProcesses()}`)
   yield* check(sockets() === 0, `sockets open ${sockets()}`)

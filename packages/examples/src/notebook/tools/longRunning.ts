@@ -1,5 +1,5 @@
 /**
- * Tools that take time. When the client cancels a call, its fiber is interrupted.
+ * Tools that take time. When the client cancels a call, the library interrupts its fiber.
  */
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
@@ -16,17 +16,17 @@ const milliseconds = (description: string) =>
 
 const index = Tool.make("index", {
   title: "Index",
-  description: "Reads all notes, one after the other, and counts their words. Says how far it is.",
+  description: "Reads all notes, one after the other, and counts their words. Reports progress.",
   annotations: harmless,
-  input: Schema.Struct({ delayMs: milliseconds("How long it takes to read one") }),
+  input: Schema.Struct({ delayMs: milliseconds("The time to read one note") }),
   run: Effect.fnUntraced(function*({ delayMs }) {
     const { all } = yield* Notes
     const notes = yield* all
     let words = 0
-    for (const [before, { name, text }] of notes.entries()) {
+    for (const [index, { name, text }] of notes.entries()) {
       yield* Effect.sleep(delayMs)
       words += text.split(/\s+/).length
-      yield* RequestContext.progress({ progress: before + 1, total: notes.length, message: name })
+      yield* RequestContext.progress({ progress: index + 1, total: notes.length, message: name })
     }
     return `${words} words in ${notes.length} notes`
   })
@@ -34,20 +34,20 @@ const index = Tool.make("index", {
 
 const remind = Tool.make("remind", {
   title: "Remind",
-  description: "Answers with the same text after a while.",
+  description: "Returns the same text after a delay.",
   annotations: harmless,
   input: Schema.Struct({
-    text: Schema.String.annotate({ description: "What to be reminded of" }),
-    afterMs: milliseconds("When")
+    text: Schema.String.annotate({ description: "The text of the reminder" }),
+    afterMs: milliseconds("The delay")
   }),
   run: Effect.fnUntraced(function*({ afterMs, text }) {
     const { releaseStream } = yield* RequestContext.RequestContext
-    // The client need not hold a connection while it waits.
+    // Closes the HTTP response, so that the client holds no connection while it waits. It reconnects for the result.
     if (afterMs >= 1000) yield* releaseStream
-    yield* Effect.logInfo(`a reminder of ${text} is due in ${afterMs} ms`)
+    yield* Effect.logInfo(`reminder of ${text}: due in ${afterMs} ms`)
     return yield* Effect.sleep(afterMs).pipe(
       Effect.as(text),
-      Effect.onInterrupt(() => Effect.logInfo(`the call was cancelled: no reminder of ${text}`))
+      Effect.onInterrupt(() => Effect.logInfo(`reminder of ${text}: cancelled`))
     )
   })
 })

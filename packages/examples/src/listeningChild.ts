@@ -1,6 +1,6 @@
 /**
- * A listening server as a child process, and the transport to the address that it prints. The child lives as long as
- * the Layer.
+ * A server that runs as a child process and listens, and the transport to the address that it prints. The child process
+ * ends with the Layer.
  */
 import type { Transport } from "@effect-mcp/session"
 import * as NodeServices from "@effect/platform-node/NodeServices"
@@ -15,41 +15,41 @@ import * as Stream from "effect/Stream"
 /** The error of a child process that ended before it printed an address. */
 export class NotListening extends Data.TaggedError("NotListening")<{ readonly command: string }> {
   override get message(): string {
-    return `${this.command} has ended without listening`
+    return `${this.command}: the process ended before it printed "listening at URL"`
   }
 }
 
-/** The reasons why there is no server. */
-export type Failure = NotListening | PlatformError
+/** The errors of a server that did not start. */
+export type StartError = NotListening | PlatformError
 
-const announcement = /^listening at (\S+)$/
+const addressLine = /^listening at (\S+)$/
 
-/** Makes the transport to a server at this address. */
-export type Way = (url: string) => Layer.Layer<Transport.Transport>
+/** Creates the transport to a server at an address. */
+export type TransportTo = (url: string) => Layer.Layer<Transport.Transport>
 
-/** Starts this Node with these arguments. Other lines that the child prints are passed to the function. */
+/** Starts Node with these arguments. `log` receives the other lines that the child prints. */
 export const layer = (
   args: ReadonlyArray<string>,
-  way: Way,
+  transportTo: TransportTo,
   log: (line: string) => void
-): Layer.Layer<Transport.Transport, Failure> =>
+): Layer.Layer<Transport.Transport, StartError> =>
   Layer.unwrap(Effect.gen(function*() {
     const url = yield* Deferred.make<string, NotListening>()
     const child = yield* ChildProcess.make(process.execPath, args, {
       killSignal: "SIGTERM",
       forceKillAfter: "2 seconds"
     })
-    const hear = (line: string) => {
-      const [, announced] = announcement.exec(line) ?? []
-      return announced === undefined ? Effect.sync(() => log(line)) : Deferred.succeed(url, announced)
+    const onLine = (line: string) => {
+      const [, address] = addressLine.exec(line) ?? []
+      return address === undefined ? Effect.sync(() => log(line)) : Deferred.succeed(url, address)
     }
     yield* child.all.pipe(
       Stream.decodeText,
       Stream.splitLines,
-      Stream.runForEach(hear),
+      Stream.runForEach(onLine),
       Effect.ignore,
       Effect.andThen(Deferred.fail(url, new NotListening({ command: args.join(" ") }))),
       Effect.forkScoped
     )
-    return way(yield* Deferred.await(url))
+    return transportTo(yield* Deferred.await(url))
   })).pipe(Layer.provide(NodeServices.layer))

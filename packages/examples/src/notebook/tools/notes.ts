@@ -1,5 +1,5 @@
 /**
- * Tools that write notes, show them and find them.
+ * Tools that write, show and search notes.
  */
 import * as Content from "@effect-mcp/protocol/Content"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
@@ -11,13 +11,13 @@ import * as Media from "../media.ts"
 import { Notes } from "../notes.ts"
 import * as Resources from "../resources.ts"
 
-/** The name of a note. It becomes part of a URI, so it must be well-formed Unicode. */
+/** The name of a note. It becomes a part of a URI, so it must be well-formed Unicode. */
 export const Name = Schema.String.check(
   Schema.isPattern(/^[^\p{Cs}\p{Cc}\s][^\p{Cs}\p{Cc}]*$/u),
   Schema.isMaxLength(100)
 ).annotate({ description: "The note's name" })
 
-/** Returns the note of this name; fails with a message for the model if there is none. */
+/** Returns the note of this name. Fails with a message for the model if it does not exist. */
 export const find = Effect.fnUntraced(function*(name: string) {
   const { find } = yield* Notes
   const note = yield* find(name)
@@ -26,10 +26,10 @@ export const find = Effect.fnUntraced(function*(name: string) {
 
 const write = Tool.make("write", {
   title: "Write",
-  description: "Writes a note, over the one that had the name before.",
+  description: "Writes a note. Replaces a note of the same name.",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
   icons: [Media.icon("goldenrod")],
-  input: Schema.Struct({ name: Name, text: Schema.String.annotate({ description: "What it says, as Markdown" }) }),
+  input: Schema.Struct({ name: Name, text: Schema.String.annotate({ description: "The text, as Markdown" }) }),
   run: Effect.fnUntraced(function*({ name, text }) {
     const { write } = yield* Notes
     const note = yield* write(name, text)
@@ -40,7 +40,7 @@ const write = Tool.make("write", {
 
 const show = Tool.make("show", {
   title: "Show",
-  description: "Shows a note in every way there is: as words, a picture, a sound, a link, and as a whole.",
+  description: "Returns a note as every kind of content: text, image, audio, link and embedded resource.",
   annotations: { readOnlyHint: true, openWorldHint: false },
   input: Schema.Struct({ name: Name }),
   run: Effect.fnUntraced(function*({ name }) {
@@ -61,11 +61,11 @@ const show = Tool.make("show", {
 const Matches = Schema.Struct({
   matches: Schema.Array(Schema.Struct({
     name: Schema.String.annotate({ description: "The note's name" }),
-    count: Schema.Int.annotate({ description: "How often the word is in it" })
+    count: Schema.Int.annotate({ description: "The number of occurrences" })
   }))
 })
 
-/** Returns the notes that contain a word, and how often. */
+/** Returns the notes that contain a word, with the number of its occurrences. */
 export const matchesOf = Effect.fnUntraced(function*(word: string) {
   const { all } = yield* Notes
   return (yield* all)
@@ -73,12 +73,12 @@ export const matchesOf = Effect.fnUntraced(function*(word: string) {
     .filter(({ count }) => count > 0)
 })
 
-/** The parameters of a search, for clients and for the model. */
+/** The arguments of a search, which a client or the model sends. */
 export const Search = Schema.Struct({ word: Schema.NonEmptyString.annotate({ description: "The word to look for" }) })
 
 export const search = Tool.make("search", {
   title: "Search",
-  description: "Finds the notes that have a word in them.",
+  description: "Finds the notes that contain a word.",
   annotations: { readOnlyHint: true, openWorldHint: false },
   input: Search,
   output: Matches,

@@ -1,6 +1,6 @@
 /**
- * The notifications for the client that belong to no request. Any part of the notebook adds them here, and the program
- * that holds the session sends them.
+ * The changes of which clients are notified. Every part of the notebook adds its changes here. `notifier.ts` sends the
+ * notifications.
  */
 import type { ClientProfile } from "@effect-mcp/protocol/Profile"
 import * as Context from "effect/Context"
@@ -9,26 +9,26 @@ import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 
 /**
- * One notification.
+ * A change.
  *
  * - `NoteChanged`: the text of a note changed.
  * - `NotesChanged`, `PromptsChanged`, `ToolsChanged`: a list has more or fewer items.
  * - `PageVisited`: the user visited the URL of an elicitation.
- * - `PlacesChanged`: the roots of the client changed.
+ * - `RootsChanged`: the roots of the client changed.
  */
-export type Item =
+export type Change =
   | { readonly _tag: "NoteChanged"; readonly name: string }
   | { readonly _tag: "NotesChanged" }
   | { readonly _tag: "PromptsChanged" }
   | { readonly _tag: "ToolsChanged" }
   | { readonly _tag: "PageVisited"; readonly client: ClientProfile; readonly elicitationId: string }
-  | { readonly _tag: "PlacesChanged" }
+  | { readonly _tag: "RootsChanged" }
 
-/** The notifications that are not sent yet. */
-export class News extends Context.Service<News, Queue.Queue<Item>>()("@effect-mcp/examples/notebook/News") {}
+/** The changes that have not been sent yet, oldest first. */
+export class Changes extends Context.Service<Changes, Queue.Queue<Change>>()("@effect-mcp/examples/notebook/Changes") {}
 
-export const layer: Layer.Layer<News> = Layer.effect(News, Queue.unbounded<Item>())
+export const layer: Layer.Layer<Changes> = Layer.effect(Changes, Queue.unbounded<Change>())
 
-/** Adds a notification. */
-export const add = (item: Item): Effect.Effect<void, never, News> =>
-  Effect.flatMap(News, (news) => Effect.asVoid(Queue.offer(news, item)))
+/** Adds a change. */
+export const add = (change: Change): Effect.Effect<void, never, Changes> =>
+  Effect.flatMap(Changes, (changes) => Effect.asVoid(Queue.offer(changes, change)))

@@ -1,5 +1,5 @@
 /**
- * Tools that use the client's model.
+ * Tools that use the model of the client, by sampling.
  */
 import * as Content from "@effect-mcp/protocol/Content"
 import type * as Sampling from "@effect-mcp/protocol/Sampling"
@@ -9,24 +9,24 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Tool from "../../tool.ts"
 import * as Resources from "../resources.ts"
-import { find, matchesOf, Name, Search, search } from "./writing.ts"
+import { find, matchesOf, Name, Search, search } from "./notes.ts"
 
-const piecesOf = ({ content }: Sampling.CreateMessageResult): ReadonlyArray<Sampling.SamplingContent> =>
+const blocksOf = ({ content }: Sampling.CreateMessageResult): ReadonlyArray<Sampling.SamplingContent> =>
   "type" in content ? [content] : content
 
-const wordsOf = (message: Sampling.CreateMessageResult): string =>
-  piecesOf(message).map((piece) => piece.type === "text" ? piece.text : `[${piece.type}]`).join(" ")
+const textOf = (message: Sampling.CreateMessageResult): string =>
+  blocksOf(message).map((block) => block.type === "text" ? block.text : `[${block.type}]`).join(" ")
 
 const openWorld = { readOnlyHint: true, openWorldHint: true }
 
 const summarize = Tool.make("summarize", {
   title: "Summarize",
-  description: "Has the client's model summarize a note. Passes on the progress it makes.",
+  description: "Has the model of the client summarize a note. Forwards its progress.",
   annotations: openWorld,
   input: Schema.Struct({
     name: Name,
-    patienceMs: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThan(0))).annotate({
-      description: "How long the model may take, in milliseconds"
+    timeoutMs: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThan(0))).annotate({
+      description: "The timeout of the request to the model, in milliseconds"
     })
   }),
   output: Schema.Struct({
@@ -34,7 +34,7 @@ const summarize = Tool.make("summarize", {
     model: Schema.String,
     stopReason: Schema.optionalKey(Schema.String)
   }),
-  run: Effect.fnUntraced(function*({ name, patienceMs }) {
+  run: Effect.fnUntraced(function*({ name, timeoutMs }) {
     const note = yield* find(name)
     const { progress } = yield* RequestContext.RequestContext
     const message = yield* RequestContext.createMessage({
@@ -47,9 +47,9 @@ const summarize = Tool.make("summarize", {
       temperature: 0.2,
       stopSequences: ["###"],
       modelPreferences: { hints: [{ name: "small" }], costPriority: 1, speedPriority: 0.5, intelligencePriority: 0 }
-    }, { onProgress: progress, ...(patienceMs === undefined ? undefined : { timeout: patienceMs }) })
+    }, { onProgress: progress, ...(timeoutMs === undefined ? undefined : { timeout: timeoutMs }) })
     return Tool.structured({
-      summary: wordsOf(message),
+      summary: textOf(message),
       model: message.model,
       ...(message.stopReason === undefined ? undefined : { stopReason: message.stopReason })
     })
@@ -59,24 +59,24 @@ const summarize = Tool.make("summarize", {
 const decodeSearch = Schema.decodeUnknownResult(Search)
 
 /** Runs a tool call of the model. The model gets the error message of a failed call. */
-const used = Effect.fnUntraced(function*({ id, input, name }: Sampling.ToolUseContent) {
-  const given = name === search.definition.name
+const runToolUse = Effect.fnUntraced(function*({ id, input, name }: Sampling.ToolUseContent) {
+  const decoded = name === search.definition.name
     ? decodeSearch(input)
     : Result.fail({ message: `Unknown tool: ${name}` })
-  const result = Result.isSuccess(given)
-    ? Tool.structured({ matches: yield* matchesOf(given.success.word) })
-    : { content: [Content.text(given.failure.message)], isError: true }
+  const result = Result.isSuccess(decoded)
+    ? Tool.structured({ matches: yield* matchesOf(decoded.success.word) })
+    : { content: [Content.text(decoded.failure.message)], isError: true }
   return { type: "tool_result" as const, toolUseId: id, ...result }
 })
 
-/** The most rounds of tool calls before the model has to answer (SMP-08). */
-const rounds = 3
+/** The rounds of tool calls after which the model must answer (SMP-08). */
+const maxRounds = 3
 
 const research = Tool.make("research", {
   title: "Research",
-  description: "Has the client's model answer a question. It may search the notes meanwhile.",
+  description: "Has the model of the client answer a question. The model can search the notes.",
   annotations: openWorld,
-  input: Schema.Struct({ question: Schema.NonEmptyString.annotate({ description: "What to find out" }) }),
+  input: Schema.Struct({ question: Schema.NonEmptyString.annotate({ description: "The question" }) }),
   run: Effect.fnUntraced(function*({ question }) {
     const { description = "", inputSchema, name } = search.definition
     const messages: Array<Sampling.SamplingMessage> = [{ role: "user", content: Content.text(question) }]
@@ -85,14 +85,14 @@ const research = Tool.make("research", {
         messages: [...messages],
         maxTokens: 500,
         tools: [{ name, description, inputSchema }],
-        toolChoice: { mode: round > rounds ? "none" : "auto" }
+        toolChoice: { mode: round > maxRounds ? "none" : "auto" }
       })
-      const uses = piecesOf(message).filter((piece) => piece.type === "tool_use")
-      if (uses.length === 0 || round > rounds) return wordsOf(message)
-      yield* RequestContext.progress({ progress: round, message: `looked for ${uses.length} words` })
+      const toolUses = blocksOf(message).filter((block) => block.type === "tool_use")
+      if (toolUses.length === 0 || round > maxRounds) return textOf(message)
+      yield* RequestContext.progress({ progress: round, message: `looked for ${toolUses.length} words` })
       messages.push(
         { role: message.role, content: message.content },
-        { role: "user", content: yield* Effect.forEach(uses, used) }
+        { role: "user", content: yield* Effect.forEach(toolUses, runToolUse) }
       )
     }
   })

@@ -1,5 +1,5 @@
 /**
- * Tools that ask the client something before they answer: its user, or where it lets this server work.
+ * Tools that send requests to the client while they run: elicitations, `roots/list` and `ping`.
  */
 import type * as ElicitationSchema from "@effect-mcp/protocol/ElicitationSchema"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
@@ -7,18 +7,18 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Tool from "../../tool.ts"
 import { Notes } from "../notes.ts"
-import * as Places from "../places.ts"
-import { find, Name } from "./writing.ts"
+import * as Roots from "../roots.ts"
+import { find, Name } from "./notes.ts"
 
 const reasons = [
-  { const: "done", title: "It is done with" },
-  { const: "wrong", title: "It was never true" }
+  { const: "done", title: "It is no longer needed" },
+  { const: "wrong", title: "It is wrong" }
 ]
 
 const eraseForm = (name: string): ElicitationSchema.ElicitationSchema => ({
   type: "object",
   properties: {
-    sure: { type: "boolean", title: "Sure?", description: `Whether “${name}” may be erased`, default: false },
+    sure: { type: "boolean", title: "Sure?", description: `Whether to erase “${name}”`, default: false },
     reason: { type: "string", title: "Reason", oneOf: reasons, default: "done" },
     farewell: { type: "string", title: "Last words", maxLength: 80 }
   },
@@ -27,7 +27,7 @@ const eraseForm = (name: string): ElicitationSchema.ElicitationSchema => ({
 
 const erase = Tool.make("erase", {
   title: "Erase",
-  description: "Erases a note, if the user says so.",
+  description: "Erases a note if the user agrees.",
   annotations: { readOnlyHint: false, destructiveHint: true, openWorldHint: false },
   input: Schema.Struct({ name: Name }),
   run: Effect.fnUntraced(function*({ name }) {
@@ -37,16 +37,16 @@ const erase = Tool.make("erase", {
       message: `Erase the note “${name}”?`,
       requestedSchema: eraseForm(name)
     })
-    // The user may say no, or go away (ELI-09).
-    if (action !== "accept" || content?.["sure"] !== true) return `The note “${name}” stays: ${action}.`
-    const wasThere = yield* erase(name)
-    return wasThere ? `The note “${name}” is erased: ${content["reason"]}.` : `The note “${name}” was gone already.`
+    // The user can also decline the request, or cancel it (ELI-09).
+    if (action !== "accept" || content?.["sure"] !== true) return `The note “${name}” was not erased: ${action}.`
+    const existed = yield* erase(name)
+    return existed ? `The note “${name}” is erased: ${content["reason"]}.` : `The note “${name}” was already erased.`
   })
 })
 
 const classify = Tool.make("classify", {
   title: "Classify",
-  description: "Asks the user what a note is about, and writes the answers below it.",
+  description: "Asks the user for the subjects of a note, and adds them to the note.",
   annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
   input: Schema.Struct({ name: Name }),
   run: Effect.fnUntraced(function*({ name }) {
@@ -68,37 +68,37 @@ const classify = Tool.make("classify", {
       }
     })
     const subjects = content?.["subjects"]
-    if (action !== "accept" || !Array.isArray(subjects)) return `The note “${name}” is as it was: ${action}.`
+    if (action !== "accept" || !Array.isArray(subjects)) return `The note “${name}” was not changed: ${action}.`
     yield* write(name, `${note.text}\n\n${subjects.map((subject) => `#${subject}`).join(" ")}`)
     return `The note “${name}” is about: ${subjects.join(", ")}.`
   })
 })
 
-const places = Tool.make("places", {
-  title: "Places",
-  description: "Names the places in which the client lets this server work.",
+const roots = Tool.make("roots", {
+  title: "Roots",
+  description: "Returns the roots of the client.",
   annotations: { readOnlyHint: true, openWorldHint: false },
   input: Schema.Struct({}),
   output: Schema.Struct({
-    places: Schema.Array(Schema.Struct({ uri: Schema.String, name: Schema.optionalKey(Schema.String) }))
+    roots: Schema.Array(Schema.Struct({ uri: Schema.String, name: Schema.optionalKey(Schema.String) }))
   }),
   run: Effect.fnUntraced(function*() {
     const { profile } = yield* RequestContext.RequestContext
-    const known = yield* Places.known(profile)
-    return Tool.structured({ places: known ?? (yield* Places.ask(profile, RequestContext.listRoots())) })
+    const cached = yield* Roots.cached(profile)
+    return Tool.structured({ roots: cached ?? (yield* Roots.request(profile, RequestContext.listRoots())) })
   })
 })
 
 const status = Tool.make("status", {
   title: "Status",
-  description: "Says who is at the other end, and whether it answers a ping.",
+  description: "Describes the client, and sends it a ping.",
   annotations: { readOnlyHint: true, openWorldHint: false },
   input: Schema.Struct({}),
   output: Schema.Struct({
     client: Schema.String,
     revision: Schema.String,
     capabilities: Schema.Array(Schema.String),
-    answers: Schema.Boolean
+    isAlive: Schema.Boolean
   }),
   run: Effect.fnUntraced(function*() {
     const { profile, request } = yield* RequestContext.RequestContext
@@ -107,9 +107,9 @@ const status = Tool.make("status", {
       client: `${profile.info?.name} ${profile.info?.version}`,
       revision: profile.revision,
       capabilities: Object.keys(profile.capabilities).toSorted(),
-      answers: true
+      isAlive: true
     })
   })
 })
 
-export const tools = [erase, classify, places, status]
+export const tools = [erase, classify, roots, status]

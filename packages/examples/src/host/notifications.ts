@@ -1,5 +1,5 @@
 /**
- * The notifications that a server sends to a host.
+ * The notifications that a host has received from its server.
  */
 import type * as MethodTable from "@effect-mcp/protocol/MethodTable"
 import * as Context from "effect/Context"
@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 
-type Name =
+type Method =
   | "notifications/message"
   | "notifications/resources/updated"
   | "notifications/resources/list_changed"
@@ -15,19 +15,22 @@ type Name =
   | "notifications/tools/list_changed"
   | "notifications/elicitation/complete"
 
-/** One notification of the server. */
-export type Notice = {
-  readonly [N in Name]: { readonly method: N; readonly params: MethodTable.NotificationParamsOf<N> }
-}[Name]
+/** A notification of the server. */
+export type Notification = {
+  readonly [M in Method]: { readonly method: M; readonly params: MethodTable.NotificationParamsOf<M> }
+}[Method]
 
 /** The notifications that the program has not read yet, oldest first. */
-export class Notices extends Context.Service<Notices, Queue.Queue<Notice>>()("@effect-mcp/examples/host/Notices") {}
+export class Notifications extends Context.Service<Notifications, Queue.Queue<Notification>>()(
+  "@effect-mcp/examples/host/Notifications"
+) {}
 
-export const layer: Layer.Layer<Notices> = Layer.effect(Notices, Queue.unbounded<Notice>())
+export const layer: Layer.Layer<Notifications> = Layer.effect(Notifications, Queue.unbounded<Notification>())
 
-const keep = (notice: Notice) => Effect.flatMap(Notices, (notices) => Effect.asVoid(Queue.offer(notices, notice)))
+const keep = (notification: Notification) =>
+  Effect.flatMap(Notifications, (queue) => Effect.asVoid(Queue.offer(queue, notification)))
 
-/** Handlers that keep each notification. */
+/** The handlers that add each notification to the queue. */
 export const handlers = {
   "notifications/message": (params: MethodTable.NotificationParamsOf<"notifications/message">) =>
     keep({ method: "notifications/message", params }),
@@ -41,16 +44,16 @@ export const handlers = {
   ) => keep({ method: "notifications/elicitation/complete", params })
 }
 
-type NoticeOf<N extends Name> = Extract<Notice, { readonly method: N }>
+type NotificationOf<M extends Method> = Extract<Notification, { readonly method: M }>
 
-/** Returns the next notification of this kind, and discards those before it. */
-export const next = <N extends Name>(method: N): Effect.Effect<NoticeOf<N>, never, Notices> => {
-  const isWanted = (notice: Notice): notice is NoticeOf<N> => notice.method === method
+/** Returns the next notification of this method, and discards those before it. */
+export const next = <M extends Method>(method: M): Effect.Effect<NotificationOf<M>, never, Notifications> => {
+  const hasMethod = (notification: Notification): notification is NotificationOf<M> => notification.method === method
   return Effect.gen(function*() {
-    const notices = yield* Notices
+    const queue = yield* Notifications
     while (true) {
-      const notice = yield* Queue.take(notices)
-      if (isWanted(notice)) return notice
+      const notification = yield* Queue.take(queue)
+      if (hasMethod(notification)) return notification
     }
   })
 }
