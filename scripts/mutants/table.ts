@@ -25,6 +25,7 @@ const outbox = `${session}/engine/Outbox.ts`
 const sender = `${session}/engine/Sender.ts`
 const core = `${session}/engine/SessionRuntime.ts`
 const framing = "packages/transport/src/JsonLines.ts"
+const clientHandshake = `${session}/client/ClientHandshake.ts`
 const serverSession = `${session}/server/ServerSessionImplementation.ts`
 const handshake = "packages/protocol/src/internal/handshake/rows.ts"
 
@@ -268,8 +269,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "never opens the standalone stream",
-    file: "packages/session/src/ClientSession.ts",
-    original: "core.connection.onHandshake?.(profile)",
+    file: clientHandshake,
+    original: "connection.onHandshake?.(profile)",
     broken: ""
   },
   {
@@ -294,9 +295,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "handles early log messages after later ones",
-    file: "packages/session/src/ClientSession.ts",
-    original: "reader.deliverKept()",
-    broken: "setImmediate(() => reader.deliverKept())"
+    file: clientHandshake,
+    original: "this.#deliverLogs()",
+    broken: "setImmediate(() => this.#deliverLogs())"
   },
   {
     name: "as a server, drops progress that is sent through the session",
@@ -312,8 +313,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "never sends notifications/initialized",
-    file: "packages/session/src/ClientSession.ts",
-    original: "core.fork(Effect.ignore(sender.notify(MethodTable.notifications[\"notifications/initialized\"], {})))",
+    file: clientHandshake,
+    original:
+      "this.#runtime.fork(Effect.ignore(sender.notify(MethodTable.notifications[\"notifications/initialized\"], {})))",
     broken: ""
   },
   {

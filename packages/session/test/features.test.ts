@@ -171,7 +171,7 @@ for (const { form: name, pair } of forms) {
       Effect.gen(function*() {
         const { client } = yield* connect({ pair })
         const error = yield* Effect.flip(Stream.runCollect(client.resources))
-        assert.deepStrictEqual(error.reason, { _tag: "InvalidResult", problem: "the cursor \"again\" came twice" })
+        assert.deepStrictEqual(error.reason, { _tag: "InvalidResult", problem: "the cursor \"again\" was repeated" })
       }).pipe(Effect.scoped))
 
     it.effect("[LOG-02] milder messages than the client wants are not sent", () =>

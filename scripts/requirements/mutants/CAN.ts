@@ -131,7 +131,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "CAN-09",
     file: "packages/session/src/internal/engine/InboundProcessor.ts",
     original:
-      "    if (Result.isFailure(params)) return this.#ignore(message.method, params.failure)\n    this.#requests.cancel",
+      "    if (Result.isFailure(params)) return this.ignoreNotification(message.method, params.failure)\n    this.#requests.cancel",
     broken:
       "    if (Result.isFailure(params)) return this.#malformed({ id: undefined, answerable: true, problem: \"a cancellation\" }, undefined)\n    this.#requests.cancel",
     test: "packages/session/test/races.test.ts",

@@ -3,10 +3,10 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "INIT-01",
-    file: "packages/session/src/ClientSession.ts",
-    original: "    const answered = yield* Effect.result(\n",
+    file: "packages/session/src/internal/client/ClientHandshake.ts",
+    original: "Effect.result(initialized)",
     broken:
-      "    yield* Effect.ignore(sender.send(JsonRpc.notification(\"notifications/initialized\")))\n    const answered = yield* Effect.result(\n",
+      "Effect.result(Effect.andThen(Effect.ignore(sender.send(JsonRpc.notification(\"notifications/initialized\"))), initialized))",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "what it says, and in which order"
   },
@@ -20,17 +20,17 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-02",
-    file: "packages/session/src/ClientSession.ts",
-    original: "        capabilities,\n        clientInfo: options.info\n",
-    broken: "        capabilities: {},\n        clientInfo: options.info\n",
+    file: "packages/session/src/internal/client/ClientHandshake.ts",
+    original: "    capabilities,\n    clientInfo: info\n",
+    broken: "    capabilities: {},\n    clientInfo: info\n",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "what it says, and in which order"
   },
   {
     id: "INIT-03",
-    file: "packages/session/src/ClientSession.ts",
-    original: "const offer = Revision.newest(revisions)",
-    broken: "const offer = Revision.latest",
+    file: "packages/session/src/internal/client/ClientHandshake.ts",
+    original: "offer: Revision.newest(revisions)",
+    broken: "offer: Revision.latest",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "it offers the newest revision it was given"
   },
@@ -52,7 +52,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-06",
-    file: "packages/session/src/ClientSession.ts",
+    file: "packages/session/src/internal/client/ClientHandshake.ts",
     original: "const revision = revisions.find((revision) => revision === protocolVersion)",
     broken: "const revision = Revision.supported.find((revision) => revision === protocolVersion) ?? revisions[0]",
     test: "packages/session/test/clientHandshake.test.ts",
@@ -68,9 +68,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-08",
-    file: "packages/session/src/ClientSession.ts",
+    file: "packages/session/src/internal/client/ClientHandshake.ts",
     original:
-      "      core.fork(Effect.ignore(sender.notify(MethodTable.notifications[\"notifications/initialized\"], {})))\n",
+      "    this.#runtime.fork(Effect.ignore(sender.notify(MethodTable.notifications[\"notifications/initialized\"], {})))\n",
     broken: "",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "what it says, and in which order",
@@ -134,8 +134,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-16",
-    file: "packages/session/src/ClientSession.ts",
-    original: "        timeout: limits.handshakeTimeout,\n",
+    file: "packages/session/src/internal/client/ClientHandshake.ts",
+    original: "      timeout: runtime.limits.handshakeTimeout,\n",
     broken: "",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "Timeout: after 30 seconds, and nothing is cancelled",
@@ -143,7 +143,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-16",
-    file: "packages/session/src/ClientSession.ts",
+    file: "packages/session/src/internal/client/ClientHandshake.ts",
     original: "_tag: \"UnsupportedRevision\", answered: protocolVersion, supported: revisions",
     broken: "_tag: \"InvalidResult\", problem: protocolVersion",
     test: "packages/session/test/clientHandshake.test.ts",

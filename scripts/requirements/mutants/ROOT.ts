@@ -11,7 +11,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "ROOT-02",
-    file: "packages/session/src/ClientSession.ts",
+    file: "packages/session/src/internal/client/ClientSessionImplementation.ts",
     original: "rootsListChanged: sender.notify(notifications[\"notifications/roots/list_changed\"], {})",
     broken: "rootsListChanged: Effect.void",
     test: "packages/session/test/roots.test.ts",

@@ -44,8 +44,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TOOL-11",
-    file: "packages/session/src/ClientSession.ts",
-    original: "    sender.request(requests[\"tools/list\"], params ?? {}, options)\n",
+    file: "packages/session/src/internal/client/ClientSessionImplementation.ts",
+    original: "      sender.request(requests[\"tools/list\"], params ?? {}, options)\n",
     broken:
       "    Effect.tap(sender.request(requests[\"tools/list\"], params ?? {}, options), ({ tools }) =>\n      tools.some(({ annotations }) => annotations?.readOnlyHint === true)\n        ? Effect.ignore(sender.send(JsonRpc.notification(\"trusted\")))\n        : Effect.void)\n",
     test: "packages/session/test/tools.test.ts",

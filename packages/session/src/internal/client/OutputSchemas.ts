@@ -1,3 +1,5 @@
+/** The output schemas of listed tools, and the checks of results against them. */
+
 import { JsonRpc, MethodTable, Revision, type Tool } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -13,27 +15,25 @@ import { trust } from "../trust.ts"
 /** The revision that brought output schemas and structured content. */
 const since: Revision.Revision = "2025-06-18"
 
-/** How many bytes of memory all remembered schemas may take together. */
-const maximumBytes = 32 * 1024 * 1024
+/** The bytes of memory that all stored schemas may take together. */
+const maxBytes = 32 * 1024 * 1024
 
-/**
- * The output schemas of the tools that were listed, and the checks of what these tools return (TOOL-08).
- */
+/** The output schemas of the tools that the program has listed, and the checks of the results of these (TOOL-08). */
 export interface OutputSchemas {
-  /** Takes what the server says: that its tools have changed forgets them all. */
-  readonly hear: (message: JsonRpc.Request | JsonRpc.Notification) => void
-  /** A way out that remembers what is listed on it, and checks the results of what is called. */
+  /** Observes a message of the server. The notification that its tools have changed removes all schemas. */
+  readonly observe: (message: JsonRpc.Request | JsonRpc.Notification) => void
+  /** Wraps the sending of requests: stores the schemas of listed tools, and checks the results of called ones. */
   readonly checking: (request: Request) => Request
 }
 
-/** What was listed for a tool. A later listing that says the same leaves it as it is. */
-interface Known {
+/** The stored schema of a tool. A later listing with an equal schema does not replace it. */
+interface Stored {
   readonly schema: Tool.ObjectSchema
 }
 
 const { "tools/call": call, "tools/list": list } = MethodTable.requests
 
-/** A schema as JSON text; `undefined` if it has none, since it is nested too deeply or contains itself. */
+/** Returns a schema as JSON text; `undefined` if it is nested too deeply or contains itself. */
 const textOf = (schema: Tool.ObjectSchema): string | undefined => {
   try {
     return JSON.stringify(schema)
@@ -42,7 +42,9 @@ const textOf = (schema: Tool.ObjectSchema): string | undefined => {
   }
 }
 
-/** What speaks against a result. A tool with a schema owes content that fits, unless it failed. */
+/**
+ * Returns why a result does not match the output schema of its tool. A tool that fails needs no structured content.
+ */
 const problemOf = (tool: string, check: Check, result: Tool.CallToolResult): string | undefined => {
   if (result.isError === true) return undefined
   const named = `the tool ${JSON.stringify(tool)}`
@@ -57,55 +59,55 @@ export const make = (options: {
   readonly validator: Validator
   readonly capacity: number
   readonly emit: (event: SessionEvent) => void
-  /** The revision that was agreed on, once one is. */
+  /** Returns the negotiated revision, after the handshake. */
   readonly revision: () => Revision.Revision | undefined
 }): OutputSchemas => {
   const { emit, revision, validator } = options
 
   const applies = (): boolean => {
-    const agreed = revision()
-    return agreed !== undefined && Revision.isAtLeast(agreed, since)
+    const negotiated = revision()
+    return negotiated !== undefined && Revision.isAtLeast(negotiated, since)
   }
-  const known = LeastRecentlyUsed.make<Known>({ size: options.capacity, weight: maximumBytes })
+  const stored = LeastRecentlyUsed.make<Stored>({ size: options.capacity, weight: maxBytes })
 
-  const remember = ({ name, outputSchema }: Tool.Tool): void => {
-    if (outputSchema === undefined) return known.delete(name)
+  const store = ({ name, outputSchema }: Tool.Tool): void => {
+    if (outputSchema === undefined) return stored.delete(name)
     const text = textOf(outputSchema)
-    const before = known.get(name)
+    const before = stored.get(name)
     if (before !== undefined && text !== undefined && text === textOf(before.schema)) return
     const bytes = text === undefined ? Number.POSITIVE_INFINITY : Weight.of(outputSchema)
-    const dropped = known.set(name, { schema: outputSchema }, bytes)
+    const dropped = stored.set(name, { schema: outputSchema }, bytes)
     for (const tool of dropped) emit({ _tag: "OutputSchemaDropped", tool })
   }
 
-  /** Remembers as it is read, in the order in which the server speaks: what changes behind a listing is not in it. */
-  const listed = (response: JsonRpc.Response): void => {
+  // Stores the schemas in the step in which the response is read, so that a notification that follows removes them.
+  const storeListed = (response: JsonRpc.Response): void => {
     const page = JsonRpc.isFailure(response) ? undefined : validate(list.result)(response.result)
-    if (page !== undefined && Result.isSuccess(page)) page.success.tools.forEach(remember)
+    if (page !== undefined && Result.isSuccess(page)) page.success.tools.forEach(store)
   }
 
   return {
-    hear: (message) => {
-      if (message.method === "notifications/tools/list_changed") known.clear()
+    observe: (message) => {
+      if (message.method === "notifications/tools/list_changed") stored.clear()
     },
     checking: (send) => (row, params, options) => {
-      // By the row itself: a row of the user's own may have the same name, and another result.
+      // Compares rows and not names: a row of the program may have the same name and another result.
       if (Object.is(row, list)) {
-        return Effect.suspend(() => send(row, params, applies() ? { ...options, onAnswer: listed } : options))
+        return Effect.suspend(() => send(row, params, applies() ? { ...options, onAnswer: storeListed } : options))
       }
       if (!Object.is(row, call)) return send(row, params, options)
       return Effect.suspend(() => {
-        // The row is that of `tools/call`: these are its params, and its result below.
+        // The row is that of `tools/call`, so the params, and the result below, have its types.
         const { name: tool } = trust<Tool.CallToolParams>(params)
-        const schema = known.get(tool)
-        if (schema === undefined) return send(row, params, options)
-        const check = validator.compile(schema.schema)
+        const listed = stored.get(tool)
+        if (listed === undefined) return send(row, params, options)
+        const check = validator.compile(listed.schema)
         if (Result.isFailure(check)) {
           return Effect.fail(RequestError.make(row.name, { _tag: "UnusableSchema", tool, error: check.failure }))
         }
         return Effect.tap(send(row, params, options), (result) => {
-          // What was replaced or forgotten in the meantime says nothing about this result.
-          if (known.get(tool) !== schema) return Effect.void
+          // A schema that was replaced or removed meanwhile may not be that of this result.
+          if (stored.get(tool) !== listed) return Effect.void
           const problem = problemOf(tool, check.success, trust<Tool.CallToolResult>(result))
           return problem === undefined
             ? Effect.void

@@ -1,3 +1,5 @@
+/** The pages of a list as one stream, and the checks of their cursors. */
+
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
@@ -9,21 +11,21 @@ export interface Page<A> {
   readonly nextCursor: string | undefined
 }
 
-/** The longest cursor that is sent back, in characters. */
-const cursorCharacters = 65_536
+/** The greatest length of a cursor that a client sends back, in characters. */
+const maxCursorCharacters = 65_536
 
-/** How many characters of cursors are remembered of one list. */
-const rememberedCharacters = 4 * cursorCharacters
+/** The characters of the stored cursors of one list. */
+const maxStoredCharacters = 4 * maxCursorCharacters
 
-/** How much of a cursor is shown in an error, in characters. */
-const shownCharacters = 100
+/** The characters of a cursor that an error message shows. */
+const maxShownCharacters = 100
 
 const shown = (cursor: string): string =>
-  JSON.stringify(cursor.length > shownCharacters ? `${cursor.slice(0, shownCharacters)}…` : cursor)
+  JSON.stringify(cursor.length > maxShownCharacters ? `${cursor.slice(0, maxShownCharacters)}…` : cursor)
 
 /**
- * The cursors of one list that came before. The newest are remembered, so that a loop of theirs is found at once. A
- * longer loop is found by Brent's algorithm: one cursor is held on to, for twice as many pages each time.
+ * The earlier cursors of one list. The newest are stored, so that a short cycle is found at its first repetition. A
+ * longer cycle is found by Brent's algorithm: one cursor is held, each time for twice as many pages.
  */
 export class SeenCursors {
   readonly #newest = new Set<string>()
@@ -32,12 +34,12 @@ export class SeenCursors {
   #since = 0
   #holdFor = 1
 
-  /** How many characters are remembered. */
+  /** The number of stored characters. */
   get characters(): number {
     return this.#characters
   }
 
-  /** Takes the next cursor; `false` if it is known to have come before. */
+  /** Adds the next cursor. Returns `false` if it is known to be a repetition. */
   add(cursor: string): boolean {
     if (this.#newest.has(cursor) || cursor === this.#held) return false
     if (this.#since++ === 0) this.#held = cursor
@@ -48,7 +50,7 @@ export class SeenCursors {
     this.#newest.add(cursor)
     this.#characters += cursor.length
     for (const oldest of this.#newest) {
-      if (this.#characters <= rememberedCharacters) break
+      if (this.#characters <= maxStoredCharacters) break
       this.#newest.delete(oldest)
       this.#characters -= oldest.length
     }
@@ -57,9 +59,9 @@ export class SeenCursors {
 }
 
 /**
- * All pages of a list, fetched as they are wanted. Cursors are opaque, an empty one included (PAG-02, PAG-04). A cursor
- * that came before would lead in a circle, and fails; so do one that is too long, and one after the last page that is
- * allowed.
+ * Streams the items of all pages of a list, and fetches each page on demand. Cursors are opaque, an empty one included
+ * (PAG-02, PAG-04). Fails if a cursor is repeated, because the pages would repeat as well, if a cursor is too long, and
+ * if there are more pages than the limit.
  */
 export const stream = <A, R>(
   method: string,
@@ -71,10 +73,12 @@ export const stream = <A, R>(
     let pages = 0
 
     const problemOf = (cursor: string): string | undefined => {
-      if (cursor.length > cursorCharacters) {
-        return `the cursor ${shown(cursor)} has ${cursor.length} characters; at most ${cursorCharacters} are sent back`
+      if (cursor.length > maxCursorCharacters) {
+        return `the cursor ${
+          shown(cursor)
+        } has ${cursor.length} characters; at most ${maxCursorCharacters} are sent back`
       }
-      if (!seen.add(cursor)) return `the cursor ${shown(cursor)} came twice`
+      if (!seen.add(cursor)) return `the cursor ${shown(cursor)} was repeated`
       if (++pages < limits.maxPages) return undefined
       return `the list has more than ${limits.maxPages} pages; set \`maxPages\` to read more`
     }

@@ -5,10 +5,8 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Limits } from "../../Limits.ts"
-import type { MemoryBudget } from "../../MemoryBudget.ts"
 import type { Principal } from "../../Principal.ts"
 import type { FrameError, Inbound, StreamOrigin } from "../../Transport.ts"
-import * as SlidingBuffer from "../collections/SlidingBuffer.ts"
 import { trust } from "../trust.ts"
 import * as Batch from "./Batch.ts"
 import type { NotificationHandling } from "./NotificationQueue.ts"
@@ -23,7 +21,6 @@ import * as Weight from "./Weight.ts"
 /** The session, or the sessionless exchange, that frames come to. */
 export interface InboundRuntime extends RequestRuntime, ResponseMatcher.ResponseRuntime {
   readonly limits: Limits
-  readonly budget: MemoryBudget
   /** The services of the handlers of notifications. */
   readonly context: Context.Context<never>
   readonly replies: ReplySink & {
@@ -39,16 +36,6 @@ export interface InboundRuntime extends RequestRuntime, ResponseMatcher.Response
   readonly malformedReplies: Pick<RateLimit, "take">
 }
 
-/** A log message that came before the session was established, and the bytes it came in. */
-interface KeptLog {
-  readonly message: JsonRpc.Notification
-  readonly bytes: number | undefined
-}
-
-/** The number and the memory of log messages that a client keeps until it is established. Few servers log so early. */
-const keptBounds = { capacity: 256, bytes: 1_048_576 }
-
-const receiveLog: Handshake.EventOf<"ReceiveLog"> = { _tag: "ReceiveLog" }
 const receiveNotification: Handshake.EventOf<"ReceiveNotification"> = { _tag: "ReceiveNotification" }
 
 /**
@@ -59,7 +46,6 @@ export class InboundProcessor<P extends Profile.Profile, R> {
   readonly #runtime: InboundRuntime
   readonly #gate: RequestGate<P, R>
   readonly #requests: RequestServer<P, R>
-  #kept: SlidingBuffer.SlidingBuffer<KeptLog> | undefined
 
   constructor(runtime: InboundRuntime, gate: RequestGate<P, R>) {
     this.#runtime = runtime
@@ -182,41 +168,48 @@ export class InboundProcessor<P extends Profile.Profile, R> {
         this.#progress(message, bytes)
         break
       default:
-        if (!this.#gate.intercept(message, origin)) this.#handle(message, bytes)
+        if (!this.#gate.intercept(message, origin, bytes)) this.#handle(message, bytes)
     }
     this.#runtime.replies.settle(origin)
   }
 
-  #ignore(method: string, problem: string): void {
+  #notExpected({ method }: JsonRpc.Notification): void {
+    this.ignoreNotification(method, `not expected while ${this.#runtime.state()._tag}`)
+  }
+
+  /** Reports a notification that has no effect. */
+  ignoreNotification(method: string, problem: string): void {
     this.#runtime.emit({ _tag: "NotificationIgnored", method, problem })
   }
 
   #cancellation(message: JsonRpc.Notification): void {
     const params = validate(MethodTable.notifications["notifications/cancelled"].params)(message.params ?? {})
-    if (Result.isFailure(params)) return this.#ignore(message.method, params.failure)
+    if (Result.isFailure(params)) return this.ignoreNotification(message.method, params.failure)
     this.#requests.cancel(params.success.requestId, params.success.reason)
   }
 
   #progress(message: JsonRpc.Notification, bytes: number | undefined): void {
     const params = validate(MethodTable.notifications["notifications/progress"].params)(message.params ?? {})
-    if (Result.isFailure(params)) return this.#ignore(message.method, params.failure)
+    if (Result.isFailure(params)) return this.ignoreNotification(message.method, params.failure)
     ResponseMatcher.matchProgress(this.#runtime, params.success, bytes)
   }
 
   #handle(message: JsonRpc.Notification, bytes: number | undefined): void {
+    const outcome = this.#runtime.apply(receiveNotification)
+    if (outcome._tag === "Moved" && outcome.action === "Deliver") return this.deliverNotification(message, bytes)
+    this.#notExpected(message)
+  }
+
+  /** Delivers a notification to its handler and to the streams that follow it. */
+  deliverNotification(message: JsonRpc.Notification, bytes: number | undefined): void {
     const { method } = message
-    const isLog = this.#runtime.role === "client" && method === "notifications/message"
-    const outcome = this.#runtime.apply(isLog ? receiveLog : receiveNotification)
-    if (outcome._tag === "Moved" && outcome.action === "Keep") return this.#keep(message, bytes)
     const profile = this.#gate.peer()
-    if (outcome._tag !== "Moved" || outcome.action !== "Deliver" || profile === undefined) {
-      return this.#ignore(method, `not expected while ${this.#runtime.state()._tag}`)
-    }
+    if (profile === undefined) return this.#notExpected(message)
     const handling = this.#gate.dispatch.notify(message, profile)
-    if (Result.isFailure(handling)) return this.#ignore(method, handling.failure)
+    if (Result.isFailure(handling)) return this.ignoreNotification(method, handling.failure)
     const followed = this.#runtime.subscriptions.publish(method, message.params ?? {}, bytes)
     if (handling.success === undefined) {
-      if (!followed) this.#ignore(method, "no handler")
+      if (!followed) this.ignoreNotification(method, "no handler")
       return
     }
     // The services of the handlers were captured with this context, when the server or the client was made.
@@ -227,32 +220,7 @@ export class InboundProcessor<P extends Profile.Profile, R> {
       return Effect.logError(`the handler of ${method} failed`, cause)
     })
     if (!this.#runtime.notifications.offer({ method, handle: contained }, Weight.received(message, bytes))) {
-      this.#ignore(method, "the handlers are too slow; the oldest was dropped")
-    }
-  }
-
-  #keep(message: JsonRpc.Notification, bytes: number | undefined): void {
-    this.#kept ??= SlidingBuffer.make({ ...keptBounds, budget: this.#runtime.budget })
-    if (this.#kept.offer({ message, bytes }, Weight.received(message, bytes))) return
-    this.#ignore(message.method, "too many came before the answer to initialize; the oldest was dropped")
-  }
-
-  /** Delivers the log messages that came before the session was established. */
-  deliverKept(): void {
-    this.#takeKept(({ bytes, message }) => this.#handle(message, bytes))
-  }
-
-  /** Drops the log messages that came before the session was established, because the session ends. */
-  dropKept(): void {
-    this.#takeKept(({ message }) => this.#ignore(message.method, "the session closed before the answer to initialize"))
-  }
-
-  #takeKept(take: (log: KeptLog) => void): void {
-    const kept = this.#kept
-    this.#kept = undefined
-    for (let next = kept?.shift(); next !== undefined; next = kept?.shift()) {
-      kept?.release(next)
-      take(next.item)
+      this.ignoreNotification(method, "the handlers are too slow; the oldest was dropped")
     }
   }
 

@@ -60,7 +60,8 @@ export interface RequestGate<P extends Profile.Profile, R> {
   /** Handles a message of the handshake. Returns `false` for any other message. */
   readonly intercept: (
     message: JsonRpc.Request | JsonRpc.Notification,
-    origin: StreamOrigin | undefined
+    origin: StreamOrigin | undefined,
+    bytes: number | undefined
   ) => boolean
 }
 
@@ -102,7 +103,7 @@ export class RequestServer<P extends Profile.Profile, R> {
     principal: Principal | undefined
   ): void {
     if (message.method === "ping") return this.#answerPing(message, origin)
-    if (this.#gate.intercept(message, origin)) return
+    if (this.#gate.intercept(message, origin, bytes)) return
     const outcome = this.#runtime.apply(receiveRequest)
     const action = outcome._tag === "Moved" ? outcome.action : "Reject"
     if (action === "ReleaseAndDeliver") this.#gate.sender.release()

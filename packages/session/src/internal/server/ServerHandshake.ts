@@ -17,11 +17,11 @@ import * as Result from "effect/Result"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import type { StreamOrigin } from "../../Transport.ts"
 import { isBatch } from "../engine/Batch.ts"
+import * as KeptProfile from "../engine/KeptProfile.ts"
 import * as RequestRejections from "../engine/RequestRejections.ts"
 import { reject, type ReplySink } from "../engine/RequestServer.ts"
 import { validate } from "../engine/validation.ts"
 import * as Weight from "../engine/Weight.ts"
-import * as KeptProfile from "./KeptProfile.ts"
 
 /** The server as it describes itself to every client. */
 export interface ServerDescription {

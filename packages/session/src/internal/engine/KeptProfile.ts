@@ -2,7 +2,7 @@
 
 import type { Implementation, Profile } from "@effect-mcp/protocol"
 import * as Result from "effect/Result"
-import * as Weight from "../engine/Weight.ts"
+import * as Weight from "./Weight.ts"
 
 /** A profile that may be kept. */
 export interface Kept<P> {

@@ -1,0 +1,251 @@
+/** The client's side of the handshake: `initialize`, the judgement of its response, and log messages before that. */
+
+import {
+  type Capabilities,
+  CloseReason,
+  type Handshake,
+  type Implementation,
+  type Initialize,
+  JsonRpc,
+  McpError,
+  MethodTable,
+  type Profile,
+  Revision,
+  RevisionProjection
+} from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as HandshakeError from "../../HandshakeError.ts"
+import type { RequestError } from "../../RequestError.ts"
+import * as SlidingBuffer from "../collections/SlidingBuffer.ts"
+import * as KeptProfile from "../engine/KeptProfile.ts"
+import type { Sender } from "../engine/Sender.ts"
+import * as SessionRuntime from "../engine/SessionRuntime.ts"
+import { validate } from "../engine/validation.ts"
+import * as Weight from "../engine/Weight.ts"
+
+/** The client as it describes itself to a server. */
+export interface ClientDescription {
+  readonly revisions: ReadonlyArray<Revision.Revision>
+  /** The revision that the client requests: the newest of `revisions`. */
+  readonly offer: Revision.Revision
+  readonly info: Implementation.Implementation
+  readonly capabilities: Capabilities.ClientCapabilities
+  readonly projection: RevisionProjection.Projection | undefined
+}
+
+/** Describes a client by its options. */
+export const describe = (options: {
+  readonly revisions?: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
+  readonly info: Implementation.Implementation
+  readonly capabilities: Capabilities.ClientCapabilities
+  readonly projection?: RevisionProjection.Projection | undefined
+}): ClientDescription => {
+  const revisions = options.revisions ?? Revision.supported
+  return {
+    revisions,
+    offer: Revision.newest(revisions),
+    info: options.info,
+    capabilities: options.capabilities,
+    projection: options.projection
+  }
+}
+
+/** Returns the params of `initialize`, in the form of a revision. */
+export const initializeParams = (
+  { capabilities, info, projection }: ClientDescription,
+  revision: Revision.Revision
+): Initialize.InitializeParams =>
+  RevisionProjection.downgrade("initialize", "params", revision, {
+    protocolVersion: revision,
+    capabilities,
+    clientInfo: info
+  }, projection)
+
+/**
+ * Judges the response to `initialize`: returns the server's profile, as far as it may be kept, or the reason why there
+ * is no session.
+ */
+export const judge = (
+  { projection, revisions }: ClientDescription,
+  maxProfileBytes: number,
+  response: JsonRpc.Response
+): Result.Result<KeptProfile.Kept<Profile.ServerProfile>, HandshakeError.HandshakeErrorReason> => {
+  if (JsonRpc.isFailure(response)) {
+    return Result.fail({ _tag: "Refused", error: McpError.received(response.error) })
+  }
+  const result = validate(MethodTable.requests.initialize.result)(response.result)
+  if (Result.isFailure(result)) return Result.fail({ _tag: "InvalidResult", problem: result.failure })
+  const { instructions, protocolVersion, serverInfo } = result.success
+  const revision = revisions.find((revision) => revision === protocolVersion)
+  if (revision === undefined) {
+    return Result.fail({ _tag: "UnsupportedRevision", answered: protocolVersion, supported: revisions })
+  }
+  // A capability that has no meaning in the revision does not count as declared, even if the result has it.
+  const { capabilities } = RevisionProjection.downgrade("initialize", "result", revision, result.success, projection)
+  return Result.mapError(
+    KeptProfile.within({ revision, capabilities, info: serverInfo, instructions }, maxProfileBytes),
+    (problem) => ({ _tag: "InvalidResult", problem })
+  )
+}
+
+/** Returns the reason of a handshake whose `initialize` got no response. */
+const reasonOf = (error: RequestError): HandshakeError.HandshakeErrorReason => {
+  switch (error.reason._tag) {
+    case "Timeout":
+      return { _tag: "Timeout", afterMillis: error.reason.afterMillis }
+    case "Closed":
+      return { _tag: "Closed", reason: error.reason.reason }
+    case "SendFailed":
+      return { _tag: "Closed", reason: SessionRuntime.reasonOf(error.reason.error) }
+    case "MalformedResponse":
+      return { _tag: "InvalidResult", problem: error.reason.problem }
+    default:
+      return { _tag: "Closed", reason: { _tag: "TransportFailed", cause: error } }
+  }
+}
+
+/** The session of the handshake. */
+export type HandshakeRuntime = Pick<
+  SessionRuntime.SessionRuntime<Handshake.ClientState>,
+  "apply" | "budget" | "closed" | "connection" | "emit" | "end" | "fork" | "limits" | "state"
+>
+
+/** The client, and the parts of its session that the handshake uses. */
+export interface HandshakeOwner {
+  readonly description: ClientDescription
+  readonly sender: Pick<Sender, "request" | "notify">
+  readonly inbound: {
+    /** Delivers a notification to its handler and to the streams that follow it. */
+    deliverNotification(message: JsonRpc.Notification, bytes: number | undefined): void
+    /** Reports a notification that has no effect. */
+    ignoreNotification(method: string, problem: string): void
+  }
+  /** Stores the server's profile, before the session is established. */
+  introduce(profile: Profile.ServerProfile): void
+}
+
+/** A log message that arrived before the session was established, and the bytes that it arrived in. */
+interface KeptLog {
+  readonly message: JsonRpc.Notification
+  readonly bytes: number | undefined
+}
+
+/** The bounds of the log messages that a client keeps until its session is established. Few servers log so early. */
+const keptBounds = { capacity: 256, bytes: 1_048_576 }
+
+const receiveLog: Handshake.EventOf<"ReceiveLog"> = { _tag: "ReceiveLog" }
+
+/** The handshake of one client's session. */
+export class ClientHandshake {
+  readonly #runtime: HandshakeRuntime
+  readonly #owner: HandshakeOwner
+  #verdict: Result.Result<Profile.ServerProfile, HandshakeError.HandshakeErrorReason> | undefined
+  #kept: SlidingBuffer.SlidingBuffer<KeptLog> | undefined
+
+  constructor(runtime: HandshakeRuntime, owner: HandshakeOwner) {
+    this.#runtime = runtime
+    this.#owner = owner
+  }
+
+  /**
+   * Sends `initialize`, judges the response, and sends `notifications/initialized`. If the handshake fails, closes the
+   * connection first, and then fails.
+   */
+  get run(): Effect.Effect<Profile.ServerProfile, HandshakeError.HandshakeError> {
+    const { description, sender } = this.#owner
+    const { offer } = description
+    const runtime = this.#runtime
+    const initialized = sender.request(MethodTable.requests.initialize, initializeParams(description, offer), {
+      timeout: runtime.limits.handshakeTimeout,
+      onAnswer: (response) => this.#receive(response),
+      event: { _tag: "SendInitialize", offer }
+    })
+    const ended = Effect.suspend(() => {
+      runtime.end({ _tag: "Close", reason: CloseReason.requested }, "Immediate")
+      return runtime.closed
+    })
+    return Effect.flatMap(Effect.onInterrupt(Effect.result(initialized), () => ended), (response) => {
+      const verdict = this.#verdict ??
+        (Result.isFailure(response)
+          ? Result.fail(reasonOf(response.failure))
+          : Result.fail({ _tag: "InvalidResult" as const, problem: "no answer" }))
+      return Result.isSuccess(verdict) ? Effect.succeed(verdict.success) : this.#fail(verdict.failure)
+    })
+  }
+
+  /** Handles a log message: a server may send it before the response to `initialize` (INIT-10). */
+  receiveLog(message: JsonRpc.Notification, bytes: number | undefined): void {
+    const { inbound } = this.#owner
+    const outcome = this.#runtime.apply(receiveLog)
+    const action = outcome._tag === "Moved" ? outcome.action : "Ignore"
+    if (action === "Keep") return this.#keep(message, bytes)
+    if (action === "Deliver") return inbound.deliverNotification(message, bytes)
+    inbound.ignoreNotification(message.method, `not expected while ${this.#runtime.state()._tag}`)
+  }
+
+  /** Drops the log messages that were kept, because the session ends before it is established. */
+  dropLogs(): void {
+    this.#takeLogs(({ message }) =>
+      this.#owner.inbound.ignoreNotification(message.method, "the session closed before the answer to initialize")
+    )
+  }
+
+  /** Judges the response in the step in which it is read, so that the messages after it find a session. */
+  #receive(response: JsonRpc.Response): void {
+    const { limits: { maxProfileBytes } } = this.#runtime
+    const judged = judge(this.#owner.description, maxProfileBytes, response)
+    this.#verdict = Result.map(judged, ({ profile }) => profile)
+    if (Result.isFailure(judged)) return
+    const { isTrimmed, profile } = judged.success
+    this.#owner.introduce(profile)
+    if (isTrimmed) this.#runtime.emit({ _tag: "ProfileTrimmed", limitBytes: maxProfileBytes })
+    const outcome = this.#runtime.apply({ _tag: "ReceiveInitializeResult", profile })
+    if (outcome._tag === "Moved" && outcome.action === "Establish") this.#establish(profile)
+  }
+
+  #establish(profile: Profile.ServerProfile): void {
+    const { connection } = this.#runtime
+    const { sender } = this.#owner
+    connection.onHandshake?.(profile)
+    this.#runtime.fork(Effect.ignore(sender.notify(MethodTable.notifications["notifications/initialized"], {})))
+    this.#deliverLogs()
+  }
+
+  /** Ends the session, waits until it has closed, and fails. */
+  #fail(reason: HandshakeError.HandshakeErrorReason): Effect.Effect<never, HandshakeError.HandshakeError> {
+    this.#runtime.end(
+      reason._tag === "Timeout"
+        ? { _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis: reason.afterMillis } }
+        : {
+          _tag: "ReceiveInitializeFailure",
+          reason: { _tag: "HandshakeFailed", problem: HandshakeError.describe(reason) }
+        },
+      "Immediate"
+    )
+    return Effect.andThen(this.#runtime.closed, Effect.fail(HandshakeError.make(reason)))
+  }
+
+  #keep(message: JsonRpc.Notification, bytes: number | undefined): void {
+    this.#kept ??= SlidingBuffer.make({ ...keptBounds, budget: this.#runtime.budget })
+    if (this.#kept.offer({ message, bytes }, Weight.received(message, bytes))) return
+    this.#owner.inbound.ignoreNotification(
+      message.method,
+      "too many came before the answer to initialize; the oldest was dropped"
+    )
+  }
+
+  /** Delivers the log messages that were kept. */
+  #deliverLogs(): void {
+    this.#takeLogs(({ bytes, message }) => this.receiveLog(message, bytes))
+  }
+
+  #takeLogs(take: (log: KeptLog) => void): void {
+    const kept = this.#kept
+    this.#kept = undefined
+    for (let next = kept?.shift(); next !== undefined; next = kept?.shift()) {
+      kept?.release(next)
+      take(next.item)
+    }
+  }
+}

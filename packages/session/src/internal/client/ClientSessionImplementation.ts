@@ -1,0 +1,234 @@
+/** The session of a client with its server: its gate in front of the engine, and the members of `ClientSession`. */
+
+import {
+  type Capabilities,
+  Handshake,
+  type JsonRpc,
+  MethodTable,
+  type Profile,
+  type RevisionProjection
+} from "@effect-mcp/protocol"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { CallbackContext } from "../../CallbackContext.ts"
+import type { Extension } from "../../Extension.ts"
+import * as Handlers from "../../Handlers.ts"
+import * as HandshakeError from "../../HandshakeError.ts"
+import type { JsonSchemaValidatorShape } from "../../JsonSchemaValidator.ts"
+import * as Limits from "../../Limits.ts"
+import type { Middleware } from "../../Middleware.ts"
+import type * as Session from "../../Session.ts"
+import type { StreamOrigin, Transport } from "../../Transport.ts"
+import * as Dispatch from "../engine/Dispatch.ts"
+import * as HandlerContext from "../engine/HandlerContext.ts"
+import { InboundProcessor } from "../engine/InboundProcessor.ts"
+import type { IncomingRequest } from "../engine/IncomingRequests.ts"
+import type { RequestGate } from "../engine/RequestServer.ts"
+import * as Sender from "../engine/Sender.ts"
+import * as SessionRuntime from "../engine/SessionRuntime.ts"
+import { trust } from "../trust.ts"
+import * as ClientHandshake from "./ClientHandshake.ts"
+import type { ClientSessionShape } from "./ClientSessionShape.ts"
+import * as OutputSchemas from "./OutputSchemas.ts"
+import * as Paging from "./Paging.ts"
+
+/** The options of a client's session. */
+export interface Options extends Session.Options {
+  readonly capabilities?: Capabilities.ClientCapabilities
+  readonly handlers?: Handlers.Handlers<"server", unknown>
+  readonly extensions?: ReadonlyArray<Extension<"server" | "either", unknown>>
+  readonly middleware?: Middleware<unknown, unknown>
+  readonly validator?: JsonSchemaValidatorShape
+}
+
+/** The default limit of the server's profile in bytes. A server also has instructions, and a client has few servers. */
+const defaultProfileBytes = 256 * 1024
+
+const { notifications, requests } = MethodTable
+
+/** Connects, runs the handshake, and returns the session. Leaving the scope closes the session. */
+export const make = Effect.fnUntraced(function*(
+  options: Options
+): Effect.fn.Return<ClientSessionShape, HandshakeError.HandshakeError, Transport | Scope.Scope> {
+  const limits = Limits.make({ maxProfileBytes: defaultProfileBytes, ...options.limits })
+  const description = ClientHandshake.describe({
+    ...options,
+    capabilities: Handlers.clientCapabilities(options.handlers ?? {}, options.capabilities)
+  })
+  const surroundings = yield* SessionRuntime.surroundings
+  let session: ClientSessionImplementation | undefined
+  const core = yield* SessionRuntime.make<Handshake.ClientState>({
+    role: "client",
+    transition: Handshake.client.transition,
+    initial: { _tag: "Idle" },
+    firstId: 0,
+    onEnd: () => session?.handshake.dropLogs()
+  }, { ...surroundings, limits, observe: options.observe }).pipe(
+    Effect.mapError((error) => HandshakeError.make({ _tag: "ConnectFailed", error }))
+  )
+  session = new ClientSessionImplementation(options, description, core)
+  return session.members(yield* session.handshake.run)
+})
+
+/** A client's session. */
+class ClientSessionImplementation
+  implements RequestGate<Profile.ServerProfile, unknown>, ClientHandshake.HandshakeOwner, Sender.SenderDependencies
+{
+  readonly core: SessionRuntime.SessionRuntime<Handshake.ClientState>
+  readonly description: ClientHandshake.ClientDescription
+  readonly dispatch: Dispatch.Dispatch<unknown>
+  readonly sender: Sender.Sender
+  readonly handshake: ClientHandshake.ClientHandshake
+  readonly inbound: InboundProcessor<Profile.ServerProfile, unknown>
+  readonly middleware: Sender.SenderDependencies["middleware"]
+  readonly checking: Sender.SenderDependencies["checking"]
+  readonly #outputSchemas: OutputSchemas.OutputSchemas | undefined
+  /** The server's profile, after the handshake. */
+  #server: Profile.ServerProfile | undefined
+
+  constructor(
+    options: Options,
+    description: ClientHandshake.ClientDescription,
+    core: SessionRuntime.SessionRuntime<Handshake.ClientState>
+  ) {
+    const { extensions, handlers = {}, middleware, validator } = options
+    this.core = core
+    this.description = description
+    this.middleware = middleware?.outbound
+    this.#outputSchemas = validator === undefined
+      ? undefined
+      : OutputSchemas.make({
+        validator,
+        capacity: core.limits.maxOutputSchemas,
+        emit: (event) => core.emit(event),
+        revision: () => this.#server?.revision
+      })
+    this.checking = this.#outputSchemas?.checking
+    this.dispatch = Dispatch.make("server", handlers, {
+      middleware: middleware?.inbound,
+      extensions,
+      declared: () =>
+        ClientHandshake.initializeParams(description, this.#server?.revision ?? description.offer).capabilities,
+      projection: description.projection
+    })
+    this.sender = new Sender.Sender(core, this)
+    this.handshake = new ClientHandshake.ClientHandshake(core, this)
+    this.inbound = new InboundProcessor(core, this)
+    core.read(this.inbound)
+  }
+
+  // ===================================================================================================================
+  // The gate in front of the engine
+  // ===================================================================================================================
+
+  peer(): Profile.ServerProfile | undefined {
+    return this.#server
+  }
+
+  contextOf(
+    request: IncomingRequest,
+    message: JsonRpc.Request,
+    profile: Profile.ServerProfile
+  ): Context.Context<unknown> {
+    const own = new HandlerContext.HandlerContext(this, request, message, profile)
+    // The services of the handlers were captured with the session's context when it was made.
+    return trust(Context.add(this.core.context, CallbackContext, own))
+  }
+
+  intercept(
+    message: JsonRpc.Request | JsonRpc.Notification,
+    _origin: StreamOrigin | undefined,
+    bytes: number | undefined
+  ): boolean {
+    this.#outputSchemas?.observe(message)
+    if (message.method !== notifications["notifications/message"].name || "id" in message) return false
+    this.handshake.receiveLog(message, bytes)
+    return true
+  }
+
+  introduce(profile: Profile.ServerProfile): void {
+    this.#server = profile
+  }
+
+  // ===================================================================================================================
+  // The declarations that its messages are checked against
+  // ===================================================================================================================
+
+  get declared(): Capabilities.ClientCapabilities {
+    return this.description.capabilities
+  }
+
+  get projection(): RevisionProjection.Projection | undefined {
+    return this.description.projection
+  }
+
+  // ===================================================================================================================
+  // The members of `ClientSession`
+  // ===================================================================================================================
+
+  members(profile: Profile.ServerProfile): ClientSessionShape {
+    const { core, sender } = this
+    const listTools: ClientSessionShape["listTools"] = (params, options) =>
+      sender.request(requests["tools/list"], params ?? {}, options)
+    const listResources: ClientSessionShape["listResources"] = (params, options) =>
+      sender.request(requests["resources/list"], params ?? {}, options)
+    const listResourceTemplates: ClientSessionShape["listResourceTemplates"] = (params, options) =>
+      sender.request(requests["resources/templates/list"], params ?? {}, options)
+    const listPrompts: ClientSessionShape["listPrompts"] = (params, options) =>
+      sender.request(requests["prompts/list"], params ?? {}, options)
+    const at = (cursor: string | undefined) => cursor === undefined ? {} : { cursor }
+
+    return {
+      profile,
+      ...SessionRuntime.session(core),
+      request: (name, params, options) => sender.request(requests[name], params, options),
+      extension: (row, params, options) => sender.request(row, params, options),
+      ping: (options) => Effect.asVoid(sender.request(requests.ping, {}, options)),
+      listTools,
+      tools: Paging.stream(
+        "tools/list",
+        core.limits,
+        (cursor) => Effect.map(listTools(at(cursor)), ({ nextCursor, tools }) => ({ items: tools, nextCursor }))
+      ),
+      callTool: (name, input, options) =>
+        sender.request(requests["tools/call"], input === undefined ? { name } : { name, arguments: input }, options),
+      listResources,
+      resources: Paging.stream(
+        "resources/list",
+        core.limits,
+        (cursor) =>
+          Effect.map(listResources(at(cursor)), ({ nextCursor, resources }) => ({ items: resources, nextCursor }))
+      ),
+      listResourceTemplates,
+      resourceTemplates: Paging.stream(
+        "resources/templates/list",
+        core.limits,
+        (cursor) =>
+          Effect.map(listResourceTemplates(at(cursor)), ({ nextCursor, resourceTemplates }) => ({
+            items: resourceTemplates,
+            nextCursor
+          }))
+      ),
+      readResource: (uri, options) => sender.request(requests["resources/read"], { uri }, options),
+      subscribeResource: (uri, options) =>
+        Effect.asVoid(sender.request(requests["resources/subscribe"], { uri }, options)),
+      unsubscribeResource: (uri, options) =>
+        Effect.asVoid(sender.request(requests["resources/unsubscribe"], { uri }, options)),
+      listPrompts,
+      prompts: Paging.stream(
+        "prompts/list",
+        core.limits,
+        (cursor) => Effect.map(listPrompts(at(cursor)), ({ nextCursor, prompts }) => ({ items: prompts, nextCursor }))
+      ),
+      getPrompt: (name, input, options) =>
+        sender.request(requests["prompts/get"], input === undefined ? { name } : { name, arguments: input }, options),
+      complete: (params, options) => sender.request(requests["completion/complete"], params, options),
+      setLogLevel: (level, options) => Effect.asVoid(sender.request(requests["logging/setLevel"], { level }, options)),
+      progress: (token, step) => sender.progress(token, step),
+      rootsListChanged: sender.notify(notifications["notifications/roots/list_changed"], {}),
+      notifications: (name) => core.subscriptions.follow(name),
+      send: (message) => sender.send(message)
+    }
+  }
+}
