@@ -26,6 +26,7 @@ const sender = `${session}/engine/Sender.ts`
 const core = `${session}/engine/SessionRuntime.ts`
 const framing = "packages/transport/src/JsonLines.ts"
 const clientHandshake = `${session}/client/ClientHandshake.ts`
+const serverHandshake = `${session}/server/ServerHandshake.ts`
 const serverSession = `${session}/server/ServerSessionImplementation.ts`
 const handshake = "packages/protocol/src/internal/handshake/rows.ts"
 
@@ -191,7 +192,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "leaves calls waiting when it ends",
     file: core,
-    original: "exchanges.close(event.reason)",
+    original: "this.exchanges.close(reason)",
     broken: ""
   },
   {
@@ -270,16 +271,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "never opens the standalone stream",
     file: clientHandshake,
-    original: "connection.onHandshake?.(profile)",
+    original: "connection.onHandshake?.(state.profile)",
     broken: ""
   },
   {
     name: "accepts a second initialize",
-    file: handshake,
-    original:
-      "ReceiveInitialize: stay(\"Reject\"),\n    ReceiveInvalidInitialize: stay(\"Reject\"),\n    ReceiveInitialized: stay",
+    file: serverHandshake,
+    original: "return reject(runtime, message, errorOfSecond(state, client.success.profile), origin)",
     broken:
-      "ReceiveInitialize: stay(\"Answer\"),\n    ReceiveInvalidInitialize: stay(\"Reject\"),\n    ReceiveInitialized: stay"
+      "return runtime.replies.reply(responseOf(owner.description, message.id, client.success.profile.revision), origin)"
   },
   {
     name: "sends requests before notifications/initialized",

@@ -433,8 +433,8 @@ describe("a client's handshake", () => {
       for (let n = 1; n <= 258; n++) yield* raw.say(logMessage(n))
       yield* settled
       assert.deepStrictEqual(record.of("NotificationIgnored").map(({ problem }) => problem), [
-        "too many came before the answer to initialize; the oldest was dropped",
-        "too many came before the answer to initialize; the oldest was dropped"
+        "at most 256 log messages and 1048576 bytes wait for the response to initialize; the oldest was dropped",
+        "at most 256 log messages and 1048576 bytes wait for the response to initialize; the oldest was dropped"
       ])
       yield* raw.say(JsonRpc.success(0, RawServer.initializeResult()))
       yield* Fiber.join(made)
@@ -485,7 +485,7 @@ describe("a client's handshake", () => {
       assert.deepStrictEqual(record.of("NotificationIgnored"), [{
         _tag: "NotificationIgnored",
         method: "notifications/message",
-        problem: "the session closed before the answer to initialize"
+        problem: "the session closed before the response to initialize"
       }])
       assert.deepStrictEqual(logged, [])
     }))

@@ -183,9 +183,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MSG-13",
     file: "packages/session/src/internal/engine/RequestServer.ts",
-    original: "outcome._tag === \"Moved\" && outcome.action === \"Answer\"\n",
+    original: "      case \"Answer\":\n        return true\n",
     broken:
-      "outcome._tag === \"Moved\" && outcome.action === \"Answer\" && this.#gate.dispatch.prepare(JsonRpc.request(0, \"tools/list\", {}), this.#gate.peer())._tag === \"Success\"\n",
+      "      case \"Answer\":\n        return this.#gate.dispatch.prepare(JsonRpc.request(0, \"tools/list\", {}), this.#gate.peer())._tag === \"Success\"\n",
     test: "packages/session/test/bareSessions.test.ts",
     name: "shake hands, ping each other, and part"
   },

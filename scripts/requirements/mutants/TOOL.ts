@@ -47,7 +47,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/client/ClientSessionImplementation.ts",
     original: "      sender.request(requests[\"tools/list\"], params ?? {}, options)\n",
     broken:
-      "    Effect.tap(sender.request(requests[\"tools/list\"], params ?? {}, options), ({ tools }) =>\n      tools.some(({ annotations }) => annotations?.readOnlyHint === true)\n        ? Effect.ignore(sender.send(JsonRpc.notification(\"trusted\")))\n        : Effect.void)\n",
+      "    Effect.tap(sender.request(requests[\"tools/list\"], params ?? {}, options), ({ tools }) =>\n      tools.some(({ annotations }) => annotations?.readOnlyHint === true)\n        ? Effect.ignore(sender.send({ jsonrpc: \"2.0\", method: \"trusted\" }))\n        : Effect.void)\n",
     test: "packages/session/test/tools.test.ts",
     name: "what a server says of a tool's behaviour changes nothing in how it is called"
   }

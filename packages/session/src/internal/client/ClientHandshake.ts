@@ -1,9 +1,14 @@
-/** The client's side of the handshake: `initialize`, the judgement of its response, and log messages before that. */
+/**
+ * The client's side of the handshake: `initialize`, the judgement of its response, and the log messages before it.
+ *
+ * Each event that is legal in one state only is a step of `Handshake.client`, which does not compile for another state
+ * or action.
+ */
 
 import {
   type Capabilities,
   CloseReason,
-  type Handshake,
+  Handshake,
   type Implementation,
   type Initialize,
   JsonRpc,
@@ -19,10 +24,14 @@ import * as HandshakeError from "../../HandshakeError.ts"
 import type { RequestError } from "../../RequestError.ts"
 import * as SlidingBuffer from "../collections/SlidingBuffer.ts"
 import * as KeptProfile from "../engine/KeptProfile.ts"
+import * as Outgoing from "../engine/Outgoing.ts"
 import type { Sender } from "../engine/Sender.ts"
 import * as SessionRuntime from "../engine/SessionRuntime.ts"
 import { validate } from "../engine/validation.ts"
 import * as Weight from "../engine/Weight.ts"
+
+/** The state of a client with this name. */
+type StateOf<Name extends Handshake.ClientState["_tag"]> = Extract<Handshake.ClientState, { readonly _tag: Name }>
 
 /** The client as it describes itself to a server. */
 export interface ClientDescription {
@@ -105,10 +114,25 @@ const reasonOf = (error: RequestError): HandshakeError.HandshakeErrorReason => {
   }
 }
 
+/** Takes the step of a handshake that fails. */
+const failed = (
+  state: StateOf<"Initializing">,
+  reason: HandshakeError.HandshakeErrorReason
+): SessionRuntime.Abortion =>
+  reason._tag === "Timeout"
+    ? Handshake.client.step(state, {
+      _tag: "Timeout",
+      reason: { _tag: "HandshakeTimeout", afterMillis: reason.afterMillis }
+    })
+    : Handshake.client.step(state, {
+      _tag: "ReceiveInitializeFailure",
+      reason: { _tag: "HandshakeFailed", problem: HandshakeError.describe(reason) }
+    })
+
 /** The session of the handshake. */
 export type HandshakeRuntime = Pick<
   SessionRuntime.SessionRuntime<Handshake.ClientState>,
-  "apply" | "budget" | "closed" | "connection" | "emit" | "end" | "fork" | "limits" | "state"
+  "abort" | "apply" | "budget" | "closed" | "commit" | "connection" | "emit" | "end" | "fork" | "limits" | "state"
 >
 
 /** The client, and the parts of its session that the handshake uses. */
@@ -154,12 +178,12 @@ export class ClientHandshake {
    */
   get run(): Effect.Effect<Profile.ServerProfile, HandshakeError.HandshakeError> {
     const { description, sender } = this.#owner
-    const { offer } = description
     const runtime = this.#runtime
-    const initialized = sender.request(MethodTable.requests.initialize, initializeParams(description, offer), {
+    const params = initializeParams(description, description.offer)
+    const initialized = sender.request(MethodTable.requests.initialize, params, {
       timeout: runtime.limits.handshakeTimeout,
       onAnswer: (response) => this.#receive(response),
-      event: { _tag: "SendInitialize", offer }
+      admit: () => this.#admit()
     })
     const ended = Effect.suspend(() => {
       runtime.end({ _tag: "Close", reason: CloseReason.requested }, "Immediate")
@@ -169,7 +193,7 @@ export class ClientHandshake {
       const verdict = this.#verdict ??
         (Result.isFailure(response)
           ? Result.fail(reasonOf(response.failure))
-          : Result.fail({ _tag: "InvalidResult" as const, problem: "no answer" }))
+          : Result.fail({ _tag: "InvalidResult" as const, problem: "no response" }))
       return Result.isSuccess(verdict) ? Effect.succeed(verdict.success) : this.#fail(verdict.failure)
     })
   }
@@ -177,18 +201,37 @@ export class ClientHandshake {
   /** Handles a log message: a server may send it before the response to `initialize` (INIT-10). */
   receiveLog(message: JsonRpc.Notification, bytes: number | undefined): void {
     const { inbound } = this.#owner
-    const outcome = this.#runtime.apply(receiveLog)
-    const action = outcome._tag === "Moved" ? outcome.action : "Ignore"
-    if (action === "Keep") return this.#keep(message, bytes)
-    if (action === "Deliver") return inbound.deliverNotification(message, bytes)
-    inbound.ignoreNotification(message.method, `not expected while ${this.#runtime.state()._tag}`)
+    switch (this.#logAction()) {
+      case "Keep":
+        return this.#keep(message, bytes)
+      case "Deliver":
+        return inbound.deliverNotification(message, bytes)
+      case "Ignore":
+        return inbound.ignoreNotification(message.method, `not expected while ${this.#runtime.state()._tag}`)
+    }
   }
 
   /** Drops the log messages that were kept, because the session ends before it is established. */
   dropLogs(): void {
     this.#takeLogs(({ message }) =>
-      this.#owner.inbound.ignoreNotification(message.method, "the session closed before the answer to initialize")
+      this.#owner.inbound.ignoreNotification(message.method, "the session closed before the response to initialize")
     )
+  }
+
+  #logAction(): "Keep" | "Deliver" | "Ignore" {
+    const outcome = this.#runtime.apply(receiveLog)
+    return outcome._tag === "RemoteViolation" ? "Ignore" : outcome.action
+  }
+
+  /** Moves the machine by the sending of `initialize`. */
+  #admit(): Outgoing.RequestAdmission {
+    const state = this.#runtime.state()
+    if (state._tag !== "Idle") return Outgoing.notAllowed(state)
+    const sent: Handshake.Step<StateOf<"Initializing">, "Send"> = Handshake.client.step(state, {
+      _tag: "SendInitialize",
+      offer: this.#owner.description.offer
+    })
+    return this.#runtime.commit(state, sent.state) ? sent.action : Outgoing.notAllowed(this.#runtime.state())
   }
 
   /** Judges the response in the step in which it is read, so that the messages after it find a session. */
@@ -200,29 +243,30 @@ export class ClientHandshake {
     const { isTrimmed, profile } = judged.success
     this.#owner.introduce(profile)
     if (isTrimmed) this.#runtime.emit({ _tag: "ProfileTrimmed", limitBytes: maxProfileBytes })
-    const outcome = this.#runtime.apply({ _tag: "ReceiveInitializeResult", profile })
-    if (outcome._tag === "Moved" && outcome.action === "Establish") this.#establish(profile)
+    const state = this.#runtime.state()
+    // The program may have closed the session meanwhile, on an event.
+    if (state._tag !== "Initializing") return
+    this.#establish(state, Handshake.client.step(state, { _tag: "ReceiveInitializeResult", profile }))
   }
 
-  #establish(profile: Profile.ServerProfile): void {
+  #establish(
+    from: StateOf<"Initializing">,
+    { state }: Handshake.Step<StateOf<"Operating">, "Establish">
+  ): void {
     const { connection } = this.#runtime
     const { sender } = this.#owner
-    connection.onHandshake?.(profile)
+    if (!this.#runtime.commit(from, state)) return
+    connection.onHandshake?.(state.profile)
     this.#runtime.fork(Effect.ignore(sender.notify(MethodTable.notifications["notifications/initialized"], {})))
     this.#deliverLogs()
   }
 
-  /** Ends the session, waits until it has closed, and fails. */
+  /** Closes the session, waits until it has closed, and fails. */
   #fail(reason: HandshakeError.HandshakeErrorReason): Effect.Effect<never, HandshakeError.HandshakeError> {
-    this.#runtime.end(
-      reason._tag === "Timeout"
-        ? { _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis: reason.afterMillis } }
-        : {
-          _tag: "ReceiveInitializeFailure",
-          reason: { _tag: "HandshakeFailed", problem: HandshakeError.describe(reason) }
-        },
-      "Immediate"
-    )
+    const state = this.#runtime.state()
+    if (state._tag === "Initializing") this.#runtime.abort(state, failed(state, reason))
+    // The session has begun to end before the handshake failed: then its handlers get no time to finish.
+    else this.#runtime.end({ _tag: "Close", reason: CloseReason.requested }, "Immediate")
     return Effect.andThen(this.#runtime.closed, Effect.fail(HandshakeError.make(reason)))
   }
 
@@ -231,7 +275,8 @@ export class ClientHandshake {
     if (this.#kept.offer({ message, bytes }, Weight.received(message, bytes))) return
     this.#owner.inbound.ignoreNotification(
       message.method,
-      "too many came before the answer to initialize; the oldest was dropped"
+      `at most ${keptBounds.capacity} log messages and ${keptBounds.bytes} bytes wait for the response to initialize; ` +
+        "the oldest was dropped"
     )
   }
 

@@ -60,7 +60,7 @@ export const make = Effect.fnUntraced(function*(
   let session: ClientSessionImplementation | undefined
   const core = yield* SessionRuntime.make<Handshake.ClientState>({
     role: "client",
-    transition: Handshake.client.transition,
+    machine: Handshake.client,
     initial: { _tag: "Idle" },
     firstId: 0,
     onEnd: () => session?.handshake.dropLogs()

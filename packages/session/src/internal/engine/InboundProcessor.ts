@@ -195,9 +195,20 @@ export class InboundProcessor<P extends Profile.Profile, R> {
   }
 
   #handle(message: JsonRpc.Notification, bytes: number | undefined): void {
+    if (this.#isDelivered()) this.deliverNotification(message, bytes)
+    else this.#notExpected(message)
+  }
+
+  /** Returns whether a handler receives a notification now. */
+  #isDelivered(): boolean {
     const outcome = this.#runtime.apply(receiveNotification)
-    if (outcome._tag === "Moved" && outcome.action === "Deliver") return this.deliverNotification(message, bytes)
-    this.#notExpected(message)
+    if (outcome._tag === "RemoteViolation") return false
+    switch (outcome.action) {
+      case "Deliver":
+        return true
+      case "Ignore":
+        return false
+    }
   }
 
   /** Delivers a notification to its handler and to the streams that follow it. */

@@ -23,18 +23,46 @@ export interface Handshaking {
   apply<Tag extends Handshake.EventTag>(event: Handshake.EventOf<Tag>): Handshake.Outcome<unknown, Tag>
 }
 
+export const sendPing: Handshake.EventOf<"SendPing"> = { _tag: "SendPing" }
 export const sendRequest: Handshake.EventOf<"SendRequest"> = { _tag: "SendRequest" }
-export const sendNotification: Handshake.EventOf<"SendNotification"> = { _tag: "SendNotification" }
+const sendNotification: Handshake.EventOf<"SendNotification"> = { _tag: "SendNotification" }
 
-/** Returns whether the handshake machine lets a message out, or the reason why not. */
-export const admit = (session: Handshaking, event: Handshake.Event): "Send" | "Hold" | RequestErrorReason => {
-  const state = session.state()
-  const outcome = session.apply(event)
-  if (outcome._tag === "Moved" && (outcome.action === "Send" || outcome.action === "Hold")) return outcome.action
+/** Returns the reason why a message cannot be sent in this state. */
+export const notAllowed = (state: ReturnType<Handshaking["state"]>): RequestErrorReason => {
   if ("reason" in state) return { _tag: "Closed", reason: state.reason }
   return state._tag === "Sessionless"
     ? { _tag: "StatelessModeNotSupported" }
     : { _tag: "NotAllowed", state: state._tag }
+}
+
+/** The action of the handshake machine for a request of this side, or the reason why it cannot be sent. */
+export type RequestAdmission = "Send" | "Hold" | RequestErrorReason
+
+/** Applies the event of a request to the handshake machine. */
+export const admitRequest = (
+  session: Handshaking,
+  event: Handshake.EventOf<"SendRequest" | "SendPing">
+): RequestAdmission => {
+  const state = session.state()
+  const outcome = session.apply(event)
+  return outcome._tag === "LocalViolation" ? notAllowed(state) : outcome.action
+}
+
+/** Applies the event of a notification to the handshake machine. */
+export const admitNotification = (session: Handshaking): "Send" | RequestErrorReason => {
+  const state = session.state()
+  const outcome = session.apply(sendNotification)
+  return outcome._tag === "LocalViolation" ? notAllowed(state) : outcome.action
+}
+
+/** Returns whether an admitted request waits until the peer is ready. */
+export const isHeld = (action: Exclude<RequestAdmission, object>): boolean => {
+  switch (action) {
+    case "Send":
+      return false
+    case "Hold":
+      return true
+  }
 }
 
 /** The requirements of a row for its messages. */

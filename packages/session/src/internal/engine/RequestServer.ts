@@ -104,13 +104,8 @@ export class RequestServer<P extends Profile.Profile, R> {
   ): void {
     if (message.method === "ping") return this.#answerPing(message, origin)
     if (this.#gate.intercept(message, origin, bytes)) return
-    const outcome = this.#runtime.apply(receiveRequest)
-    const action = outcome._tag === "Moved" ? outcome.action : "Reject"
-    if (action === "ReleaseAndDeliver") this.#gate.sender.release()
-    const profile = this.#gate.peer()
-    if ((action !== "Deliver" && action !== "ReleaseAndDeliver") || profile === undefined) {
-      return this.#rejectNotReady(message, origin)
-    }
+    const profile = this.#isDelivered() ? this.#gate.peer() : undefined
+    if (profile === undefined) return this.#rejectNotReady(message, origin)
     this.#prepare(message, profile, origin, bytes, principal)
   }
 
@@ -151,10 +146,34 @@ export class RequestServer<P extends Profile.Profile, R> {
     if (Result.isFailure(params)) {
       return reject(this.#runtime, message, RequestRejections.invalidParams(params.failure), origin)
     }
-    const outcome = this.#runtime.apply(receivePing)
-    return outcome._tag === "Moved" && outcome.action === "Answer"
+    return this.#isPingAnswered()
       ? this.#runtime.replies.reply(JsonRpc.success(message.id, {}), origin)
       : this.#rejectNotReady(message, origin)
+  }
+
+  /** Returns whether the session answers a ping now. */
+  #isPingAnswered(): boolean {
+    const outcome = this.#runtime.apply(receivePing)
+    if (outcome._tag === "RemoteViolation") return false
+    switch (outcome.action) {
+      case "Answer":
+        return true
+    }
+  }
+
+  /** Returns whether a handler receives a request now. The first request may stand for `notifications/initialized`. */
+  #isDelivered(): boolean {
+    const outcome = this.#runtime.apply(receiveRequest)
+    if (outcome._tag === "RemoteViolation") return false
+    switch (outcome.action) {
+      case "Deliver":
+        return true
+      case "ReleaseAndDeliver":
+        this.#gate.sender.release()
+        return true
+      case "Reject":
+        return false
+    }
   }
 
   #rejectNotReady(message: JsonRpc.Request, origin: StreamOrigin | undefined): void {

@@ -20,9 +20,14 @@ export interface ResponseRuntime {
 
 const receiveResponse: Handshake.EventOf<"ReceiveResponse"> = { _tag: "ReceiveResponse" }
 
+/** Returns whether a response can complete a request now. */
 const isExpected = (runtime: ResponseRuntime): boolean => {
   const outcome = runtime.apply(receiveResponse)
-  return outcome._tag === "Moved" && outcome.action === "Match"
+  if (outcome._tag === "RemoteViolation") return false
+  switch (outcome.action) {
+    case "Match":
+      return true
+  }
 }
 
 const unmatched = (

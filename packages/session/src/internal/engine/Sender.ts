@@ -2,7 +2,6 @@
 
 import {
   type CloseReason,
-  type Handshake,
   JsonRpc,
   type Meta,
   type MethodDefinition,
@@ -48,8 +47,8 @@ export interface SendOptions<R> extends RequestOptions<R> {
   readonly replyTo?: StreamOrigin | undefined
   /** Called with the response, in the step in which it arrives. */
   readonly onAnswer?: (response: JsonRpc.Response) => void
-  /** The event for the handshake machine, if it is not the one of other requests. */
-  readonly event?: Handshake.Event
+  /** Applies the event of this request to the handshake machine, if it is not the event of other requests. */
+  readonly admit?: () => Outgoing.RequestAdmission
   /** Called with the id of the exchange. */
   readonly onOpen?: ((id: RequestId.RequestId) => void) | undefined
 }
@@ -74,8 +73,6 @@ interface Held {
   readonly enter: () => void
 }
 
-const sendPing: Handshake.EventOf<"SendPing"> = { _tag: "SendPing" }
-
 /** Sends requests and notifications of this side. */
 export class Sender {
   readonly #runtime: AnySessionRuntime
@@ -97,7 +94,7 @@ export class Sender {
   ): Effect.Effect<Result, RequestError.RequestError, R> {
     const { middleware } = this.#dependencies
     // The request of the handshake itself passes no middleware.
-    if (middleware === undefined || options?.event !== undefined) return this.#exchange(row, params, options)
+    if (middleware === undefined || options?.admit !== undefined) return this.#exchange(row, params, options)
     // A request is an effect: nothing of it happens before it runs, and all of it happens each time that it does.
     return this.#provided(Effect.suspend(() =>
       middleware(
@@ -115,7 +112,7 @@ export class Sender {
   ): Effect.Effect<void, RequestError.RequestError> {
     return Effect.suspend(() => {
       const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
-      const admission = Outgoing.admit(this.#runtime, Outgoing.sendNotification)
+      const admission = Outgoing.admitNotification(this.#runtime)
       if (typeof admission === "object") return fail(admission)
       const notification = Outgoing.notification(row, params, this.#dependencies.peer(), this.#dependencies)
       if (Result.isFailure(notification)) return fail(notification.failure)
@@ -132,7 +129,7 @@ export class Sender {
     const row = MethodTable.notifications["notifications/progress"]
     return Effect.suspend(() => {
       const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
-      const admission = Outgoing.admit(this.#runtime, Outgoing.sendNotification)
+      const admission = Outgoing.admitNotification(this.#runtime)
       if (typeof admission === "object") return fail(admission)
       const served = this.#runtime.inflight.findByProgressToken(token)
       if (served === undefined) return fail({ _tag: "UnknownProgressToken", token })
@@ -342,10 +339,9 @@ export class Sender {
     return Effect.suspend(() => {
       const { limits } = this.#runtime
       const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
-      const admission = Outgoing.admit(
-        this.#runtime,
-        options?.event ?? (row.name === "ping" ? sendPing : Outgoing.sendRequest)
-      )
+      const admission = options?.admit === undefined
+        ? Outgoing.admitRequest(this.#runtime, row.name === "ping" ? Outgoing.sendPing : Outgoing.sendRequest)
+        : options.admit()
       if (typeof admission === "object") return fail(admission)
       const blocked = this.#validate(row, params)
       if (blocked !== undefined) return fail(blocked)
@@ -358,7 +354,7 @@ export class Sender {
         ? Math.max(limits.requestTotalTimeout, allowedMillis)
         : Number.POSITIVE_INFINITY
       if (Math.min(allowedMillis, totalMillis) <= 0) return fail({ _tag: "Timeout", afterMillis: 0 })
-      const sent = this.#send(row, params, admission === "Hold", allowedMillis, totalMillis, options)
+      const sent = this.#send(row, params, Outgoing.isHeld(admission), allowedMillis, totalMillis, options)
       return Effect.flatMap(sent, (success) => {
         const fits = validate(row.result)
         const received = fits(success.result)

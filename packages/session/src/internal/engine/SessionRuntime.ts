@@ -46,9 +46,7 @@ const beyondMillis = 3000
  */
 export type ShutdownMode = "Graceful" | "DrainInbound" | "Immediate"
 
-/**
- * The state of either side.
- */
+/** A state of either side. */
 export type State = Handshake.ClientState | Handshake.ServerState | Handshake.SessionlessServerState
 
 /** The handler of all that comes in. */
@@ -60,15 +58,38 @@ export interface InboundHandler {
   readonly displaceLargest: () => void
 }
 
+/** The states of a session. Every machine has the last two, which the type parameter alone cannot express. */
+type Reachable<S extends State> = S | Handshake.Closing | Handshake.Closed
+
+/** The last step of a session that ends before its handshake is done. */
+export type Abortion = Handshake.Step<Handshake.Closed, "Finish">
+
+/** The handshake machine, as the runtime of either side uses it. */
+export interface RoleMachine<S extends State> {
+  readonly transition: <Tag extends Handshake.EventTag>(
+    state: Reachable<S>,
+    event: Handshake.EventOf<Tag>
+  ) => Handshake.Outcome<Reachable<S>, Tag>
+  /** Takes the last step of a session that has been closing. */
+  readonly step: (
+    state: Handshake.Closing,
+    event: Handshake.EventOf<"Drained">
+  ) => Handshake.Step<Handshake.Closed, "Finish">
+}
+
 /** The side of a session, client or server. */
 export interface RoleDefinition<S extends State> {
   readonly role: MethodDefinition.Role
-  readonly transition: <Tag extends Handshake.EventTag>(
-    state: S,
-    event: Handshake.EventOf<Tag>
-  ) => Handshake.Outcome<S, Tag>
+  readonly machine: RoleMachine<S>
   readonly initial: S
   readonly firstId: number
+  /**
+   * Takes the step of a session that received no `initialize` in time. Returns `undefined` if it received one. Only
+   * servers wait for it.
+   */
+  readonly timeOut?:
+    | ((state: Reachable<S>, event: Handshake.EventOf<"Timeout">) => Abortion | undefined)
+    | undefined
   /** Called when the session is in another state. */
   readonly onState?: ((state: S["_tag"]) => void) | undefined
   /** Called when the session begins to end. */
@@ -108,8 +129,19 @@ const revisionOf = (state: State): Revision.Revision | undefined =>
 const within = (wait: Effect.Effect<unknown>, millis: number): Effect.Effect<void> =>
   Effect.asVoid(Effect.timeoutOption(Effect.interruptible(wait), Duration.millis(millis)))
 
-/** The events that end a session. */
-type Ending = Handshake.EventOf<"Close" | "TransportEnded" | "Timeout" | "ReceiveInitializeFailure">
+/** The events that end a session in any state. */
+type Ending = Handshake.EventOf<"Close" | "TransportEnded">
+
+/** Returns whether an event begins the end of a session. It does not if the session is ending already. */
+const beginsEnd = (action: Handshake.AnyActions["Close" | "TransportEnded"]): boolean => {
+  switch (action) {
+    case "End":
+    case "Finish":
+      return true
+    case "Ignore":
+      return false
+  }
+}
 
 /** The parts that a runtime is made of. */
 interface SessionRuntimeDependencies<S extends State> {
@@ -144,7 +176,7 @@ export class SessionRuntime<S extends State> {
   readonly observers: Observers
   readonly subscriptions: Subscriptions
   readonly #side: RoleDefinition<S>
-  readonly #state: Ref.Ref<S>
+  readonly #state: Ref.Ref<Reachable<S>>
   readonly #closed = Deferred.makeUnsafe<CloseReason.CloseReason>()
   readonly #connectionScope: Scope.Closeable
   readonly #connectedAt: number
@@ -168,7 +200,7 @@ export class SessionRuntime<S extends State> {
     this.budget = Context.get(surroundings.context, MemoryBudget)
     this.bounds = { capacity: limits.maxNotifications, bytes: limits.maxNotificationBytes, budget: this.budget }
     this.#side = side
-    this.#state = Ref.makeUnsafe<S>(side.initial)
+    this.#state = Ref.makeUnsafe<Reachable<S>>(side.initial)
     this.#connectionScope = connectionScope
     this.timer = new Timer(this)
     this.exchanges = new PendingRequests(side.firstId)
@@ -204,20 +236,20 @@ export class SessionRuntime<S extends State> {
     this.observers.emit(event)
   }
 
-  state(): S {
+  state(): Reachable<S> {
     return Ref.getUnsafe(this.#state)
   }
 
   /** Applies an event to the handshake machine, and moves to the next state. */
-  apply<Tag extends Handshake.EventTag>(event: Handshake.EventOf<Tag>): Handshake.Outcome<S, Tag> {
+  apply<Tag extends Handshake.EventTag>(event: Handshake.EventOf<Tag>): Handshake.Outcome<Reachable<S>, Tag> {
     const before = this.state()
-    const outcome = this.#side.transition(before, event)
+    const outcome = this.#side.machine.transition(before, event)
     if (outcome._tag === "Moved") this.commit(before, outcome.state)
     return outcome
   }
 
-  /** Moves to the state that a step led to. Returns `false` if the session is no longer in the state it started from. */
-  commit(from: S, to: S): boolean {
+  /** Moves to the state that a step leads to. Returns `false` if the session has left the state of that step. */
+  commit(from: Reachable<S>, to: Reachable<S>): boolean {
     if (!compareAndSetUnsafe(this.#state, from, to)) return false
     if (from._tag === to._tag) return true
     this.#side.onState?.(to._tag)
@@ -238,19 +270,20 @@ export class SessionRuntime<S extends State> {
   /** Starts to close the session. Requests in flight may finish. */
   end(event: Ending, mode: ShutdownMode = "Graceful"): void {
     const before = this.state()
-    const outcome = this.apply(event)
-    if (outcome._tag !== "Moved" || (outcome.action !== "End" && outcome.action !== "Finish")) {
-      this.#hasten(event, mode)
-      return
-    }
-    this.exchanges.close(event.reason)
-    this.#side.onEnd(event.reason)
-    // An observer of the fiber reports the end, and not the fiber itself, so that nothing of the session is left then.
-    this.fork(Effect.uninterruptible(this.#teardown(event.reason, revisionOf(before)))).addObserver(() => {
-      this.#side.onClosed?.(event.reason)
-      Deferred.doneUnsafe(this.#closed, Exit.succeed(event.reason))
-    })
-    if (mode !== "Graceful") this.#abort(mode)
+    if (beginsEnd(this.apply(event).action)) this.#shutDown(event.reason, revisionOf(before), mode)
+    else this.#hasten(event, mode)
+  }
+
+  /** Closes a session that received no `initialize` within this time. Does nothing if it received one. */
+  timeOut(afterMillis: number): void {
+    const before = this.state()
+    const step = this.#side.timeOut?.(before, { _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis } })
+    if (step !== undefined) this.abort(before, step)
+  }
+
+  /** Closes a session at once, by the step that ends its handshake. Does nothing if it has left the state `from`. */
+  abort(from: Reachable<S>, { state }: Abortion): void {
+    if (this.commit(from, state)) this.#shutDown(state.reason, undefined, "Immediate")
   }
 
   /** Reports a frame that could not be sent. Some failures are those of the connection, and end the session. */
@@ -284,7 +317,7 @@ export class SessionRuntime<S extends State> {
 
   /** Ends what is due, and returns the time of the next deadline. */
   expire(now: number): number {
-    return Math.min(this.exchanges.expire(now), this.outbox.expire(now), this.#expireOpening(now))
+    return Math.min(this.exchanges.expire(now), this.outbox.expire(now), this.#expireInitialize(now))
   }
 
   /** Starts to read. Called once, when everything that `deliver` needs is made. */
@@ -325,14 +358,11 @@ export class SessionRuntime<S extends State> {
     })
   }
 
-  #expireOpening(now: number): number {
+  #expireInitialize(now: number): number {
     if (this.state()._tag !== "AwaitingInitialize") return Number.POSITIVE_INFINITY
-    const openBy = this.#connectedAt + this.limits.initializeTimeout
-    if (openBy > now) return openBy
-    this.end(
-      { _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis: this.limits.initializeTimeout } },
-      "Immediate"
-    )
+    const deadline = this.#connectedAt + this.limits.initializeTimeout
+    if (deadline > now) return deadline
+    this.timeOut(this.limits.initializeTimeout)
     return Number.POSITIVE_INFINITY
   }
 
@@ -341,7 +371,24 @@ export class SessionRuntime<S extends State> {
     for (const { origin } of this.inflight.interruptAll()) if (isBatch(origin)) this.replies.settle(origin)
   }
 
-  #abort(mode: ShutdownMode): void {
+  #shutDown(reason: CloseReason.CloseReason, revision: Revision.Revision | undefined, mode: ShutdownMode): void {
+    this.exchanges.close(reason)
+    this.#side.onEnd(reason)
+    // An observer of the fiber reports the end, and not the fiber itself, so that nothing of the session is left then.
+    this.fork(Effect.uninterruptible(this.#teardown(reason, revision))).addObserver(() => {
+      this.#side.onClosed?.(reason)
+      Deferred.doneUnsafe(this.#closed, Exit.succeed(reason))
+    })
+    if (mode !== "Graceful") this.#stop(mode)
+  }
+
+  /** Moves to `Closed`, unless the session was closed before its handshake was done. */
+  #finish(): void {
+    const state: State = this.state()
+    if (state._tag === "Closing") this.commit(state, this.#side.machine.step(state, { _tag: "Drained" }).state)
+  }
+
+  #stop(mode: ShutdownMode): void {
     this.#interruptAll()
     if (mode === "Immediate") this.notifications.stop()
     this.outbox.stop()
@@ -354,7 +401,7 @@ export class SessionRuntime<S extends State> {
   #hasten(event: Ending, mode: ShutdownMode): void {
     const state: State = this.state()
     if (!("reason" in state)) return
-    if (mode !== "Graceful") return this.#abort(mode)
+    if (mode !== "Graceful") return this.#stop(mode)
     if (event._tag !== "Close" || state.reason._tag === "Requested") return
     this.#interruptAll()
     this.notifications.stop()
@@ -388,7 +435,7 @@ export class SessionRuntime<S extends State> {
       if (this.#reader !== undefined && this.#reader.pollUnsafe() === undefined) {
         yield* within(Fiber.await(this.#reader), cleanupMillis)
       }
-      this.apply({ _tag: "Drained" })
+      this.#finish()
       const millis = timer.now() - this.#connectedAt
       yield* SessionDuration.record({ role: this.role, reason, revision, millis })
       this.emit({ _tag: "Closed", reason, unfinished: this.#unfinished() })
@@ -401,13 +448,13 @@ export class SessionRuntime<S extends State> {
 /** The part of a runtime that is the same for both sides. */
 export type AnySessionRuntime = Pick<
   SessionRuntime<State>,
+  | "apply"
   | "budget"
   | "connection"
   | "context"
   | "emit"
   | "exchanges"
   | "failedToSend"
-  | "apply"
   | "inflight"
   | "limits"
   | "outbox"
@@ -447,7 +494,7 @@ export const messages = <S extends State>({ subscriptions }: SessionRuntime<S>):
   subscriptions.follow(everything)
 
 /** Returns the members that the sessions of both sides share. */
-export const session = <S extends State>(core: SessionRuntime<S>): Session<S> => ({
+export const session = <S extends State>(core: SessionRuntime<S>): Session<Reachable<S>> => ({
   state: Effect.sync(() => core.state()),
   inFlight: inFlight(core),
   events: core.observers.events,

@@ -100,7 +100,7 @@ export class Expiry {
     const { core } = hosted.session
     const afterMillis = this.#options.lifetimes[by]
     if (by === "initialize") {
-      core.end({ _tag: "Timeout", reason: { _tag: "HandshakeTimeout", afterMillis } }, "Immediate")
+      core.timeOut(afterMillis)
     } else if (by === "handshake") {
       core.end({ _tag: "Close", reason: { _tag: "HandshakeTimeout", afterMillis } }, "Immediate")
     } else {

@@ -1,9 +1,14 @@
-/** The server's side of the handshake: its answers to `initialize`, also to a second one, and to `initialized`. */
+/**
+ * The server's side of the handshake: the first `initialize`, a second one, and `notifications/initialized`.
+ *
+ * Each event that is legal in one state only is a step of `Handshake.server`, which does not compile for another state
+ * or action. `Handshake.strictServer` has the same rows for these events.
+ */
 
 import {
   type Capabilities,
   Excerpt,
-  type Handshake,
+  Handshake,
   type Implementation,
   type Initialize,
   JsonRpc,
@@ -20,8 +25,13 @@ import { isBatch } from "../engine/Batch.ts"
 import * as KeptProfile from "../engine/KeptProfile.ts"
 import * as RequestRejections from "../engine/RequestRejections.ts"
 import { reject, type ReplySink } from "../engine/RequestServer.ts"
+import type { Abortion } from "../engine/SessionRuntime.ts"
 import { validate } from "../engine/validation.ts"
 import * as Weight from "../engine/Weight.ts"
+import type { State } from "./ServerSessionShape.ts"
+
+/** The state of a server with this name. */
+type StateOf<Name extends State["_tag"]> = Extract<State, { readonly _tag: Name }>
 
 /** The server as it describes itself to every client. */
 export interface ServerDescription {
@@ -63,40 +73,40 @@ export interface InitializeDetails {
 export interface HandshakeRuntime {
   readonly limits: { readonly maxProfileBytes: number }
   readonly replies: Pick<ReplySink, "reply">
-  state(): { readonly _tag: string }
-  /** Applies an event to the handshake machine. */
-  apply<Tag extends Handshake.EventTag>(
-    event: Handshake.EventOf<Tag>
-  ): Handshake.Outcome<{ readonly _tag: string }, Tag>
+  state(): State
+  /** Moves to the state that a step leads to. Returns `false` if the session has left the state of that step. */
+  commit(from: State, to: State): boolean
+  /** Applies an event to the handshake machine, and moves to the next state. */
+  apply<Tag extends Handshake.EventTag>(event: Handshake.EventOf<Tag>): Handshake.Outcome<State, Tag>
   /** Runs an action, and emits the changes of state that it causes after it. */
   deferEvents(action: () => void): void
   emit(event: SessionEvent): void
 }
 
-/** The server, and what it remembers of the client. */
+/** The server, and the part of a session that stores the client. */
 export interface HandshakeOwner {
   readonly description: ServerDescription
   /** The requests of this side that are held until the client is ready. */
   readonly sender: { release(): void }
-  /** Remembers the client, before the answer to `initialize` is sent. */
+  /** Stores the client, before the response to `initialize` is sent. */
   introduce(profile: Profile.ClientProfile, details: InitializeDetails): void
-  /** Tells the transport and the program of the client, after the answer is sent. */
+  /** Passes the client on to the transport and to the program, after the response is sent. */
   establish(profile: Profile.ClientProfile): void
 }
 
-/** The most characters of the requested revision, and the most bytes of heap of `_meta`, that a session keeps. */
-const longestRevision = 64
-const largestMeta = 4096
+/** The bounds of the details that a session stores: the characters of the requested revision, the memory of `_meta`. */
+const maxRevisionCharacters = 64
+const maxMetaBytes = 4096
 
-/** Picks the details that a session keeps for as long as it lives. The client does not decide how large they are. */
+/** Returns the details that a session stores until it ends. The client does not decide how large they are. */
 const detailsOf = ({ _meta: meta, protocolVersion }: Initialize.InitializeParams): InitializeDetails => ({
   // A known revision is one string for all sessions.
   requestedRevision: Revision.supported.find((revision) => revision === protocolVersion) ??
-    Excerpt.of(protocolVersion, longestRevision),
-  meta: meta === undefined || Weight.of(meta, largestMeta) > largestMeta ? undefined : meta
+    Excerpt.of(protocolVersion, maxRevisionCharacters),
+  meta: meta === undefined || Weight.of(meta, maxMetaBytes) > maxMetaBytes ? undefined : meta
 })
 
-/** Returns the revision to answer with: the requested one, if the server has it (INIT-04, INIT-05). */
+/** Returns the negotiated revision: the requested one, if the server supports it (INIT-04, INIT-05). */
 const negotiate = ({ fallback, revisions }: ServerDescription, requested: string): Revision.Revision =>
   revisions.find((revision) => revision === requested) ?? fallback
 
@@ -126,8 +136,8 @@ const profileOf = (
   )
 }
 
-/** The successful answer to `initialize`, in the form of this revision. */
-const answerOf = (
+/** Returns the successful response to `initialize`, in the form of this revision. */
+const responseOf = (
   { capabilities, info, instructions, projection }: ServerDescription,
   id: JsonRpc.Request["id"],
   revision: Revision.Revision
@@ -141,26 +151,101 @@ const answerOf = (
   return JsonRpc.success(id, RevisionProjection.downgrade("initialize", "result", revision, result, projection))
 }
 
-/** No revision that has batches is known before the handshake (MSG-16), and it is known in advance without sessions. */
-const notInBatch = RequestRejections.invalidRequest("initialize is no part of a batch")
+/**
+ * The rejection of an `initialize` in a batch. Before the handshake no revision with batches is negotiated (MSG-16).
+ * Without sessions the revision is known, and the rule is the same.
+ */
+const notInBatch = RequestRejections.invalidRequest("initialize must not be part of a batch")
 
-/** The rejection of a second `initialize`: the machine allows one for each session, and it changes nothing. */
-const secondInitialize = RequestRejections.invalidRequest("The session is initialized already")
+/** The rejection of a second `initialize`, which changes nothing: a session has one handshake. */
+const secondInitialize = RequestRejections.invalidRequest("The session is already initialized")
 
-/** Returns what `initialize` says of the client, as far as it may be kept, or the error for params that do not fit. */
+/** The client as its `initialize` describes it. */
+interface Introduction extends KeptProfile.Kept<Profile.ClientProfile> {
+  readonly details: InitializeDetails
+}
+
+/** Returns the client that `initialize` describes, as far as it may be kept, or the error for invalid params. */
 const read = (
   description: ServerDescription,
   maxProfileBytes: number,
   message: JsonRpc.Request
-): Result.Result<
-  KeptProfile.Kept<Profile.ClientProfile> & { readonly details: InitializeDetails },
-  JsonRpc.ErrorObject
-> =>
+): Result.Result<Introduction, JsonRpc.ErrorObject> =>
   Result.mapError(validate(MethodTable.requests.initialize.params)(message.params ?? {}), invalidInitialize).pipe(
     Result.flatMap((params) =>
       Result.map(profileOf(description, maxProfileBytes, params), (kept) => ({ ...kept, details: detailsOf(params) }))
     )
   )
+
+/** Returns the error for an `initialize` with invalid params. A second one is rejected because it is the second. */
+const errorOfInvalid = (runtime: HandshakeRuntime, invalid: JsonRpc.ErrorObject): JsonRpc.ErrorObject => {
+  const outcome = runtime.apply({ _tag: "ReceiveInvalidInitialize" })
+  if (outcome._tag === "RemoteViolation") return secondInitialize
+  switch (outcome.action) {
+    case "RejectParams":
+      return invalid
+    case "Reject":
+      return secondInitialize
+  }
+}
+
+/** Returns the error for a second `initialize`. The machine rejects it in each of these states. */
+const errorOfSecond = (
+  state: StateOf<"Negotiated" | "Operating" | "Closing">,
+  profile: Profile.ClientProfile
+): JsonRpc.ErrorObject => {
+  switch (Handshake.server.step(state, { _tag: "ReceiveInitialize", profile }).action) {
+    case "Reject":
+      return secondInitialize
+  }
+}
+
+/** Answers the first `initialize` of a session, which is in this state. */
+const answerFirst = (
+  runtime: HandshakeRuntime,
+  owner: HandshakeOwner,
+  state: StateOf<"AwaitingInitialize">,
+  { details, isTrimmed, profile }: Introduction,
+  message: JsonRpc.Request,
+  origin: StreamOrigin | undefined
+): void => {
+  const received: Handshake.Step<StateOf<"Initializing">, "Answer"> = Handshake.server.step(state, {
+    _tag: "ReceiveInitialize",
+    profile
+  })
+  const sent: Handshake.Step<StateOf<"Negotiated">, "Send"> = Handshake.server.step(received.state, {
+    _tag: "SendInitializeResult"
+  })
+  const isReceived = runtime.commit(state, received.state)
+  if (isTrimmed) runtime.emit({ _tag: "ProfileTrimmed", limitBytes: runtime.limits.maxProfileBytes })
+  owner.introduce(profile, details)
+  // The machine moves before the response is sent, because the transport may deliver the next message meanwhile. The
+  // program may have closed the session in the meantime, on an event.
+  if (!isReceived || !runtime.commit(received.state, sent.state)) {
+    return reject(runtime, message, RequestRejections.notReady("server", runtime.state()._tag), origin)
+  }
+  runtime.replies.reply(responseOf(owner.description, message.id, profile.revision), origin)
+  owner.establish(profile)
+}
+
+/** Answers an `initialize` without a session: the machine stays in its state, and the client is not stored. */
+const answerSessionless = (
+  runtime: HandshakeRuntime,
+  owner: HandshakeOwner,
+  state: StateOf<"Sessionless">,
+  { profile }: Introduction,
+  message: JsonRpc.Request,
+  origin: StreamOrigin | undefined
+): void => {
+  const received: Handshake.Step<StateOf<"Sessionless">, "Answer"> = Handshake.sessionlessServer.step(state, {
+    _tag: "ReceiveInitialize",
+    profile
+  })
+  switch (Handshake.sessionlessServer.step(received.state, { _tag: "SendInitializeResult" }).action) {
+    case "Send":
+      runtime.replies.reply(responseOf(owner.description, message.id, profile.revision), origin)
+  }
+}
 
 const initialize = (
   runtime: HandshakeRuntime,
@@ -169,24 +254,35 @@ const initialize = (
   origin: StreamOrigin | undefined
 ): void => {
   if (isBatch(origin)) return reject(runtime, message, notInBatch, origin)
-  const { limits: { maxProfileBytes }, replies } = runtime
-  const client = read(owner.description, maxProfileBytes, message)
-  if (Result.isFailure(client)) {
-    const outcome = runtime.apply({ _tag: "ReceiveInvalidInitialize" })
-    const isFirst = outcome._tag === "Moved" && outcome.action === "RejectParams"
-    return reject(runtime, message, isFirst ? client.failure : secondInitialize, origin)
+  const client = read(owner.description, runtime.limits.maxProfileBytes, message)
+  if (Result.isFailure(client)) return reject(runtime, message, errorOfInvalid(runtime, client.failure), origin)
+  const state = runtime.state()
+  switch (state._tag) {
+    case "AwaitingInitialize":
+      return answerFirst(runtime, owner, state, client.success, message, origin)
+    case "Sessionless":
+      return answerSessionless(runtime, owner, state, client.success, message, origin)
+    case "Initializing":
+    case "Closed":
+      // The pair has no row.
+      return reject(runtime, message, secondInitialize, origin)
+    case "Negotiated":
+    case "Operating":
+    case "Closing":
+      return reject(runtime, message, errorOfSecond(state, client.success.profile), origin)
   }
-  const { details, isTrimmed, profile } = client.success
-  const outcome = runtime.apply({ _tag: "ReceiveInitialize", profile })
-  if (outcome._tag !== "Moved" || outcome.action !== "Answer") return reject(runtime, message, secondInitialize, origin)
-  // Without sessions the machine keeps no profile, and then nothing else does.
-  const isRemembered = "profile" in outcome.state
-  if (isTrimmed) runtime.emit({ _tag: "ProfileTrimmed", limitBytes: maxProfileBytes })
-  if (isRemembered) owner.introduce(profile, details)
-  // The machine moves before the answer is sent, because a transport may deliver the client's next message meanwhile.
-  runtime.apply({ _tag: "SendInitializeResult" })
-  replies.reply(answerOf(owner.description, message.id, profile.revision), origin)
-  if (isRemembered) owner.establish(profile)
+}
+
+/** Returns whether `notifications/initialized` ends the handshake. A second one does not. */
+const endsHandshake = (runtime: HandshakeRuntime): boolean => {
+  const outcome = runtime.apply({ _tag: "ReceiveInitialized" })
+  if (outcome._tag === "RemoteViolation") return false
+  switch (outcome.action) {
+    case "Release":
+      return true
+    case "Ignore":
+      return false
+  }
 }
 
 const initialized = (
@@ -194,8 +290,7 @@ const initialized = (
   owner: HandshakeOwner,
   { method }: JsonRpc.Notification
 ): void => {
-  const outcome = runtime.apply({ _tag: "ReceiveInitialized" })
-  if (outcome._tag === "Moved" && outcome.action === "Release") return owner.sender.release()
+  if (endsHandshake(runtime)) return owner.sender.release()
   runtime.emit({ _tag: "NotificationIgnored", method, problem: `not expected while ${runtime.state()._tag}` })
 }
 
@@ -207,8 +302,8 @@ export const intercept = (
   origin: StreamOrigin | undefined
 ): boolean => {
   if (message.method === "initialize" && "id" in message) {
-    // The answer takes its place in the outbox in this step: ahead of the answers to what is pipelined after the
-    // request, and ahead of what an observer of the new state may send.
+    // The response enters the outbox in this step: before the responses to pipelined requests, and before the messages
+    // that an observer of the new state sends.
     runtime.deferEvents(() => initialize(runtime, owner, message, origin))
     return true
   }
@@ -218,3 +313,7 @@ export const intercept = (
   }
   return false
 }
+
+/** Takes the step of a session that received no `initialize` in time. Returns `undefined` if it received one. */
+export const timeOut = (state: State, event: Handshake.EventOf<"Timeout">): Abortion | undefined =>
+  state._tag === "AwaitingInitialize" ? Handshake.server.step(state, event) : undefined

@@ -60,7 +60,7 @@ export interface PreparedServer {
 }
 
 /** The machine of all sessions of one server, the state in which they start, and the client that they assume there. */
-interface Start extends Pick<SessionRuntime.RoleDefinition<State>, "initial" | "transition"> {
+interface Start extends Pick<SessionRuntime.RoleDefinition<State>, "initial" | "machine"> {
   readonly client: Profile.ClientProfile | undefined
 }
 
@@ -72,12 +72,16 @@ interface Server extends ServerDefinition.ServerDefinition {
 
 const { notifications, requests } = MethodTable
 
-// A machine that starts in one of its states never leaves them.
 const startWith = (
   initial: State,
-  machine: { readonly transition: unknown },
+  { step, transition }: { readonly step: Start["machine"]["step"]; readonly transition: unknown },
   client?: Profile.ClientProfile
-): Start => ({ initial, transition: trust<Start["transition"]>(machine.transition), client })
+): Start => ({
+  initial,
+  // A machine that starts in one of its states never leaves them.
+  machine: { step, transition: trust<Start["machine"]["transition"]>(transition) },
+  client
+})
 
 /** Prepares what sessions share. */
 export const prepare = (handlers: Handlers.Handlers<"client", unknown>, options: Options): PreparedServer => {
@@ -108,13 +112,14 @@ const open = Effect.fnUntraced(function*(
   options: SessionOptions
 ): Effect.fn.Return<ServerSessionImplementation, TransportError, Scope.Scope> {
   const introduced = Deferred.makeUnsafe<Profile.ClientProfile, SessionClosed>()
-  const { client, initial, transition } = server.start
+  const { client, initial, machine } = server.start
   if (client !== undefined) Deferred.doneUnsafe(introduced, Exit.succeed(client))
   const core = yield* SessionRuntime.make<State>({
     role: "server",
-    transition,
+    machine,
     initial,
     firstId: 1,
+    timeOut: ServerHandshake.timeOut,
     onState: options.onState,
     onEnd: (reason) => {
       if (!Deferred.isDoneUnsafe(introduced)) {

@@ -158,10 +158,6 @@ export class SessionlessExchange
     return this.#server.limits
   }
 
-  get budget(): MemoryBudget.MemoryBudget {
-    return this.#server.budget
-  }
-
   get context(): Context.Context<never> {
     return this.#server.context
   }
@@ -192,6 +188,11 @@ export class SessionlessExchange
     event: Handshake.EventOf<Tag>
   ): Handshake.Outcome<Handshake.SessionlessServerState, Tag> {
     return ServerDefinition.sessionlessMachine.transition(ServerDefinition.sessionless, event)
+  }
+
+  /** Does nothing: without a session the machine stays in its state. */
+  commit(): boolean {
+    return true
   }
 
   deferEvents(action: () => void): void {
@@ -274,7 +275,7 @@ export class SessionlessExchange
   /** Fails: without a session the machine sends no request. */
   #request(method: string): Effect.Effect<never, RequestError.RequestError> {
     return Effect.suspend(() => {
-      const admission = Outgoing.admit(this, Outgoing.sendRequest)
+      const admission = Outgoing.admitRequest(this, Outgoing.sendRequest)
       // If it may be sent, there is no stream that its response could come in.
       return typeof admission === "object" ? Effect.fail(RequestError.make(method, admission)) : failedToSend(method)
     })
@@ -282,7 +283,7 @@ export class SessionlessExchange
 
   #notify(row: Outgoing.MethodRequirements, params: object): Effect.Effect<void, RequestError.RequestError> {
     return Effect.suspend(() => {
-      const admission = Outgoing.admit(this, Outgoing.sendNotification)
+      const admission = Outgoing.admitNotification(this)
       if (typeof admission === "object") return Effect.fail(RequestError.make(row.name, admission))
       const { capabilities, projection } = this.description
       const message = Outgoing.notification(row, params, this.#profile, { declared: capabilities, projection })

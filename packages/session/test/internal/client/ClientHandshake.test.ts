@@ -1,7 +1,19 @@
-import { JsonRpc, McpError, Revision } from "@effect-mcp/protocol"
+import {
+  type CloseReason,
+  Handshake,
+  JsonRpc,
+  McpError,
+  MethodTable,
+  type Profile,
+  Revision
+} from "@effect-mcp/protocol"
+import { Limits, MemoryBudget, RequestError, type SessionEvent } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as ClientHandshake from "../../../src/internal/client/ClientHandshake.ts"
+import type { SendOptions } from "../../../src/internal/engine/Sender.ts"
+import { logMessage } from "../../support/sessions.ts"
 
 const info = { name: "client", version: "1.0.0" }
 const serverInfo = { name: "server", version: "2.0.0" }
@@ -96,7 +108,7 @@ describe("the response to initialize", () => {
   it("law 12: is kept without icons if they exceed the limit, and is an InvalidResult if the rest does", () => {
     const icons = [{ src: `data:image/png;base64,${"A".repeat(limit)}` }]
     const trimmed = judged({ serverInfo: { ...serverInfo, icons } })
-    assert.deepStrictEqual(
+    assert.deepStrictEqual<unknown>(
       Result.map(trimmed, ({ isTrimmed, profile }) => [isTrimmed, profile.info]),
       Result.succeed([true, serverInfo])
     )
@@ -106,5 +118,210 @@ describe("the response to initialize", () => {
       Result.isFailure(reason) && reason.failure._tag === "InvalidResult" ? reason.failure.problem : "",
       `the limit is ${limit}`
     )
+  })
+})
+
+const requested: CloseReason.CloseReason = { _tag: "Requested" }
+
+/** A handshake whose runtime has no connection: `respond` answers `initialize`, and the log lists what happened. */
+const handshakeWith = (options: {
+  readonly state?: Handshake.ClientState
+  readonly respond?: (send: SendOptions<never>) => Effect.Effect<never, RequestError.RequestError>
+  readonly observe?: (event: SessionEvent.SessionEvent) => void
+  readonly limits?: Limits.Options
+}) => {
+  let state: Handshake.ClientState = options.state ?? { _tag: "Idle" }
+  const log: Array<unknown> = []
+  const moveTo = (next: Handshake.ClientState) => {
+    if (next._tag !== state._tag) log.push(next._tag)
+    state = next
+  }
+  const failWith = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make("initialize", reason))
+  const runtime: ClientHandshake.HandshakeRuntime = {
+    limits: Limits.make({ ...options.limits }),
+    budget: MemoryBudget.make({ maxBytes: 1_000_000 }),
+    connection: {
+      run: () => Effect.never,
+      send: () => Effect.void,
+      onHandshake: ({ info }) => void log.push(`onHandshake ${info?.name}`)
+    },
+    closed: Effect.sync(() => {
+      log.push("closed")
+      return requested
+    }),
+    state: () => state,
+    commit: (from, to) => {
+      if (state !== from) return false
+      moveTo(to)
+      return true
+    },
+    apply: (event) => {
+      const outcome = Handshake.client.transition(state, event)
+      if (outcome._tag === "Moved") moveTo(outcome.state)
+      return outcome
+    },
+    end: ({ reason }, mode) => void log.push([`end ${mode}`, reason]),
+    abort: (from, step) => {
+      if (runtime.commit(from, step.state)) log.push(["abort", step.state.reason])
+    },
+    emit: (event) => {
+      log.push(event._tag)
+      options.observe?.(event)
+    },
+    fork: Effect.runFork
+  }
+  const handshake = new ClientHandshake.ClientHandshake(runtime, {
+    description,
+    sender: {
+      request: (row, _params, send = {}) => {
+        assert.strictEqual(row.name, "initialize")
+        const admission = send.admit?.()
+        log.push(admission)
+        if (typeof admission === "object") return failWith(admission)
+        return options.respond?.({ ...send, onProgress: () => Effect.void }) ?? Effect.never
+      },
+      notify: (row) => Effect.sync(() => void log.push(row.name))
+    },
+    inbound: {
+      deliverNotification: ({ params }) => void log.push(["deliver", params?.["data"]]),
+      ignoreNotification: (_method, problem) => void log.push(["ignore", problem])
+    },
+    introduce: (profile) => void log.push(["introduce", profile.info.name])
+  })
+  return { handshake, log, moveTo }
+}
+
+/** Responds in the step in which the request is sent. The caller then waits for nothing. */
+const respondWith = (response: JsonRpc.Response) => ({ onAnswer }: SendOptions<never>) => {
+  onAnswer?.(response)
+  return Effect.fail(RequestError.make("initialize", { _tag: "Timeout", afterMillis: 1 }))
+}
+
+const profile: Profile.ServerProfile = {
+  revision: Revision.latest,
+  capabilities: {},
+  info: serverInfo,
+  instructions: undefined
+}
+
+describe("the handshake of a client", () => {
+  it.effect("[INIT-01] [INIT-08] sends initialize, stores the profile, and then sends initialized", () =>
+    Effect.gen(function*() {
+      const { handshake, log } = handshakeWith({ respond: respondWith(responseWith({})) })
+      const { info } = yield* handshake.run
+      assert.deepStrictEqual(info, serverInfo)
+      assert.deepStrictEqual(log, [
+        "Initializing",
+        "Send",
+        ["introduce", "server"],
+        "Operating",
+        "onHandshake server",
+        MethodTable.notifications["notifications/initialized"].name
+      ])
+    }))
+
+  it.effect("[INIT-16] an error fails it, after the session has closed at once", () =>
+    Effect.gen(function*() {
+      const refusal = new McpError.McpError({ code: -32000, message: "no more clients", data: undefined })
+      const { handshake, log } = handshakeWith({ respond: respondWith(JsonRpc.failure(0, refusal)) })
+      const { reason } = yield* Effect.flip(handshake.run)
+      assert.strictEqual(reason._tag, "Refused")
+      assert.deepStrictEqual<unknown>(log, [
+        "Initializing",
+        "Send",
+        "Closed",
+        ["abort", {
+          _tag: "HandshakeFailed",
+          problem: "the server refused with error -32000: no more clients"
+        }],
+        "closed"
+      ])
+    }))
+
+  it.effect("[INIT-16] a timeout fails it, after the session has closed at once", () =>
+    Effect.gen(function*() {
+      const { handshake, log } = handshakeWith({
+        respond: () => Effect.fail(RequestError.make("initialize", { _tag: "Timeout", afterMillis: 30_000 }))
+      })
+      const { reason } = yield* Effect.flip(handshake.run)
+      assert.deepStrictEqual(reason, { _tag: "Timeout", afterMillis: 30_000 })
+      assert.deepStrictEqual<unknown>(log.slice(-2), [
+        ["abort", { _tag: "HandshakeTimeout", afterMillis: 30_000 }],
+        "closed"
+      ])
+    }))
+
+  it.effect("sends nothing if the session has ended before", () =>
+    Effect.gen(function*() {
+      const { handshake, log } = handshakeWith({ state: { _tag: "Closed", reason: requested } })
+      assert.deepStrictEqual((yield* Effect.flip(handshake.run)).reason, { _tag: "Closed", reason: requested })
+      assert.deepStrictEqual<unknown>(log, [
+        { _tag: "Closed", reason: requested },
+        ["end Immediate", requested],
+        "closed"
+      ])
+    }))
+
+  it.effect("establishes no session that an observer has closed in the same step", () =>
+    Effect.gen(function*() {
+      const response = responseWith({ serverInfo: { ...serverInfo, icons: [{ src: "x".repeat(20_000) }] } })
+      const { handshake, log, moveTo } = handshakeWith({
+        limits: { maxProfileBytes: limit },
+        observe: () => moveTo({ _tag: "Closed", reason: requested }),
+        respond: respondWith(response)
+      })
+      yield* handshake.run
+      assert.deepStrictEqual(log, ["Initializing", "Send", ["introduce", "server"], "ProfileTrimmed", "Closed"])
+    }))
+})
+
+describe("log messages of the server", () => {
+  it.effect("[INIT-10] law 6: wait for the response to initialize, and are delivered in order, before later ones", () =>
+    Effect.gen(function*() {
+      const { handshake, log } = handshakeWith({
+        respond: (send) => {
+          handshake.receiveLog(logMessage(1), undefined)
+          handshake.receiveLog(logMessage(2), undefined)
+          return respondWith(responseWith({}))(send)
+        }
+      })
+      yield* handshake.run
+      handshake.receiveLog(logMessage(3), undefined)
+      assert.deepStrictEqual(log.slice(-4), [
+        "notifications/initialized",
+        ["deliver", 1],
+        ["deliver", 2],
+        ["deliver", 3]
+      ])
+    }))
+
+  it("are dropped if the session ends before, and are delivered to nobody later", () => {
+    const { handshake, log, moveTo } = handshakeWith({ state: { _tag: "Initializing", offer: Revision.latest } })
+    handshake.receiveLog(logMessage(1), undefined)
+    handshake.dropLogs()
+    handshake.dropLogs()
+    moveTo({ _tag: "Operating", profile })
+    handshake.receiveLog(logMessage(2), undefined)
+    assert.deepStrictEqual(log, [
+      ["ignore", "the session closed before the response to initialize"],
+      "Operating",
+      ["deliver", 2]
+    ])
+  })
+
+  it("law 12: more than 256 of them replace the oldest, with an event each", () => {
+    const { handshake, log } = handshakeWith({ state: { _tag: "Initializing", offer: Revision.latest } })
+    for (let n = 1; n <= 258; n++) handshake.receiveLog(logMessage(n), undefined)
+    assert.strictEqual(log.length, 2)
+    handshake.dropLogs()
+    assert.strictEqual(log.length, 2 + 256)
+  })
+
+  it("are ignored before initialize is sent, and while the session ends", () => {
+    for (const state of [{ _tag: "Idle" }, { _tag: "Closing", reason: requested }] as const) {
+      const { handshake, log } = handshakeWith({ state })
+      handshake.receiveLog(logMessage(1), undefined)
+      assert.deepStrictEqual(log, [["ignore", `not expected while ${state._tag}`]])
+    }
   })
 })
