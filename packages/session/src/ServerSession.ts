@@ -8,7 +8,6 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Extension } from "./Extension.ts"
 import type * as Handlers from "./Handlers.ts"
-import * as SessionRuntime from "./internal/engine/SessionRuntime.ts"
 import * as ServerSessionImplementation from "./internal/server/ServerSessionImplementation.ts"
 import type * as Shapes from "./internal/server/ServerSessionShape.ts"
 import * as MemoryTransport from "./MemoryTransport.ts"
@@ -132,17 +131,14 @@ export class ServerSession
  *
  * @category constructors
  */
-export const make = Effect.fnUntraced(function*<const H extends Handlers.Handlers<"client", unknown>, R = never>(
+export const make = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
   options: Options<R>
-): Effect.fn.Return<
+): Effect.Effect<
   ServerSessionShape,
   TransportError,
   Transport | Scope.Scope | Handlers.ServicesOf<H, "client"> | R
-> {
-  const prepared = ServerSessionImplementation.prepare(handlers, options)
-  return yield* prepared.open(yield* SessionRuntime.surroundings)
-})
+> => ServerSessionImplementation.make(handlers, options)
 
 /**
  * Serves one client until its session ends: the main program of a server that runs as a child process.

@@ -1,23 +1,11 @@
-import { JsonRpc, McpError, Revision } from "@effect-mcp/protocol"
+import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import { RequestContext, SessionlessServer, TransportError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import {
-  call,
-  codeOf,
-  info,
-  initialize,
-  names,
-  recorder,
-  settled,
-  start,
-  text,
-  tools,
-  traced
-} from "./support/sessions.ts"
+import { call, codeOf, info, initialize, recorder, settled, start, text, tools, traced } from "./support/sessions.ts"
 
 const revision = Revision.latest
 
@@ -331,15 +319,4 @@ describe("a server of frames", () => {
       })
       assert.strictEqual(code(yield* server.handle(JsonRpc.request(1, "no/such", {}), { revision })), -32601)
     }))
-
-  it("says instead of what no JSON can say that something failed", () => {
-    const unsayable = JsonRpc.success(1, { count: 42n })
-    const failed = JsonRpc.failure(1, McpError.internalError)
-    assert.deepStrictEqual(SessionlessServer.replaceUnserializable(unsayable), failed)
-    assert.deepStrictEqual(
-      SessionlessServer.replaceUnserializable([JsonRpc.success(2, {}), unsayable]),
-      [JsonRpc.success(2, {}), failed]
-    )
-    assert.deepStrictEqual(names(JsonRpc.messages(SessionlessServer.replaceUnserializable([unsayable]))), [1])
-  })
 })

@@ -12,6 +12,7 @@
  */
 import { EventStore } from "@effect-mcp/session/EventStore"
 import type * as Handlers from "@effect-mcp/session/Handlers"
+import * as Limits from "@effect-mcp/session/Limits"
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
@@ -298,7 +299,8 @@ const sessionless = Effect.fnUntraced(function*<const H extends Handlers.Handler
 ) {
   const { exchanges, guard, responses } = yield* prepare(options)
   const server = yield* SessionlessServer.make<H, R>(handlers, options)
-  const handler = yield* StatelessHandler.make(server, guard, responses, exchanges)
+  const gracefulCloseMillis = Limits.make(options.limits).gracefulCloseTimeout
+  const handler = yield* StatelessHandler.make(server, guard, responses, { ...exchanges, gracefulCloseMillis })
   yield* Effect.addFinalizer(() => handler.drain)
   return handler
 })

@@ -22,21 +22,6 @@ const writable = (response: JsonRpc.Response): JsonRpc.Response => {
 /** Makes an internal error in the place of a response. */
 const failed = ({ id }: JsonRpc.Response): JsonRpc.Response => JsonRpc.failure(id, McpError.internalError)
 
-/** Replaces replies that JSON cannot carry. In a batch, the other replies stay. */
-export const replaceUnserializable = (
-  reply: JsonRpc.Response | ReadonlyArray<JsonRpc.Response>
-): JsonRpc.Response | ReadonlyArray<JsonRpc.Response> => {
-  if (!JsonRpc.isBatch(reply)) return failed(reply)
-  const replies = reply.map(writable)
-  try {
-    // Each of them alone may be short enough, and all of them together too long.
-    JSON.stringify(replies)
-    return replies
-  } catch {
-    return reply.map(failed)
-  }
-}
-
 /** Replaces a response in a frame that the transport could not write. */
 type Instead = (response: JsonRpc.Response) => JsonRpc.Response
 

@@ -23,7 +23,7 @@ import * as RequestError from "../../RequestError.ts"
 import type * as Session from "../../Session.ts"
 import { SessionClosed } from "../../SessionClosed.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
-import type { StreamOrigin } from "../../Transport.ts"
+import type { StreamOrigin, Transport } from "../../Transport.ts"
 import type { TransportError } from "../../TransportError.ts"
 import type * as Dispatch from "../engine/Dispatch.ts"
 import { InboundProcessor } from "../engine/InboundProcessor.ts"
@@ -106,6 +106,15 @@ export const prepare = (handlers: Handlers.Handlers<"client", unknown>, options:
     }
   return { open: (options) => open(server, options) }
 }
+
+/** Makes a server with one session, connects, and starts to serve. Leaving the scope closes the session. */
+export const make = Effect.fnUntraced(function*(
+  handlers: Handlers.Handlers<"client", unknown>,
+  options: Options
+): Effect.fn.Return<ServerSessionImplementation, TransportError, Transport | Scope.Scope> {
+  const prepared = prepare(handlers, options)
+  return yield* prepared.open(yield* SessionRuntime.surroundings)
+})
 
 const open = Effect.fnUntraced(function*(
   server: Server,

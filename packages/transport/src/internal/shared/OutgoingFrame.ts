@@ -1,5 +1,5 @@
 /** An outgoing frame, encoded as JSON. */
-import type { JsonRpc } from "@effect-mcp/protocol"
+import { JsonRpc, McpError } from "@effect-mcp/protocol"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -18,6 +18,20 @@ export const encode = (frame: unknown, terminator = ""): Result.Result<string, T
 /** Returns an effect that encodes a frame when it runs. */
 export const encoded = (frame: JsonRpc.Frame): Effect.Effect<string, TransportError.TransportError> =>
   Effect.suspend(() => Effect.fromResult(encode(frame)))
+
+const failed = ({ id }: JsonRpc.Response): JsonRpc.Response => JsonRpc.failure(id, McpError.internalError)
+
+/**
+ * Replaces replies that JSON cannot represent by internal errors. In a batch, the other replies stay, unless all of
+ * them together are too long for one text.
+ */
+export const replaceUnserializable = (
+  reply: JsonRpc.Response | ReadonlyArray<JsonRpc.Response>
+): JsonRpc.Response | ReadonlyArray<JsonRpc.Response> => {
+  if (!JsonRpc.isBatch(reply)) return failed(reply)
+  const replies = reply.map((one) => Result.isSuccess(encode(one)) ? one : failed(one))
+  return Result.isSuccess(encode(replies)) ? replies : reply.map(failed)
+}
 
 /** Fails, because no open stream may carry the frame. */
 export const noRoute = (frame: JsonRpc.Frame): Effect.Effect<never, TransportError.TransportError> =>

@@ -1,12 +1,13 @@
 /** The handler of Streamable HTTP without sessions: each POST is served on its own. */
 import { ErrorCode, JsonRpc, type Revision } from "@effect-mcp/protocol"
-import * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
+import type * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as ClientAddress from "../../../shared/ClientAddress.ts"
+import { replaceUnserializable } from "../../../shared/OutgoingFrame.ts"
 import type { Handler, HttpGuard, Post, Route } from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
 import { SseStream } from "../SseStream.ts"
@@ -21,6 +22,8 @@ export interface Options {
   readonly detachedMillis: number
   /** The characters that wait for a client before senders wait. */
   readonly capacity: number
+  /** The time that requests in flight have to finish after shutdown begins. */
+  readonly gracefulCloseMillis: number
 }
 
 /** A handler of requests that can be shut down. */
@@ -138,7 +141,7 @@ const sendReply = (exchange: PostExchange, reply: SessionlessServer.Reply | unde
   if (reply === undefined) return Effect.void
   const sent = Effect.suspend(() => exchange.write(reply, true))
   return Effect.ignore(
-    Effect.catchIf(sent, isUnserializable, () => exchange.write(SessionlessServer.replaceUnserializable(reply), true))
+    Effect.catchIf(sent, isUnserializable, () => exchange.write(replaceUnserializable(reply), true))
   )
 }
 
@@ -150,13 +153,13 @@ export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<StatelessHandler> {
   const exchanges = new Exchanges(server, Effect.runForkWith(yield* Effect.context<never>()), options)
-  const gracefulCloseTimeout = Duration.millis(server.limits.gracefulCloseTimeout)
+  const { gracefulCloseMillis } = options
   let isDraining = false
 
   const post = (received: Post): Effect.Effect<HttpServerResponse, HttpServerResponse> => {
     const message = JsonRpc.classify(received.frame)
     const request = message._tag === "Request" ? message.message : undefined
-    if (isDraining) return Effect.fail(HttpResponses.shuttingDown(server.limits.gracefulCloseTimeout, request?.id))
+    if (isDraining) return Effect.fail(HttpResponses.shuttingDown(gracefulCloseMillis, request?.id))
     const revision = received.version ?? undeclared
     // The params of `initialize` say which revision it is about.
     if (request?.method !== "initialize" && !server.revisions.includes(revision)) {
@@ -179,7 +182,7 @@ export const make = Effect.fnUntraced(function*(
     ),
     drain: Effect.suspend(() => {
       isDraining = true
-      return Effect.timeoutOption(Effect.interruptible(exchanges.settled), gracefulCloseTimeout)
+      return Effect.timeoutOption(Effect.interruptible(exchanges.settled), Duration.millis(gracefulCloseMillis))
     }).pipe(
       Effect.andThen(Effect.suspend(() => {
         exchanges.failAll()

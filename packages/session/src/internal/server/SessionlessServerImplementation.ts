@@ -1,0 +1,76 @@
+/** A server without sessions: the parts that all its exchanges share. */
+
+import type { Revision } from "@effect-mcp/protocol"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as Handlers from "../../Handlers.ts"
+import { MemoryBudget } from "../../MemoryBudget.ts"
+import type * as Session from "../../Session.ts"
+import type { SessionEvent } from "../../SessionEvent.ts"
+import { Observers } from "../engine/Observers.ts"
+import { PendingRequests } from "../engine/PendingRequests.ts"
+import { RateLimit } from "../engine/RateLimit.ts"
+import { FairCapacity } from "./FairCapacity.ts"
+import * as ServerDefinition from "./ServerDefinition.ts"
+import { type IncomingFrame, type Server, SessionlessExchange } from "./SessionlessExchange.ts"
+import type { Reply } from "./SessionlessReplies.ts"
+
+/** The options of a server without sessions. */
+export interface Options extends ServerDefinition.Options, Pick<Session.Options, "observe"> {}
+
+/** A server without sessions, ready to serve. */
+export interface SessionlessServer {
+  /** The revisions of the server. The caller of `handle` rejects frames of other revisions. */
+  readonly revisions: ReadonlyArray<Revision.Revision>
+  /**
+   * Serves one frame as it came off the wire, and returns its reply, if it has one. Before that, all notifications of
+   * its handlers are sent, and the notifications of the frame are handled. An interruption interrupts the handlers, and
+   * waits until they have ended. The reply holds the result of the handler as it is: if that contains a `bigint`, for
+   * example, `JSON.stringify` throws.
+   */
+  readonly handle: (frame: unknown, from: IncomingFrame) => Effect.Effect<Reply>
+}
+
+/** Prepares the handlers. Their services are those of the program that makes the server. */
+export const make = Effect.fnUntraced(function*(
+  handlers: Handlers.Handlers<"client", unknown>,
+  options: Options
+): Effect.fn.Return<SessionlessServer> {
+  const definition = ServerDefinition.makeSessionless(handlers, options)
+  const { limits } = definition
+  const context = yield* Effect.context<never>()
+  const clock = yield* Clock.Clock
+  const budget = yield* MemoryBudget
+  const fork = Effect.runForkWith(context)
+  const observers = new Observers({
+    bounds: { capacity: limits.maxNotifications, bytes: limits.maxNotificationBytes, budget },
+    observe: options.observe,
+    observerThrew: (thrown) => {
+      fork(Effect.logError("a server's observer threw", thrown))
+    }
+  })
+  const server: Server = {
+    ...definition,
+    context,
+    fork,
+    emit: (event: SessionEvent) => observers.emit(event),
+    timer: { now: () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000 },
+    budget,
+    capacity: new FairCapacity(limits, budget),
+    exchanges: new PendingRequests(1),
+    unmatchedWarnings: new RateLimit(limits.maxMalformedRepliesPerSecond)
+  }
+  return {
+    revisions: definition.description.revisions,
+    handle: (frame, from) =>
+      Effect.callback<Reply>((resume) => {
+        const exchange = new SessionlessExchange(
+          server,
+          from,
+          (reply) => resume(Effect.onInterrupt(Effect.as(exchange.settled, reply), () => exchange.interrupted))
+        )
+        exchange.start(frame)
+        return exchange.interrupted
+      })
+  }
+})
