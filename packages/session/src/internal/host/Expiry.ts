@@ -1,8 +1,7 @@
 import type * as Clock from "effect/Clock"
 import type * as Effect from "effect/Effect"
-import * as Metric from "effect/Metric"
-import * as Metrics from "../../Metrics.ts"
 import type { HostedSession } from "./HostedSession.ts"
+import * as HostMetrics from "./HostMetrics.ts"
 
 /** How long sessions may last, in milliseconds. */
 export interface Lifetimes {
@@ -106,13 +105,7 @@ export class Expiry {
     } else {
       core.end({ _tag: "Close", reason: { _tag: "Expired", afterMillis, of: by } })
     }
-    this.#options.fork(Metric.update(
-      Metric.withAttributes(Metrics.serverSessionsExpired, {
-        "mcp.session.kind": hosted.kind,
-        "mcp.session.expiry": by
-      }),
-      1
-    ))
+    this.#options.fork(HostMetrics.expired(hosted.kind, by))
     return Number.POSITIVE_INFINITY
   }
 }

@@ -78,8 +78,8 @@ export class HostedSession {
   stored: "No" | "Perhaps" | "Yes" = "No"
   /** When the store believes it was used, if it has it. */
   toldAt = 0
-  /** It has ended, and the host is about to forget it. */
-  leaving: Fiber.Fiber<void> | undefined
+  /** Removes the session from the host after it has closed. */
+  removal: Fiber.Fiber<void> | undefined
 
   constructor(keeper: Keeper, identity: Identity) {
     this.#keeper = keeper

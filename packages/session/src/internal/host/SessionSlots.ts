@@ -115,8 +115,8 @@ export class SessionSlots {
     return { _tag: "Taken", victim }
   }
 
-  /** Gives a place back. */
-  giveBack(principal: Principal | undefined): void {
+  /** Frees a slot. */
+  free(principal: Principal | undefined): void {
     const owner = this.#ownerOf(principal)
     this.#taken--
     owner.places--
@@ -330,7 +330,7 @@ export class SessionSlots {
     if (isAnonymous && victim.operates) this.#anonymousRate.take(this.#options.steady())
     victim.evicted = true
     victim.beginToEnd()
-    this.giveBack(victim.principal)
+    this.free(victim.principal)
   }
 
   /** The time until there is room for a newcomer that was refused, as far as it is known. */

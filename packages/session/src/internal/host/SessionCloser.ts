@@ -1,0 +1,95 @@
+/** The ends of a host's sessions: closing, evicting, unloading, and the steps after a session has closed. */
+
+import { CloseReason } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import type { HostedSession } from "./HostedSession.ts"
+import * as HostMetrics from "./HostMetrics.ts"
+import type { HostStore } from "./HostStore.ts"
+import type { SessionSlots } from "./SessionSlots.ts"
+import type { SessionTable } from "./SessionTable.ts"
+
+/** The parts of a host that closing needs. */
+export interface Options {
+  readonly table: SessionTable
+  readonly slots: Pick<SessionSlots, "free">
+  readonly store: Pick<HostStore, "remove"> | undefined
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
+}
+
+/** Closes the sessions of a host. */
+export class SessionCloser {
+  readonly #options: Options
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** Closes a session permanently, and waits until nothing of it is left. The store deletes it. */
+  close(hosted: HostedSession, reason: CloseReason.CloseReason): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      hosted.kept = false
+      hosted.session.core.end({ _tag: "Close", reason })
+      return this.awaitRemoval(hosted)
+    })
+  }
+
+  /**
+   * Closes a session whose slot a newcomer took, and returns the effect that waits until nothing of it is left. The
+   * store keeps the session only if its handshake is finished. An unfinished one has nothing to restore, and a flood of
+   * them would fill the store.
+   */
+  evict(hosted: HostedSession): Effect.Effect<void> {
+    const { held, kind, operates } = hosted
+    const of = operates ? held > 0 ? "held" : "idle" : "handshake"
+    hosted.kept = operates && hosted.stored === "Yes"
+    const since = of === "held" ? hosted.openedAt : hosted.aloneSince
+    const afterMillis = Math.max(this.#options.now() - since, 0)
+    hosted.session.core.end({ _tag: "Close", reason: { _tag: "Evicted", afterMillis, of } })
+    return Effect.andThen(HostMetrics.evicted(kind, of), this.awaitRemoval(hosted))
+  }
+
+  /** Begins to close every live session. The store keeps them. */
+  unloadAll(): void {
+    for (const hosted of this.#options.table.live()) {
+      hosted.kept = true
+      hosted.session.core.end({ _tag: "Close", reason: CloseReason.requested })
+    }
+  }
+
+  /**
+   * Removes a session that has closed. The store deletes it before its slot is free, so that a session that ended
+   * permanently cannot be restored.
+   */
+  remove(hosted: HostedSession, scope: Scope.Closeable): void {
+    const { fork, store, table } = this.#options
+    if (!table.has(hosted)) return
+    const deleted = store === undefined || hosted.kept ? Effect.void : store.remove(hosted)
+    hosted.removal = fork(
+      deleted.pipe(
+        Effect.andThen(Effect.sync(() => this.#free(hosted))),
+        Effect.andThen(HostMetrics.sessions(hosted.kind, -1)),
+        Effect.andThen(Scope.close(scope, Exit.void))
+      )
+    )
+  }
+
+  /** Waits until a session that is closing is removed, and nothing of it is left. */
+  awaitRemoval(hosted: HostedSession): Effect.Effect<void> {
+    return Effect.andThen(
+      hosted.session.closed,
+      Effect.suspend(() => hosted.removal === undefined ? Effect.void : Effect.asVoid(Fiber.await(hosted.removal)))
+    )
+  }
+
+  #free(hosted: HostedSession): void {
+    const { slots, table } = this.#options
+    // The slot of an evicted session belongs to the newcomer already.
+    if (!hosted.evicted) slots.free(hosted.principal)
+    table.remove(hosted)
+  }
+}

@@ -1,0 +1,254 @@
+/** The implementation of `SessionHost`: it connects the table, slots, store, timer, opener and closer of one host. */
+
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import type * as Handlers from "../../Handlers.ts"
+import * as HostLimits from "../../HostLimits.ts"
+import * as Limits from "../../Limits.ts"
+import * as Principal from "../../Principal.ts"
+import type { SessionEvent } from "../../SessionEvent.ts"
+import { SessionStore } from "../../SessionStore.ts"
+import type { TransportError } from "../../TransportError.ts"
+import { Timer } from "../engine/Timer.ts"
+import * as ServerSessionImplementation from "../server/ServerSessionImplementation.ts"
+import * as Expiry from "./Expiry.ts"
+import type { HostedSession, Keeper } from "./HostedSession.ts"
+import * as HostStore from "./HostStore.ts"
+import { Restorer } from "./Restorer.ts"
+import { SessionCloser } from "./SessionCloser.ts"
+import { type Health, HostFull, type SessionHostShape } from "./SessionHostShape.ts"
+import { SessionOpener } from "./SessionOpener.ts"
+import { SessionSlots } from "./SessionSlots.ts"
+import { SessionTable } from "./SessionTable.ts"
+
+/** Options for a host: those of its server, and those of its sessions. */
+export interface Options extends Omit<ServerSessionImplementation.Options, "observe" | "sessionless"> {
+  readonly sessions?: HostLimits.Options
+  readonly observe?: (event: SessionEvent, id: string) => void
+}
+
+/** The environment of a host: the program that made it. */
+interface Surroundings {
+  readonly context: Context.Context<never>
+  readonly clock: Clock.Clock
+  /** The scope of all sessions. The host closes it. */
+  readonly scope: Scope.Closeable
+}
+
+/**
+ * Makes a host. Leaving the scope drains it. The handlers run with the services of the calling program, and a
+ * `SessionStore` among them is used.
+ */
+export const make = Effect.fnUntraced(function*(
+  handlers: Handlers.Handlers<"client", unknown>,
+  options: Options
+): Effect.fn.Return<SessionHostShape, never, Scope.Scope> {
+  const context = yield* Effect.context<never>()
+  const clock = yield* Clock.Clock
+  const scope = Scope.makeUnsafe("parallel")
+  const host = new SessionHostImplementation(handlers, options, { context, clock, scope })
+  yield* Effect.addFinalizer(() => host.shutDown())
+  return host
+})
+
+/** One host. Its public members are fields, so that programs can pass them around. */
+export class SessionHostImplementation implements SessionHostShape {
+  readonly #limits: HostLimits.HostLimits
+  readonly #lifetimes: Expiry.Lifetimes
+  /** The time that sessions have to finish their requests when they close. */
+  readonly #gracefulCloseMillis: number
+  readonly #observe: Options["observe"]
+  readonly #clock: Clock.Clock
+  readonly #fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
+  readonly #scope: Scope.Closeable
+  readonly #timer: Timer
+  readonly #table: SessionTable
+  readonly #slots: SessionSlots
+  readonly #expiry: Expiry.Expiry
+  readonly #store: HostStore.HostStore | undefined
+  readonly #opener: SessionOpener
+  readonly #closer: SessionCloser
+  readonly #restorer: Restorer<HostFull | TransportError> | undefined
+  #draining = false
+
+  constructor(
+    handlers: Handlers.Handlers<"client", unknown>,
+    { observe, sessions, ...server }: Options,
+    { clock, context, scope }: Surroundings
+  ) {
+    this.#limits = HostLimits.make(sessions)
+    this.#lifetimes = {
+      initialize: Duration.toMillis(server.limits?.initializeTimeout ?? "30 seconds"),
+      handshake: this.#limits.handshakeTimeout,
+      idle: this.#limits.idle,
+      age: this.#limits.maxAge
+    }
+    this.#gracefulCloseMillis = Limits.make(server.limits).gracefulCloseTimeout
+    this.#observe = observe
+    this.#clock = clock
+    this.#fork = Effect.runForkWith(context)
+    this.#scope = scope
+    const fork = this.#fork
+    const now = this.#now
+    const steady = () => this.#timer.now()
+    this.#timer = new Timer({ clock, fork, expire: (time) => this.#expire(time) })
+    this.#table = new SessionTable({ onEmpty: () => this.#timer.rest() })
+    const table = this.#table
+    this.#expiry = new Expiry.Expiry({ clock, sessions: table.all, lifetimes: this.#lifetimes, fork })
+    this.#slots = new SessionSlots({ limits: this.#limits, now: () => this.#expiry.now(steady()), steady })
+    this.#store = Option.getOrUndefined(Option.map(
+      Context.getOption(context, SessionStore),
+      (service) =>
+        new HostStore.HostStore(service, {
+          sessions: table.all,
+          now: steady,
+          fork,
+          failed: (hosted, operation, cause) => this.#emit(hosted, { _tag: "SessionStoreFailed", operation, cause })
+        })
+    ))
+    this.#closer = new SessionCloser({ table, slots: this.#slots, store: this.#store, now, fork })
+    const keeper: Keeper = {
+      now,
+      places: this.#slots,
+      close: (hosted, reason) => this.#closer.close(hosted, reason)
+    }
+    this.#opener = new SessionOpener({
+      // The host closes the sessions whose handshake takes too long, so that no session needs a timer for that.
+      server: ServerSessionImplementation.prepare(handlers, {
+        ...server,
+        limits: { ...server.limits, initializeTimeout: Duration.infinity }
+      }),
+      table,
+      slots: this.#slots,
+      closer: this.#closer,
+      keeper,
+      context,
+      clock,
+      scope,
+      observe,
+      draining: () => this.#draining ? this.#drainingError() : undefined,
+      onOpened: () => this.#timer.watch(steady() + this.#firstCheckMillis()),
+      onNegotiated: () => this.#timer.watch(steady() + this.#lifetimes.handshake)
+    })
+    this.#restorer = this.#store === undefined ? undefined : new Restorer({
+      store: this.#store,
+      sessions: table.all,
+      lifetimes: this.#lifetimes,
+      now,
+      fork,
+      isDraining: () => this.#draining,
+      gone: (hosted) => this.#closer.awaitRemoval(hosted),
+      admit: (transport, options, openedAt) => this.#opener.open(transport, options, openedAt)
+    })
+  }
+
+  // ===================================================================================================================
+  // The members of `SessionHost`
+  // ===================================================================================================================
+
+  readonly open: SessionHostShape["open"] = (transport, options) =>
+    Effect.suspend(() => this.#opener.open(transport, options, this.#now()))
+
+  readonly find: SessionHostShape["find"] = (id) => this.#table.find(id)
+
+  readonly restore: SessionHostShape["restore"] = (id, transport, options) =>
+    Effect.suspend(() => {
+      if (this.#restorer !== undefined) return this.#restorer.restore(id, transport, options)
+      const hosted = this.#table.find(id)
+      const isTheirs = hosted !== undefined && Principal.isSame(hosted.principal, options.principal)
+      return Effect.succeed(isTheirs ? hosted : undefined)
+    })
+
+  readonly remember: SessionHostShape["remember"] = ({ id }, handshakeMessages) =>
+    Effect.suspend(() => {
+      const hosted = this.#table.find(id)
+      return this.#restorer === undefined || hosted === undefined
+        ? Effect.void
+        : this.#restorer.remember(hosted, handshakeMessages)
+    })
+
+  readonly sessions: SessionHostShape["sessions"] = Effect.sync(() => this.#table.list())
+
+  readonly health: SessionHostShape["health"] = Effect.sync((): Health => {
+    const full = this.#draining ? this.#drainingError() : this.#slots.look({ principal: undefined, client: undefined })
+    return {
+      accepting: full === undefined,
+      draining: this.#draining,
+      sessions: this.#slots.taken,
+      handshaking: this.#slots.handshaking,
+      limit: this.#limits.max,
+      retryAfterMillis: full?.retryAfterMillis
+    }
+  })
+
+  readonly drain: SessionHostShape["drain"] = Effect.suspend(() => {
+    this.#draining = true
+    return Effect.andThen(
+      this.#store === undefined ? Effect.void : this.#store.finish(),
+      Effect.suspend(() => {
+        this.#closer.unloadAll()
+        return this.#table.awaitEmpty()
+      })
+    )
+  })
+
+  // ===================================================================================================================
+  // Its end
+  // ===================================================================================================================
+
+  /** Drains the host, and stops everything that it runs. */
+  shutDown(): Effect.Effect<void> {
+    return this.drain.pipe(
+      Effect.andThen(this.#store === undefined ? Effect.void : this.#store.abandon()),
+      Effect.andThen(this.#restorer === undefined ? Effect.void : this.#restorer.abandon()),
+      Effect.andThen(Scope.close(this.#scope, Exit.void))
+    )
+  }
+
+  #drainingError(): HostFull {
+    return new HostFull({ scope: "draining", limit: 0, retryAfterMillis: this.#gracefulCloseMillis })
+  }
+
+  // ===================================================================================================================
+  // Time
+  // ===================================================================================================================
+
+  readonly #now = (): number => this.#clock.currentTimeMillisUnsafe()
+
+  /** Returns the time after which a new session may be due, or the store may need to learn of its use. */
+  #firstCheckMillis(): number {
+    return Math.min(
+      ...Object.values(this.#lifetimes),
+      this.#store === undefined ? Number.POSITIVE_INFINITY : HostStore.tellingMillis
+    )
+  }
+
+  /** Closes the sessions that are due, informs the store of use, and returns the time of the next check. */
+  #expire(time: number): number {
+    const nextEnd = this.#expiry.endDue(time)
+    if (this.#table.all.size === 0) return Number.POSITIVE_INFINITY
+    const nextTouch = this.#store === undefined ? Number.POSITIVE_INFINITY : this.#store.tellWhenDue(time)
+    return Math.max(Math.min(nextEnd, nextTouch), time + Expiry.coarseness)
+  }
+
+  // ===================================================================================================================
+  // Observing
+  // ===================================================================================================================
+
+  /** Emits an event of a session. A closed session has no observers any more, so the host calls its own. */
+  #emit(hosted: HostedSession, event: SessionEvent): void {
+    const { core } = hosted.session
+    if (core.state()._tag !== "Closed") return core.emit(event)
+    try {
+      this.#observe?.(event, hosted.id)
+    } catch (thrown) {
+      this.#fork(Effect.logError("a session's observer threw", thrown))
+    }
+  }
+}

@@ -1,0 +1,177 @@
+/** The interface of a host, the options and results of its members, and its error. */
+
+import type { CloseReason, Implementation, JsonRpc, Revision } from "@effect-mcp/protocol"
+import * as Data from "effect/Data"
+import type * as Effect from "effect/Effect"
+import type { Principal } from "../../Principal.ts"
+import type { SessionStoreError } from "../../SessionStore.ts"
+import type { Transport } from "../../Transport.ts"
+import type { TransportError } from "../../TransportError.ts"
+import type { ServerSessionShape } from "../server/ServerSessionShape.ts"
+
+/**
+ * The reason why a host opens no session.
+ *
+ * - `host`: the host is full, and none of its sessions can be evicted for this one. `limit` is `sessions.max`.
+ * - `principal`: the principal has `sessions.maxPerPrincipal` sessions, and all of them are in use.
+ * - `draining`: the host is shutting down and opens no sessions.
+ */
+export type HostFullScope = "host" | "principal" | "draining"
+
+/** The error of a host that has no slot for another session. */
+export class HostFull extends Data.TaggedError("HostFull")<{
+  readonly scope: HostFullScope
+  /** The number of sessions that the host or the principal may have; 0 for `draining`. */
+  readonly limit: number
+  /**
+   * The time until a slot is free at the earliest, in milliseconds, from 1 second to 5 minutes. For `draining`, the
+   * time until the host has shut down. `undefined` if the time is not known, because the sessions are in use.
+   */
+  readonly retryAfterMillis?: number | undefined
+}> {
+  override get message(): string {
+    switch (this.scope) {
+      case "host":
+        return `no room for another session: the host has ${this.limit}, and none of them can be evicted`
+      case "principal":
+        return `no room for another session of this principal: it has ${this.limit}, and all of them are in use`
+      case "draining":
+        return "no room for another session: the host is shutting down"
+    }
+  }
+}
+
+/** A session that a host keeps. */
+export interface Hosted {
+  /** Visible ASCII (SHS-22) that cannot be guessed (SHS-21), unless the caller of `open` chose another id. */
+  readonly id: string
+  /** The kind of its transport, in a word. */
+  readonly kind: string
+  /** The principal that the session belongs to; `undefined` for an anonymous client. */
+  readonly principal: Principal | undefined
+  readonly session: ServerSessionShape
+  /** The transport that the session was opened over. */
+  readonly transport: Transport["Service"]
+  /** The time at which the session was first opened, in milliseconds since the epoch. Restoring does not change it. */
+  readonly openedAt: number
+  /** Records that the session is used now. It is cheap enough for every request. */
+  touch(): void
+  /** Keeps the session from being idle until the returned function is called. Its second call does nothing. */
+  hold(): () => void
+  /** Closes the session permanently, and waits until it has closed. The store deletes it. */
+  close(reason: CloseReason.CloseReason): Effect.Effect<void>
+}
+
+/** Options for opening a session. */
+export interface OpenOptions {
+  /** The kind of the transport, in a word, such as `"streamable-http"`. Listings and metrics contain it. */
+  readonly kind: string
+  /** The id of the session. No other session of the host may have it. Default: a random one. */
+  readonly id?: string | undefined
+  /** The principal that the session belongs to. */
+  readonly principal?: Principal | undefined
+  /**
+   * Distinguishes anonymous clients, for example by their addresses, so that no client can keep the others out of a full
+   * host. Default: anonymous clients are not distinguished.
+   */
+  readonly client?: string | undefined
+  /**
+   * Messages that the client has already sent, and that were answered. The session receives them before any message of
+   * the transport, and its replies to them are discarded.
+   */
+  readonly handshakeMessages?: ReadonlyArray<JsonRpc.Message> | undefined
+}
+
+/** Options for restoring a session. */
+export interface RestoreOptions {
+  /** The kind of the transport, in a word. */
+  readonly kind: string
+  /** The principal of the client. It finds only its own sessions. */
+  readonly principal?: Principal | undefined
+  /** Distinguishes anonymous clients, as in `OpenOptions`. */
+  readonly client?: string | undefined
+}
+
+/** A session in a listing. */
+export interface SessionInfo {
+  /** A secret: a client that knows the id can act for the client of the session. */
+  readonly id: string
+  readonly kind: string
+  /** The `id` of the principal. */
+  readonly principal: string | undefined
+  /** The client's name and version, from its `initialize`. */
+  readonly client: Implementation.Implementation | undefined
+  /** The negotiated revision, after `initialize`. */
+  readonly revision: Revision.Revision | undefined
+  /** Whether the handshake is finished. */
+  readonly operating: boolean
+  /** Milliseconds since the epoch. */
+  readonly openedAt: number
+  /** Milliseconds since the epoch. */
+  readonly usedAt: number
+  /** The number of requests in flight, in both directions together. */
+  readonly inFlight: number
+  /** The number of holds that were not released. */
+  readonly held: number
+}
+
+/** The state of a host. */
+export interface Health {
+  /** Whether an anonymous client could open a session now, in a free slot or in that of an evicted session. */
+  readonly accepting: boolean
+  /** Whether the host is shutting down. */
+  readonly draining: boolean
+  /** The number of sessions, including those that are closing. */
+  readonly sessions: number
+  /** The number of sessions whose handshake is not finished. */
+  readonly handshaking: number
+  /** The limit `sessions.max`. */
+  readonly limit: number
+  /** As in `HostFull`, for an anonymous client; `undefined` while the host is accepting. */
+  readonly retryAfterMillis: number | undefined
+}
+
+/** The members of a host. */
+export interface SessionHostShape {
+  /**
+   * Opens a session over this transport. The host keeps it until the session ends, expires, is evicted or closed, or
+   * the host shuts down. A full host first evicts a session, as `HostLimits.Options` describes. Fails with `HostFull`
+   * before it connects.
+   */
+  readonly open: (
+    transport: Transport["Service"],
+    options: OpenOptions
+  ) => Effect.Effect<Hosted, HostFull | TransportError>
+  /** Returns the session with this id, unless it has begun to close (SHS-26). */
+  readonly find: (id: string) => Hosted | undefined
+  /**
+   * Returns the session with this id: the open one, or else the one in the store, which is opened over this transport.
+   * `undefined` if there is neither, or if the stored session has expired. The session keeps its id, the id of its
+   * principal and its age. The log level and the subscriptions of the client are lost. Concurrent calls for one session
+   * get the same session, over the transport of the first call. Fails with `SessionStoreError` if the store throws or
+   * does not answer within 5 seconds.
+   */
+  readonly restore: (
+    id: string,
+    transport: Transport["Service"],
+    options: RestoreOptions
+  ) => Effect.Effect<Hosted | undefined, HostFull | TransportError | SessionStoreError>
+  /**
+   * Saves the session to the store, with the handshake messages of its client: `initialize`, and in a second call also
+   * `notifications/initialized`. Does nothing without a store. If the store fails, the session continues and cannot be
+   * restored. The event `SessionStoreFailed` and a warning in the log report the failure.
+   */
+  readonly remember: (
+    hosted: Hosted,
+    handshakeMessages: ReadonlyArray<JsonRpc.Request | JsonRpc.Notification>
+  ) => Effect.Effect<void>
+  /** Lists the sessions that are open now. */
+  readonly sessions: Effect.Effect<ReadonlyArray<SessionInfo>>
+  /** Returns the state of the host now. */
+  readonly health: Effect.Effect<Health>
+  /**
+   * Opens no more sessions, closes all sessions, each within its `gracefulCloseTimeout`, and waits until none is left.
+   * The store keeps them, for another host or for this one after a restart.
+   */
+  readonly drain: Effect.Effect<void>
+}

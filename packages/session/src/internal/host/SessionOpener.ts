@@ -1,0 +1,144 @@
+/** The opening of a host's sessions: the id, the slot, the eviction for it, and the connection. */
+
+import type { JsonRpc } from "@effect-mcp/protocol"
+import type * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import type { SessionEvent } from "../../SessionEvent.ts"
+import * as SessionId from "../../SessionId.ts"
+import type { Transport } from "../../Transport.ts"
+import * as TransportError from "../../TransportError.ts"
+import type { PreparedServer } from "../server/ServerSessionImplementation.ts"
+import * as HandshakeReplay from "./HandshakeReplay.ts"
+import { HostedSession, type Keeper } from "./HostedSession.ts"
+import * as HostMetrics from "./HostMetrics.ts"
+import type { SessionCloser } from "./SessionCloser.ts"
+import { HostFull, type OpenOptions } from "./SessionHostShape.ts"
+import type { Newcomer, SessionSlots, Taken } from "./SessionSlots.ts"
+import type { SessionTable } from "./SessionTable.ts"
+
+/** The parts of a host that opening needs. */
+export interface Options {
+  readonly server: PreparedServer
+  readonly table: SessionTable
+  readonly slots: Pick<SessionSlots, "take" | "free">
+  readonly closer: Pick<SessionCloser, "evict" | "remove">
+  readonly keeper: Keeper
+  /** The services of the host, with which its sessions run. */
+  readonly context: Context.Context<never>
+  readonly clock: Clock.Clock
+  /** The scope of all sessions. */
+  readonly scope: Scope.Scope
+  readonly observe: ((event: SessionEvent, id: string) => void) | undefined
+  /** Returns the error of a host that is draining, and `undefined` before. */
+  readonly draining: () => HostFull | undefined
+  /** Called when a session is in the table. */
+  onOpened(): void
+  /** Called when the response to `initialize` is sent. */
+  onNegotiated(): void
+}
+
+/** Opens the sessions of a host. */
+export class SessionOpener {
+  readonly #options: Options
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /**
+   * Opens a session. It takes its slot before it connects, so that limits apply while connections are being made.
+   * `openedAt` is the time at which the session was first opened.
+   */
+  open(
+    transport: Transport["Service"],
+    { client, handshakeMessages, id = SessionId.make(), kind, principal }: OpenOptions,
+    openedAt: number
+  ): Effect.Effect<HostedSession, HostFull | TransportError.TransportError> {
+    const { closer, keeper, slots, table } = this.#options
+    // Uninterruptible, because an interruption between two steps would lose the slot and the id.
+    return Effect.uninterruptibleMask((restore) => {
+      if (!table.reserve(id)) return Effect.die(new Error(`there is a session with the id ${id} already`))
+      const taken = this.#takeSlot({ principal, client })
+      if (taken._tag === "HostFull") {
+        table.release(id)
+        return Effect.andThen(HostMetrics.refused(kind, taken.scope), Effect.fail(taken))
+      }
+      const hosted = new HostedSession(keeper, { id, kind, principal, client, transport, openedAt })
+      // The newcomer waits until nothing of the victim is left, so that the host never exceeds its limit.
+      const evicted = taken.victim === undefined ? Effect.void : closer.evict(taken.victim)
+      return restore(Effect.andThen(evicted, this.#connect(hosted, handshakeMessages))).pipe(
+        Effect.ensuring(Effect.sync(() => {
+          table.release(id)
+          // A session that has begun frees its slot when it has closed, even if the caller is interrupted now.
+          if (!hosted.hasBegun) slots.free(principal)
+        }))
+      )
+    })
+  }
+
+  #takeSlot(newcomer: Newcomer): Taken | HostFull {
+    const draining = this.#options.draining()
+    if (draining !== undefined) return draining
+    const taken = this.#options.slots.take(newcomer)
+    if (taken._tag === "Taken") return taken
+    const { limit, retryAfterMillis, scope } = taken
+    return new HostFull({ scope, limit, retryAfterMillis })
+  }
+
+  #connect(
+    hosted: HostedSession,
+    handshakeMessages: ReadonlyArray<JsonRpc.Message> | undefined
+  ): Effect.Effect<HostedSession, HostFull | TransportError.TransportError> {
+    const { clock, closer, context, observe, onNegotiated, scope: sessions, server } = this.#options
+    return Effect.uninterruptibleMask((restore) => {
+      const scope = Scope.forkUnsafe(sessions)
+      const replayed = handshakeMessages === undefined ? undefined : Deferred.makeUnsafe<void>()
+      const onReplayed = () => replayed !== undefined && Deferred.doneUnsafe(replayed, Exit.void)
+      const opened = server.open({
+        transport: handshakeMessages === undefined
+          ? hosted.transport
+          : HandshakeReplay.over(hosted.transport, handshakeMessages, onReplayed),
+        context,
+        clock,
+        observe: observe === undefined ? undefined : (event) => observe(event, hosted.id),
+        onState: (state) => {
+          if (state === "Operating") return hosted.operating()
+          if (state !== "Negotiated") return
+          hosted.negotiated()
+          onNegotiated()
+        },
+        onEnd: () => {
+          hosted.beginToEnd()
+          onReplayed()
+        },
+        onClosed: () => closer.remove(hosted, scope)
+      })
+      // The caller may be a request. A session outlives it, so it runs with the services of the host instead.
+      const services: (caller: Context.Context<never>) => Context.Context<Scope.Scope> = () =>
+        Context.add(context, Scope.Scope, scope)
+      const own = Effect.updateContext(opened, services)
+      return restore(replayed === undefined ? own : Effect.tap(own, () => Deferred.await(replayed))).pipe(
+        Effect.flatMap((session) => this.#begin(hosted, session)),
+        Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause)))
+      )
+    })
+  }
+
+  /** Adds a connected session to the table, unless the host or the session began to close meanwhile. */
+  #begin(
+    hosted: HostedSession,
+    session: Effect.Success<ReturnType<PreparedServer["open"]>>
+  ): Effect.Effect<HostedSession, HostFull | TransportError.TransportError> {
+    const draining = this.#options.draining()
+    if (draining !== undefined) return Effect.fail(draining)
+    if (hosted.phase === "Ending") return Effect.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
+    hosted.begin(session)
+    this.#options.table.add(hosted)
+    this.#options.onOpened()
+    return Effect.as(HostMetrics.sessions(hosted.kind, 1), hosted)
+  }
+}
