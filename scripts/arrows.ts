@@ -49,7 +49,7 @@ const foreign: Readonly<Record<string, string>> = {
   ajv: "packages/session/src/internal/schema/CountedAjv.ts"
 }
 
-/** Rooms that must not import each other: no file that `from` covers may import what `to` covers, file or module. */
+/** A rule between folders: no file that `from` covers may import a file or module that `to` covers. */
 interface Separation {
   readonly rule: string
   readonly from: ReadonlyArray<string>
@@ -73,7 +73,7 @@ const httpServers = [
 ]
 
 const byteStreams = [
-  ...["shared", "stdio", "unix"].map((room) => `${transport}/internal/${room}/*`),
+  ...["shared", "stdio", "unix"].map((folder) => `${transport}/internal/${folder}/*`),
   ...["JsonLines", "Sse", "StdioClient", "StdioServer", "UnixSocketClient", "UnixSocketServer"].map((name) =>
     `${transport}/${name}.ts`
   )
@@ -91,8 +91,8 @@ const transportSeparations: ReadonlyArray<Separation> = [
 
 const session = "packages/session/src"
 
-/** The rooms of `session` that each room may import. */
-const sessionRooms: Readonly<Record<string, ReadonlyArray<string>>> = {
+/** The folders of `session` that each folder may import. */
+const sessionFolders: Readonly<Record<string, ReadonlyArray<string>>> = {
   collections: [],
   telemetry: [],
   schema: [],
@@ -103,10 +103,10 @@ const sessionRooms: Readonly<Record<string, ReadonlyArray<string>>> = {
   host: ["collections", "engine", "server", "stores", "telemetry"]
 }
 
-const roomSeparations = Object.entries(sessionRooms).map(([room, known]): Separation => ({
-  rule: `the room ${room} of session may import only ${known.length === 0 ? "modules of session" : known.join(", ")}`,
-  from: [`${session}/internal/${room}/*`],
-  to: Object.keys(sessionRooms).filter((other) => other !== room && !known.includes(other)).map((other) =>
+const folderSeparations = Object.entries(sessionFolders).map(([folder, known]): Separation => ({
+  rule: `the folder ${folder} of session may import only ${known.length === 0 ? "public modules" : known.join(", ")}`,
+  from: [`${session}/internal/${folder}/*`],
+  to: Object.keys(sessionFolders).filter((other) => other !== folder && !known.includes(other)).map((other) =>
     `${session}/internal/${other}/*`
   )
 }))
@@ -115,7 +115,7 @@ const entryModules = ["ClientSession", "ServerSession", "SessionHost", "Sessionl
 
 const separations: ReadonlyArray<Separation> = [
   ...transportSeparations,
-  ...roomSeparations,
+  ...folderSeparations,
   {
     rule: "internal modules of session do not know its entry modules",
     from: [`${session}/internal/*`],
@@ -124,7 +124,7 @@ const separations: ReadonlyArray<Separation> = [
 ]
 
 /** The files of `scripts` that private packages may import: code that all programs of this repository share. */
-const ofPrograms: ReadonlySet<string> = new Set(["scripts/commandLine.ts"])
+const sharedScripts: ReadonlySet<string> = new Set(["scripts/commandLine.ts"])
 
 interface Violation {
   readonly file: string
@@ -164,9 +164,9 @@ const stabilityOf = (specifier: string): string | undefined => {
 /** Returns the fault of a relative import. */
 const relativeFault = ({ file, from, specifier }: Arrow): string | undefined => {
   const imported = path.posix.join(path.posix.dirname(file), specifier)
-  const isOfPrograms = from.manifest.private === true && ofPrograms.has(imported)
-  if (!isOfPrograms && !imported.startsWith(`packages/${from.folder}/`)) {
-    return `"${specifier}" leaves the package: import the other package by its name`
+  const isSharedScript = from.manifest.private === true && sharedScripts.has(imported)
+  if (!isSharedScript && !imported.startsWith(`packages/${from.folder}/`)) {
+    return `"${specifier}" is outside of the package: import the other package by its name`
   }
   return specifier.endsWith(".ts") ? undefined : `"${specifier}" lacks the extension .ts`
 }
@@ -335,18 +335,20 @@ const separationFaults = (all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> =
     ).map(({ rule }) => ({ file: arrow.file, line: arrow.line, message: `"${arrow.specifier}": ${rule}` }))
   })
 
-/** Returns the room of a file: its folder below `src/internal`, or `src` for a public module. */
-const roomOf = (file: string): string => /\/src\/internal\/(.*)\/[^/]*$/.exec(file)?.[1] ?? "src"
+/** Returns the folder of a file below `src/internal`, or `src` for a public module. */
+const sourceFolderOf = (file: string): string => /\/src\/internal\/(.*)\/[^/]*$/.exec(file)?.[1] ?? "src"
 
-/** Describes the imports between the rooms of a package; `undefined` if it has only one room. */
-const roomsOf = (one: Package, all: ReadonlyArray<Arrow>): string | undefined => {
-  const rooms = new Set(one.sources.map(roomOf))
-  if (rooms.size < 3) return undefined
+/** Describes the imports between the folders of a package; `undefined` if it has only one folder. */
+const folderImports = (one: Package, all: ReadonlyArray<Arrow>): string | undefined => {
+  const folders = new Set(one.sources.map(sourceFolderOf))
+  if (folders.size < 3) return undefined
   const crossing = all.filter((arrow) =>
-    arrow.from === one && isRelative(arrow.specifier) && roomOf(arrow.file) !== roomOf(targetOf(arrow))
+    arrow.from === one && isRelative(arrow.specifier) && sourceFolderOf(arrow.file) !== sourceFolderOf(targetOf(arrow))
   )
-  const between = new Set(crossing.map((arrow) => `${roomOf(arrow.file)} -> ${roomOf(targetOf(arrow))}`))
-  return `${one.folder}: ${crossing.length} imports along ${between.size} arrows between ${rooms.size} rooms`
+  const between = new Set(
+    crossing.map((arrow) => `${sourceFolderOf(arrow.file)} -> ${sourceFolderOf(targetOf(arrow))}`)
+  )
+  return `${one.folder}: ${crossing.length} imports along ${between.size} arrows between ${folders.size} folders`
 }
 
 const unplaced = packages.filter(({ folder }) => arrows[folder] === undefined).map(({ folder, manifestFile }) => ({
@@ -375,7 +377,7 @@ if (violations.length > 0) {
   const modules = packages.flatMap(({ sources }) => sources).length
   console.log(`${all.length} imports in ${modules} modules of ${packages.length} packages lead downwards`)
   for (const one of packages) {
-    const rooms = roomsOf(one, all)
-    if (rooms !== undefined) console.log(rooms)
+    const description = folderImports(one, all)
+    if (description !== undefined) console.log(description)
   }
 }

@@ -6,7 +6,7 @@
 /** An invalid command line. The message names the option, its valid values and the given value. */
 export class UsageError extends Error {}
 
-/** Tells whether an error is that of `parseArgs` for an invalid command line. */
+/** Returns whether an error is that of `parseArgs` for an invalid command line. */
 const isParseArgsError = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS_")
 
@@ -21,7 +21,7 @@ export const orExit = <A>(parse: () => A): A => {
   }
 }
 
-/** Returns the number that an option has; fails if it is not an integer of at least `least` (1 by default). */
+/** Returns the number of an option. Throws if it is not an integer of at least `least` (1 by default). */
 export const wholeNumber = (option: string, text: string, least = 1): number => {
   const value = Number(text)
   // `Number` converts an empty text to 0.
@@ -29,7 +29,7 @@ export const wholeNumber = (option: string, text: string, least = 1): number => 
   throw new UsageError(`--${option} takes an integer of at least ${least}, not "${text}"`)
 }
 
-/** Returns the value of an option; fails if it is none of the choices. */
+/** Returns the value of an option. Throws if it is none of the choices. */
 export const choice = <const Choice extends string>(
   option: string,
   text: string,

@@ -15,7 +15,7 @@ import { releases } from "../packages/conformance/src/suite/release.ts"
 import { run } from "../packages/conformance/src/suite/run.ts"
 import { scenarios } from "../packages/conformance/src/suite/scenario.ts"
 import { entry, remarks, table } from "../packages/conformance/src/suite/table.ts"
-import { astray, judge } from "../packages/conformance/src/suite/verdict.ts"
+import { judge, withoutScenario } from "../packages/conformance/src/suite/verdict.ts"
 import { choice, orExit, UsageError } from "./commandLine.ts"
 
 const all = releases.flatMap(scenarios)
@@ -59,17 +59,17 @@ fs.rmSync(output, { recursive: true, force: true })
 
 try {
   const verdicts = (await Effect.runPromise(run(chosen, output))).map((outcome) => judge(outcome))
-  const misplaced = astray(all)
+  const unused = withoutScenario(all)
   console.log(table(verdicts))
   for (const line of remarks(verdicts)) {
     console.log(`\n${line}`)
   }
-  for (const one of misplaced) {
+  for (const one of unused) {
     console.log(`\nSTALE: ${entry(one)} names no scenario of the suite; remove it from the baseline`)
   }
   const good = verdicts.filter(({ stale, unexpected }) => stale.length + unexpected.length === 0).length
   console.log(`\n${good} of ${verdicts.length} scenarios as expected`)
-  if (good < verdicts.length || misplaced.length > 0) {
+  if (good < verdicts.length || unused.length > 0) {
     process.exitCode = 1
   }
 } finally {

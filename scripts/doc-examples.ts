@@ -27,7 +27,7 @@ const modules = publicPackages.flatMap(({ sources }) => sources)
 const linesOf = (file: string): ReadonlyArray<Line> =>
   read(file).split("\n").map((text, index) => ({ number: index + 1, text }))
 
-/** Returns the lines of doc comments. Spaces replace the asterisks, so that columns stay the same. */
+/** Returns the lines of doc comments. Spaces replace the asterisks, so that columns do not change. */
 const docComments = (lines: ReadonlyArray<Line>): ReadonlyArray<Line> => {
   let inside = false
   return lines.flatMap(({ number, text }) => {

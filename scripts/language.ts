@@ -21,7 +21,7 @@ const { positionals, values: { list, update } } = orExit(() =>
   parseArgs({ allowPositionals: true, options: { list: { type: "boolean" }, update: { type: "boolean" } } })
 )
 
-// REQUIREMENTS.md is made from requirements.tsv, which is checked in its place.
+// `REQUIREMENTS.md` is generated from `requirements.tsv`, which is checked instead.
 const checked = [
   "*.{md,ts}",
   ".ci/run",
@@ -80,7 +80,7 @@ if (list) {
   }
   if (excess.length > shown) console.log(`${excess.length - shown} more files have too many findings\n`)
   for (const { line, row } of stale) {
-    console.log(`${exceptionsFile}:${line} matches nothing any more, remove it: ${row.replaceAll("\t", " | ")}`)
+    console.log(`${exceptionsFile}:${line} matches no finding; remove it: ${row.replaceAll("\t", " | ")}`)
   }
   if (excess.length > 0 || stale.length > 0) {
     console.log("to list the findings of a path: node scripts/language.ts --list path")
@@ -88,7 +88,9 @@ if (list) {
     process.exitCode = 1
   }
   if (slack.length > 0) {
-    console.log(`notice: ${slack.length} entries of ${baselineFile} are too high; run it with --update`)
+    console.log(
+      `notice: ${slack.length} entries of ${baselineFile} are too high; run node scripts/language.ts --update`
+    )
   }
   console.log(
     `${checked.length} files checked, ${table.length} exceptions, ${

@@ -18,16 +18,18 @@ import { page, withTable } from "./mutants/report.ts"
 import { type Mutant, mutants } from "./mutants/table.ts"
 import { read, root } from "./workspace.ts"
 
-/** The time limit of the search for one mutant, in milliseconds, and the greatest length of its conversation. */
-const huntTimeout = 60_000
-const longest = 10
+/** The time limit of the search for one mutant, in milliseconds. */
+const searchTimeout = 60_000
 
-const hunter = path.join(root, "scripts/mutants/hunt.ts")
+/** The greatest number of commands in the conversation of a mutant. */
+const maxCommands = 10
+
+const program = path.join(root, "scripts/mutants/search.ts")
 const run = promisify(execFile)
 
-/** Returns the report of a hunt: its last line, because a mutant may print others before. */
-const hunt = async (...args: ReadonlyArray<string>) => {
-  const { stdout } = await run(process.execPath, [hunter, ...args], { timeout: huntTimeout, maxBuffer: 2 ** 26 })
+/** Runs the search for one mutant in a process of its own. Its report is the last line: a mutant may print others. */
+const runSearch = async (...args: ReadonlyArray<string>) => {
+  const { stdout } = await run(process.execPath, [program, ...args], { timeout: searchTimeout, maxBuffer: 2 ** 26 })
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "")
 }
 
@@ -57,10 +59,10 @@ const search = async (): Promise<void> => {
   const found = new Map<string, Replay>(only === undefined ? [] : readReplays())
   await forEach(chosen, async ({ name }) => {
     try {
-      const { conversation, law, millis, problem, runs } = await hunt(name)
+      const { conversation, law, millis, problem, runs } = await runSearch(name)
       if (conversation === undefined) return void problems.push(`${name}: not found in ${runs} conversations`)
       const { length } = conversation.commands
-      if (length > longest) problems.push(`${name}: needs ${length} commands, more than ${longest}`)
+      if (length > maxCommands) problems.push(`${name}: needs ${length} commands, more than ${maxCommands}`)
       found.set(name, { law, runs, conversation })
       console.log(`${String(millis).padStart(6)} ms  ${String(length).padStart(2)} commands  ${name}: ${problem}`)
     } catch (error) {
@@ -85,7 +87,7 @@ const replay = async (): Promise<void> => {
     for (const { law, problem } of Search.judge(saved.conversation).violations) {
       problems.push(`${name}: its recorded conversation breaks ${law} without the mutant: ${problem}`)
     }
-    const { laws } = await hunt(name, JSON.stringify(saved.conversation))
+    const { laws } = await runSearch(name, JSON.stringify(saved.conversation))
     if (!laws.includes(saved.law)) {
       problems.push(`${name}: its recorded conversation does not find it; run pnpm mutants --only "${name}"`)
     }

@@ -107,7 +107,7 @@ const faultsOf = ({ id, level, revisions, rule, side, untested }: Requirement): 
 
 const order = Array.from(chapters.keys())
 
-/** Tells whether an id comes after another, by chapter and number. */
+/** Returns whether an id comes after another, by chapter and number. */
 const follows = (id: string, other: string): boolean => {
   const [chapter, before] = [order.indexOf(chapterOf(id)), order.indexOf(chapterOf(other))]
   return chapter > before || (chapter === before && id > other)

@@ -91,7 +91,7 @@ const faultsOfReasons = requirements.flatMap((requirement) => {
 const mutants = await readMutants()
 const mutated = new Set(mutants.map(({ id }) => id))
 
-/** Tells whether a rule is tested: a test carries its id, and fails for a recorded mutant of the rule. */
+/** Returns whether a rule is tested: a test carries its id, and fails for a recorded mutant of the rule. */
 const isTested = (requirement: Requirement): boolean => isNamed(requirement) && mutated.has(requirement.id)
 
 const stateOf = (requirement: Requirement): string =>

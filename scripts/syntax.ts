@@ -1,7 +1,7 @@
 /**
  * Imports and exports of a TypeScript module, read from its syntax tree.
  *
- * TypeScript 7 ships no JavaScript API, so the parser is the one that Vitest brings along.
+ * TypeScript 7 has no JavaScript API, so this module uses the parser of Vitest.
  */
 import { parseAst } from "vitest/node"
 
@@ -11,7 +11,7 @@ export interface Import {
   readonly line: number
 }
 
-/** A declaration that other modules can import. Functions and classes are callable; a type leaves nothing to run. */
+/** A declaration that other modules can import. Functions and classes are callable. A type has no code at run time. */
 export interface Export {
   readonly name: string
   readonly line: number
@@ -58,7 +58,10 @@ const isMetaResolve = (callee: unknown): boolean =>
   isNode(callee["object"]) && callee["object"].type === "MetaProperty" &&
   isNode(callee["property"]) && callee["property"]["name"] === "resolve"
 
-/** Every form of import has the field `source`. A program that is started by its resolved path counts as an import. */
+/**
+ * Returns the specifier of an import. Every form of import has the field `source`. `import.meta.resolve("…")` counts as
+ * an import, because the module starts that program.
+ */
 const specifierOf = (node: Node): string | undefined =>
   node.type === "CallExpression" && isMetaResolve(node["callee"])
     ? stringValue(children(node["arguments"])[0])

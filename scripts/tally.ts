@@ -1,3 +1,6 @@
+/**
+ * The last line of `pnpm test`, as a reporter of Vitest.
+ */
 import type { Reporter, TestModule } from "vitest/node"
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The packages of this workspace as they lie on disk, for checks that read all of them.
+ * The packages of this workspace and their files, for the checks.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -27,7 +27,7 @@ export interface Package {
 /** The folder that holds `package.json` and `packages/`. */
 export const root = path.dirname(import.meta.dirname)
 
-/** The text of a file of this workspace. */
+/** Returns the text of a file of this workspace. */
 export const read = (file: string): string => fs.readFileSync(path.join(root, file), "utf8")
 
 /** Returns the files that match a glob. They are sorted, so that reports have the same order in each run. */
@@ -45,6 +45,6 @@ export const packages: ReadonlyArray<Package> = files("packages/*/package.json")
 /** The packages that users install. */
 export const publicPackages: ReadonlyArray<Package> = packages.filter(({ manifest }) => manifest.private !== true)
 
-/** The modules of a package that its users may see: all that are not in a folder `internal`. */
+/** Returns the public modules of a package: all that are not in a folder `internal`. */
 export const publicModules = ({ sources }: Package): ReadonlyArray<string> =>
   sources.filter((file) => !file.includes("/internal/"))

@@ -1,5 +1,5 @@
 /**
- * The ratchet, `baseline.tsv`: how many findings each file still may have. Without the file, none may have any.
+ * The baseline, `baseline.tsv`: the number of findings that each file may still have. Without the file, it is 0.
  *
  * The file has one sorted line for each file with findings. Git merges it by keeping the lines of both branches, so a
  * file can have several: the lowest count holds, and `--update` removes the others.
@@ -8,7 +8,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { read, root } from "../workspace.ts"
 
-/** The file of the ratchet. */
+/** The file of the baseline. */
 export const baselineFile = "scripts/language/baseline.tsv"
 
 /** Findings that a file may have, by its path. */

@@ -3,7 +3,7 @@
  *
  * A row has four columns. `rule` is the name of a rule; `file` is a path, in which a final `*` stands for
  * the rest. `text` is the part of the line that the rule would reject, in upper or lower case, or any part of a long
- * line. For the rule `name` it is the name. `reason` says why the place may break the rule.
+ * line. For the rule `name` it is the name. `reason` states why the place may break the rule.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -13,7 +13,7 @@ import type { Finding } from "./findings.ts"
 /** The file of the table. */
 export const exceptionsFile = "scripts/language/exceptions.tsv"
 
-/** One row, as it stands in the file. */
+/** A row of the file. */
 export interface Exception {
   readonly row: string
   readonly line: number
@@ -35,7 +35,7 @@ export const exceptions = (): ReadonlyArray<Exception> =>
     return [{ row, line: index + 1, rule, file, text }]
   })
 
-/** Tells whether a row excepts this finding. */
+/** Returns whether a row excepts this finding. */
 export const covers = ({ file, rule, text }: Exception, { at, ...finding }: Finding): boolean => {
   const isInFile = file === finding.file || (file.endsWith("*") && finding.file.startsWith(file.slice(0, -1)))
   if (rule !== finding.rule || !isInFile) return false

@@ -1,5 +1,5 @@
 /**
- * The rules of `CONTRIBUTING.md` on language that a machine can check, applied to one file.
+ * The rules on language that a machine can check, applied to one file. `language.ts` lists them.
  */
 import { type Prose, proseOf } from "./prose.ts"
 
@@ -49,12 +49,12 @@ const wordsIn = (file: string, line: number, subject: string, prose: string): Re
     file,
     line,
     rule: "word",
-    message: `says "${word}"; ${replacement(word)}`,
+    message: `contains "${word}"; ${replacement(word)}`,
     subject,
     at: index
   }))
 
-/** Returns the lines that a comment or literal stands on, each blank but for its part of the text. */
+/** Returns the lines of a comment or literal, each with only its part of the text. */
 const linesOf = (
   module: string,
   { start, text }: Prose
@@ -81,7 +81,7 @@ const docOpening = (module: string, file: string, prose: Prose): ReadonlyArray<F
   }]
 }
 
-/** An internal file opens with a doc comment whose summary is one line. */
+/** Checks that an internal file opens with a doc comment whose summary is one line. */
 const fileHeader = (file: string, module: string): ReadonlyArray<Finding> => {
   if (!/^packages\/[^/]+\/src\/(?:.+\/)?internal\//.test(file)) return []
   const [, body] = /^\/\*\*([\s\S]*?)\*\//.exec(module) ?? []
@@ -97,7 +97,7 @@ const fileHeader = (file: string, module: string): ReadonlyArray<Finding> => {
     file,
     line: 1,
     rule: "file-header",
-    message: `${message}; say in one line what the file is`,
+    message: `${message}; describe the file in one line`,
     subject: module.split("\n")[0] ?? ""
   }]
 }

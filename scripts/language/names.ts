@@ -8,8 +8,8 @@ import type { Finding } from "./findings.ts"
 const layerOptions: ReadonlySet<string> = new Set(["Options", "NodeOptions", "MemoryOptions"])
 
 /**
- * Tells whether a name must be unique. Functions need not, such as `make`. Any module may have `Options`, `NodeOptions`
- * for its `layerNode`, and `MemoryOptions` for its `layerMemory`.
+ * Returns whether a name must be unique. A function such as `make` need not be. Any module may have `Options`,
+ * `NodeOptions` for its `layerNode`, and `MemoryOptions` for its `layerMemory`.
  */
 const isChecked = (name: string): boolean => /^[A-Z]/.test(name) && !layerOptions.has(name)
 

@@ -1,5 +1,5 @@
 /**
- * Comments and string literals of a TypeScript module: the text of it that people read.
+ * Comments and string literals of a TypeScript module: the parts that contain prose.
  */
 import { parseAst } from "vitest/node"
 import { descendants, type Node } from "../syntax.ts"

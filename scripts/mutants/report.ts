@@ -7,7 +7,7 @@ import { mutants } from "./table.ts"
 
 export const page = "docs/mutants.md"
 
-/** Returns the table. */
+/** Returns the table in Markdown. */
 const tableOf = (replays: ReadonlyMap<string, Replay>): string => {
   const rows = mutants.flatMap(({ file, name }) => {
     const replay = replays.get(name)

@@ -13,63 +13,63 @@ export interface Mutant {
 }
 
 const session = "packages/session/src/internal"
-const exchanges = `${session}/engine/PendingRequests.ts`
-const inflight = `${session}/engine/IncomingRequests.ts`
+const pendingRequests = `${session}/engine/PendingRequests.ts`
+const incomingRequests = `${session}/engine/IncomingRequests.ts`
 const capacity = `${session}/engine/Capacity.ts`
-const handling = `${session}/engine/HandlerFiber.ts`
-const inbound = `${session}/engine/InboundProcessor.ts`
-const engine = `${session}/engine/RequestServer.ts`
-const responses = `${session}/engine/ResponseMatcher.ts`
+const handlerFiber = `${session}/engine/HandlerFiber.ts`
+const inboundProcessor = `${session}/engine/InboundProcessor.ts`
+const requestServer = `${session}/engine/RequestServer.ts`
+const responseMatcher = `${session}/engine/ResponseMatcher.ts`
 const replies = `${session}/engine/Replies.ts`
 const outbox = `${session}/engine/Outbox.ts`
 const sender = `${session}/engine/Sender.ts`
-const core = `${session}/engine/SessionRuntime.ts`
-const framing = "packages/transport/src/JsonLines.ts"
+const sessionRuntime = `${session}/engine/SessionRuntime.ts`
+const jsonLines = "packages/transport/src/JsonLines.ts"
 const clientHandshake = `${session}/client/ClientHandshake.ts`
 const serverHandshake = `${session}/server/ServerHandshake.ts`
 const serverSession = `${session}/server/ServerSessionImplementation.ts`
-const handshake = "packages/protocol/src/internal/handshake/rows.ts"
+const handshakeRows = "packages/protocol/src/internal/handshake/rows.ts"
 
 export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "does not remove a completed request",
-    file: exchanges,
+    file: pendingRequests,
     original: "HashMap.remove(state.exchanges, exchange.id)",
     broken: "state.exchanges"
   },
   {
     name: "matches \"1\" to 1",
-    file: exchanges,
+    file: pendingRequests,
     original: "HashMap.get(this.#current, id)",
     broken: "HashMap.get(this.#current, Number(id))"
   },
   {
     name: "fails no pending request when it closes",
-    file: exchanges,
+    file: pendingRequests,
     original: ": [state.exchanges, { _tag: \"Closed\", reason }]",
     broken: ": [HashMap.empty(), { _tag: \"Closed\", reason }]"
   },
   {
     name: "uses a request id twice",
-    file: exchanges,
+    file: pendingRequests,
     original: "id: this.nextId(),",
     broken: "id: this.nextId() % 3,"
   },
   {
     name: "never ends the mailbox of progress",
-    file: exchanges,
+    file: pendingRequests,
     original: "  exchange.progress?.end()\n",
     broken: "\n"
   },
   {
     name: "does not time out requests",
-    file: exchanges,
+    file: pendingRequests,
     original: "else fail(exchange, { _tag: \"Timeout\", afterMillis: waited(exchange) })",
     broken: ""
   },
   {
     name: "leaves handlers running when it closes",
-    file: inflight,
+    file: incomingRequests,
     original: "all.forEach(interrupt)",
     broken: ""
   },
@@ -81,56 +81,56 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "frees a request id before the reply is sent",
-    file: inflight,
+    file: incomingRequests,
     original: "request.answered = true",
     broken: "this.claim(request)"
   },
   {
     name: "handles a second request with the id of one in flight",
-    file: engine,
+    file: requestServer,
     original:
       "if (this.#runtime.inflight.isTaken(message.id)) {\n      return reject(this.#runtime, message, RequestRejections.duplicate, origin)\n    }\n    const prepared",
     broken: "const prepared"
   },
   {
     name: "replies to a cancelled request",
-    file: engine,
+    file: requestServer,
     original: "if (!claimed) return inflight.release(request)",
     broken: "if (!claimed) inflight.release(request)"
   },
   {
     name: "replies twice to a rejected request",
-    file: engine,
+    file: requestServer,
     original: "  runtime.replies.reply(JsonRpc.failure(id, error), origin)",
     broken: "  for (const _ of \"12\") runtime.replies.reply(JsonRpc.failure(id, error), origin)"
   },
   {
     name: "does not interrupt the handler of a cancelled request",
-    file: engine,
+    file: requestServer,
     original: "    IncomingRequests.interrupt(request)\n    this.#runtime.replies.settle",
     broken: "    this.#runtime.replies.settle"
   },
   {
     name: "delivers no progress",
-    file: responses,
+    file: responseMatcher,
     original: "const taken = exchange.progress.offer(params, bytes)",
     broken: "const taken = \"Taken\""
   },
   {
     name: "treats the id 0 as missing",
-    file: responses,
+    file: responseMatcher,
     original: "if (message.id === undefined || message.id === null) return unmatched(runtime, \"NoId\", message)",
     broken: "if (!message.id) return unmatched(runtime, \"NoId\", message)"
   },
   {
     name: "reads nothing while a handler runs",
-    file: inbound,
+    file: inboundProcessor,
     original: "    if (Result.isFailure(frame)) this.#unreadable",
     broken: "    if (this.#runtime.inflight.size > 0) return\n    if (Result.isFailure(frame)) this.#unreadable"
   },
   {
     name: "replies to every failure with an internal error",
-    file: handling,
+    file: handlerFiber,
     original: "JsonRpc.failure(id, answerTo(ending.cause) ?? McpError.internalError)",
     broken: "JsonRpc.failure(id, McpError.internalError)"
   },
@@ -184,20 +184,20 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "shares its pending requests with other sessions",
-    file: core,
+    file: sessionRuntime,
     original: "this.exchanges = new PendingRequests(side.firstId)",
     broken:
       "const all = globalThis.all ??= new WeakMap(); this.exchanges = all.get(this.clock) ?? new PendingRequests(0); all.set(this.clock, this.exchanges)"
   },
   {
     name: "leaves calls waiting when it ends",
-    file: core,
+    file: sessionRuntime,
     original: "this.exchanges.close(reason)",
     broken: ""
   },
   {
     name: "does not close its connection",
-    file: core,
+    file: sessionRuntime,
     original: "yield* Scope.close(this.#connectionScope, Exit.void)",
     broken: ""
   },
@@ -209,13 +209,13 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "treats the end of input as the end of the connection",
-    file: core,
+    file: sessionRuntime,
     original: "writable ? \"Graceful\" : \"DrainInbound\"",
     broken: "\"DrainInbound\""
   },
   {
     name: "closes without waiting for its handlers",
-    file: core,
+    file: sessionRuntime,
     original: "yield* within(handledOrCutOff, limits.gracefulCloseTimeout)",
     broken: ""
   },
@@ -239,32 +239,32 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "does not restart a timeout on progress",
-    file: responses,
+    file: responseMatcher,
     original: "exchange.extendsTo !== undefined && taken",
     broken: "false && taken"
   },
   {
     name: "ignores the maximum total timeout on progress",
-    file: responses,
+    file: responseMatcher,
     original: "Math.min(runtime.timer.now() + exchange.allowedMillis, exchange.extendsTo)",
     broken: "runtime.timer.now() + exchange.allowedMillis"
   },
   {
     name: "as a client, replies to malformed lines of its server",
-    file: inbound,
+    file: inboundProcessor,
     original: "if (this.#runtime.role === \"client\") return this.#runtime.replies.settle(origin)",
     broken: ""
   },
   {
     name: "does not limit its error replies",
-    file: inbound,
+    file: inboundProcessor,
     original:
       "if (!this.#runtime.malformedReplies.take(this.#runtime.timer.now())) return this.#runtime.replies.reject(origin)",
     broken: ""
   },
   {
     name: "sends the defect of a handler to its peer",
-    file: handling,
+    file: handlerFiber,
     original: "answerTo(ending.cause) ?? McpError.internalError)",
     broken: "answerTo(ending.cause) ?? McpError.invalidRequest(String(Cause.squash(ending.cause))))"
   },
@@ -283,13 +283,13 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "sends requests before notifications/initialized",
-    file: handshake,
+    file: handshakeRows,
     original: "SendRequest: stay(\"Hold\"),\n    ReceiveInitialize:",
     broken: "SendRequest: stay(\"Send\"),\n    ReceiveInitialize:"
   },
   {
     name: "drops log messages that arrive before the initialize result",
-    file: handshake,
+    file: handshakeRows,
     original: "ReceiveLog: stay(\"Keep\")",
     broken: "ReceiveLog: stay(\"Ignore\")"
   },
@@ -320,31 +320,31 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "skips a byte of the line after a malformed one",
-    file: framing,
+    file: jsonLines,
     original: "start = at + 1",
     broken: "start = at + (line[0] === 0x6e ? 2 : 1)"
   },
   {
     name: "drops the part of a line in the next chunk",
-    file: framing,
+    file: jsonLines,
     original: "if (start < chunk.length) keep(chunk.subarray(start))",
     broken: ""
   },
   {
     name: "drops a last line without a newline",
-    file: framing,
+    file: jsonLines,
     original: "if (partial.length() > 0) end()",
     broken: ""
   },
   {
     name: "prepends the previous line to the next one",
-    file: framing,
+    file: jsonLines,
     original: "    partial.clear()\n    skipping = false\n    atStart",
     broken: "    skipping = false\n    atStart"
   },
   {
     name: "reads each chunk as one line",
-    file: framing,
+    file: jsonLines,
     original: "let start = 0",
     broken: "if (chunk.at(-1) !== newline) return; let start = 0"
   }

@@ -1,3 +1,6 @@
+/**
+ * The outcome of a run of Vitest, which a reporter in the child process writes to a file.
+ */
 import * as fs from "node:fs"
 import type { Reporter, TestModule } from "vitest/node"
 
@@ -41,7 +44,7 @@ export default class OutcomeReporter implements Reporter {
       errors: [...modules.flatMap((module) => module.errors()), ...unhandledErrors].map((error) => firstLine([error]))
     }
     const file = process.env[outcomeVariable] ?? ""
-    // The reader watches for this name, so the file is complete when it appears.
+    // `Scratch` waits for this name, so the file must be complete when it appears.
     fs.writeFileSync(`${file}.part`, JSON.stringify(outcome))
     fs.renameSync(`${file}.part`, file)
   }

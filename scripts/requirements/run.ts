@@ -94,8 +94,8 @@ const judge = (mutant: Mutant, outcome: Outcome | undefined): Verdict => {
   const failed = tests.filter(({ passed }) => !passed)
   const invalid = failed.find(({ message }) => / is not defined$|^Cannot find module/.test(message))
   if (invalid !== undefined) return fault(`the mutant is not a valid program: ${invalid.message}`)
-  const honest = failed.find(({ message }) => !isTimeout(message))
-  if (honest !== undefined) return { word: "found", detail: honest.message }
+  const asserted = failed.find(({ message }) => !isTimeout(message))
+  if (asserted !== undefined) return { word: "found", detail: asserted.message }
   return failed.length > 0 ? hung("the test timed out") : fault("the test passes with the mutant")
 }
 

@@ -3,11 +3,11 @@
  * the names of the tools, prompts and resources, and most of their texts.
  */
 import * as ServerSession from "@effect-mcp/session/ServerSession"
-import * as AskingTools from "./handlers/askingTools.ts"
+import * as ClientRequestTools from "./handlers/clientRequestTools.ts"
 import * as ContentTools from "./handlers/contentTools.ts"
+import * as NotificationTools from "./handlers/notificationTools.ts"
 import * as Prompts from "./handlers/prompts.ts"
 import { reconnection } from "./handlers/reconnectionTool.ts"
-import * as ReportingTools from "./handlers/reportingTools.ts"
 import * as Resources from "./handlers/resources.ts"
 import * as SchemaTools from "./handlers/schemaTools.ts"
 import * as Tool from "./handlers/tool.ts"
@@ -16,8 +16,8 @@ import * as Tool from "./handlers/tool.ts"
 export const handlers = ServerSession.handlers({
   ...Tool.handlers([
     ...ContentTools.tools,
-    ...ReportingTools.tools,
-    ...AskingTools.tools,
+    ...NotificationTools.tools,
+    ...ClientRequestTools.tools,
     ...SchemaTools.tools,
     reconnection
   ]),

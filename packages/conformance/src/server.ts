@@ -21,7 +21,7 @@ const { values } = parseArgs({
 
 const { newest } = values
 if (!Revision.isRevision(newest)) {
-  throw new Error(`--newest takes one of ${Revision.supported.join(", ")}, not ${newest}`)
+  throw new Error(`--newest: expected one of ${Revision.supported.join(", ")}, but got ${newest}`)
 }
 
 // The suite requires the host name localhost.
@@ -32,7 +32,7 @@ const announce = HttpServer.addressFormattedWith((address) =>
 const server = Layer.effectDiscard(announce).pipe(
   Layer.provide(StreamableHttpServer.layerNode({ port: Number(values.port) })),
   Layer.provide(Authentication.anonymous),
-  // With an event store a client can resume a stream.
+  // With this store, a client can resume a broken stream.
   Layer.provide(EventStore.layerMemory()),
   Layer.provide(SessionHost.layer(handlers, { ...options, revisions: Revisions.upTo(newest) }))
 )

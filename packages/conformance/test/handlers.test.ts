@@ -1,4 +1,4 @@
-/** The handlers for the suite's server scenarios, over memory, with the client that the suite tests. */
+/** The handlers for the server scenarios of the suite, in memory, with the client that the suite tests. */
 import type { Content, Logging, Progress, Revision, Sampling, Tool } from "@effect-mcp/protocol"
 import { ClientSession, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -19,7 +19,7 @@ const withClient = (newest?: Revision.Revision) =>
 
 /** A client like the suite's own: it supports sampling and receives log messages. */
 const withModel = (
-  asked: Array<Sampling.CreateMessageParams> = [],
+  received: Array<Sampling.CreateMessageParams> = [],
   logs: Array<Logging.LogMessageParams> = []
 ) =>
   Effect.provide(Layer.suspend(() =>
@@ -27,9 +27,9 @@ const withModel = (
       ClientSession.layer({
         info: { name: "client", version: "0.1.0" },
         handlers: {
-          "sampling/createMessage": (question) =>
+          "sampling/createMessage": (params) =>
             Effect.sync(() => {
-              asked.push(question)
+              received.push(params)
               return { role: "assistant" as const, content: { type: "text" as const, text: "42" }, model: "example" }
             }),
           "notifications/message": (message) => Effect.sync(() => void logs.push(message))
@@ -46,7 +46,7 @@ const textOf = ({ content }: Tool.CallToolResult): string =>
   content.map((block) => block.type === "text" ? block.text : `[${block.type}]`).join(" ")
 
 /** Returns the error of the server. */
-const refusal = Effect.fnUntraced(function*<A, R>(
+const errorOf = Effect.fnUntraced(function*<A, R>(
   request: (
     session: ClientSession.ClientSessionShape
   ) => Effect.Effect<A, { readonly reason: { readonly _tag: string } }, R>
@@ -57,7 +57,7 @@ const refusal = Effect.fnUntraced(function*<A, R>(
 })
 
 describe("tools", () => {
-  it.effect("[TOOL-06] all have a name, a description and a schema, on one page", () =>
+  it.effect("[TOOL-06] each tool has a name, a description and a schema, and all are on one page", () =>
     Effect.gen(function*() {
       const { listTools } = yield* ClientSession.ClientSession
       const { nextCursor, tools } = yield* listTools()
@@ -68,7 +68,7 @@ describe("tools", () => {
         assert.isNotEmpty(description)
         assert.strictEqual(inputSchema.type, "object")
       }
-      assert.include(yield* refusal(({ listTools }) => listTools({ cursor: "2" })), { code: -32602 })
+      assert.include(yield* errorOf(({ listTools }) => listTools({ cursor: "2" })), { code: -32602 })
     }).pipe(withClient()))
 
   const contents: ReadonlyArray<readonly [name: string, ...types: ReadonlyArray<Content.ContentBlock["type"]>]> = [
@@ -80,7 +80,7 @@ describe("tools", () => {
   ]
 
   for (const [name, ...types] of contents) {
-    it.effect(`${name} answers in ${types.join(", ")}`, () =>
+    it.effect(`${name} returns ${types.join(", ")}`, () =>
       Effect.gen(function*() {
         const { content, isError } = yield* call(name)
         assert.isUndefined(isError)
@@ -136,14 +136,14 @@ describe("tools", () => {
     }).pipe(withClient()))
 
   it.effect("test_sampling sends a sampling request", () => {
-    const asked: Array<Sampling.CreateMessageParams> = []
+    const received: Array<Sampling.CreateMessageParams> = []
     return Effect.gen(function*() {
       assert.include(textOf(yield* call("test_sampling", { prompt: "How many?" })), "42")
       assert.deepStrictEqual(
-        asked.map(({ maxTokens, messages }) => ({ maxTokens, messages })),
+        received.map(({ maxTokens, messages }) => ({ maxTokens, messages })),
         [{ maxTokens: 100, messages: [{ role: "user", content: { type: "text", text: "How many?" } }] }]
       )
-    }).pipe(withModel(asked))
+    }).pipe(withModel(received))
   })
 
   it.effect("test_sampling fails with a result for the model if the client has no sampling", () =>
@@ -153,7 +153,7 @@ describe("tools", () => {
       assert.include(textOf(result), "sampling")
     }).pipe(withClient()))
 
-  it.effect("[ELI-07] test_elicitation fails with a result for the model if the content does not fit the schema", () =>
+  it.effect("[ELI-07] test_elicitation returns a tool error if the content does not match the schema", () =>
     Effect.gen(function*() {
       const result = yield* call("test_elicitation", { message: "Who are you?" })
       assert.isTrue(result.isError)
@@ -173,12 +173,12 @@ describe("tools", () => {
 
   const contact = { name: "Ada", contactMethod: "phone", phone: "1", address: { city: "London" } }
 
-  it.effect("json_schema_2020_12_tool accepts only arguments that fit every part of its schema", () =>
+  it.effect("json_schema_2020_12_tool accepts arguments that match every part of its schema", () =>
     Effect.gen(function*() {
       assert.strictEqual(textOf(yield* call("json_schema_2020_12_tool", contact)), JSON.stringify(contact))
     }).pipe(withClient()))
 
-  const misfits: ReadonlyArray<readonly [name: string, input: { readonly [name: string]: unknown }]> = [
+  const invalidInputs: ReadonlyArray<readonly [name: string, input: { readonly [name: string]: unknown }]> = [
     ["test_simple_text", { more: 1 }],
     ["test_sampling", {}],
     ["test_elicitation", { message: 1 }],
@@ -187,8 +187,8 @@ describe("tools", () => {
     ["json_schema_2020_12_tool", { contactMethod: "phone", email: "ada@example.com" }]
   ]
 
-  for (const [name, input] of misfits) {
-    it.effect(`${name} refuses ${JSON.stringify(input)}`, () =>
+  for (const [name, input] of invalidInputs) {
+    it.effect(`${name} rejects ${JSON.stringify(input)}`, () =>
       Effect.gen(function*() {
         const result = yield* call(name, input)
         assert.isTrue(result.isError)
@@ -198,12 +198,12 @@ describe("tools", () => {
 
   it.effect("before 2025-11-25, invalid arguments are a protocol error", () =>
     Effect.gen(function*() {
-      assert.include(yield* refusal(({ callTool }) => callTool("test_sampling")), { code: -32602 })
+      assert.include(yield* errorOf(({ callTool }) => callTool("test_sampling")), { code: -32602 })
     }).pipe(withClient("2025-06-18")))
 
   it.effect("an unknown tool is a protocol error", () =>
     Effect.gen(function*() {
-      assert.include(yield* refusal(({ callTool }) => callTool("test_nothing")), { code: -32602 })
+      assert.include(yield* errorOf(({ callTool }) => callTool("test_nothing")), { code: -32602 })
     }).pipe(withClient()))
 })
 
@@ -237,8 +237,8 @@ describe("resources", () => {
     Effect.gen(function*() {
       for (const uri of ["test://nothing", "test://template//data", "test://template/1/2/data"]) {
         const expected = { code: -32002, data: { uri } }
-        assert.deepInclude(yield* refusal(({ readResource }) => readResource(uri)), expected)
-        assert.deepInclude(yield* refusal(({ subscribeResource }) => subscribeResource(uri)), expected)
+        assert.deepInclude(yield* errorOf(({ readResource }) => readResource(uri)), expected)
+        assert.deepInclude(yield* errorOf(({ subscribeResource }) => subscribeResource(uri)), expected)
       }
     }).pipe(withClient()))
 })
@@ -248,29 +248,29 @@ describe("prompts", () => {
     Effect.gen(function*() {
       const { getPrompt, listPrompts } = yield* ClientSession.ClientSession
       const { prompts } = yield* listPrompts()
-      const said = yield* Effect.forEach(prompts, ({ arguments: takes = [], name }) =>
+      const contentsByPrompt = yield* Effect.forEach(prompts, ({ arguments: parameters = [], name }) =>
         Effect.map(
-          getPrompt(name, Object.fromEntries(takes.map(({ name }) => [name, `test://${name}`] as const))),
+          getPrompt(name, Object.fromEntries(parameters.map(({ name }) => [name, `test://${name}`] as const))),
           ({ messages }) => messages.map(({ content }) => content)
         ))
-      assert.deepStrictEqual(said.map((contents) => contents.map(({ type }) => type)), [
+      assert.deepStrictEqual(contentsByPrompt.map((contents) => contents.map(({ type }) => type)), [
         ["text"],
         ["text"],
         ["resource", "text"],
         ["image", "text"]
       ])
-      assert.include(JSON.stringify(said[1]), "arg1='test://arg1', arg2='test://arg2'")
-      assert.include(JSON.stringify(said[2]), "\"uri\":\"test://resourceUri\"")
+      assert.include(JSON.stringify(contentsByPrompt[1]), "arg1='test://arg1', arg2='test://arg2'")
+      assert.include(JSON.stringify(contentsByPrompt[2]), "\"uri\":\"test://resourceUri\"")
     }).pipe(withClient()))
 
   it.effect("are rejected if an argument is missing or the prompt is unknown", () =>
     Effect.gen(function*() {
-      const missing = yield* refusal(({ getPrompt }) => getPrompt("test_prompt_with_arguments", { arg1: "1" }))
+      const missing = yield* errorOf(({ getPrompt }) => getPrompt("test_prompt_with_arguments", { arg1: "1" }))
       assert.deepInclude(missing, {
         code: -32602,
         message: "Prompt test_prompt_with_arguments needs the argument arg2"
       })
-      assert.include(yield* refusal(({ getPrompt }) => getPrompt("test_nothing")), { code: -32602 })
+      assert.include(yield* errorOf(({ getPrompt }) => getPrompt("test_nothing")), { code: -32602 })
     }).pipe(withClient()))
 
   it.effect("have their arguments completed", () =>
@@ -281,7 +281,7 @@ describe("prompts", () => {
       assert.deepStrictEqual((yield* typed("arg1", "test")).completion.values, ["testValue1", "testValue2"])
       assert.deepStrictEqual((yield* typed("arg2", "other")).completion.values, [])
       assert.include(
-        yield* refusal(({ complete }) =>
+        yield* errorOf(({ complete }) =>
           complete({
             ref: { type: "ref/prompt", name: "test_simple_prompt" },
             argument: { name: "arg1", value: "" }

@@ -1,4 +1,4 @@
-/** The suite's client scenarios, with a server of this project instead of the suite's. */
+/** The client scenarios of the suite, with a server of this project in place of the suite's. */
 import { Content, type Tool } from "@effect-mcp/protocol"
 import { RequestContext, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -14,7 +14,7 @@ const schema: Tool.ObjectSchema = {
   additionalProperties: false
 }
 
-const names = [
+const allTools = [
   "add_numbers",
   "test_client_elicitation_defaults",
   "test_reconnection",
@@ -23,33 +23,33 @@ const names = [
 ]
 
 /** Creates a server with tools, which records its requests. */
-const server = (asked: Array<unknown>, offered: ReadonlyArray<string>, isError: boolean) =>
+const server = (received: Array<unknown>, toolNames: ReadonlyArray<string>, isError: boolean) =>
   ServerSession.layerInProcess({
     "tools/list": () =>
       Effect.sync(() => {
-        asked.push("tools/list")
-        return { tools: offered.map((name) => ({ name, inputSchema: schema })) }
+        received.push("tools/list")
+        return { tools: toolNames.map((name) => ({ name, inputSchema: schema })) }
       }),
     "tools/call": Effect.fnUntraced(function*({ arguments: input, name }) {
-      asked.push(input === undefined ? [name] : [name, input])
+      received.push(input === undefined ? [name] : [name, input])
       if (name === "test_client_elicitation_defaults") {
-        const answer = yield* Effect.orDie(RequestContext.elicit({
+        const result = yield* Effect.orDie(RequestContext.elicit({
           message: "Well?",
           requestedSchema: { type: "object", properties: { age: { type: "integer", default: 30 } } }
         }))
-        asked.push(answer)
+        received.push(result)
       }
       return { content: [Content.text("done")], isError }
     })
   }, { info: { name: "server", version: "0.1.0" } })
 
-const play = (name: string, asked: Array<unknown> = [], offered = names, isError = false) =>
+const play = (name: string, received: Array<unknown> = [], toolNames = allTools, isError = false) =>
   Effect.provide(
     Scenarios.named(name),
-    Layer.suspend(() => Layer.provide(Client.layer("2025-11-25"), server(asked, offered, isError)))
+    Layer.suspend(() => Layer.provide(Client.layer("2025-11-25"), server(received, toolNames, isError)))
   )
 
-const done: ReadonlyArray<readonly [name: string, ...asked: ReadonlyArray<unknown>]> = [
+const done: ReadonlyArray<readonly [name: string, ...received: ReadonlyArray<unknown>]> = [
   ["initialize", "tools/list"],
   ["tools_call", "tools/list", ["add_numbers", { a: 5, b: 3 }]],
   [
@@ -62,13 +62,13 @@ const done: ReadonlyArray<readonly [name: string, ...asked: ReadonlyArray<unknow
   ["json-schema-2020-12-preservation", "tools/list", ["json_schema_echo", { schema }]]
 ]
 
-describe("a client's scenario", () => {
+describe("a client scenario", () => {
   for (const [name, ...expected] of done) {
-    it.effect(name, () =>
+    it.effect(`${name} sends the requests that the suite expects`, () =>
       Effect.gen(function*() {
-        const asked: Array<unknown> = []
-        yield* play(name, asked)
-        assert.deepStrictEqual(asked, expected)
+        const received: Array<unknown> = []
+        yield* play(name, received)
+        assert.deepStrictEqual(received, expected)
       }))
   }
 
@@ -91,13 +91,13 @@ describe("a client's scenario", () => {
 
   it.effect("fails if its tool fails", () =>
     Effect.gen(function*() {
-      const { message } = yield* Effect.flip(play("sse-retry", [], names, true))
+      const { message } = yield* Effect.flip(play("sse-retry", [], allTools, true))
       assert.include(message, "the tool test_reconnection failed")
     }))
 
   it.effect("must have a known name", () =>
     Effect.gen(function*() {
       const { message } = yield* Effect.flip(play("auth/metadata-default"))
-      assert.include(message, "\"auth/metadata-default\" is none of initialize, ")
+      assert.include(message, "\"auth/metadata-default\" is not one of the scenarios initialize, ")
     }))
 })

@@ -13,20 +13,20 @@ const all = scenarios(newest).filter(({ revision }) => revision === "2025-11-25"
 
 for (const side of ["server", "client"] satisfies ReadonlyArray<Side>) {
   describe(side, () => {
-    const tried = all.filter((scenario) => scenario.side === side)
+    const tested = all.filter((scenario) => scenario.side === side)
     let outcomes: ReadonlyArray<Outcome> = []
 
     // The suite runs all server scenarios at once, which takes a tenth of the time of single runs.
     beforeAll(async () => {
       const output = fs.mkdtempSync(path.join(os.tmpdir(), "conformance-"))
       try {
-        outcomes = await Effect.runPromise(run(tried, output))
+        outcomes = await Effect.runPromise(run(tested, output))
       } finally {
         fs.rmSync(output, { recursive: true, force: true })
       }
     }, 120_000)
 
-    for (const { name } of tried) {
+    for (const { name } of tested) {
       it(name, () => {
         const outcome = outcomes.find(({ scenario }) => scenario.name === name)
         assert(outcome !== undefined)

@@ -4,7 +4,7 @@ import type { Check } from "../src/suite/check.ts"
 import { newest } from "../src/suite/release.ts"
 import type { Scenario } from "../src/suite/scenario.ts"
 import { remarks, table } from "../src/suite/table.ts"
-import { astray, judge } from "../src/suite/verdict.ts"
+import { judge, withoutScenario } from "../src/suite/verdict.ts"
 
 const ping: Scenario = { side: "server", name: "ping", release: newest, revision: "2025-11-25" }
 
@@ -21,7 +21,7 @@ const expected = (more?: Partial<ExpectedFailure>): ExpectedFailure => ({
 
 describe("judge", () => {
   it("has no problems if a check passed and none failed", () => {
-    const checks = [check("answers", "SUCCESS"), check("heard", "INFO"), check("later", "SKIPPED")]
+    const checks = [check("answers", "SUCCESS"), check("info", "INFO"), check("later", "SKIPPED")]
     assert.deepStrictEqual(judge({ scenario: ping, checks }, []), {
       scenario: ping,
       passed: 1,
@@ -47,12 +47,12 @@ describe("judge", () => {
 
   it("rejects a scenario that checked nothing or did not run", () => {
     const none = [{ check: "none", message: "the suite checked nothing" }]
-    assert.deepStrictEqual(judge({ scenario: ping, checks: [check("heard", "INFO")] }, []).unexpected, none)
+    assert.deepStrictEqual(judge({ scenario: ping, checks: [check("info", "INFO")] }, []).unexpected, none)
     assert.deepStrictEqual(judge({ scenario: ping, checks: undefined }, []).unexpected, none)
   })
 
   it("reports the last output of a program that failed", () => {
-    const { unexpected } = judge({ scenario: ping, checks: [check("answers", "SUCCESS")], complaint: "exit 3" }, [])
+    const { unexpected } = judge({ scenario: ping, checks: [check("answers", "SUCCESS")], failure: "exit 3" }, [])
     assert.deepStrictEqual(unexpected, [{ check: "exit", message: "exit 3" }])
   })
 
@@ -76,11 +76,11 @@ describe("judge", () => {
       const verdict = judge({ scenario: ping, checks: [check("slow", "FAILURE")] }, [elsewhere])
       assert.lengthOf(verdict.unexpected, 1)
       assert.isEmpty(verdict.stale)
-      assert.deepStrictEqual(astray([ping], [elsewhere]), [elsewhere])
+      assert.deepStrictEqual(withoutScenario([ping], [elsewhere]), [elsewhere])
     }
     const here = expected({ release: newest.version, revision: "2025-11-25" })
     assert.isEmpty(judge({ scenario: ping, checks: [check("slow", "FAILURE")] }, [here]).unexpected)
-    assert.isEmpty(astray([ping], [here]))
+    assert.isEmpty(withoutScenario([ping], [here]))
   })
 
   it("reports an expected failure that does not occur", () => {

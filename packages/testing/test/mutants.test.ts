@@ -13,11 +13,11 @@ import * as Search from "../src/internal/conversations/Search.ts"
 const Report = Schema.Struct({ laws: Schema.Array(Schema.String) })
 
 const replays = readReplays()
-const hunter = path.join(root, "scripts/mutants/hunt.ts")
+const program = path.join(root, "scripts/mutants/search.ts")
 
 /** The last line is the report, whatever a broken session printed before. */
 const lawsBrokenBy = async (name: string, conversation: string): Promise<unknown> => {
-  const { stdout } = await promisify(execFile)(process.execPath, [hunter, name, conversation], {
+  const { stdout } = await promisify(execFile)(process.execPath, [program, name, conversation], {
     timeout: 60_000,
     maxBuffer: 2 ** 26
   })

@@ -54,5 +54,7 @@ const scenarios: ReadonlyMap<string, Scenario> = new Map<string, Scenario>([
 export const named = (name: string): Scenario =>
   scenarios.get(name) ??
     Effect.fail(
-      new ScenarioFailed({ message: `"${name}" is none of ${Array.from(scenarios.keys()).join(", ")}` })
+      new ScenarioFailed({
+        message: `"${name}" is not one of the scenarios ${Array.from(scenarios.keys()).join(", ")}`
+      })
     )

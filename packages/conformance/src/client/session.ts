@@ -11,20 +11,20 @@ import * as Revisions from "../revisions.ts"
 
 const handlers = {
   // The user accepts every form with its default values, and opens no URLs.
-  "elicitation/create": (question: Elicitation.ElicitParams): Effect.Effect<Elicitation.ElicitResult> =>
+  "elicitation/create": (params: Elicitation.ElicitParams): Effect.Effect<Elicitation.ElicitResult> =>
     Effect.succeed(
-      question.mode === "url"
+      params.mode === "url"
         ? { action: "decline" }
-        : { action: "accept", content: ElicitationContent.withDefaults(question.requestedSchema) }
+        : { action: "accept", content: ElicitationContent.withDefaults(params.requestedSchema) }
     )
 }
 
-/** Creates a session that proposes a revision, and accepts older ones from the server. */
+/** Creates a session that requests a revision, and accepts older ones from the server. */
 export const layer = (
-  offered: Revision.Revision
+  requested: Revision.Revision
 ): Layer.Layer<ClientSession.ClientSession, HandshakeError.HandshakeError, Transport> =>
   ClientSession.layer({
     info: { name: "effect-mcp-conformance", title: "Conformance", version: "0.1.0" },
-    revisions: Revisions.upTo(offered),
+    revisions: Revisions.upTo(requested),
     handlers
   })

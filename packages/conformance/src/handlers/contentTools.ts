@@ -4,7 +4,11 @@ import * as Effect from "effect/Effect"
 import * as Media from "./media.ts"
 import * as Tool from "./tool.ts"
 
-const answering = (name: string, description: string, ...content: ReadonlyArray<Content.ContentBlock>): Tool.Tool => ({
+const contentTool = (
+  name: string,
+  description: string,
+  ...content: ReadonlyArray<Content.ContentBlock>
+): Tool.Tool => ({
   definition: { name, description, inputSchema: Tool.nothing },
   run: () => Effect.succeed(content)
 })
@@ -15,14 +19,14 @@ const failing: Tool.Tool = {
 }
 
 export const tools: ReadonlyArray<Tool.Tool> = [
-  answering(
+  contentTool(
     "test_simple_text",
     "Returns text.",
     Content.text("This is a simple text response for testing.")
   ),
-  answering("test_image_content", "Returns an image.", Media.image),
-  answering("test_audio_content", "Returns audio.", Media.audio),
-  answering("test_embedded_resource", "Returns an embedded resource.", {
+  contentTool("test_image_content", "Returns an image.", Media.image),
+  contentTool("test_audio_content", "Returns audio.", Media.audio),
+  contentTool("test_embedded_resource", "Returns an embedded resource.", {
     type: "resource",
     resource: {
       uri: "test://embedded-resource",
@@ -30,7 +34,7 @@ export const tools: ReadonlyArray<Tool.Tool> = [
       text: "This is an embedded resource content."
     }
   }),
-  answering(
+  contentTool(
     "test_multiple_content_types",
     "Returns text, an image and an embedded resource.",
     Content.text("Multiple content types test:"),

@@ -54,7 +54,7 @@ const find = (name: string): Effect.Effect<Template, McpError.McpError> => {
 }
 
 /** The suggestions for arguments: the values that the suite uses. */
-const proposals = ["testValue1", "testValue2"]
+const suggestions = ["testValue1", "testValue2"]
 
 export const handlers = {
   "prompts/list": ({ cursor }: { readonly cursor?: string }) =>
@@ -80,7 +80,7 @@ export const handlers = {
     if (prompt.arguments?.some(({ name }) => name === argument.name) !== true) {
       return yield* McpError.invalidParams(`Prompt ${ref.name} has no argument ${argument.name}`)
     }
-    const values = proposals.filter((value) => value.startsWith(argument.value))
+    const values = suggestions.filter((value) => value.startsWith(argument.value))
     return { completion: { values, total: values.length, hasMore: false } }
   })
 }

@@ -17,8 +17,8 @@ export interface Run {
 /** A running program, which stops when its scope closes. */
 interface Running {
   readonly output: () => string
-  /** Calls back after each output, and after the exit. */
-  readonly watch: (look: (ended: number | null | undefined) => void) => void
+  /** Calls `onChange` after each output, and after the exit. */
+  readonly watch: (onChange: (ended: number | null | undefined) => void) => void
 }
 
 const start = (
@@ -33,23 +33,23 @@ const start = (
     ),
     (child) => {
       let output = ""
-      let look: (ended: number | null | undefined) => void = () => {}
+      let onChange: (ended: number | null | undefined) => void = () => {}
       let ended: number | null | undefined
-      const heard = (text: string) => {
+      const onOutput = (text: string) => {
         output += text
-        look(ended)
+        onChange(ended)
       }
-      child.stdout.setEncoding("utf8").on("data", heard)
-      child.stderr.setEncoding("utf8").on("data", heard)
+      child.stdout.setEncoding("utf8").on("data", onOutput)
+      child.stderr.setEncoding("utf8").on("data", onOutput)
       child.once("close", (exitCode) => {
         ended = exitCode
-        look(ended)
+        onChange(ended)
       })
       return {
         output: () => output,
         watch: (next) => {
-          look = next
-          look(ended)
+          onChange = next
+          onChange(ended)
         }
       }
     }

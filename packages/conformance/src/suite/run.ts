@@ -17,7 +17,7 @@ export const server = file("../server.ts")
 /** The tested client: a program that takes the URL of the suite's server. */
 export const client = file("../client.ts")
 
-const lastWords = (output: string): string => output.trimEnd().split("\n").slice(-12).join("\n")
+const lastLines = (output: string): string => output.trimEnd().split("\n").slice(-12).join("\n")
 
 /** The scenarios of one release at one revision. */
 interface Batch {
@@ -43,34 +43,34 @@ const folderOf = (output: string, { release, revision }: Pick<Scenario, "release
  * Runs all server scenarios of a release at a revision against one process. The suite's client always proposes the
  * newest revision, so the server supports none above the tested one.
  */
-const runServer = (output: string, tried: string) =>
+const runServer = (output: string, tested: string) =>
   Effect.fnUntraced(function*({ release, revision, scenarios }: Batch) {
     const folder = path.join(folderOf(output, { release, revision }), "server")
-    const url = yield* Program.serve([tried, "--port", "0", "--newest", revision])
+    const url = yield* Program.serve([tested, "--port", "0", "--newest", revision])
     const [only] = scenarios
     const which = scenarios.length === 1 && only !== undefined
       ? ["--scenario", only.name]
       : ["--suite", "all"]
-    const { output: said } = yield* Program.run(
+    const { output: text } = yield* Program.run(
       [release.program, "server", "--url", url, ...which, "--spec-version", revision, "-o", folder]
     )
     return scenarios.map((scenario): Outcome => {
       const checks = readChecks(folder, scenario)
-      return { scenario, checks, ...(checks === undefined ? { complaint: lastWords(said) } : undefined) }
+      return { scenario, checks, ...(checks === undefined ? { failure: lastLines(text) } : undefined) }
     })
   }, Effect.scoped)
 
 /** Runs a client process for each scenario. The suite judges its exit as well. */
-const runClient = (output: string, tried: string) =>
+const runClient = (output: string, tested: string) =>
   Effect.fnUntraced(function*(scenario: Scenario) {
     const { name, release, revision } = scenario
     const folder = path.join(folderOf(output, scenario), "client")
-    const { exitCode, output: said } = yield* Program.run(
+    const { exitCode, output: text } = yield* Program.run(
       [
         release.program,
         "client",
         "--command",
-        `${process.execPath} ${tried}`,
+        `${process.execPath} ${tested}`,
         "--scenario",
         name,
         "--spec-version",
@@ -84,13 +84,13 @@ const runClient = (output: string, tried: string) =>
     const outcome: Outcome = {
       scenario,
       checks: readChecks(folder, scenario),
-      ...(exitCode === 0 ? undefined : { complaint: lastWords(readClientOutput(folder, scenario) || said) })
+      ...(exitCode === 0 ? undefined : { failure: lastLines(readClientOutput(folder, scenario) || text) })
     }
     return outcome
   })
 
 /** The tested programs. Default: those of this package. */
-export interface Tried {
+export interface TestedPrograms {
   readonly server?: string
   readonly client?: string
 }
@@ -102,10 +102,10 @@ export interface Tried {
 export const run = Effect.fnUntraced(function*(
   scenarios: ReadonlyArray<Scenario>,
   output: string,
-  tried: Tried = {}
+  tested: TestedPrograms = {}
 ): Effect.fn.Return<ReadonlyArray<Outcome>, Program.ProgramFailed> {
   const of = (side: Scenario["side"]) => scenarios.filter((scenario) => scenario.side === side)
-  const servers = yield* Effect.forEach(batchesOf(of("server")), runServer(output, tried.server ?? server))
-  const clients = yield* Effect.forEach(of("client"), runClient(output, tried.client ?? client))
+  const servers = yield* Effect.forEach(batchesOf(of("server")), runServer(output, tested.server ?? server))
+  const clients = yield* Effect.forEach(of("client"), runClient(output, tested.client ?? client))
   return [...servers.flat(), ...clients]
 })

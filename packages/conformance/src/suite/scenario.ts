@@ -19,7 +19,7 @@ export interface Scenario {
 /** The revisions that the suite has scenarios for and that begin with a handshake, newest first. */
 export const revisions: ReadonlyArray<Revision.Revision> = ["2025-11-25", "2025-06-18", "2025-03-26"]
 
-/** Tells whether a scenario needs authorization, which the library does not support yet. */
+/** Returns whether a scenario needs authorization, which the library does not support yet. */
 const needsAuthorization = (name: string): boolean => name.startsWith("auth/")
 
 /** The headings of the suite's list. Scenarios under other headings test neither side. */
@@ -38,7 +38,7 @@ export const scenarios = (release: Release): ReadonlyArray<Scenario> => {
     }
   )
   if (listed.length === 0) {
-    throw new Error(`The suite ${release.version} lists no scenarios:\n${listing}`)
+    throw new Error(`the suite ${release.version} lists no scenarios:\n${listing}`)
   }
   return listed.filter(({ name }) => !needsAuthorization(name)).flatMap(({ at, name, side }) =>
     revisions.filter((revision) => at.includes(revision)).map((revision) => ({ side, name, release, revision }))

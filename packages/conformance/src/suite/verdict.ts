@@ -11,7 +11,7 @@ export interface Outcome {
   /** The checks; absent if the suite wrote none. */
   readonly checks: ReadonlyArray<Check> | undefined
   /** The last output of the suite or of the tested program, after a failure exit. */
-  readonly complaint?: string
+  readonly failure?: string
 }
 
 /** A problem. */
@@ -35,13 +35,13 @@ export interface Verdict {
 }
 
 /** Returns the problems of an outcome. A warning, which is the suite's result for a SHOULD, counts as a failure. */
-const problemsOf = ({ checks = [], complaint }: Outcome): ReadonlyArray<Problem> => {
+const problemsOf = ({ checks = [], failure }: Outcome): ReadonlyArray<Problem> => {
   const problems = checks.filter(({ status }) => status === "FAILURE" || status === "WARNING").map((check) => ({
     check: check.id,
     message: check.errorMessage ?? check.status
   }))
   if (problems.length > 0) return problems
-  if (complaint !== undefined) return [{ check: "exit", message: complaint }]
+  if (failure !== undefined) return [{ check: "exit", message: failure }]
   // A scenario without a check proves nothing.
   return checks.some(({ status }) => status === "SUCCESS")
     ? []
@@ -60,20 +60,20 @@ export const judge = (outcome: Outcome, baseline: ReadonlyArray<ExpectedFailure>
   const expectations = baseline.filter((expected) => covers(expected, scenario))
   const count = (status: Check["status"]) => checks.filter((check) => check.status === status).length
   const isExpected = ({ check }: Problem) => expectations.some((expected) => expected.check === check)
-  const cameTrue = (expected: ExpectedFailure) => problems.some(({ check }) => check === expected.check)
+  const occurred = (expected: ExpectedFailure) => problems.some(({ check }) => check === expected.check)
   return {
     scenario,
     passed: count("SUCCESS"),
     failed: count("FAILURE"),
     warnings: count("WARNING"),
     unexpected: problems.filter((problem) => !isExpected(problem)),
-    expected: expectations.filter(cameTrue),
-    stale: expectations.filter((expected) => !cameTrue(expected))
+    expected: expectations.filter(occurred),
+    stale: expectations.filter((expected) => !occurred(expected))
   }
 }
 
-/** Returns the entries of the baseline that match no scenario: misspelt ones, or ones that the suite has removed. */
-export const astray = (
+/** Returns the entries of the baseline that match no scenario, such as misspelt ones. */
+export const withoutScenario = (
   scenarios: ReadonlyArray<Scenario>,
   baseline: ReadonlyArray<ExpectedFailure> = expectedFailures
 ): ReadonlyArray<ExpectedFailure> =>

@@ -1,8 +1,8 @@
 /**
  * Searches for a conversation that finds a mutant.
  *
- * `node scripts/mutants/hunt.ts NAME` searches; `node scripts/mutants/hunt.ts NAME CONVERSATION` runs one conversation.
- * Prints the result as one line of JSON.
+ * `node scripts/mutants/search.ts NAME` searches; `node scripts/mutants/search.ts NAME CONVERSATION` runs one
+ * conversation. Prints the result as one line of JSON.
  */
 import * as Effect from "effect/Effect"
 import { apply } from "./apply.ts"

@@ -18,8 +18,8 @@ const oneText = (name: string, description: string): Protocol.ObjectSchema => ({
 const sampling: Tool = {
   definition: {
     name: "test_sampling",
-    description: "Asks the client's model.",
-    inputSchema: oneText("prompt", "What to ask")
+    description: "Requests a message of the client's model.",
+    inputSchema: oneText("prompt", "The prompt")
   },
   run: ({ prompt }) =>
     RequestContext.createMessage({
@@ -28,7 +28,7 @@ const sampling: Tool = {
     }).pipe(Effect.map(({ content }) => [Content.text(`LLM response: ${JSON.stringify(content)}`)]))
 }
 
-const ask = (message: string, requestedSchema: ElicitationSchema.ElicitationSchema) =>
+const elicit = (message: string, requestedSchema: ElicitationSchema.ElicitationSchema) =>
   RequestContext.elicit({ message, requestedSchema }).pipe(
     Effect.map(({ action, content = {} }) => [
       Content.text(`User response: action=${action}, content=${JSON.stringify(content)}`)
@@ -38,11 +38,11 @@ const ask = (message: string, requestedSchema: ElicitationSchema.ElicitationSche
 const elicitation: Tool = {
   definition: {
     name: "test_elicitation",
-    description: "Asks the client's user.",
-    inputSchema: oneText("message", "What to ask")
+    description: "Requests input of the client's user.",
+    inputSchema: oneText("message", "The message for the user")
   },
   run: ({ message }) =>
-    ask(String(message), {
+    elicit(String(message), {
       type: "object",
       properties: {
         username: { type: "string", description: "User's response" },
@@ -55,11 +55,11 @@ const elicitation: Tool = {
 const defaults: Tool = {
   definition: {
     name: "test_elicitation_sep1034_defaults",
-    description: "Asks the client's user for what has a default.",
+    description: "Requests input with default values.",
     inputSchema: nothing
   },
   run: () =>
-    ask("Please review and update the form fields with defaults", {
+    elicit("Please review and update the form fields with defaults", {
       type: "object",
       properties: {
         name: { type: "string", description: "User name", default: "John Doe" },
@@ -80,11 +80,11 @@ const defaults: Tool = {
 const choices: Tool = {
   definition: {
     name: "test_elicitation_sep1330_enums",
-    description: "Asks the client's user for choices of every kind.",
+    description: "Requests choices of every kind.",
     inputSchema: nothing
   },
   run: () =>
-    ask("Please select options from the enum fields", {
+    elicit("Please select options from the enum fields", {
       type: "object",
       properties: {
         untitledSingle: {
