@@ -1,17 +1,17 @@
 /**
- * What a simulated connection does to what it carries.
+ * The faults of a simulated connection.
  */
 import * as Schema from "effect/Schema"
 
 /**
- * The faults of a connection. The first three keep the order of what is sent and lose nothing; under them all laws hold. The others
- * are lossy, and happen to about one message in ten.
+ * The faults of a connection. The first three keep the order of messages and lose none; all laws hold under them. Each
+ * of the others affects about one message in ten.
  *
- * - `delay`: every piece takes up to so many milliseconds.
- * - `split`: messages come in pieces, cut anywhere, also within a character.
- * - `merge`: what would come within 20 milliseconds comes in one chunk.
- * - `duplicate`: a message comes twice. `drop`: it never comes. `truncate`: its end is missing.
- * - `reorder`: where there are streams, each has delays of its own, so that they overtake each other.
+ * - `delay`: each piece takes up to this many milliseconds.
+ * - `split`: messages arrive in pieces, cut anywhere, also within a character.
+ * - `merge`: data of the same 20 milliseconds arrives in one chunk.
+ * - `duplicate`: a message arrives twice. `drop`: it never arrives. `truncate`: its end is missing.
+ * - `reorder`: each stream has its own delays, so that streams overtake each other.
  *
  * @category schemas
  */
@@ -28,7 +28,7 @@ export const Faults = Schema.Struct({
 const no = Schema.Literal(false)
 
 /**
- * The faults that lose nothing and keep the order of what is sent.
+ * The faults that lose nothing and keep the order of messages.
  *
  * @category schemas
  */
@@ -43,7 +43,7 @@ export const OrderKeeping = Schema.Struct({
 })
 
 /**
- * The faults of a connection, as they are set.
+ * The settings of all faults.
  *
  * @category models
  */
@@ -65,7 +65,7 @@ export const none: Faults = {
 }
 
 /**
- * May messages get lost, come twice, or overtake each other?
+ * Returns whether messages may get lost, arrive twice, or overtake each other.
  *
  * @example
  * ```ts

@@ -1,27 +1,29 @@
 /**
- * Counting fibers, to show that none is left.
+ * A count of fibers, to show that a program leaves none.
  */
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 
 /**
- * A count of the fibers that a program has started and that are still alive.
+ * A count of the fibers that a program has started, and of those that are alive.
  *
  * @category models
  */
 export interface FiberCount {
-  /** How many were started so far. */
+  /** Returns the number of fibers that were started so far. */
   readonly started: () => number
-  /** How many of them are alive now. */
+  /** Returns the number of them that are alive. */
   readonly living: () => number
-  /** What counts them, as the service that Effect's runtime tells of its fibers. */
+  /** The service by which Effect's runtime reports its fibers. */
   readonly metrics: Metric.FiberRuntimeMetricsService
-  /** Runs a program under this census. Every fiber it starts is counted; its own, already started, is not. */
+  /**
+   * Counts the fibers that a program starts. The fiber that runs the program has already started and is not counted.
+   */
   readonly count: <A, E, R>(program: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
 /**
- * Opens a census.
+ * Creates a count that starts at 0.
  *
  * @example
  * ```ts

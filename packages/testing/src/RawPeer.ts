@@ -1,5 +1,5 @@
 /**
- * A client that says what it is told to, right or wrong: no handshake, no matching, no checks.
+ * A client that sends any messages, valid or not: without a handshake, matching or checks.
  */
 import { JsonRpc } from "@effect-mcp/protocol"
 import { Transport } from "@effect-mcp/session"
@@ -11,25 +11,25 @@ import type * as Scope from "effect/Scope"
 import { trust } from "./internal/trust.ts"
 
 /**
- * The client's end of a conversation, message by message.
+ * The client's end of a connection, message by message.
  *
  * @category models
  */
 export interface RawPeer {
-  /** Sends a message. Requests get a stream of their own where the transport has one per request. */
+  /** Sends a message. Over a transport with a stream for each request, a request gets its own stream. */
   readonly send: (message: JsonRpc.Message) => Effect.Effect<void, TransportError>
-  /** Sends what is no message, or may be none, as it is. Requests get no stream of their own. */
+  /** Sends a JSON value as it is, valid message or not. A request gets no stream of its own. */
   readonly say: (frame: unknown) => Effect.Effect<void, TransportError>
   /** Waits for the next message of the server. */
   readonly receive: Effect.Effect<JsonRpc.Message>
-  /** Waits for the next response of the server, and skips the rest. */
+  /** Waits for the next response of the server, and drops other messages. */
   readonly response: Effect.Effect<JsonRpc.Response>
-  /** What has come and was not taken yet. */
+  /** Returns the messages that arrived and were not received yet. */
   readonly pending: Effect.Effect<ReadonlyArray<JsonRpc.Message>>
 }
 
 /**
- * Connects, and says nothing. The connection closes with the scope; fails as the transport does.
+ * Connects, and sends nothing. The connection closes with the scope. Fails with the error of the transport.
  *
  * @example
  * ```ts
@@ -68,7 +68,7 @@ export const make: Effect.Effect<RawPeer, TransportError, Transport.Transport | 
       connection.request !== undefined && JsonRpc.isRequest(message)
         ? Effect.asVoid(Effect.forkIn(connection.request(message), scope, { startImmediately: true }))
         : connection.send({ message, replyTo: undefined, last: false }),
-    // It is no message on purpose.
+    // The frame may be invalid on purpose.
     say: (frame) => connection.send({ message: trust<JsonRpc.Frame>(frame), replyTo: undefined, last: false }),
     receive: Queue.take(inbox),
     response,

@@ -1,5 +1,5 @@
 /**
- * One side of a conversation, played from a transcript over any transport: against a session, or against a program.
+ * A peer that follows a transcript, over any transport. It tests a session or a whole program.
  */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import { type Recording, type Transport, TransportError } from "@effect-mcp/session"
@@ -17,35 +17,38 @@ import { trust } from "./internal/trust.ts"
 import * as Transcript from "./Transcript.ts"
 
 /**
- * How the script is played.
+ * Options for {@link play}.
  *
  * @category models
  */
 export interface Options {
-  /** How long to wait for each line that is expected, by the `Clock`, until the script says otherwise. Default 5 seconds. */
+  /** The time limit for each expected line, on the `Clock`, until a `deadline` line changes it. Default: 5 seconds. */
   readonly timeout?: Duration.Input
 }
 
 /**
- * What came of a script that was played to its end.
+ * The result of a script that ended without an error.
  *
  * @category models
  */
 export interface Played {
-  /** The values that the names of the script were bound to. */
+  /** The values of the script's names. */
   readonly bindings: Pattern.Bindings
-  /** Everything that was said and came, what was ignored included; `at` is when the script took it up. */
+  /**
+   * Every message that was sent or received, ignored ones included. `at` is the time at which the script processed it.
+   */
   readonly entries: ReadonlyArray<Recording.Entry>
 }
 
 /**
- * The kinds of {@link ScriptError}. What was expected and what came are written as lines of a transcript.
+ * The reasons of a {@link ScriptError}. Expected and received messages are written as lines of a transcript.
  *
- * - `Mismatch`: what came is not what is expected; `mismatch` is the first place that differs, where both are messages.
- * - `NothingCame`: nothing that is expected came in time.
- * - `Unexpected`: a message came where none may: in a silence, or behind the last line.
- * - `SendFailed`: the transport did not take a message.
- * - `Unbound`: the name has no value yet, since the line that binds it stands in another branch of a block.
+ * - `Mismatch`: a message arrived that the script does not expect. `mismatch` is the first difference, if both are
+ *   messages.
+ * - `NothingCame`: no expected message arrived in time.
+ * - `Unexpected`: a message arrived during a `silence`, or after the last line.
+ * - `SendFailed`: the transport did not accept a message.
+ * - `Unbound`: a name has no value yet, because the line that binds it is in another branch of a block.
  *
  * @category models
  */
@@ -85,7 +88,8 @@ const describe = (reason: ScriptErrorReason): string => {
 }
 
 /**
- * The conversation left the script. The message shows the line, what was expected, what came, and all that was said until then.
+ * The error of a conversation that differs from the script. The message contains the line, the expected and the
+ * received message, and the conversation so far.
  *
  * @example
  * ```ts
@@ -112,10 +116,10 @@ const describe = (reason: ScriptErrorReason): string => {
  * @category errors
  */
 export class ScriptError extends Data.TaggedError("ScriptError")<{
-  /** The line of the script, from 1; one behind the last where the script was over. */
+  /** The line of the script, from 1. After the end of the script it is the line after the last. */
   readonly line: number
   readonly reason: ScriptErrorReason
-  /** What was said and came until then, as a transcript. */
+  /** The conversation until then, as a transcript. */
   readonly soFar: string
 }> {
   override get message(): string {
@@ -136,7 +140,7 @@ const unreadable = (error: Transport.FrameError): string => {
   }
 }
 
-/** What came, as a line of a transcript, with what more there is to say of it. */
+/** Returns a received message as a line of a transcript, with details if it is malformed. */
 const lineOf = (arrival: Arrival): string => {
   switch (arrival._tag) {
     case "Message":
@@ -150,7 +154,7 @@ const lineOf = (arrival: Arrival): string => {
   }
 }
 
-/** What was said or came, with the line that shows it. */
+/** A sent or received message, with its line. */
 interface Seen {
   readonly entry: Recording.Entry | undefined
   readonly line: string
@@ -158,13 +162,13 @@ interface Seen {
 
 type Expected = Extract<Transcript.Step, { readonly _tag: "Expect" | "ExpectEnd" | "ExpectUnreadable" }>
 
-/** A step, and the line it stands on. */
+/** A step, and its line. */
 interface Placed<out Step> {
   readonly line: number
   readonly step: Step
 }
 
-/** Each step with its line; `from` is the line of the first. */
+/** Returns each step with its line; `from` is the line of the first. */
 const placed = <Step extends Transcript.Step | Transcript.InOrder>(
   steps: ReadonlyArray<Step>,
   from: number
@@ -184,7 +188,7 @@ const withoutRemarks = (
 ): ReadonlyArray<InBranch> =>
   steps.flatMap(({ line, step }) => step._tag === "Say" || step._tag === "Expect" ? [{ line, step }] : [])
 
-/** The branches of a block, each a row of steps. */
+/** Returns the branches of a block, each a sequence of steps. */
 const branchesOf = (
   block: Placed<Extract<Transcript.Step, { readonly _tag: "AnyOrder" }>>
 ): ReadonlyArray<ReadonlyArray<InBranch>> =>
@@ -240,14 +244,14 @@ class Player {
     return Effect.gen({ self: this }, function*() {
       const filled = Pattern.fill(step.message, this.bindings)
       if (Result.isFailure(filled)) {
-        // The types allow a wildcard where the text of a transcript does not.
+        // The types allow a wildcard, which the text of a transcript does not.
         const name = filled.failure._tag === "Unbound" ? filled.failure.name : "_"
         return yield* this.fail(line, { _tag: "Unbound", name })
       }
       const frame = filled.success
       const at = yield* Clock.currentTimeMillis
       this.seen.push({
-        // Any JSON may be said, a message or not.
+        // A script may send any JSON, not only messages.
         entry: { _tag: "Sent", at, frame: trust<JsonRpc.Frame>(frame) },
         line: `→ ${Pattern.print(Pattern.exactly(frame))}`
       })
@@ -258,7 +262,10 @@ class Player {
     })
   }
 
-  /** The names that are bound then, or why this is not it; `undefined` where there is nothing to compare. */
+  /**
+   * Compares a message with an expectation. Returns the names that are bound afterwards, or the difference; `undefined`
+   * if the two cannot be compared.
+   */
   private compare(expected: Expected, arrival: Arrival): Result.Result<Pattern.Bindings, Pattern.Mismatch | undefined> {
     switch (expected._tag) {
       case "Expect":
@@ -272,7 +279,7 @@ class Player {
     }
   }
 
-  /** Waits for what fits one of these, and says which; the first that fits has it. */
+  /** Waits for a message that fits one of these lines, and returns the first line that fits. */
   private expect<Head extends Placed<Expected>>(heads: readonly [Head, ...ReadonlyArray<Head>]) {
     const { deadline } = this
     const expected = heads.map(({ step }) => textOf(step)).join("\n")
@@ -287,7 +294,7 @@ class Player {
         misfits.push({ line: head.line, step: compared.failure })
       }
       if (this.isIgnored(arrival)) return search
-      // Of several, the one that fits furthest is the one that was meant.
+      // The best match is the line whose pattern fits the message furthest.
       const depth = ({ step }: (typeof misfits)[number]) => step?.path.length ?? -1
       const closest = misfits.reduce((best, misfit) => depth(misfit) > depth(best) ? misfit : best)
       return Effect.fail(this.fail(closest.line, {
@@ -371,7 +378,7 @@ class Player {
     }
   }
 
-  /** What has come by now and nobody expects. */
+  /** Fails if a message has arrived that no line expects. */
   readonly leftovers = (line: number): Effect.Effect<void, ScriptError> =>
     Effect.gen({ self: this }, function*() {
       for (const arrival of yield* Queue.clear(this.connection.arrivals)) {
@@ -383,19 +390,21 @@ class Player {
 }
 
 /**
- * Connects, and plays the script: says what it says, and holds what comes against what it expects. The connection stays open
- * behind the last line, and closes with the scope.
+ * Connects and plays a script: sends its messages, and compares received messages with its expectations. After the last
+ * line the connection stays open until the scope closes.
  *
- * Messages come in the order of the script, but for those in a block of any order; there, the first line that fits takes the
- * message, so put the narrower line first. A message that nothing expects is a failure unless the script ignores it. Behind
- * the last line only what has come by then is seen: let the script end with `silence` or `← end` where nothing may follow.
+ * Messages arrive in the order of the script, except for those of a block of any order. There the first line that fits
+ * takes the message, so put narrower lines first. A message that no line expects is an error, unless the script ignores
+ * it. At the end of the script only messages that have already arrived are checked. End the script with `silence` or `←
+ * end` if no message may follow.
  *
- * It plays either side. Where each request of the client has a stream of its own, responses of a scripted server take that of their
- * request, progress that of the request with its token, and the rest that of the latest request without an answer, or else the
- * standalone stream.
+ * The script can be either side. If each request of the client has a stream of its own, a response of a scripted server
+ * uses the stream of its request, and progress that of the request with its token. Other messages use the stream of the
+ * latest unanswered request, or else the standalone stream.
  *
- * Fails with a `ScriptError` where the conversation leaves the script, with a `TranscriptError` if the text is no transcript, and with
- * a `TransportError` if there is no connection. Time is that of the `Clock`: under `TestClock` a deadline passes when the test says so.
+ * Fails with a `ScriptError` if the conversation differs from the script, with a `TranscriptError` if the text is not a
+ * transcript, and with a `TransportError` if connecting fails. Times are those of the `Clock`: under `TestClock` the
+ * test controls them.
  *
  * @example
  * ```ts

@@ -1,8 +1,8 @@
 /**
- * A transport whose wire is simulated: what it carries takes virtual time, is cut, gathered, held up, lost, or broken off, as its
- * faults and its seed say. The bytes on it are real: each message is a line, and what comes is put together by the framing of stdio.
+ * A transport over a simulated wire. Messages take virtual time, and are split, merged, stalled, lost or cut off, as
+ * the faults and the seed determine. The bytes are real: each message is a line, and the framing of stdio reads it.
  *
- * It comes in two forms, as `MemoryTransport` does: with one stream for everything, and with a stream for each request.
+ * It has two forms, like `MemoryTransport`: one stream for all messages, or a stream for each request.
  */
 import type { CloseReason, JsonRpc } from "@effect-mcp/protocol"
 import { type Transport, TransportError } from "@effect-mcp/session"
@@ -19,15 +19,15 @@ import * as Choices from "./internal/runtime/Choices.ts"
 import * as SimulatedWire from "./internal/runtime/SimulatedWire.ts"
 
 /**
- * How a connection is simulated.
+ * Options of a simulated connection.
  *
  * @category models
  */
 export interface Options {
-  /** What decides everything that is left to chance. */
+  /** The seed of all random decisions. */
   readonly seed: number
   readonly faults: Faults
-  /** One stream for everything, or one for each request of the client. Default: `OneStream`. */
+  /** One stream for all messages, or one for each request of the client. Default: `OneStream`. */
   readonly form?: "OneStream" | "StreamPerRequest" | undefined
 }
 
@@ -37,20 +37,20 @@ export interface Options {
  * @category models
  */
 export interface Direction {
-  /** From now on whatever is sent waits. */
+  /** Holds all later messages. */
   readonly stall: () => void
-  /** What waits goes on. */
+  /** Releases the held messages. */
   readonly recover: () => void
-  /** The next message that is sent fails, and with it the connection of who sent it. */
+  /** Fails the next message, and with it the connection of its sender. */
   readonly failNext: () => void
-  /** Nothing more is sent this way: a half-close, behind what is on its way. */
+  /** Ends this direction after the messages in transit: a half-close. */
   readonly end: () => void
   /** Puts bytes on the wire that no session has sent. */
   readonly inject: (bytes: string | Uint8Array) => void
 }
 
 /**
- * The two ends, and what is between them.
+ * The two ends, and control over the wire between them.
  *
  * @category models
  */
@@ -59,7 +59,7 @@ export interface Pair {
   readonly server: Transport.Transport["Service"]
   readonly toServer: Direction
   readonly toClient: Direction
-  /** Breaks the connection: what is on its way is lost, and both ends find out. */
+  /** Breaks the connection: messages in transit are lost, and both ends are notified. */
   readonly cut: () => void
 }
 
@@ -67,24 +67,24 @@ const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 const broken = (why: string) => new Error(`simulated: ${why}`)
 
-/** One direction at work. */
+/** One direction, as the transport uses it. */
 interface Lane extends Direction {
-  /** Sends one message, when the lane lets it. */
+  /** Sends one message when the lane accepts it. */
   readonly send: (
     message: JsonRpc.Frame,
     channel: () => Result.Result<SimulatedWire.Channel, TransportError.TransportError>
   ) => Effect.Effect<void, TransportError.TransportError>
   readonly afterwards: SimulatedWire.SimulatedWire["afterwards"]
-  /** A place for bytes to come out, which become frames there. */
+  /** Opens an outlet for bytes, which become frames there. */
   readonly open: (origin?: Transport.StreamOrigin) => SimulatedWire.Channel
-  /** Reads, until the other side has ended. */
+  /** Reads until the other side has ended. */
   readonly run: Transport.Connection["run"]
-  /** The reader has gone; what comes now comes to nobody. */
+  /** Drops all later data, because the reader is gone. */
   readonly abandon: () => void
-  /** Nothing more is sent this way, nor read the other way. */
+  /** Ends this direction for the sender and the reader. */
   readonly close: () => void
   readonly cut: () => void
-  /** Where bytes come out that belong to nothing else. */
+  /** The outlet for bytes that belong to no stream. */
   readonly plain: SimulatedWire.Channel
 }
 
@@ -163,7 +163,7 @@ const makeLane = (options: Options, name: string, clock: Clock.Clock): Lane => {
   }
 }
 
-/** An end that carries one session. */
+/** Returns an end that carries one session. */
 const once = (connection: Transport.Connection, close: () => void): Transport.Transport["Service"] => {
   let taken = false
   return {
@@ -188,7 +188,7 @@ const oneStream = (toServer: Lane, toClient: Lane) => {
   return { client: end(toClient, toServer), server: end(toServer, toClient) }
 }
 
-/** The stream of one request: open until its reply, its settlement, or the client's leaving. */
+/** The stream of one request. It ends with the reply, with the end of the exchange, or when the client leaves. */
 interface Stream {
   readonly channel: SimulatedWire.Channel
   readonly ended: Deferred.Deferred<void>
@@ -201,7 +201,7 @@ const streamPerRequest = (toServer: Lane, toClient: Lane) => {
   const settle = (origin: Transport.StreamOrigin) => {
     const stream = streams.get(origin)
     streams.delete(origin)
-    // The stream ends behind its last frame.
+    // The stream ends after its last frame.
     if (stream !== undefined) toClient.afterwards(stream.channel, () => Deferred.doneUnsafe(stream.ended, Exit.void))
   }
 
@@ -253,7 +253,8 @@ const streamPerRequest = (toServer: Lane, toClient: Lane) => {
 }
 
 /**
- * A pair, connected by a simulated wire. The clock is that of the program, so under a `TestClock` it is virtual.
+ * Creates a pair of ends, connected by a simulated wire. The wire uses the clock of the program, which is virtual under
+ * a `TestClock`.
  *
  * @example
  * ```ts

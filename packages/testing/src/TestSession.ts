@@ -1,6 +1,6 @@
 /**
- * A client and a server that have come to terms within one process, both in hand and both recorded: what a test of handlers, or of
- * a program that uses a session, begins with.
+ * A client and a server in one process after their handshake, both recorded. Use it to test handlers, or a program that
+ * uses a session.
  */
 import type { JsonRpc, MethodDefinition } from "@effect-mcp/protocol"
 import {
@@ -20,45 +20,47 @@ import type * as Scope from "effect/Scope"
 import * as Transcript from "./Transcript.ts"
 
 /**
- * What may be said about the two sides; everything has a default. Each side says that it is `client` or `server`, version 0.0.0, and
- * lets its handlers no time when its session ends (`gracefulCloseTimeout: 0`), since nobody moves the clock when a test is over.
+ * Options for both sides. Each has a default. The sides are named `client` and `server`, version 0.0.0. Handlers get no
+ * time to finish when their session ends (`gracefulCloseTimeout: 0`), because no test advances the clock after its end.
  *
  * @category models
  */
 export interface Options<H = Handlers.Handlers<"server">, RClient = never, RServer = never> {
-  /** Options of the client; its handlers answer what the server asks. */
+  /** Options of the client. Its handlers answer the requests of the server. */
   readonly client?: Partial<ClientSession.Options<H, RClient>>
   /** Options of the server. */
   readonly server?: Partial<ServerSession.Options<RServer>>
   /**
-   * Of a connection in memory: `OneStream` (the default) has one stream for everything, as stdio does; `StreamPerRequest` one for
-   * each request, as Streamable HTTP does, and a standalone stream.
+   * The form of the connection in memory: `OneStream` (the default) has one stream for all messages, like stdio.
+   * `StreamPerRequest` has a stream for each request and a standalone stream, like Streamable HTTP.
    */
   readonly form?: "OneStream" | "StreamPerRequest" | undefined
   /**
-   * The two ends of a connection of your own, such as a `SimulatedTransport`, which has its own form. They carry one session.
-   * Default: ends in memory.
+   * Both ends of a connection of your own, such as a `SimulatedTransport`. They carry one session. `form` does not
+   * apply to them. Default: ends in memory.
    */
   readonly transports?: MemoryTransport.Pair | undefined
 }
 
 /**
- * Both sides of a session, and what has passed between them.
+ * Both sides of a session, and their messages.
  *
  * @category models
  */
 export interface TestSessionShape {
   readonly client: ClientSession.ClientSessionShape
   readonly server: ServerSession.ServerSessionShape
-  /** What has passed so far as this side saw it, from `initialize` on. */
+  /** Returns the messages so far as this side recorded them, `initialize` included. */
   readonly entries: (side: MethodDefinition.Role) => Effect.Effect<ReadonlyArray<Recording.Entry>>
-  /** The messages that this side has sent so far, in order. */
+  /** Returns the messages that this side has sent so far, in order. */
   readonly sent: (side: MethodDefinition.Role) => Effect.Effect<ReadonlyArray<JsonRpc.Message>>
-  /** What has passed so far as this side has it, ready to be printed, or to be played by a `ScriptedPeer` in its place. */
+  /**
+   * Returns the conversation so far from the view of this side, to print it, or to play this side by a `ScriptedPeer`.
+   */
   readonly transcript: (side: MethodDefinition.Role) => Effect.Effect<Transcript.Transcript>
 }
 
-/** What a session is made of: the handlers of the server, and what else is to be said of either side. */
+/** The handlers of the server, and the options of both sides. */
 type Parts<S extends Handlers.Handlers<"client", unknown>, C, RClient, RServer> = readonly [
   handlers: S & Handlers.Only<S, "client">,
   options?: Options<C & Handlers.Only<C, "server">, RClient, RServer>
@@ -66,7 +68,7 @@ type Parts<S extends Handlers.Handlers<"client", unknown>, C, RClient, RServer> 
 
 type Failure = HandshakeError.HandshakeError | TransportError.TransportError
 
-/** What the handlers and the middleware of both sides need, but for what the session itself brings them. */
+/** The services that the handlers and middleware of both sides need, except for those that a session provides. */
 type Services<S, C, RClient, RServer> = Exclude<
   Handlers.ServicesOf<S, "client"> | Handlers.ServicesOf<C, "server"> | RClient | RServer,
   Transport.Transport
@@ -99,7 +101,7 @@ export class TestSession extends Context.Service<TestSession, TestSessionShape>(
 const inMemory = (form: Options["form"]): Effect.Effect<MemoryTransport.Pair> =>
   form === "StreamPerRequest" ? MemoryTransport.makeMultiStream({ standalone: true }) : MemoryTransport.make()
 
-/** One end of a pair that writes down what crosses it. */
+/** Wraps one end of a connection with a recording. */
 const recorded = Effect.fnUntraced(function*(end: Transport.Transport["Service"]) {
   const entries: Array<Recording.Entry> = []
   const recording = Recording.layer((entry) => entries.push(entry))
@@ -107,20 +109,24 @@ const recorded = Effect.fnUntraced(function*(end: Transport.Transport["Service"]
   return { entries, transport: Context.get(context, Transport.Transport) }
 })
 
-/** The client's last word of the handshake is on its way when its session is there; in memory it comes in no time. */
+/**
+ * Waits until the server has received `notifications/initialized`. The client's session exists before that; in memory
+ * the message arrives at once.
+ */
 const introduced = (server: ServerSession.ServerSessionShape): Effect.Effect<void> =>
   Effect.asVoid(Effect.repeat(server.state, {
     until: ({ _tag }) => _tag !== "AwaitingInitialize" && _tag !== "Initializing" && _tag !== "Negotiated"
   }))
 
 /**
- * Connects a client to a server with these handlers, and lets them shake hands. Both sessions end with the scope. Fails with a
- * `HandshakeError` if the two do not come to terms, as with revisions that have none in common.
+ * Connects a client to a server with these handlers, and completes the handshake. Both sessions end with the scope.
+ * Fails with a `HandshakeError` if the handshake fails, for example because the sides have no common revision.
  *
- * In memory nothing takes time, so that tests run under `TestClock`, and both sides are operating. Over `transports` of your own it
- * takes what they take, and the server may have yet to hear that the client is ready.
+ * In memory no step takes time, so tests run under `TestClock`, and both sides are operating afterwards. Over
+ * `transports` of your own the steps take the time that these need, and the server may not have received
+ * `notifications/initialized` yet.
  *
- * A tool that asks its user, and a user who says no:
+ * A tool that asks its user, who declines:
  *
  * @example
  * ```ts
@@ -224,7 +230,7 @@ export const make = Effect.fnUntraced(function*<
     ...client,
     limits: { gracefulCloseTimeout: 0, ...client?.limits }
   }).pipe(Effect.provideService(Transport.Transport, ends.client.transport))
-  // Elsewhere it takes its time, and may be lost.
+  // Over other transports the message takes time, and may be lost.
   if (transports === undefined) yield* introduced(serving)
   return {
     client: asking,
@@ -236,7 +242,7 @@ export const make = Effect.fnUntraced(function*<
 })
 
 /**
- * Both sides as services, beside the `TestSession` itself. Every build of this Layer makes two sessions of its own.
+ * Provides both sides as services, and the `TestSession`. Each build of this Layer creates two sessions.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * What holds of a tool whatever it is called with: arguments that fit its input schema bring a result, never a protocol error, and
- * what is structured in the result fits the output schema.
+ * Properties of every tool: arguments that fit its input schema lead to a result instead of a protocol error, and
+ * structured content fits its output schema.
  */
 import type { Tool } from "@effect-mcp/protocol"
 import type { ClientSession, JsonSchemaValidator, RequestError, UnsupportedSchema } from "@effect-mcp/session"
@@ -13,7 +13,7 @@ import * as JsonSchemaArbitrary from "./arbitrary/JsonSchemaArbitrary.ts"
 import { isMembers } from "./internal/arbitrary/members.ts"
 
 /**
- * What the tool is called with, as `tools/call` has it.
+ * The arguments of a call, as in `tools/call`.
  *
  * @category models
  */
@@ -22,44 +22,47 @@ export interface Arguments {
 }
 
 /**
- * How a tool is put to the test.
+ * Options for {@link check} and {@link checkAll}.
  *
  * @category models
  */
 export interface Options {
-  /** Says which arguments fit the input schema, and which results the output schema: `AjvValidator`, or another. */
+  /**
+   * Decides which arguments fit the input schema, and which results fit the output schema: `AjvValidator`, or another
+   * validator.
+   */
   readonly validator: JsonSchemaValidator.JsonSchemaValidatorShape
-  /** How many times the tool is called. Default 100, or what `Arbitrary.configureGlobal` says. */
+  /** The number of calls. Default: 100, or the setting of `Arbitrary.configureGlobal`. */
   readonly runs?: number
-  /** How large the arguments become. Default: that of `Arbitrary`. */
+  /** The size of the arguments. Default: that of `Arbitrary`. */
   readonly size?: number
-  /** Where the generator begins. Default: somewhere else in each run. */
+  /** The seed of the generator. Default: another one in each run. */
   readonly seed?: string | number
-  /** The `replay` of a failure, to see it again and nothing else. */
+  /** The `replay` of a failure: checks this call and no other. */
   readonly replay?: Arbitrary.Replay
-  /** How long each call may take, by the `Clock`. Default: that of the session. */
+  /** The time limit for each call, on the `Clock`. Default: that of the session. */
   readonly timeout?: Duration.Input
 }
 
 /**
- * A tool that kept what is asked of it.
+ * The result for a tool that has the properties.
  *
  * @category models
  */
 export interface Kept {
   readonly tool: string
-  /** How many calls were made. */
+  /** The number of calls. */
   readonly runs: number
-  /** How many of them the tool answered with `isError`. If it is all of them, little has been shown. */
+  /** The number of results with `isError`. If all results have it, the check shows little. */
   readonly toolErrors: number
 }
 
 /**
- * What was wrong with one call.
+ * The fault of one call.
  *
- * - `NoResult`: it brought an error and no result, or none in time.
- * - `NoStructuredContent`: the tool has an output schema, and there was nothing structured in the result.
- * - `Misfit`: what was structured in it does not fit the output schema; `problem` says what, and where.
+ * - `NoResult`: the call failed with an error, or timed out.
+ * - `NoStructuredContent`: the tool has an output schema, and the result had no structured content.
+ * - `Misfit`: the structured content does not fit the output schema; `problem` states the place and the reason.
  *
  * @category models
  */
@@ -69,13 +72,14 @@ export type Fault =
   | { readonly _tag: "Misfit"; readonly structuredContent: unknown; readonly problem: string }
 
 /**
- * The kinds of {@link ToolPropertyError}.
+ * The reasons of a {@link ToolPropertyError}.
  *
- * - `Falsified`: a call went wrong. `arguments` is the simplest that does, `initially` the one that was found first; `replay` shows it again.
+ * - `Falsified`: a call has a fault. `arguments` are the simplest that cause it, `initially` the first that were found;
+ *   `replay` repeats the call.
  * - `UnsupportedKeyword`: no arguments can be generated from the input schema.
- * - `UnsupportedSchema`: the validator cannot check against this schema of the tool.
- * - `Exhausted`: too little of what was generated fits the input schema, as with a `multipleOf` in a narrow range.
- * - `ReplayMismatch`: the call that is to be replayed does not go wrong any more, or is not the one it was.
+ * - `UnsupportedSchema`: the validator does not support this schema of the tool.
+ * - `Exhausted`: too few of the generated arguments fit the input schema, as with a `multipleOf` in a narrow range.
+ * - `ReplayMismatch`: the replayed call no longer has a fault, or has other arguments.
  *
  * @category models
  */
@@ -129,7 +133,7 @@ const describe = (reason: ToolPropertyErrorReason): string => {
 }
 
 /**
- * A tool does not keep what is asked of it, or it could not be found out.
+ * The error of a tool that does not have the properties, or that cannot be checked.
  *
  * @example
  * ```ts
@@ -160,18 +164,19 @@ export class ToolPropertyError extends Data.TaggedError("ToolPropertyError")<{
   }
 }
 
-/** Can nothing be learnt of a tool from its session any more? */
+/** Returns whether the session can carry no further calls. */
 const isLost = ({ reason }: RequestError.RequestError): boolean =>
   reason._tag === "Closed" ||
   (reason._tag === "SendFailed" &&
     (reason.error.reason._tag === "PeerEnded" || reason.error.reason._tag === "WriteFailed"))
 
 /**
- * Calls a tool over and over, with arguments generated from its input schema as `JsonSchemaArbitrary` does, and fails with the
- * simplest ones that bring anything but a result that fits. A result that says `isError` is the tool's own word and is counted,
- * not blamed. A call that ends the session is not made simpler, since no other can be made.
+ * Calls a tool repeatedly with arguments that `JsonSchemaArbitrary` generates from its input schema. Fails with the
+ * simplest arguments that lead to a fault. A result with `isError` is counted and is not a fault. If a call ends the
+ * session, its arguments are not made simpler, because no further call is possible.
  *
- * The calls are real: a tool that changes something changes it as often. What it asks is answered by the handlers of the client.
+ * The calls are real: the effects of the tool happen each time. The handlers of the client answer the requests of the
+ * tool.
  *
  * @example
  * ```ts
@@ -224,7 +229,7 @@ export const check = Effect.fnUntraced(function*(
   let toolErrors = 0
   let lost = false
   const property = (given: Arguments): Effect.Effect<boolean, Fault> => {
-    // Where the session has ended, nothing more can be said of any other arguments.
+    // After the end of the session no other arguments can be checked.
     if (lost) return Effect.succeed(true)
     return Effect.matchEffect(session.callTool(tool.name, given, timeout === undefined ? undefined : { timeout }), {
       onFailure: (error) => {
@@ -271,8 +276,8 @@ export const check = Effect.fnUntraced(function*(
 })
 
 /**
- * Checks every tool that the server lists, one after the other, and fails with the first that does not keep what is asked of it, or
- * with a `RequestError` if they cannot be listed.
+ * Checks every tool that the server lists, one after the other. Fails with the first tool that does not have the
+ * properties, or with a `RequestError` if listing fails.
  *
  * @example
  * ```ts

@@ -1,10 +1,10 @@
 /**
- * A conversation as one side has it, in text that a person can read and write: one line for each message that this side says or
- * expects.
+ * A conversation from the view of one side, as text that a person can read and write. Each message that this side sends
+ * or expects has a line.
  *
  * ```text
  * # a client that calls one tool
- * → {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"me","version":"1"}}}
+ * → {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":_}}
  * ← {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25", ...}}
  * → {"jsonrpc":"2.0","method":"notifications/initialized"}
  * → {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}
@@ -13,23 +13,23 @@
  * ← {"jsonrpc":"2.0","id":1,"result":_}
  * ```
  *
- * | Line                  | What it says                                                                                  |
- * | --------------------- | --------------------------------------------------------------------------------------------- |
- * | `→ {…}`               | This side says the message. `>` is the same.                                                  |
- * | `← {…}`               | This side expects a message that fits the pattern. `<` is the same.                           |
- * | `→ end`               | This side ends its sending, by closing its connection.                                        |
- * | `← end`               | This side expects the other to end its own.                                                   |
- * | `← unreadable`        | This side expects bytes that are no JSON.                                                     |
- * | `wait 500ms`          | Goes on after so long. Also `2s` and `1min`.                                                  |
- * | `silence 500ms`       | Nothing may come for so long.                                                                 |
- * | `deadline 30s`        | From here on, what is expected has to come within this.                                       |
- * | `ignore ← {…}`        | From here on, messages that fit are passed over where they are not expected; `ignore ← _` all. |
- * | `any order {` … `}`   | What is expected in here may come in any order.                                               |
- * | `in order {` … `}`    | In such a block: lines that keep their order among themselves, of either side.                |
- * | `# …`, an empty line  | For the reader.                                                                               |
+ * | Line                 | Meaning                                                                                |
+ * | -------------------- | -------------------------------------------------------------------------------------- |
+ * | `→ {…}`              | This side sends the message. `>` is the same.                                          |
+ * | `← {…}`              | This side expects a message that fits the pattern. `<` is the same.                    |
+ * | `→ end`              | This side stops sending, by closing its connection.                                    |
+ * | `← end`              | This side expects the peer to stop sending.                                            |
+ * | `← unreadable`       | This side expects bytes that are not JSON.                                             |
+ * | `wait 500ms`         | The script continues after this time. Also `2s` and `1min`.                            |
+ * | `silence 500ms`      | No message may arrive during this time.                                                |
+ * | `deadline 30s`       | Each later expectation has this time.                                                  |
+ * | `ignore ← {…}`       | Later messages that fit are skipped if no line expects them; `ignore ← _` skips all.   |
+ * | `any order {` … `}`  | The messages expected in this block may arrive in any order.                           |
+ * | `in order {` … `}`   | Within such a block, these lines of either side keep their order.                      |
+ * | `# …`, an empty line | A comment.                                                                             |
  *
- * What is expected is a `Pattern`: JSON with `_` for any value, `...` for any further members or elements, and `$name` for a value
- * that is put in wherever the name stands further down.
+ * An expected message is a `Pattern`: JSON with `_` for any value, `...` for any further members or elements, and
+ * `$name` for a value that later lines refer to by that name.
  */
 import { JsonRpc } from "@effect-mcp/protocol"
 import type { Recording } from "@effect-mcp/session"
@@ -40,14 +40,14 @@ import * as ChosenNames from "./internal/transcript/ChosenNames.ts"
 import * as PatternText from "./internal/transcript/PatternText.ts"
 
 /**
- * Lines for the reader.
+ * Lines without an effect.
  *
  * @category models
  */
 export type Remark = { readonly _tag: "Comment"; readonly text: string } | { readonly _tag: "Blank" }
 
 /**
- * This side says a message: a pattern without wildcards, whose names are bound by lines above it.
+ * Sends a message: a pattern without wildcards. Lines above bind its names.
  *
  * @category models
  */
@@ -57,7 +57,7 @@ export interface Say {
 }
 
 /**
- * This side expects a message.
+ * Expects a message.
  *
  * @category models
  */
@@ -67,7 +67,7 @@ export interface Expect {
 }
 
 /**
- * Lines that keep their order among themselves, in a block whose branches may come in any order: one exchange among others.
+ * Lines that keep their order within a block of any order, such as those of one exchange.
  *
  * @category models
  */
@@ -77,7 +77,7 @@ export interface InOrder {
 }
 
 /**
- * One line, or one block of lines. Durations are milliseconds, whole and not negative.
+ * One line, or one block of lines. Durations are in milliseconds, as whole numbers that are not negative.
  *
  * @category models
  */
@@ -95,14 +95,14 @@ export type Step =
   | { readonly _tag: "AnyOrder"; readonly steps: ReadonlyArray<Expect | InOrder | Remark> }
 
 /**
- * A conversation as one side has it, from its first line to its last.
+ * A conversation from the view of one side, from its first line to its last.
  *
  * @category models
  */
 export type Transcript = ReadonlyArray<Step>
 
 /**
- * The text is no transcript. Lines and columns count from 1.
+ * The error of a text that is not a transcript. Lines and columns count from 1.
  *
  * @example
  * ```ts
@@ -131,7 +131,7 @@ const units = { ms: 1, s: 1_000, min: 60_000 } as const
 
 const isUnit = (unit: string): unit is keyof typeof units => Object.hasOwn(units, unit)
 
-/** Thrown while a text is read, and caught by `parse` alone. */
+/** Thrown while a text is parsed, and caught by `parse`. */
 class Refusal extends Error {
   readonly error: TranscriptError
   constructor(error: TranscriptError) {
@@ -140,7 +140,7 @@ class Refusal extends Error {
   }
 }
 
-/** One line of a text, without the space around it. */
+/** One line of a text, without the white space around it. */
 interface Line {
   readonly number: number
   readonly indent: number
@@ -166,7 +166,7 @@ const readDuration = (line: Line, at: number): number => {
   return Number.isSafeInteger(millis) ? millis : refuse(line, at, "a duration such as 500ms, 2s or 1min", text)
 }
 
-/** A step of one line; what may stand where is for the block it stands in to say. */
+/** Reads a step of one line. The block around it checks whether the step may stand there. */
 const readStep = (line: Line): Step => {
   const { text } = line
   const [head = ""] = /^(?:[→>←<]|(?:wait|silence|deadline)(?![^ \t])|ignore[ \t]*[←<])[ \t]*/u.exec(text) ?? []
@@ -196,7 +196,7 @@ const readStep = (line: Line): Step => {
 
 const isRemark = (step: Step): step is Remark => step._tag === "Comment" || step._tag === "Blank"
 
-/** Reads a text line by line, with the names that the lines so far have bound. */
+/** Reads a text line by line, with the names that earlier lines have bound. */
 class Reader {
   private next = 0
   private readonly lines: ReadonlyArray<Line>
@@ -222,7 +222,7 @@ class Reader {
     return steps
   }
 
-  /** The line that begins a block, if it does. */
+  /** Returns the line if it starts a block. */
   private begins(words: string): Line | undefined {
     const line = this.lines[this.next]
     if (line?.text.replaceAll(/[ \t]+/g, " ").replace(/ ?\{$/, " {") !== `${words} {`) return undefined
@@ -230,7 +230,7 @@ class Reader {
     return line
   }
 
-  /** Each line up to the one that ends the block. */
+  /** Yields each line before the end of the block. */
   private *inside(block: Line): Generator<void> {
     while (this.next < this.lines.length) {
       if (this.lines[this.next]?.text === "}") {
@@ -287,7 +287,7 @@ class Reader {
 }
 
 /**
- * Reads a transcript.
+ * Parses a transcript.
  *
  * @example
  * ```ts
@@ -319,7 +319,7 @@ const duration = (millis: number): string => {
   return `${millis / units[unit]}${unit}`
 }
 
-/** The lines of a step. */
+/** Returns the lines of a step. */
 const lines = (step: Step | InOrder): ReadonlyArray<string> => {
   switch (step._tag) {
     case "Blank":
@@ -355,7 +355,7 @@ const lines = (step: Step | InOrder): ReadonlyArray<string> => {
 }
 
 /**
- * How many lines a step takes.
+ * Returns the number of lines of a step.
  *
  * @example
  * ```ts
@@ -372,7 +372,7 @@ export const lineCount = (step: Step | InOrder): number =>
     : 1
 
 /**
- * Writes a transcript, so that `parse` reads the same one. Each step takes the line, or lines, that it was read from.
+ * Prints a transcript, so that `parse` returns an equal one. Each step takes the lines from which it was parsed.
  *
  * @example
  * ```ts
@@ -390,16 +390,19 @@ export const lineCount = (step: Step | InOrder): number =>
 export const print = (transcript: Transcript): string => transcript.flatMap(lines).map((line) => `${line}\n`).join("")
 
 /**
- * Whose transcript it is to be.
+ * Options for {@link fromRecording}.
  *
  * @category models
  */
 export interface FromRecordingOptions {
-  /** `"recorded"` (the default) is the side whose transport was recorded, `"peer"` the other one. */
+  /**
+   * The side of the transcript: `"recorded"` (the default) is the side whose transport was recorded, `"peer"` the other
+   * side.
+   */
   readonly side?: "recorded" | "peer"
 }
 
-/** The frame as it stood on the wire, if it can stand there. */
+/** Returns the frame as JSON carries it, or `undefined` if JSON cannot carry it. */
 const onTheWire = (frame: unknown): { readonly frame: unknown } | undefined => {
   try {
     return { frame: JSON.parse(JSON.stringify(frame)) }
@@ -409,11 +412,13 @@ const onTheWire = (frame: unknown): { readonly frame: unknown } | undefined => {
 }
 
 /**
- * The transcript of a conversation that took place. What the other side chose, and may choose otherwise the next time, gets a name
- * where it comes up first: the ids of its requests (`$id1`, `$id2`, …), its progress tokens (`$token1`), the cursors of its pages
- * (`$cursor1`) and the ids of its elicitations (`$elicitation1`). The headers of a trace fit any. So the transcript can be played
- * against another run. Everything else that varies, such as the time of day in a text, is for you to open up by hand, and so is
- * the order of messages that are independent of each other.
+ * Converts a recording to a transcript that can be played against another run. Values that the other side may choose
+ * differently next time get names at their first occurrence: the ids of its requests (`$id1`, `$id2`, …), its progress
+ * tokens (`$token1`), the cursors of its pages (`$cursor1`) and the ids of its elicitations (`$elicitation1`). The
+ * headers of a trace become wildcards.
+ *
+ * Other values that vary, such as the time of day in a text, and the order of independent messages stay as recorded.
+ * Replace them by hand.
  *
  * @example
  * ```ts
@@ -450,7 +455,7 @@ export const fromRecording = (
 }
 
 /**
- * The messages of a recording that went one way, in order; those of batches one by one.
+ * Returns the messages of a recording in one direction, in order. A batch becomes its messages.
  *
  * @example
  * ```ts

@@ -60,7 +60,7 @@ export interface VirtualRuntime {
 }
 
 /**
- * The error of a runtime that does not settle: a program in it runs on and on without time passing.
+ * The error of a runtime that does not settle: a program in it takes step after step without time passing.
  *
  * @example
  * ```ts
@@ -147,7 +147,7 @@ const makeScheduler = (choose: (count: number) => number) => {
 }
 
 const makeClock = (settle: () => void) => {
-  // The one that is due first stands last, and of those that are due at the same time the one that came first.
+  // Sorted by due time, the earliest last. Of those with the same time, the first to sleep is last.
   const sleeps: Array<Sleep> = []
   let now = 0
 

@@ -1,6 +1,6 @@
 /**
- * What every store of events keeps, as a list of laws. Each is an effect, to be run in any runner of tests. For Vitest, `suite` of
- * the entry `/vitest` makes a test of each.
+ * The laws of every `EventStore`. Each law is an effect, which any test runner can run. `EventStoreSuite.suite` of the
+ * entry `/vitest` makes a Vitest test of each.
  */
 import type { EventStore } from "@effect-mcp/session"
 import * as Arbitrary from "effect/Arbitrary"
@@ -21,12 +21,12 @@ import type { Options, StoreLaw } from "./StoreLaw.ts"
 
 type Store = EventStore.EventStore["Service"]
 
-/** A session that no store has seen: what a law leaves behind in a database is not in the way of the next. */
+/** Returns a session that no store has seen, so that data of other laws in a database cannot interfere. */
 const newSession = Effect.map(Random.nextInt, (number) => `law-${number.toString(36)}`)
 
 const newSessions = Effect.all([newSession, newSession, newSession])
 
-/** Names that stores may take apart, put together, or look up in the wrong place. */
+/** Names that a store may split, join, or look up in the wrong place. */
 const streamNames: readonly [string, ...ReadonlyArray<string>] = [
   "a",
   "b",
@@ -50,20 +50,20 @@ const streamNames: readonly [string, ...ReadonlyArray<string>] = [
 
 const streamName = oneOf(...streamNames)
 
-/** A message as JSON, or nothing. */
+/** Generates a message as JSON, or an empty event. */
 const data: Arbitrary.Arbitrary<string> = choose(
   oneOf("", ...oddities.map((text) => JSON.stringify(text))),
   Arbitrary.map(Arbitrary.schema(Schema.Json), (value) => JSON.stringify(value))
 )
 
-/** Which of three. */
+/** One of three. */
 const one = Schema.Literals([0, 1, 2])
 
 const Append = Schema.TaggedStruct("Append", { session: one, stream: one, value: Schema.Literals([0, 1, 2]) })
 
 const Command = Schema.Union([
   Append,
-  // Any id that was given out so far, in whichever session.
+  // Refers to any id so far, of any session.
   Schema.TaggedStruct("Replay", { session: one, id: Schema.Literals([0, 0.3, 0.6, 0.9, 0.99]) }),
   Schema.TaggedStruct("End", { session: one, stream: one }),
   Schema.TaggedStruct("Drop", { session: one })
@@ -79,10 +79,10 @@ const conversation = Arbitrary.all({
   )
 })
 
-/** What may stand in a header, and so come from a client for an id. */
+/** Generates a character of a header value, because clients send ids in a header. */
 const character = Arbitrary.map(upTo(223), (code) => code === 0 ? "\t" : String.fromCharCode(code + 32))
 
-/** Ids that are nearly, or not at all, what was given out. */
+/** Generates ids that resemble assigned ids, or do not. */
 const forgeries: Arbitrary.Arbitrary<(id: string) => string> = choose(
   oneOf<(id: string) => string>(
     () => "",
@@ -132,14 +132,14 @@ const forgeries: Arbitrary.Arbitrary<(id: string) => string> = choose(
   )
 )
 
-/** Appends, and writes it down. */
+/** Appends an event to the store and to the model. */
 const appendTo = (store: Store, model: EventModel, key: EventStore.StreamKey, data: string) =>
   Effect.map(Effect.suspend(() => store.append(key, data)), (id) => {
     model.appended(key, id, data)
     return id
   })
 
-/** A replay brings what it has to, no more and no less. */
+/** Checks that a replay returns the expected events, no more and no less. */
 const agree = (store: Store, model: EventModel, session: string, id: string) =>
   Effect.map(Effect.suspend(() => store.replay(session, id)), (replay) => {
     const found = replay && {
@@ -150,7 +150,7 @@ const agree = (store: Store, model: EventModel, session: string, id: string) =>
     assert.deepStrictEqual(found, model.behind(session, id), `after ${JSON.stringify(id)} of ${session}`)
   })
 
-/** Every id that was ever given out is presented to every session. */
+/** Presents every assigned id to every session. */
 const agreeOnAll = (store: Store, model: EventModel, sessions: ReadonlyArray<string>) =>
   Effect.forEach(sessions, (session) => Effect.forEach(model.ids, ({ id }) => agree(store, model, session, id)))
 
@@ -164,7 +164,7 @@ const perform = Effect.fnUntraced(function*(
   switch (command._tag) {
     case "Append": {
       const key = { session, stream: streams[command.stream] ?? "" }
-      // Nobody may do that.
+      // A server never appends to a stream that has ended.
       if (model.hasEnded(key)) return
       yield* appendTo(store, model, key, JSON.stringify(command.value))
       break
@@ -186,7 +186,7 @@ const perform = Effect.fnUntraced(function*(
   }
 })
 
-/** What many fibers say at once, each of them in order: `0/0`, `0/1`, … of the first. */
+/** Appends from many fibers at once, each in order: the first appends `0/0`, `0/1`, … */
 const sayAtOnce = (
   fibers: number,
   events: number,
@@ -202,10 +202,10 @@ const sayAtOnce = (
     { concurrency: "unbounded" }
   )
 
-/** How long a server waits for one operation unless it is told otherwise (`eventStoreTimeout`). */
+/** The time limit of a server for one operation, if no other is set (`eventStoreTimeout`). */
 const patience = "5 seconds"
 
-/** Runs an operation as a server does: one that throws, dies or is late is its failure. */
+/** Runs an operation as a server does: if it throws, dies or times out, it has failed. */
 const prompt = <A>(operation: () => Effect.Effect<A, EventStore.EventStoreError>) =>
   Effect.gen(function*() {
     const exit = yield* Effect.exit(Effect.timeoutOption(Effect.suspend(operation), patience))
@@ -219,8 +219,8 @@ const prompt = <A>(operation: () => Effect.Effect<A, EventStore.EventStoreError>
 const listOf = (count: number) => Array.from({ length: count }, (_, index) => String(index))
 
 /**
- * The laws that this store is to keep. Each has a store of its own, which ends with it, and makes up sessions that were not there
- * before. A store has to have room for 500 small events in a session, and to keep a stream that has ended for some seconds.
+ * Returns the laws for a store. Each law uses a store of its own, which ends with it, and sessions that did not exist
+ * before. A store must have room for 500 small events in a session, and must keep an ended stream for some seconds.
  *
  * @example
  * ```ts
@@ -328,7 +328,7 @@ export const laws = (
       const id = yield* store.append({ session, stream: "a" }, "")
       yield* store.append({ session, stream: "a" }, data)
       const replay = yield* store.replay(session, id)
-      // Nobody wants to see the difference.
+      // A message that shows the difference would be too long to read.
       assert.ok(replay?.events[0]?.data === data)
     })
   ),
@@ -395,7 +395,7 @@ export const laws = (
       yield* holdsFor(
         Arbitrary.all([forgeries, place]),
         ([forge, place]) => agree(store, model, session, forge(at(model.ids, place)?.id ?? "")),
-        // Most of these are harmless to any one store.
+        // Most of these are harmless to any one store, so there are more runs.
         5 * runs
       )
     })
@@ -411,7 +411,7 @@ export const laws = (
       for (const key of keys) for (const data of listOf(2)) yield* appendTo(store, model, key, data)
       yield* agreeOnAll(store, model, sessions)
       for (const key of keys.slice(0, 3)) {
-        // To end it again changes nothing.
+        // Ending a stream a second time changes nothing.
         for (const _ of listOf(2)) {
           yield* store.end(key)
           model.ended(key)
@@ -434,7 +434,7 @@ export const laws = (
       yield* store.drop(dropped)
       model.dropped(dropped)
       yield* agreeOnAll(store, model, sessions)
-      // What has the name of a stream that has ended is another one.
+      // A new stream may have the name of a dropped one.
       yield* appendTo(store, model, { session: dropped, stream: "b" }, "again")
       yield* agreeOnAll(store, model, sessions)
     })

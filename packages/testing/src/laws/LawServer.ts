@@ -1,12 +1,12 @@
 /**
- * The server at the other end of the laws: a handful of tools, each of which shows one side of a session.
+ * The server of the laws: a few tools, each of which shows one aspect of a session.
  */
 import { Content, McpError, type Tool } from "@effect-mcp/protocol"
 import { type Handlers, RequestContext, type ServerSession } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 
 /**
- * Who the server says it is, and what it declares.
+ * The name and the capabilities of the server.
  *
  * @category constants
  */
@@ -16,14 +16,14 @@ export const options: ServerSession.Options = {
 }
 
 /**
- * What the server has seen, as its tool `report` tells it.
+ * The record of the server, which its tool `report` returns.
  *
  * @category models
  */
 export interface Report {
-  /** How many calls of `wait` have begun. */
+  /** The number of calls of `wait` that were started. */
   readonly waiting: number
-  /** How many of them were interrupted. */
+  /** The number of them that were interrupted. */
   readonly interrupted: number
 }
 
@@ -37,14 +37,14 @@ const answer = (structuredContent: Input): Tool.CallToolResult => ({
 })
 
 /**
- * Makes the handlers, with a report of their own:
+ * Creates the handlers, with a record of their own:
  *
- * - `echo {value}` answers the value; `unit {}` answers nothing in particular.
- * - `steps {count, gapMillis?}` reports that many steps of progress, then answers.
- * - `wait {}` never answers; `report {}` says how many calls of it began and how many were interrupted.
+ * - `echo {value}` returns the value; `unit {}` returns an empty result.
+ * - `steps {count, gapMillis?}` reports that many steps of progress, then returns.
+ * - `wait {}` never returns; `report {}` returns how many calls of it were started and how many were interrupted.
  * - `refuse {code, message}` fails with that error; `die {}` dies with a secret; `throwNull {}` throws `null`.
- * - `ask {}` pings the client and answers when the client has; `say {data}` logs.
- * - `linger {}` answers, and goes on reporting progress after that.
+ * - `ask {}` pings the client and returns after the client's response; `say {data}` logs.
+ * - `linger {}` returns, and continues to report progress afterwards.
  *
  * @example
  * ```ts

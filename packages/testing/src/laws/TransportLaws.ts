@@ -1,6 +1,6 @@
 /**
- * What every transport keeps, as a list of laws: the same behaviours, whatever carries them, and more of them the more faults can be
- * made to happen to it. Each law is an effect, to be run in any runner of tests. For Vitest, `suite` of the entry `/vitest` makes a
+ * The laws of every transport. They are the same for all transports; each fault that can be injected adds more of them.
+ * Each law is an effect, which any test runner can run. `TransportSuite.suite` of the entry `/vitest` makes a Vitest
  * test of each.
  */
 import * as Data from "effect/Data"
@@ -26,7 +26,7 @@ import type { ClientEnd, Subject, SubjectFaults } from "./TransportSubject.ts"
 export type { ClientEnd, Subject, SubjectFaults } from "./TransportSubject.ts"
 
 /**
- * Nothing came of a law in time. Mostly something hangs that should have ended.
+ * The error of a law that did not end in time. Usually something hangs that should have ended.
  *
  * @example
  * ```ts
@@ -45,13 +45,13 @@ export class LawTimeout extends Data.TaggedError("LawTimeout")<{ readonly afterM
 }
 
 /**
- * How long a law may take of a transport that asks for no other patience, in milliseconds.
+ * The time limit of a law, in milliseconds, for a subject without `patience`.
  *
  * @category constants
  */
 export const defaultPatience = 15_000
 
-/** A group of laws for each fault that can be made to happen. */
+/** Returns the groups of laws for the faults of this subject. */
 const underFaults = <Served extends ClientEnd>(
   bench: LawContext.LawContext<Served>,
   faults: SubjectFaults<Served>
@@ -83,7 +83,8 @@ const lawsOf = <Served extends ClientEnd>(subject: Subject<Served>): ReadonlyArr
 }
 
 /**
- * The laws that this transport is to keep. They run on the real clock, and each by itself, so any number of them may run at once.
+ * Returns the laws for a transport. They run on the real clock and are independent, so any number of them may run at
+ * once.
  *
  * @example
  * ```ts
