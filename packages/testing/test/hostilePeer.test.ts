@@ -47,36 +47,40 @@ describe.each(Revision.supported)("a server in %s", (revision) => {
         return yield* hold(yield* serves(raw))
       }).pipe(Effect.scoped), 100))
 
-  it.effect("[MSG-01] [MSG-04] refuses what is nearly valid as it has to, and bears the rest", () =>
-    holds(NearlyValid.refused("client", revision), ({ message, mutation, refusal, valid }) =>
-      Effect.gen(function*() {
-        const raw = yield* servedRaw(revision)
-        const answers = yield* sayAll(raw, [message])
-        yield* hold(unpaid([message], answers, "server", revision))
-        const [answer] = answers
-        // Under whatever id, there is but one answer to one message.
-        const code = answer !== undefined && "error" in answer ? answer.error.code : undefined
-        const isRequest = JsonRpc.classify(message)._tag === "Request"
-        // There are no tasks here, and hands are shaken once.
-        const initialize = "method" in valid && valid.method === "initialize" && refusal === "InvalidParams"
-        const tasks = "method" in valid && valid.method.startsWith("tasks/")
-        const expected = refusal === "Malformed" || initialize
-          ? -32600
-          : refusal === "UnknownMethod" || tasks
-          ? -32601
-          : -32602
-        if (refusal === "Malformed" ? answer !== undefined && code !== expected : isRequest && code !== expected) {
-          return yield* hold(`${Mutation.describe(mutation)}: ${code} instead of ${expected}`)
-        }
-        return yield* hold(yield* serves(raw))
-      }).pipe(Effect.scoped), 150))
+  it.effect("[MSG-01] [MSG-04] nearly valid messages are rejected or tolerated as required", () =>
+    holds(
+      NearlyValid.rejected("client", revision),
+      ({ message, mutation, rejection, valid }) =>
+        Effect.gen(function*() {
+          const raw = yield* servedRaw(revision)
+          const answers = yield* sayAll(raw, [message])
+          yield* hold(unpaid([message], answers, "server", revision))
+          const [answer] = answers
+          // Under whatever id, there is but one answer to one message.
+          const code = answer !== undefined && "error" in answer ? answer.error.code : undefined
+          const isRequest = JsonRpc.classify(message)._tag === "Request"
+          // There are no tasks here, and hands are shaken once.
+          const initialize = "method" in valid && valid.method === "initialize" && rejection === "InvalidParams"
+          const tasks = "method" in valid && valid.method.startsWith("tasks/")
+          const expected = rejection === "Malformed" || initialize
+            ? -32600
+            : rejection === "UnknownMethod" || tasks
+            ? -32601
+            : -32602
+          if (rejection === "Malformed" ? answer !== undefined && code !== expected : isRequest && code !== expected) {
+            return yield* hold(`${Mutation.describe(mutation)}: ${code} instead of ${expected}`)
+          }
+          return yield* hold(yield* serves(raw))
+        }).pipe(Effect.scoped),
+      150
+    ))
 
   it.effect("bears unknown members, newer members and params that are null", () =>
     holds(NearlyValid.tolerated("client", revision), ({ message, mutation, valid }) =>
       Effect.gen(function*() {
         const [expected] = yield* sayAll(yield* servedRaw(revision), [valid])
-        const [borne] = yield* sayAll(yield* servedRaw(revision), [message])
-        const [was, is] = [expected, borne].map((answer) =>
+        const [accepted] = yield* sayAll(yield* servedRaw(revision), [message])
+        const [was, is] = [expected, accepted].map((answer) =>
           answer === undefined ? "nothing" : Object.keys(answer).join()
         )
         return yield* hold(was === is ? undefined : `${Mutation.describe(mutation)}: ${is} instead of ${was}`)
@@ -137,10 +141,10 @@ describe.each(Revision.supported)("a client in %s", (revision) => {
       }).pipe(Effect.scoped), 100))
 
   it.effect.each(asks)(
-    "takes no spoilt result of $method for an answer, and bears what has to be borne",
+    "an invalid result of $method is rejected, and harmless changes are tolerated",
     ({ ask, method }) =>
       holds(
-        Arbitrary.all([NearlyValid.refusedResult(method, revision), NearlyValid.toleratedResult(method, revision)]),
+        Arbitrary.all([NearlyValid.rejectedResult(method, revision), NearlyValid.toleratedResult(method, revision)]),
         ([refused, tolerated]) =>
           Effect.gen(function*() {
             const { raw, session } = yield* askedRaw(revision)
@@ -149,11 +153,11 @@ describe.each(Revision.supported)("a client in %s", (revision) => {
               yield* answer(raw, Object(message).result)
               return yield* Fiber.join(asking)
             })
-            const spoilt = yield* outcome(refused.message)
-            yield* hold(spoilt._tag === "Failure" ? undefined : `taken, though ${Mutation.describe(refused.mutation)}`)
-            const borne = yield* outcome(tolerated.message)
+            const invalid = yield* outcome(refused.message)
+            yield* hold(invalid._tag === "Failure" ? undefined : `taken, though ${Mutation.describe(refused.mutation)}`)
+            const accepted = yield* outcome(tolerated.message)
             return yield* hold(
-              borne._tag === "Success" ? undefined : `not borne: ${Mutation.describe(tolerated.mutation)}`
+              accepted._tag === "Success" ? undefined : `not tolerated: ${Mutation.describe(tolerated.mutation)}`
             )
           }).pipe(Effect.scoped),
         60

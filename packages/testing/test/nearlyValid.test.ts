@@ -18,7 +18,7 @@ const found = (
   from: MethodDefinition.Role,
   revision: Revision.Revision,
   asked: string | undefined
-): NearlyValid.Refusal | "Valid" => {
+): NearlyValid.Rejection | "Valid" => {
   const classified = JsonRpc.classify(frame)
   switch (classified._tag) {
     case "Request":
@@ -42,23 +42,28 @@ const found = (
 }
 
 describe.each(sides)("of a $from in $revision", ({ from, revision }) => {
-  const refused = NearlyValid.refused(from, revision)
+  const rejected = NearlyValid.rejected(from, revision)
   const tolerated = NearlyValid.tolerated(from, revision)
 
-  it.prop("[MSG-01] [MSG-03] [MSG-04] [MSG-08] [MSG-10] what was spoilt has to be refused as it says", [
-    refused
-  ], ([{ message, method, mutation, refusal, valid }]) => {
-    assert.strictEqual(found(message, from, revision, method), refusal, Mutation.describe(mutation))
-    if (mutation._tag === "MethodNewer") {
-      assert.strictEqual(message, valid)
-      assert.isFalse(Revision.isAtLeast(revision, rowOf(method ?? "", from)?.since ?? "2024-11-05"))
-      return
-    }
-    assert.strictEqual(found(valid, from, revision, method), "Valid")
-    assert.notDeepEqual<unknown>(message, valid)
-  }, runs)
+  it.prop(
+    "[MSG-01] [MSG-03] [MSG-04] [MSG-08] [MSG-10] a message with an invalidating change is rejected for the given reason",
+    [
+      rejected
+    ],
+    ([{ message, method, mutation, rejection, valid }]) => {
+      assert.strictEqual(found(message, from, revision, method), rejection, Mutation.describe(mutation))
+      if (mutation._tag === "MethodNewer") {
+        assert.strictEqual(message, valid)
+        assert.isFalse(Revision.isAtLeast(revision, rowOf(method ?? "", from)?.since ?? "2024-11-05"))
+        return
+      }
+      assert.strictEqual(found(valid, from, revision, method), "Valid")
+      assert.notDeepEqual<unknown>(message, valid)
+    },
+    runs
+  )
 
-  it.prop("what has to be borne is taken for the same message, and fits", [
+  it.prop("a message with a harmless change is accepted as the original message", [
     tolerated
   ], ([{ message, method, mutation, valid }]) => {
     assert.strictEqual(found(message, from, revision, method), "Valid", Mutation.describe(mutation))
@@ -69,9 +74,9 @@ describe.each(sides)("of a $from in $revision", ({ from, revision }) => {
 
   it.effect("every kind of mutation is drawn", () =>
     Effect.gen(function*() {
-      const spoilt = yield* Arbitrary.sampleEffect(refused, { count: 3_000, seed: 1 })
-      const tags = new Set(spoilt.map(({ mutation }) => mutation._tag))
-      const all: ReadonlyArray<Mutation.Spoiling> = [
+      const changed = yield* Arbitrary.sampleEffect(rejected, { count: 3_000, seed: 1 })
+      const tags = new Set(changed.map(({ mutation }) => mutation._tag))
+      const all: ReadonlyArray<Mutation.Invalidating> = [
         "MemberMissing",
         "MemberNull",
         "MemberOfWrongType",
@@ -81,11 +86,11 @@ describe.each(sides)("of a $from in $revision", ({ from, revision }) => {
         "MethodUnknown"
       ]
       assert.sameMembers([...tags], revision === Revision.latest ? [...all] : [...all, "MethodNewer"])
-      assert.strictEqual(new Set(spoilt.map(({ refusal }) => refusal)).size, 4)
+      assert.strictEqual(new Set(changed.map(({ rejection }) => rejection)).size, 4)
 
-      const borne = yield* Arbitrary.sampleEffect(tolerated, { count: 1_000, seed: 1 })
+      const harmless = yield* Arbitrary.sampleEffect(tolerated, { count: 1_000, seed: 1 })
       assert.sameMembers(
-        [...new Set(borne.map(({ mutation }) => mutation._tag))],
+        [...new Set(harmless.map(({ mutation }) => mutation._tag))],
         revision === Revision.latest
           ? ["MemberUnknown", "ParamsNull"]
           : ["MemberUnknown", "ParamsNull", "MemberNewer"]
@@ -94,16 +99,16 @@ describe.each(sides)("of a $from in $revision", ({ from, revision }) => {
 
   it.effect("one seed draws the same messages again", () =>
     Effect.gen(function*() {
-      const draw = Arbitrary.sampleEffect(Arbitrary.all([refused, tolerated]), { count: 100, seed: "again" })
+      const draw = Arbitrary.sampleEffect(Arbitrary.all([rejected, tolerated]), { count: 100, seed: "again" })
       assert.deepStrictEqual(yield* draw, yield* draw)
     }))
 })
 
-it.effect("every kind of spoilt message shrinks to a small one that is spoilt in that way", () =>
+it.effect("every kind of change shrinks to a small message with that change", () =>
   Effect.gen(function*() {
     for (const tag of ["MemberMissing", "MemberNull", "LiteralUnknown", "RuleBroken", "MethodUnknown"] as const) {
       const outcome = yield* Arbitrary.checkEffect(
-        NearlyValid.refused("client", "2025-11-25"),
+        NearlyValid.rejected("client", "2025-11-25"),
         ({ mutation }) => mutation._tag !== tag,
         { runs: 1_000, seed: 1, maxShrinks: 2_000 }
       )

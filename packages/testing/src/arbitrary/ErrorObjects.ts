@@ -1,5 +1,5 @@
 /**
- * Arbitrary errors as they stand on the wire.
+ * Arbitrary error objects.
  */
 import { ErrorCode, type JsonRpc } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -9,7 +9,7 @@ import { text } from "../internal/arbitrary/oddText.ts"
 import { overTheWire } from "../internal/arbitrary/overTheWire.ts"
 
 /**
- * A code that means something: those of JSON-RPC, those of MCP, and that of this implementation.
+ * Generates a code with a meaning: of JSON-RPC, of MCP, or of this implementation.
  *
  * @example
  * ```ts
@@ -37,7 +37,7 @@ export const knownCode: Arbitrary.Arbitrary<number> = oneOf<number>(
 )
 
 /**
- * Any code that may stand in an error: known ones, the edges of the ranges that are set aside, and any other whole number.
+ * Generates any code of an error: known codes, the limits of the reserved ranges, and other whole numbers.
  *
  * @example
  * ```ts
@@ -60,7 +60,7 @@ export const code: Arbitrary.Arbitrary<number> = choose(
 )
 
 /**
- * An error object: any code, any message, with data or without (MSG-10).
+ * Generates an error object: any code, any message, with or without data (MSG-10).
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * Arbitrary states of sessions, and arbitrary reasons for their ends.
+ * Arbitrary states of sessions, and arbitrary close reasons.
  */
 import { type CloseReason, type Handshake, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -27,7 +27,7 @@ const exit: Arbitrary.Arbitrary<CloseReason.ProcessExit> = Arbitrary.map(
 )
 
 /**
- * Any reason for the end of a session.
+ * Generates any reason for the end of a session.
  *
  * @example
  * ```ts
@@ -79,7 +79,7 @@ const closed: Arbitrary.Arbitrary<Handshake.Closed> = Arbitrary.map(
 )
 
 /**
- * Any state of a client's session.
+ * Generates any state of a client's session.
  *
  * @example
  * ```ts
@@ -107,7 +107,7 @@ export const clientState: Arbitrary.Arbitrary<Handshake.ClientState> = choose<Ha
 )
 
 /**
- * Any state of a server's session.
+ * Generates any state of a server's session.
  *
  * @example
  * ```ts
@@ -138,7 +138,7 @@ export const serverState: Arbitrary.Arbitrary<Handshake.ServerState> = choose<Ha
 )
 
 /**
- * Any state of a server that keeps no sessions.
+ * Generates any state of a server without sessions.
  *
  * @example
  * ```ts

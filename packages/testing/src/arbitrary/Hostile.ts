@@ -1,6 +1,6 @@
 /**
- * Arbitrary values that mean harm, as they come out of `JSON.parse`: what a session gets from a peer that keeps to JSON, and to
- * nothing else.
+ * Arbitrary hostile values, as `JSON.parse` returns them: the frames of a peer that sends JSON and ignores all other
+ * rules.
  */
 import type { MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -10,8 +10,8 @@ import * as HostileText from "./HostileText.ts"
 const parse = (text: string): unknown => JSON.parse(text)
 
 /**
- * A value that means harm: all that `HostileText.json` comes to. Members named `__proto__` are members of their own, and numbers
- * too large to be one are infinite.
+ * Generates a hostile value: the parsed text of `HostileText.json`. Members named `__proto__` are own members, and
+ * numbers beyond the range are infinite.
  *
  * @example
  * ```ts
@@ -36,8 +36,8 @@ const frames = memoised((from: MethodDefinition.Role) =>
 )
 
 /**
- * A frame that means harm: all that `HostileText.frame` comes to. Some are valid all the same, for a receiver that looks at what
- * it knows.
+ * Generates a hostile frame: the parsed text of `HostileText.frame`. Some frames are valid for a receiver that reads
+ * only the members it knows.
  *
  * @example
  * ```ts

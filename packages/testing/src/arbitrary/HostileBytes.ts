@@ -1,5 +1,5 @@
 /**
- * Arbitrary lines of bytes that mean harm: hostile text, and what is no text at all.
+ * Arbitrary hostile lines of bytes: hostile text, and bytes that are not text.
  */
 import type { MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -14,19 +14,19 @@ const newline = 0x0A
 
 const encoder = new TextEncoder()
 
-/** Bytes that are no UTF-8, or not all of a character. */
+/** Bytes that are not UTF-8, or only a part of a character. */
 const invalid: Arbitrary.Arbitrary<ReadonlyArray<number>> = oneOf<ReadonlyArray<number>>(
   [0xFF],
   [0x80],
   [0xFE, 0xFF],
-  // Longer than it may be: a NUL, a slash, a quotation mark.
+  // Overlong encodings: of NUL, a slash, a quotation mark.
   [0xC0, 0x80],
   [0xE0, 0x80, 0xAF],
   [0xC0, 0xA2],
-  // Half a surrogate pair, and more than there is.
+  // Half a surrogate pair, and a code point beyond the last.
   [0xED, 0xA0, 0x80],
   [0xF4, 0x90, 0x80, 0x80],
-  // Characters that end too soon.
+  // Incomplete characters.
   [0xC3],
   [0xE2, 0x82],
   [0xF0, 0x9F, 0x99]
@@ -37,7 +37,7 @@ const inserted = (bytes: Uint8Array, place: number, more: ReadonlyArray<number>)
   return Uint8Array.from([...bytes.subarray(0, at), ...more, ...bytes.subarray(at)])
 }
 
-/** Two bytes for each unit, the lower first. */
+/** Encodes each unit in two bytes, the lower one first. */
 const utf16 = (text: string): Uint8Array =>
   Uint8Array.from([
     0xFF,
@@ -62,15 +62,16 @@ const lines = memoised((from: MethodDefinition.Role) =>
     const returned: Bytes = Arbitrary.map(choose(valid, hostile), (bytes) => Uint8Array.from([...bytes, 0x0D]))
     return Arbitrary.map(
       choose(hostile, hostile, hostile, spoilt, spoilt, marked, noise, returned, Arbitrary.map(message, utf16)),
-      // One line is one line.
+      // A line contains no line feed.
       (bytes) => bytes.includes(newline) ? bytes.filter((byte) => byte !== newline) : bytes
     )
   })
 )
 
 /**
- * A line of bytes that means harm, without its newline: the lines of `HostileText`, valid messages with bytes in them that are
- * no UTF-8, such with a byte order mark or a carriage return at their end, messages in UTF-16, and noise.
+ * Generates a hostile line of bytes, without its line feed: the lines of `HostileText`, valid messages that contain
+ * bytes which are not UTF-8, messages with a byte order mark or a carriage return at the end, messages in UTF-16, and
+ * noise.
  *
  * @example
  * ```ts

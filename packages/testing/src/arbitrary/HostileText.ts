@@ -1,7 +1,6 @@
 /**
- * Arbitrary lines of text, and of bytes, that mean harm: what a line may hold that was not written by a peer who keeps to the
- * protocol, or to JSON, or to Unicode. Some of it exists only here: duplicate names, numbers too large to be one, half a
- * message, two of them on one line.
+ * Arbitrary hostile lines of text: the lines of a peer that violates the protocol, JSON or Unicode. Some faults exist
+ * only in text: duplicate names, numbers beyond the range, half a message, two messages on one line.
  */
 import type { MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -15,9 +14,9 @@ import * as ValidMessages from "./ValidMessages.ts"
 type Text = Arbitrary.Arbitrary<string>
 
 /**
- * JSON that means harm, in a text without line breaks: values of a type that is not expected, numbers at the edges of what a
- * number can be, text in odd unicode, members named `__proto__` and the like, duplicate names, and seldom something huge: up to
- * 10,000 levels deep, 100,000 elements, 10,000 members or 1 MiB long.
+ * Generates hostile JSON without line breaks: values of an unexpected type, numbers at the limits of the range, unusual
+ * Unicode, members named `__proto__` and the like, duplicate names, and rarely something huge: up to 10,000 levels,
+ * 100,000 elements, 10,000 members or 1 MiB.
  *
  * @example
  * ```ts
@@ -36,14 +35,14 @@ type Text = Arbitrary.Arbitrary<string>
  */
 export const json: Text = hostileJson
 
-/** Either half of the time. */
+/** Each in half of the cases. */
 const coin = oneOf(false, true)
 
 const anyMessage = memoised((from: MethodDefinition.Role) =>
   memoised((revision: Revision.Revision) => ValidMessages.message(from, revision))
 )
 
-/** The members of an envelope, each with anything in it or left out. */
+/** Generates the members of an envelope, each with any value or left out. */
 const junk: Text = Arbitrary.map(
   Arbitrary.all({
     jsonrpc: choose<string | undefined>(oneOf("\"2.0\"", "\"2.0\"", "\"2.0\"", "2", "\"1.0\""), smallJson),
@@ -100,8 +99,8 @@ const framed = memoised((from: MethodDefinition.Role) =>
 )
 
 /**
- * A frame that means harm, as JSON on one line: a valid message of this side in which something was replaced, added or said
- * twice, an envelope full of junk, JSON of another kind, or an array of such.
+ * Generates a hostile frame, as JSON on one line: a valid message of this side with a member replaced, added or
+ * duplicated; an envelope with arbitrary members; other JSON; or an array of these.
  *
  * @example
  * ```ts
@@ -120,7 +119,7 @@ const framed = memoised((from: MethodDefinition.Role) =>
 export const frame = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<string> =>
   framed(from)(revision)
 
-/** What is no JSON, though some take it for JSON. */
+/** Texts that are not JSON, though some parsers accept them. */
 const notJson: Text = oneOf(
   "",
   " ",
@@ -193,8 +192,9 @@ const lines = memoised((from: MethodDefinition.Role) =>
 )
 
 /**
- * A line that means harm, without its newline: a hostile {@link frame}, half a message, two on one line, a message amid odd
- * space, carriage returns among it, what is no JSON, nothing at all; and a valid message now and then.
+ * Generates a hostile line, without its line feed: a hostile {@link frame}, half a message, two on one line, a message
+ * between unusual white space, carriage returns included, text that is not JSON, an empty line, and sometimes a valid
+ * message.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * Values that fit a JSON Schema, to be generated and shrunk.
+ * Generators of values that fit a JSON Schema.
  */
 import type { JsonSchemaValidator } from "@effect-mcp/session"
 import * as Arbitrary from "effect/Arbitrary"
@@ -10,9 +10,8 @@ import * as SchemaRepresentation from "effect/SchemaRepresentation"
 import { isMembers, type Members } from "../internal/arbitrary/members.ts"
 
 /**
- * The schema has a keyword from which no values can be generated. `path` is the way to it from the top of the schema, the keyword
- * included; `problem` says what is the matter with it. Without a keyword, the schema as a whole is one that no value fits, or none that
- * is ever finished.
+ * The error of a schema with a keyword that is not supported. `path` leads from the top of the schema to the keyword
+ * and includes it; `problem` states the reason. Without a keyword, no value fits the schema, or its values never end.
  *
  * @example
  * ```ts
@@ -40,7 +39,7 @@ export class UnsupportedKeyword extends Data.TaggedError("UnsupportedKeyword")<{
   }
 }
 
-/** Keywords with a schema, with schemas by name, and with schemas in a row; and those that are known and have none. */
+/** Keywords with a schema, with schemas by name, with a list of schemas, and known keywords without a schema. */
 const withSchema: ReadonlySet<string> = new Set(["items", "additionalProperties"])
 const withNamedSchemas: ReadonlySet<string> = new Set(["properties", "$defs", "definitions"])
 const withSchemas: ReadonlySet<string> = new Set(["anyOf", "oneOf", "allOf", "prefixItems"])
@@ -65,7 +64,7 @@ const withNone: ReadonlySet<string> = new Set([
   "multipleOf"
 ])
 
-/** What the drafts know and say nothing by about which values fit, `format` included. */
+/** Keywords of the drafts that do not restrict which values fit, `format` included. */
 const annotations: ReadonlySet<string> = new Set([
   "$schema",
   "$comment",
@@ -82,7 +81,7 @@ const annotations: ReadonlySet<string> = new Set([
   "contentSchema"
 ])
 
-/** What the drafts know and is not generated from. Words that no draft knows say nothing about which values fit. */
+/** Keywords of the drafts that are not supported. Names outside of the drafts do not restrict which values fit. */
 const refused: ReadonlySet<string> = new Set([
   "$id",
   "$anchor",
@@ -120,11 +119,11 @@ const isKeyword = (word: string): boolean =>
 
 const isPrimitive = (value: unknown): boolean => typeof value !== "object" || value === null
 
-/** The first of these that is refused, if any is. */
+/** Returns the first error, if there is one. */
 const firstOf = (found: ReadonlyArray<UnsupportedKeyword | undefined>): UnsupportedKeyword | undefined =>
   found.find((one) => one !== undefined)
 
-/** What stands in a keyword. */
+/** Checks the value of a keyword. */
 const inKeyword = (keyword: string, value: unknown, path: Path): UnsupportedKeyword | undefined => {
   if (refused.has(keyword)) return unsupported(path, "it is none of those that values are generated from")
   if (withSchema.has(keyword)) return inSchema(value, path)
@@ -149,7 +148,10 @@ const inSchema = (schema: unknown, path: Path): UnsupportedKeyword | undefined =
     ? firstOf(Object.entries(schema).map(([keyword, value]) => inKeyword(keyword, value, [...path, keyword])))
     : undefined
 
-/** What Effect says of a schema that it cannot take, and where: `Problem.\n  at ["schema"]["properties"]["a"]["$ref"]`. */
+/**
+ * Converts Effect's error for a schema that it cannot import. Its text has the place: `Problem.\n  at
+ * ["schema"]["properties"]["a"]["$ref"]`.
+ */
 const notImported = (cause: unknown): UnsupportedKeyword => {
   const words = cause instanceof Error ? cause.message : String(cause)
   const [problem = words, place = ""] = words.split(/\n\s*at (?=\[)/)
@@ -158,12 +160,12 @@ const notImported = (cause: unknown): UnsupportedKeyword => {
     ([, name, index]) => name ?? index ?? ""
   )
   const path = steps.slice(1)
-  // It points at the keyword, or at the schema it stands in and names it.
+  // The place is the keyword, or the schema that contains the keyword and names it.
   const named = Array.from(problem.matchAll(/"([^"]+)"/g), ([, word = ""]) => word).find(isKeyword)
   return unsupported(named === undefined || named === path.at(-1) ? path : [...path, named], problem.trim())
 }
 
-/** What Effect says of a schema that no value fits, or none that is ever finished. */
+/** Converts Effect's error for a schema that no value fits, or whose values never end. */
 const notGenerated = (cause: unknown): UnsupportedKeyword =>
   new UnsupportedKeyword({
     keyword: undefined,
@@ -171,24 +173,25 @@ const notGenerated = (cause: unknown): UnsupportedKeyword =>
     problem: cause instanceof Error ? cause.message : String(cause)
   })
 
-/** The value as a peer would have it: objects of the usual kind, and no minus zero. */
+/** Converts a value as if a peer had sent it: ordinary objects, and no minus zero. */
 const asParsed = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 const isDraft07 = (schema: Members): boolean =>
   typeof schema["$schema"] === "string" && schema["$schema"].includes("draft-07")
 
 /**
- * Makes values that fit a schema of draft 2020-12, or of draft-07 where `$schema` says so. The schema should be a valid one: have a
- * `JsonSchemaValidator` compile it first.
+ * Creates a generator of values that fit a schema of draft 2020-12, or of draft-07 if `$schema` names it. The schema
+ * should be valid: compile it with a `JsonSchemaValidator` first.
  *
- * Of the keywords that say which values fit, these are understood: `type`, `enum` and `const` of strings, numbers, booleans and null,
- * `properties`, `required`, `additionalProperties`, `minProperties`, `maxProperties`, `items`, `prefixItems`, `minItems`, `maxItems`,
- * `uniqueItems`, `minLength`, `maxLength`, `pattern`, `minimum`, `maximum`, `exclusiveMinimum`, `exclusiveMaximum`, `multipleOf`,
- * `anyOf`, `oneOf`, `allOf` where its parts can be made one, and `$ref` to `#/$defs/…`. What annotates, as `format` does, is passed
- * over. Where the schema leaves room for further properties, some values have them. A `pattern` is run, so schemas that are
- * not your own should have none.
+ * These keywords that restrict values are supported: `type`, `enum` and `const` of strings, numbers, booleans and null,
+ * `properties`, `required`, `additionalProperties`, `minProperties`, `maxProperties`, `items`, `prefixItems`,
+ * `minItems`, `maxItems`, `uniqueItems`, `minLength`, `maxLength`, `pattern`, `minimum`, `maximum`, `exclusiveMinimum`,
+ * `exclusiveMaximum`, `multipleOf`, `anyOf`, `oneOf`, `allOf` if its parts can be merged, and `$ref` to `#/$defs/…`.
+ * Annotations such as `format` are ignored. If the schema permits further properties, some values have them. A
+ * `pattern` is executed, so schemas that are not your own should have none.
  *
- * Fails with the first keyword that is not understood. `additionalProperties` with a schema stands alone, not beside `properties`.
+ * Fails with the first unsupported keyword. `additionalProperties` with a schema is supported only without
+ * `properties`.
  *
  * @example
  * ```ts

@@ -1,23 +1,23 @@
 /**
- * What was done to a valid message to make one that is nearly valid, as a value: so that a failure can be read.
+ * The change that made a valid message nearly valid, as a value, so that a failure is readable.
  */
 import * as Formatter from "effect/Formatter"
 
 /**
- * A mutation that spoils a message: whoever gets it must not take it for what it was.
+ * A mutation that makes a message invalid. A receiver must not accept it as the original message.
  *
- * - `MemberMissing`: a member that has to be there is not.
- * - `MemberNull`: a member is `null` that may not be.
- * - `MemberOfWrongType`: text where a number should be, a list where an object should be, and so on.
- * - `LiteralUnknown`: a member that has a few known values has another, of the same type.
- * - `RuleBroken`: a member is of the right type, but not one of the values that are allowed.
- * - `MemberUnwanted`: a member that excludes another stands beside it, such as an error beside a result.
- * - `MethodUnknown`: a method that this side cannot send, because of its spelling or because it is the other side's.
- * - `MethodNewer`: a method that only newer revisions have.
+ * - `MemberMissing`: a required member is missing.
+ * - `MemberNull`: a member is `null`, which its schema does not permit.
+ * - `MemberOfWrongType`: text instead of a number, a list instead of an object, and so on.
+ * - `LiteralUnknown`: a member with a few known values has another value of the same type.
+ * - `RuleBroken`: a member has the right type, but not a permitted value.
+ * - `MemberUnwanted`: a member is present that excludes another, such as an error beside a result.
+ * - `MethodUnknown`: a method that this side cannot send: it is misspelt, or belongs to the other side.
+ * - `MethodNewer`: a method of newer revisions only.
  *
  * @category models
  */
-export type Spoiling =
+export type Invalidating =
   | "MemberMissing"
   | "MemberNull"
   | "MemberOfWrongType"
@@ -28,30 +28,30 @@ export type Spoiling =
   | "MethodNewer"
 
 /**
- * A mutation that a receiver has to bear.
+ * A mutation that a receiver must tolerate.
  *
- * - `MemberUnknown`: a member that no revision knows.
- * - `MemberNewer`: a member that only newer revisions know, in a message of this one.
- * - `ParamsNull`: `params` is `null` where it might be missing.
+ * - `MemberUnknown`: a member that no revision defines.
+ * - `MemberNewer`: a member that only newer revisions define, in a message of this one.
+ * - `ParamsNull`: `params` is `null` instead of missing.
  *
  * @category models
  */
 export type Harmless = "MemberUnknown" | "MemberNewer" | "ParamsNull"
 
 /**
- * What was done, and where.
+ * A change, and its place.
  *
  * @category models
  */
-export interface Mutation<out Tag extends Spoiling | Harmless = Spoiling | Harmless> {
+export interface Mutation<out Tag extends Invalidating | Harmless = Invalidating | Harmless> {
   readonly _tag: Tag
-  /** Where it was done: the names of members, and numbers for the places in lists. */
+  /** The place: names of members, and indexes of elements. */
   readonly path: ReadonlyArray<string | number>
-  /** What stands there now; `undefined` if nothing does. */
+  /** The value after the change; `undefined` if the member is gone. */
   readonly value: unknown
 }
 
-const words: { readonly [Tag in Spoiling | Harmless]: string } = {
+const words: { readonly [Tag in Invalidating | Harmless]: string } = {
   MemberMissing: "is missing",
   MemberNull: "is null",
   MemberOfWrongType: "is of the wrong type",
@@ -66,7 +66,7 @@ const words: { readonly [Tag in Spoiling | Harmless]: string } = {
 }
 
 /**
- * A mutation in words.
+ * Describes a mutation in words.
  *
  * @example
  * ```ts

@@ -1,85 +1,85 @@
 /**
- * Arbitrary messages that are nearly right: a valid one, to which exactly one thing was done. Some a receiver must refuse, and
- * others it must bear; each says what was done to it, and those to be refused, as what.
+ * Arbitrary nearly valid messages: a valid message with exactly one change. A receiver must reject some of them and
+ * tolerate the others. Each names its change, and a rejected one the reason.
  */
 import { JsonRpc, MethodDefinition, MethodTable, RequestId, Revision, RevisionProjection } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import { asOf, canonical, type Part, schemaOf } from "../internal/arbitrary/canonical.ts"
 import { at, choose, oneOf, place } from "../internal/arbitrary/choose.ts"
-import { apply, extensible, hasRequired, spoilings } from "../internal/arbitrary/memberMutations.ts"
+import { apply, extensible, hasRequired, invalidatingMutations } from "../internal/arbitrary/memberMutations.ts"
 import { memoised } from "../internal/arbitrary/memoised.ts"
 import { newerMembers } from "../internal/arbitrary/newerMembers.ts"
-import type { Harmless, Mutation, Spoiling } from "./Mutation.ts"
+import type { Harmless, Invalidating, Mutation } from "./Mutation.ts"
 import { requestId } from "./RequestIds.ts"
 import * as ValidMessages from "./ValidMessages.ts"
 
 /**
- * Why a message has to be refused.
+ * The reason why a receiver must reject a message.
  *
- * - `Malformed`: it is no message at all, as `JsonRpc.classify` finds.
- * - `UnknownMethod`: it is one, but of no method that this side may send in this revision.
- * - `InvalidParams`, `InvalidResult`: what it carries does not fit the schema of its method.
+ * - `Malformed`: it is not a message, according to `JsonRpc.classify`.
+ * - `UnknownMethod`: it is a message of a method that this side may not send in this revision.
+ * - `InvalidParams`, `InvalidResult`: its content does not fit the schema of its method.
  *
  * @category models
  */
-export type Refusal = "Malformed" | "UnknownMethod" | "InvalidParams" | "InvalidResult"
+export type Rejection = "Malformed" | "UnknownMethod" | "InvalidParams" | "InvalidResult"
 
 /**
- * What a nearly valid message is made of.
+ * A nearly valid message, with the valid one and the change.
  *
  * @category models
  */
-export interface NearlyValid<out Tag extends Spoiling | Harmless> {
-  /** The message that is valid. */
+export interface NearlyValid<out Tag extends Invalidating | Harmless> {
+  /** The valid message. */
   readonly valid: JsonRpc.Message
-  /** The method of the message, or that of the request it answers with a result. */
+  /** The method of the message, or of the request that it answers with a result. */
   readonly method: string | undefined
   readonly mutation: Mutation<Tag>
-  /** The message that is nearly valid. */
+  /** The nearly valid message. */
   readonly message: unknown
 }
 
 /**
- * A message to refuse.
+ * A message that a receiver must reject.
  *
  * @category models
  */
-export interface Refused extends NearlyValid<Spoiling> {
-  readonly refusal: Refusal
+export interface Rejected extends NearlyValid<Invalidating> {
+  readonly rejection: Rejection
 }
 
 /**
- * A message to bear.
+ * A message that a receiver must tolerate.
  *
  * @category models
  */
 export interface Tolerated extends NearlyValid<Harmless> {}
 
 // =====================================================================================================================
-// What has to be refused
+// Messages to reject
 // =====================================================================================================================
 
-interface Spoil {
-  readonly mutation: Mutation<Spoiling>
-  readonly refusal: Refusal
+interface Change {
+  readonly mutation: Mutation<Invalidating>
+  readonly rejection: Rejection
 }
 
-const spoil = (_tag: Spoiling, refusal: Refusal, path: ReadonlyArray<string>, value?: unknown): Spoil => ({
+const change = (_tag: Invalidating, rejection: Rejection, path: ReadonlyArray<string>, value?: unknown): Change => ({
   mutation: { _tag, path, value },
-  refusal
+  rejection
 })
 
-const malformed = (_tag: Spoiling, path: ReadonlyArray<string>, value?: unknown): Spoil =>
-  spoil(_tag, "Malformed", path, value)
+const malformed = (_tag: Invalidating, path: ReadonlyArray<string>, value?: unknown): Change =>
+  change(_tag, "Malformed", path, value)
 
-const ofWrongVersion: ReadonlyArray<Spoil> = [
+const ofWrongVersion: ReadonlyArray<Change> = [
   malformed("MemberMissing", ["jsonrpc"]),
   malformed("MemberNull", ["jsonrpc"], null),
   malformed("LiteralUnknown", ["jsonrpc"], "1.0"),
   malformed("MemberOfWrongType", ["jsonrpc"], 2)
 ]
 
-const ofWrongId: ReadonlyArray<Spoil> = [
+const ofWrongId: ReadonlyArray<Change> = [
   malformed("MemberOfWrongType", ["id"], true),
   malformed("MemberOfWrongType", ["id"], {}),
   malformed("MemberOfWrongType", ["id"], [1]),
@@ -92,7 +92,7 @@ const ofLongId = malformed("RuleBroken", ["id"], "i".repeat(RequestId.maximumByt
 
 const ofNullId = malformed("MemberNull", ["id"], null)
 
-const ofWrongMethod: ReadonlyArray<Spoil> = [
+const ofWrongMethod: ReadonlyArray<Change> = [
   malformed("MemberMissing", ["method"]),
   malformed("MemberNull", ["method"], null),
   malformed("MemberOfWrongType", ["method"], 1),
@@ -100,15 +100,15 @@ const ofWrongMethod: ReadonlyArray<Spoil> = [
   malformed("MemberOfWrongType", ["method"], {})
 ]
 
-const withAnswer: ReadonlyArray<Spoil> = [
+const withAnswer: ReadonlyArray<Change> = [
   malformed("MemberUnwanted", ["result"], {}),
   malformed("MemberUnwanted", ["error"], { code: 0, message: "" })
 ]
 
-/** Names that resemble the one of a method, and are no method's. */
-const misspelt = (method: string): ReadonlyArray<Spoil> =>
+/** Names that resemble a method, and are not one. */
+const misspelt = (method: string): ReadonlyArray<Change> =>
   [method.toUpperCase(), `${method.charAt(0).toUpperCase()}${method.slice(1)}`, `${method} `, `/${method}`, ""].map(
-    (name) => spoil("MethodUnknown", "UnknownMethod", ["method"], name)
+    (name) => change("MethodUnknown", "UnknownMethod", ["method"], name)
   )
 
 const ofOtherSide = memoised((from: MethodDefinition.Role) => {
@@ -116,35 +116,35 @@ const ofOtherSide = memoised((from: MethodDefinition.Role) => {
   return {
     requests: ValidMessages.requestNames(other, Revision.latest).filter((name) =>
       MethodTable.findRequest(name, from) === undefined
-    ).map((name) => spoil("MethodUnknown", "UnknownMethod", ["method"], name)),
+    ).map((name) => change("MethodUnknown", "UnknownMethod", ["method"], name)),
     notifications: ValidMessages.notificationNames(other, Revision.latest).filter((name) =>
       MethodTable.findNotification(name, from) === undefined
-    ).map((name) => spoil("MethodUnknown", "UnknownMethod", ["method"], name))
+    ).map((name) => change("MethodUnknown", "UnknownMethod", ["method"], name))
   }
 })
 
-/** What is wrong with params that are no object. */
-const ofWrongParams = (method: string): ReadonlyArray<Spoil> => [
-  ...["text", 1, true, []].map((value) => spoil("MemberOfWrongType", "InvalidParams", ["params"], value)),
+/** Params that are not an object. */
+const ofWrongParams = (method: string): ReadonlyArray<Change> => [
+  ...["text", 1, true, []].map((value) => change("MemberOfWrongType", "InvalidParams", ["params"], value)),
   ...hasRequired(schemaOf(method, "params"))
-    ? [spoil("MemberMissing", "InvalidParams", ["params"]), spoil("MemberNull", "InvalidParams", ["params"], null)]
+    ? [change("MemberMissing", "InvalidParams", ["params"]), change("MemberNull", "InvalidParams", ["params"], null)]
     : []
 ]
 
-const withinPart = (method: string, part: Part, value: unknown): ReadonlyArray<Spoil> =>
-  spoilings(schemaOf(method, part), value, [part]).map((mutation) => ({
+const withinPart = (method: string, part: Part, value: unknown): ReadonlyArray<Change> =>
+  invalidatingMutations(schemaOf(method, part), value, [part]).map((mutation) => ({
     mutation,
-    refusal: part === "params" ? "InvalidParams" : "InvalidResult"
+    rejection: part === "params" ? "InvalidParams" : "InvalidResult"
   }))
 
-/** The envelope first, then what is in it: either is drawn as often as the other. */
-type Spoils = readonly [envelope: ReadonlyArray<Spoil>, content: ReadonlyArray<Spoil>]
+/** The envelope, and its content. Each is changed equally often. */
+type Changes = readonly [envelope: ReadonlyArray<Change>, content: ReadonlyArray<Change>]
 
-/** Requests and notifications are spoilt alike, but for what is no method of theirs. */
-const spoilsOfMethod = (
+/** Requests and notifications are changed alike, except for methods that exist as the other kind only. */
+const changesOfMethod = (
   { method, params = {} }: JsonRpc.Request | JsonRpc.Notification,
-  ofNoMethod: ReadonlyArray<Spoil>
-): Spoils => [
+  ofNoMethod: ReadonlyArray<Change>
+): Changes => [
   [
     ...ofWrongVersion,
     ofNullId,
@@ -158,21 +158,21 @@ const spoilsOfMethod = (
   [...ofWrongParams(method), ...withinPart(method, "params", params)]
 ]
 
-const spoilsOfRequest = (from: MethodDefinition.Role, request: JsonRpc.Request): Spoils =>
-  spoilsOfMethod(request, ofOtherSide(from).requests)
+const changesOfRequest = (from: MethodDefinition.Role, request: JsonRpc.Request): Changes =>
+  changesOfMethod(request, ofOtherSide(from).requests)
 
-const spoilsOfNotification = (from: MethodDefinition.Role, notification: JsonRpc.Notification): Spoils =>
-  spoilsOfMethod(notification, [
+const changesOfNotification = (from: MethodDefinition.Role, notification: JsonRpc.Notification): Changes =>
+  changesOfMethod(notification, [
     ...ofOtherSide(from).notifications,
-    // With an id it is a request, and there is none of that name.
-    spoil("MemberUnwanted", "UnknownMethod", ["id"], 1)
+    // With an id it is a request, and there is no request of that name.
+    change("MemberUnwanted", "UnknownMethod", ["id"], 1)
   ])
 
-/** A tool without content has run, and is taken to have none. */
-const isBorne = (method: string, { mutation: { _tag, path } }: Spoil): boolean =>
+/** A result of a tool without content is accepted, with empty content. */
+const isTolerated = (method: string, { mutation: { _tag, path } }: Change): boolean =>
   method === "tools/call" && path.join(".") === "result.content" && (_tag === "MemberMissing" || _tag === "MemberNull")
 
-const spoilsOfSuccess = (method: string, { result }: JsonRpc.Success): Spoils => [
+const changesOfSuccess = (method: string, { result }: JsonRpc.Success): Changes => [
   [
     ...ofWrongVersion,
     ofNullId,
@@ -183,14 +183,14 @@ const spoilsOfSuccess = (method: string, { result }: JsonRpc.Success): Spoils =>
     malformed("MemberUnwanted", ["method"], method)
   ],
   [
-    spoil("MemberNull", "InvalidResult", ["result"], null),
-    ...["text", 1, true, []].map((value) => spoil("MemberOfWrongType", "InvalidResult", ["result"], value)),
-    ...withinPart(method, "result", result).filter((one) => !isBorne(method, one))
+    change("MemberNull", "InvalidResult", ["result"], null),
+    ...["text", 1, true, []].map((value) => change("MemberOfWrongType", "InvalidResult", ["result"], value)),
+    ...withinPart(method, "result", result).filter((one) => !isTolerated(method, one))
   ]
 ]
 
-// An error may come without an id, and some revisions want it to be null.
-const spoilsOfFailure: Spoils = [
+// An error may come without an id, and some revisions require the id to be null.
+const changesOfFailure: Changes = [
   [
     ...ofWrongVersion,
     ...ofWrongId,
@@ -212,63 +212,63 @@ const spoilsOfFailure: Spoils = [
   ]
 ]
 
-const spoiled = <M extends JsonRpc.Message>(
+const changed = <M extends JsonRpc.Message>(
   valid: Arbitrary.Arbitrary<M>,
   method: string | undefined,
-  spoilsOf: (valid: M) => Spoils
-): Arbitrary.Arbitrary<Refused> =>
+  changesOf: (valid: M) => Changes
+): Arbitrary.Arbitrary<Rejected> =>
   Arbitrary.map(
     Arbitrary.all([valid, oneOf<0 | 1>(0, 1), place]),
-    ([valid, half, place]): Refused => {
-      const spoils = spoilsOf(valid)
-      const { mutation, refusal } = at(spoils[half], place) ?? ofNullId
-      return { valid, method, mutation, message: apply(valid, mutation), refusal }
+    ([valid, half, place]): Rejected => {
+      const changes = changesOf(valid)
+      const { mutation, rejection } = at(changes[half], place) ?? ofNullId
+      return { valid, method, mutation, message: apply(valid, mutation), rejection }
     }
   )
 
-/** Messages of methods that came with a newer revision. */
+/** Messages of methods that newer revisions added. */
 const newerMethods = (
   from: MethodDefinition.Role,
   revision: Revision.Revision
-): ReadonlyArray<Arbitrary.Arbitrary<Refused>> => {
-  const refused = (valid: Arbitrary.Arbitrary<JsonRpc.Message>, method: string): Arbitrary.Arbitrary<Refused> => {
-    const mutation: Mutation<Spoiling> = { _tag: "MethodNewer", path: ["method"], value: method }
-    return Arbitrary.map(valid, (valid) => ({ valid, method, mutation, message: valid, refusal: "UnknownMethod" }))
+): ReadonlyArray<Arbitrary.Arbitrary<Rejected>> => {
+  const rejected = (valid: Arbitrary.Arbitrary<JsonRpc.Message>, method: string): Arbitrary.Arbitrary<Rejected> => {
+    const mutation: Mutation<Invalidating> = { _tag: "MethodNewer", path: ["method"], value: method }
+    return Arbitrary.map(valid, (valid) => ({ valid, method, mutation, message: valid, rejection: "UnknownMethod" }))
   }
   const requests = new Set<string>(ValidMessages.requestNames(from, revision))
   const notifications = new Set<string>(ValidMessages.notificationNames(from, revision))
   return [
     ...ValidMessages.requestNames(from, Revision.latest).filter((name) => !requests.has(name)).map((name) =>
-      refused(ValidMessages.request(name, revision), name)
+      rejected(ValidMessages.request(name, revision), name)
     ),
     ...ValidMessages.notificationNames(from, Revision.latest).filter((name) => !notifications.has(name)).map((name) =>
-      refused(ValidMessages.notification(name, revision), name)
+      rejected(ValidMessages.notification(name, revision), name)
     )
   ]
 }
 
-/** One of several that are all drawn equally often; none if there is nothing to choose from. */
+/** Draws each of these equally often. Returns none for an empty list. */
 const anyOf = <A>(arbitraries: ReadonlyArray<Arbitrary.Arbitrary<A>>): ReadonlyArray<Arbitrary.Arbitrary<A>> => {
   const [first, ...others] = arbitraries
   return first === undefined ? [] : [choose(first, ...others)]
 }
 
-const refusedFrom = memoised((from: MethodDefinition.Role) =>
+const rejectedFrom = memoised((from: MethodDefinition.Role) =>
   memoised((revision: Revision.Revision) => {
-    const failures = spoiled(ValidMessages.failure(revision), undefined, () => spoilsOfFailure)
+    const failures = changed(ValidMessages.failure(revision), undefined, () => changesOfFailure)
     const requests = anyOf(
       ValidMessages.requestNames(from, revision).map((name) =>
-        spoiled(ValidMessages.request(name, revision), name, (valid) => spoilsOfRequest(from, valid))
+        changed(ValidMessages.request(name, revision), name, (valid) => changesOfRequest(from, valid))
       )
     )
     const notifications = anyOf(
       ValidMessages.notificationNames(from, revision).map((name) =>
-        spoiled(ValidMessages.notification(name, revision), name, (valid) => spoilsOfNotification(from, valid))
+        changed(ValidMessages.notification(name, revision), name, (valid) => changesOfNotification(from, valid))
       )
     )
     const successes = anyOf(
       ValidMessages.requestNames(MethodDefinition.peerOf(from), revision).map((name) =>
-        spoiled(ValidMessages.success(name, revision), name, (valid) => spoilsOfSuccess(name, valid))
+        changed(ValidMessages.success(name, revision), name, (valid) => changesOfSuccess(name, valid))
       )
     )
     return choose(
@@ -283,8 +283,8 @@ const refusedFrom = memoised((from: MethodDefinition.Role) =>
 )
 
 /**
- * Messages of this side, in this revision, that were spoilt by one mutation. Whoever gets one must refuse it, as it says, or
- * ignore it where nothing is answered; and must go on.
+ * Generates messages of this side, in this revision, with one change that makes them invalid. A receiver must reject
+ * them for the given reason, or ignore them if they need no reply, and must continue.
  *
  * @example
  * ```ts
@@ -295,8 +295,8 @@ const refusedFrom = memoised((from: MethodDefinition.Role) =>
  *
  * export const outcome = Effect.map(
  *   Arbitrary.checkEffect(
- *     NearlyValid.refused("client", "2025-11-25"),
- *     ({ message, refusal }) => (refusal === "Malformed") === (JsonRpc.classify(message)._tag === "Malformed")
+ *     NearlyValid.rejected("client", "2025-11-25"),
+ *     ({ message, rejection }) => (rejection === "Malformed") === (JsonRpc.classify(message)._tag === "Malformed")
  *   ),
  *   (result) => result._tag
  * ) // => "Passed"
@@ -304,21 +304,21 @@ const refusedFrom = memoised((from: MethodDefinition.Role) =>
  *
  * @category arbitraries
  */
-export const refused = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Refused> =>
-  refusedFrom(from)(revision)
+export const rejected = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Rejected> =>
+  rejectedFrom(from)(revision)
 
-const refusedResultAt = memoised((revision: Revision.Revision) =>
+const rejectedResultAt = memoised((revision: Revision.Revision) =>
   memoised((method: keyof MethodTable.Requests) =>
-    spoiled(ValidMessages.success(method, revision), method, (valid) => {
-      const [, content] = spoilsOfSuccess(method, valid)
+    changed(ValidMessages.success(method, revision), method, (valid) => {
+      const [, content] = changesOfSuccess(method, valid)
       return [content, content]
     })
   )
 )
 
 /**
- * Responses to a request of this method whose envelope is in order, and whose result is not: whoever asked must not take it for
- * an answer.
+ * Generates responses to a request of this method with a valid envelope and an invalid result, which the receiver must
+ * reject.
  *
  * @example
  * ```ts
@@ -332,7 +332,7 @@ const refusedResultAt = memoised((revision: Revision.Revision) =>
  *
  * export const outcome = Effect.map(
  *   Arbitrary.checkEffect(
- *     NearlyValid.refusedResult("tools/call", "2025-11-25"),
+ *     NearlyValid.rejectedResult("tools/call", "2025-11-25"),
  *     ({ message }) => !isResult(Object(message).result)
  *   ),
  *   (result) => result._tag
@@ -341,19 +341,19 @@ const refusedResultAt = memoised((revision: Revision.Revision) =>
  *
  * @category arbitraries
  */
-export const refusedResult = (
+export const rejectedResult = (
   method: keyof MethodTable.Requests,
   revision: Revision.Revision
-): Arbitrary.Arbitrary<Refused> => refusedResultAt(revision)(method)
+): Arbitrary.Arbitrary<Rejected> => rejectedResultAt(revision)(method)
 
 // =====================================================================================================================
-// What has to be borne
+// Messages to tolerate
 // =====================================================================================================================
 
 const unknownName = oneOf("acme/unknown", "unknown", "x", "Method", "ID", "", "\u0000", "hasOwnProperty", "__proto__")
 const unknownValue = oneOf<unknown>(1, null, "text", true, [], { deep: [{ down: null }] })
 
-/** A message of a part of a method, and how it is put together. */
+/** A message with a part of a method, and the function that assembles it. */
 interface Carrier {
   readonly method: string
   readonly part: Part
@@ -424,8 +424,8 @@ const toleratedFrom = memoised((from: MethodDefinition.Role) =>
 )
 
 /**
- * Messages of this side, in this revision, to which something was done that a receiver has to bear: each must be taken just as
- * if nothing had been done.
+ * Generates messages of this side, in this revision, with one change that a receiver must tolerate: the effect is that
+ * of the valid message.
  *
  * @example
  * ```ts
@@ -453,7 +453,7 @@ const toleratedResultAt = memoised((revision: Revision.Revision) =>
 )
 
 /**
- * Responses to a request of this method to which something was done that whoever asked has to bear.
+ * Generates responses to a request of this method with one change that the receiver must tolerate.
  *
  * @example
  * ```ts

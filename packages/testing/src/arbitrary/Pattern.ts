@@ -1,6 +1,6 @@
 /**
- * What a message has to look like, as text that is JSON with a few tokens more: `_` for any value, `...` for any further members
- * or elements, and `$name` for a value that is known by this name from here on.
+ * A pattern for messages, as text: JSON with `_` for any value, `...` for any further members or elements, and `$name`
+ * for a value that has this name from then on.
  */
 import * as Data from "effect/Data"
 import * as Equal from "effect/Equal"
@@ -9,27 +9,27 @@ import { isMembers } from "../internal/arbitrary/members.ts"
 import * as PatternText from "../internal/transcript/PatternText.ts"
 
 /**
- * What a value has to look like.
+ * A pattern for a value.
  *
- * - `Any`: `_`, any value at all.
- * - `Name`: `$name`. Where the name is not bound yet any value fits, and is bound to it; after that, only that value.
- * - `Literal`: exactly this.
- * - `Object`: these members, in any order, and others beside them only where it is `open`, which is written `...`.
- * - `Array`: these elements, in this order, and others behind them only where it is `open`.
+ * - `Any`: `_`, any value.
+ * - `Name`: `$name`. If the name is not bound, any value fits and is bound to it. Otherwise only the bound value fits.
+ * - `Literal`: exactly this value.
+ * - `Object`: these members, in any order. Others fit only if it is `open`, which is written `...`.
+ * - `Array`: these elements, in this order. Others may follow only if it is `open`.
  *
  * @category models
  */
 export type Pattern = PatternText.Pattern
 
 /**
- * The values that names stand for, without the `$`.
+ * The values of the names, without the `$`.
  *
  * @category models
  */
 export type Bindings = ReadonlyMap<string, unknown>
 
 /**
- * The first place at which a value does not fit: the way to it from the top, what should be there, and what is.
+ * The first place at which a value does not fit: the path from the top, the expected value, and the actual one.
  *
  * @category models
  */
@@ -40,7 +40,7 @@ export interface Mismatch {
 }
 
 /**
- * The text is no pattern. `column` counts from 1.
+ * The error of a text that is not a pattern. `column` counts from 1.
  *
  * @example
  * ```ts
@@ -65,8 +65,8 @@ export class PatternError extends Data.TaggedError("PatternError")<{
 }
 
 /**
- * Reads a pattern. Every JSON text is one, but for texts with a member twice, a number beyond the finite ones, or more than 500
- * levels.
+ * Parses a pattern. Every JSON text is a pattern, except for texts with a duplicate member, a number that is not
+ * finite, or more than 500 levels.
  *
  * @example
  * ```ts
@@ -84,7 +84,7 @@ export const parse = (text: string): Result.Result<Pattern, PatternError> =>
   Result.mapError(PatternText.parse(text, "pattern"), (problem) => new PatternError(problem))
 
 /**
- * Writes a pattern on one line, so that `parse` reads the same one.
+ * Prints a pattern on one line, so that `parse` returns an equal one.
  *
  * @example
  * ```ts
@@ -98,7 +98,7 @@ export const parse = (text: string): Result.Result<Pattern, PatternError> =>
 export const print = (pattern: Pattern): string => PatternText.print(pattern)
 
 /**
- * The pattern that fits this value and no other. The value has to be JSON: what `JSON.parse` gives, or nothing that it could not.
+ * Creates the pattern that fits this value only. The value must be JSON, as `JSON.parse` returns it.
  *
  * @example
  * ```ts
@@ -124,7 +124,7 @@ export const exactly = (value: unknown): Pattern => {
 }
 
 /**
- * The names that stand in a pattern, in the order of the text.
+ * Returns the names in a pattern, in the order of the text.
  *
  * @example
  * ```ts
@@ -151,7 +151,7 @@ export const names = (pattern: Pattern): ReadonlyArray<string> => {
 
 type Path = ReadonlyArray<string | number>
 
-/** As much of a value as is read at a glance. */
+/** Returns a value as short text for an error message. */
 const shown = (value: unknown): string => {
   const text = JSON.stringify(value) ?? String(value)
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
@@ -227,7 +227,8 @@ const fit = (pattern: Pattern, value: unknown, bindings: Bindings, path: Path): 
 }
 
 /**
- * Holds a value against a pattern: the names that are bound then, those of before included, or the first place that does not fit.
+ * Compares a value with a pattern. Returns the names that are bound afterwards, earlier ones included, or the first
+ * place that does not fit.
  *
  * @example
  * ```ts
@@ -248,14 +249,14 @@ export const match = (
 ): Result.Result<Bindings, Mismatch> => fit(pattern, value, bindings, [])
 
 /**
- * Why a pattern stands for no one value: this name is not bound, or it has a place that any value fits.
+ * The reason why a pattern has no single value: this name is not bound, or a place fits any value.
  *
  * @category models
  */
 export type Indefinite = { readonly _tag: "Unbound"; readonly name: string } | { readonly _tag: "Wildcard" }
 
 /**
- * The value that a pattern without wildcards stands for, its names replaced by what they are bound to.
+ * Returns the value of a pattern without wildcards, with its names replaced by their values.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * Arbitrary capabilities, and what one side knows of the other once they have shaken hands, in the words of each revision.
+ * Arbitrary capabilities and profiles of peers, in the form of each revision.
  */
 import { Capabilities, Implementation, type Profile, type Revision, RevisionProjection } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -9,18 +9,18 @@ import { memoised } from "../internal/arbitrary/memoised.ts"
 import { overTheWire } from "../internal/arbitrary/overTheWire.ts"
 import { trust } from "../internal/trust.ts"
 
-/** What a schema generates, as it stands on the wire in a member of the handshake's two halves. */
+/** Generates values of a schema as they are sent in a member of `initialize` or of its response. */
 const inHandshake = <A>(schema: Schema.Codec<A>, part: "params" | "result", member: string) =>
   memoised((revision: Revision.Revision): Arbitrary.Arbitrary<A> =>
     Arbitrary.map(Arbitrary.schema(schema), (value) =>
-      // It was drawn from the schema, and to project it leaves out no more than optional members.
+      // The value was generated from the schema, and the projection removes only optional members.
       trust<A>(
         RevisionProjection.downgrade("initialize", part, revision, { [member]: overTheWire(value) }, "strict")[member]
       ))
   )
 
 /**
- * What a client of this revision may declare.
+ * Generates the capabilities that a client of this revision can declare.
  *
  * @example
  * ```ts
@@ -46,7 +46,7 @@ export const clientCapabilities: (
 )
 
 /**
- * What a server of this revision may declare.
+ * Generates the capabilities that a server of this revision can declare.
  *
  * @example
  * ```ts
@@ -71,7 +71,7 @@ export const serverCapabilities: (
 )
 
 /**
- * Who a peer of this revision may say it is.
+ * Generates the name, the version and further details of a peer of this revision.
  *
  * @example
  * ```ts
@@ -92,7 +92,8 @@ export const implementation: (revision: Revision.Revision) => Arbitrary.Arbitrar
   inHandshake(Implementation.Implementation, "params", "clientInfo")
 
 /**
- * What a server may know of a client of this revision; one that keeps no sessions does not know who it is.
+ * Generates the profile that a server has of a client of this revision. A server without sessions has no name of its
+ * client.
  *
  * @example
  * ```ts
@@ -124,7 +125,7 @@ export const clientProfile: (revision: Revision.Revision) => Arbitrary.Arbitrary
 )
 
 /**
- * What a client may know of a server of this revision.
+ * Generates the profile that a client has of a server of this revision.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * Arbitrary request ids and progress tokens, those that are easily mistaken for one another or for nothing above all.
+ * Arbitrary request ids and progress tokens, above all those that are easily confused with each other or with none.
  */
 import type { Meta, RequestId } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -23,9 +23,9 @@ const identity: Arbitrary.Arbitrary<string | number> = choose<string | number>(
 )
 
 /**
- * The id of a request: whole numbers that are small, negative or as large as they may be, and text, odd unicode included. `0`,
- * `""`, `"0"`, and `1` beside `"1"` come often (MSG-03). Draws are independent: the ids of one session have to be made distinct
- * by who puts a conversation together (MSG-05).
+ * Generates the id of a request: whole numbers that are small, negative or as large as possible, and text, unusual
+ * Unicode included. `0`, `""`, `"0"`, and `1` beside `"1"` are frequent (MSG-03). Draws are independent: a conversation
+ * must make the ids of one session distinct (MSG-05).
  *
  * @example
  * ```ts
@@ -45,7 +45,7 @@ const identity: Arbitrary.Arbitrary<string | number> = choose<string | number>(
 export const requestId: Arbitrary.Arbitrary<RequestId.RequestId> = identity
 
 /**
- * A progress token, of the same kinds as {@link requestId} (PRG-01).
+ * Generates a progress token of the same kinds as {@link requestId} (PRG-01).
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * Arbitrary messages that are right: what a peer may send that keeps to the protocol. They are derived from the method table,
- * its schemas and the differences of the revisions, so a message of an older revision holds nothing that came later.
+ * Arbitrary valid messages. They are derived from the method table, its schemas and the projections of the revisions,
+ * so a message of an older revision contains nothing of newer ones.
  */
 import { JsonRpc, MethodDefinition, MethodTable, Revision, RevisionProjection } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -12,13 +12,13 @@ import * as ErrorObjects from "./ErrorObjects.ts"
 import { requestId } from "./RequestIds.ts"
 
 /**
- * A message, or several in one frame, as one side of a session may send them where the revision has batches (MSG-15).
+ * The content of one frame: a message, or a batch if the revision has batches (MSG-15).
  *
  * @category models
  */
 export type Frame = JsonRpc.Message | ReadonlyArray<JsonRpc.Message>
 
-/** One arbitrary for each part of each method at each revision. */
+/** One generator for each part of each method at each revision. */
 const partsOf = memoised((part: Part) =>
   memoised((revision: Revision.Revision) =>
     memoised((method: string) => {
@@ -32,8 +32,8 @@ const partsOf = memoised((part: Part) =>
 )
 
 /**
- * The params of a method in the words of this revision. For a method that the revision does not have they are those of the
- * revision that brought it. An `initialize` offers this revision.
+ * Generates the params of a method in the form of this revision. If the revision does not have the method, they have
+ * the form of the first revision with it. An `initialize` requests this revision.
  *
  * @example
  * ```ts
@@ -63,11 +63,11 @@ export const params: {
     revision: Revision.Revision
   ): Arbitrary.Arbitrary<MethodTable.NotificationParamsOf<Name>>
 } = <A>(method: string, revision: Revision.Revision): Arbitrary.Arbitrary<A> =>
-  // They are drawn from the schema of the row that the type is looked up in.
+  // The values are drawn from the schema of the same row as the type.
   trust<Arbitrary.Arbitrary<A>>(partsOf("params")(revision)(method))
 
 /**
- * The result of a request in the words of this revision.
+ * Generates the result of a request in the form of this revision.
  *
  * @example
  * ```ts
@@ -91,12 +91,12 @@ export const result = <Name extends keyof MethodTable.Requests>(
   method: Name,
   revision: Revision.Revision
 ): Arbitrary.Arbitrary<MethodTable.ResultOf<Name>> =>
-  // They are drawn from the schema of the row that the type is looked up in.
+  // The values are drawn from the schema of the same row as the type.
   trust<Arbitrary.Arbitrary<MethodTable.ResultOf<Name>>>(partsOf("result")(revision)(method))
 
 const paramsOf = (method: string, revision: Revision.Revision) => partsOf("params")(revision)(method)
 
-/** Params may be left out where there is nothing in them. */
+/** Empty params may be left out. */
 const stated = (params: JsonRpc.Params): JsonRpc.Params | undefined =>
   Object.keys(params).length === 0 ? undefined : params
 
@@ -125,7 +125,7 @@ const successes = memoised((revision: Revision.Revision) =>
 )
 
 /**
- * A whole request: any id, and params of this revision.
+ * Generates a request: any id, and params of this revision.
  *
  * @example
  * ```ts
@@ -151,7 +151,7 @@ export const request = (
 ): Arbitrary.Arbitrary<JsonRpc.Request> => requests(revision)(method)
 
 /**
- * A whole notification, with params of this revision.
+ * Generates a notification, with params of this revision.
  *
  * @example
  * ```ts
@@ -169,7 +169,7 @@ export const notification = (
 ): Arbitrary.Arbitrary<JsonRpc.Notification> => notifications(revision)(method)
 
 /**
- * A response with a result of this method, under any id.
+ * Generates a response with a result of this method and any id.
  *
  * @example
  * ```ts
@@ -191,8 +191,8 @@ export const success = (
 ): Arbitrary.Arbitrary<JsonRpc.Success> => successes(revision)(method)
 
 /**
- * A response with an error. Where its request's id could not be read, the id is `null` or absent, as the revision has it
- * (MSG-09).
+ * Generates a response with an error. If the id of its request could not be read, the id is `null` or absent, depending
+ * on the revision (MSG-09).
  *
  * @example
  * ```ts
@@ -218,7 +218,7 @@ export const failure: (revision: Revision.Revision) => Arbitrary.Arbitrary<JsonR
 })
 
 /**
- * The methods that one side may ask the other to answer in this revision, in the order of the table.
+ * Returns the requests that one side may send in this revision, in the order of the table.
  *
  * @example
  * ```ts
@@ -234,7 +234,7 @@ export const requestNames = <From extends MethodDefinition.Role>(
   from: From,
   revision: Revision.Revision
 ): ReadonlyArray<MethodTable.RequestName<From>> =>
-  // The row says who may send it, as the type does.
+  // The row decides which side may send it, and so does the type.
   trust(
     Object.values<MethodTable.AnyRequest>({ ...MethodTable.requests }).flatMap(({ name, since }) =>
       MethodTable.findRequest(name, from) !== undefined && Revision.isAtLeast(revision, since) ? [name] : []
@@ -242,7 +242,7 @@ export const requestNames = <From extends MethodDefinition.Role>(
   )
 
 /**
- * The methods that one side may tell the other in this revision, in the order of the table.
+ * Returns the notifications that one side may send in this revision, in the order of the table.
  *
  * @example
  * ```ts
@@ -257,21 +257,21 @@ export const notificationNames = <From extends MethodDefinition.Role>(
   from: From,
   revision: Revision.Revision
 ): ReadonlyArray<MethodTable.NotificationName<From>> =>
-  // The row says who may send it, as the type does.
+  // The row decides which side may send it, and so does the type.
   trust(
     Object.values<MethodTable.AnyNotification>({ ...MethodTable.notifications }).flatMap(({ name, since }) =>
       MethodTable.findNotification(name, from) !== undefined && Revision.isAtLeast(revision, since) ? [name] : []
     )
   )
 
-/** One of several that are all drawn equally often. */
+/** Draws each of these equally often. */
 const anyOf = <A>(arbitraries: ReadonlyArray<Arbitrary.Arbitrary<A>>): Arbitrary.Arbitrary<A> => {
   const [first, ...others] = arbitraries
   if (first === undefined) throw new RangeError("there is nothing to choose from")
   return choose(first, ...others)
 }
 
-/** One of these for each side and revision. */
+/** Creates one value for each side and revision. */
 const memoisedBySide = <A>(make: (from: MethodDefinition.Role, revision: Revision.Revision) => A) => {
   const sides = memoised((from: MethodDefinition.Role) =>
     memoised((revision: Revision.Revision) => make(from, revision))
@@ -279,7 +279,7 @@ const memoisedBySide = <A>(make: (from: MethodDefinition.Role, revision: Revisio
   return (from: MethodDefinition.Role, revision: Revision.Revision): A => sides(from)(revision)
 }
 
-/** Requests other than `initialize`, which neither stands in a batch nor comes twice. */
+/** Requests except `initialize`, which is not part of a batch and is not repeated. */
 const laterRequest = memoisedBySide((from, revision) =>
   anyOf(
     requestNames(from, revision).filter((name) => name !== "initialize").map((name) => request(name, revision))
@@ -300,7 +300,7 @@ const anyResponse = memoisedBySide((from, revision): Arbitrary.Arbitrary<JsonRpc
 })
 
 /**
- * Any request that this side may send in this revision.
+ * Generates a request that this side may send in this revision.
  *
  * @example
  * ```ts
@@ -318,7 +318,7 @@ export const requestFrom = (
 ): Arbitrary.Arbitrary<JsonRpc.Request> => anyRequest(from, revision)
 
 /**
- * Any notification that this side may send in this revision.
+ * Generates a notification that this side may send in this revision.
  *
  * @example
  * ```ts
@@ -336,7 +336,7 @@ export const notificationFrom = (
 ): Arbitrary.Arbitrary<JsonRpc.Notification> => anyNotification(from, revision)
 
 /**
- * Any response that this side may send in this revision: results of what the other side may ask, and errors.
+ * Generates a response that this side may send in this revision: a result for a request of the other side, or an error.
  *
  * @example
  * ```ts
@@ -362,8 +362,8 @@ const anyMessage = memoisedBySide((from, revision): Arbitrary.Arbitrary<JsonRpc.
 )
 
 /**
- * Any message that this side may send in this revision. Whether it may be sent now, and under this id, is for who puts a
- * conversation together.
+ * Generates a message that this side may send in this revision. The conversation decides whether it may be sent now,
+ * and with this id.
  *
  * @example
  * ```ts
@@ -403,8 +403,8 @@ const anyFrame = memoisedBySide((from, revision): Arbitrary.Arbitrary<Frame> => 
 })
 
 /**
- * Any frame that this side may send in this revision: a message, or in 2025-03-26 a batch of up to five, without `initialize`
- * (MSG-15, MSG-16).
+ * Generates a frame that this side may send in this revision: a message, or in 2025-03-26 a batch of up to five,
+ * without `initialize` (MSG-15, MSG-16).
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * What every store of sessions keeps, as a list of laws. Each is an effect, to be run in any runner of tests. For Vitest, `suite` of
- * the entry `/vitest` makes a test of each.
+ * The laws of every `SessionStore`. Each law is an effect, which any test runner can run. `SessionStoreSuite.suite` of
+ * the entry `/vitest` makes a Vitest test of each.
  */
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import type { SessionStore } from "@effect-mcp/session"
@@ -22,16 +22,16 @@ import type { Options, StoreLaw } from "./StoreLaw.ts"
 type Store = SessionStore.SessionStore["Service"]
 type StoredSession = SessionStore.StoredSession
 
-/** How far the time of the last use may lag behind, in milliseconds. */
+/** The greatest delay of the stored time of last use, in milliseconds. */
 const lag = 60_000
 
-/** The time that a host gives an operation, which it interrupts then. */
+/** The time limit of a host for one operation, after which the host interrupts it. */
 const patience = "5 seconds"
 
-/** An id that no store has seen: what a law leaves behind in a database is not in the way of the next. */
+/** Returns an id that no store has seen, so that data of other laws in a database cannot interfere. */
 const newId = Effect.map(Random.nextInt, (number) => `law-${number.toString(36)}`)
 
-/** Ids that some stores may take for one another, or look up in the wrong place. */
+/** Ids that some stores may confuse, or look up in the wrong place. */
 const likeIds = Effect.map(newId, (id) => [
   id,
   id.toUpperCase(),
@@ -47,7 +47,7 @@ const likeIds = Effect.map(newId, (id) => [
   id.repeat(20)
 ])
 
-/** Ids that mean something elsewhere. */
+/** Ids with a meaning in other contexts. */
 const oddIds = ["__proto__", "constructor", "toString", "*", "%", "..", "' or 1=1 --", "0", "undefined"]
 
 const initialize = (mark: number): JsonRpc.Request =>
@@ -57,7 +57,7 @@ const initialize = (mark: number): JsonRpc.Request =>
     clientInfo: { name: "law-client", version: String(mark) }
   })
 
-/** A session that was opened just now; the mark tells it from others. */
+/** Returns a session that was opened now. The mark distinguishes it from others. */
 const sessionOf = (id: string, mark = 0): Effect.Effect<StoredSession> =>
   Effect.map(Clock.currentTimeMillis, (now) => ({
     id,
@@ -67,7 +67,7 @@ const sessionOf = (id: string, mark = 0): Effect.Effect<StoredSession> =>
     usedAt: now + mark
   }))
 
-/** What two sessions have in common if they are the same to JSON. Their last use is not in it. */
+/** Returns the part of a session that JSON preserves, without the time of last use. */
 const essence = (session: StoredSession): unknown => ({
   id: session.id,
   principal: session.principal,
@@ -78,7 +78,10 @@ const essence = (session: StoredSession): unknown => ({
 const whole = (session: StoredSession | undefined): unknown =>
   session && { session: essence(session), usedAt: session.usedAt }
 
-/** What was saved is loaded, and was last used when it is said that it was, give or take what a store may be late. */
+/**
+ * Checks that a loaded session equals the saved one, and that its time of last use is right, except for the permitted
+ * delay.
+ */
 const agree = (loaded: StoredSession | undefined, saved: StoredSession | undefined, usedAt: number): void => {
   assert.deepStrictEqual(loaded && essence(loaded), saved && essence(saved))
   if (loaded === undefined || saved === undefined) return
@@ -99,7 +102,7 @@ const any = Arbitrary.all({
   isReady: oneOf(true, false)
 })
 
-/** Which of three. */
+/** One of three. */
 const one = Schema.Literals([0, 1, 2])
 
 const Command = Schema.Union([
@@ -111,7 +114,7 @@ const Command = Schema.Union([
 
 const commands = Arbitrary.array(Arbitrary.schema(Command), { maxLength: 40 })
 
-/** What is remembered under an id, and the latest use that was told. */
+/** The session that is stored under an id, and its latest reported use. */
 interface Remembered {
   readonly session: StoredSession
   readonly usedAt: number
@@ -148,15 +151,15 @@ const perform = Effect.fnUntraced(function*(
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
 
 /**
- * The laws that this store is to keep. Each has a store of its own, which ends with it, and makes up sessions that were not there
- * before. A store has to have room for 100 sessions, and to keep one that is not used for some seconds.
+ * Returns the laws for a store. Each law uses a store of its own, which ends with it, and sessions that did not exist
+ * before. A store must have room for 100 sessions, and must keep an unused one for some seconds.
  *
  * @example
  * ```ts
  * import { SessionStore } from "@effect-mcp/session"
  * import { SessionStoreLaws } from "@effect-mcp/testing/laws"
  * import * as Clock from "effect/Clock"
-import * as Effect from "effect/Effect"
+ * import * as Effect from "effect/Effect"
  *
  * const laws = SessionStoreLaws.laws(SessionStore.makeMemory(), { runs: 10 })
  * export const kept = Effect.as(Effect.forEach(laws, ({ run }) => run), true) // => true
@@ -320,7 +323,7 @@ export const laws = (
       const store = yield* make
       const session = yield* sessionOf(yield* newId)
       yield* store.save(session)
-      // The latest is in the middle.
+      // The latest use is in the middle.
       const uses = [1, 3, 5, 7, 9, 10, 8, 6, 4, 2].map((each) => session.usedAt + each * 10 * lag)
       yield* Effect.forEach(uses, (usedAt) => Effect.suspend(() => store.touch(session.id, usedAt)), {
         concurrency: "unbounded"

@@ -4,25 +4,27 @@
 import type * as Effect from "effect/Effect"
 
 /**
- * One law of stores, bound to the store that is judged: run it in any runner of tests, or in none.
+ * One law, bound to the store under test. Any test runner can run it.
  *
  * @category models
  */
 export interface StoreLaw {
-  /** What has to be so, with the ids of the requirements that it shows in front, as `[SHS-17]`. No two laws have the same. */
+  /** The property, after the ids of the requirements that the law tests, such as `[SHS-17]`. Names are unique. */
   readonly name: string
-  /** Those ids: rules of the specification, as `REQUIREMENTS.md` lists them. */
+  /** These ids: rules of the specification, as listed in `REQUIREMENTS.md`. */
   readonly requirements: ReadonlyArray<string>
-  /** Fails or dies where the law does not hold. Each run has a store of its own, and sessions that were not there before. */
+  /**
+   * Fails or dies if the law does not hold. Each run uses a store of its own, and sessions that did not exist before.
+   */
   readonly run: Effect.Effect<void, unknown>
 }
 
 /**
- * How stores are judged.
+ * Options for the laws of a store.
  *
  * @category models
  */
 export interface Options {
-  /** How often a property is tried. Default 100; a store that is far away can afford fewer. */
+  /** The number of runs of a property. Default: 100. A remote store may use fewer. */
   readonly runs?: number
 }

@@ -4,20 +4,20 @@
 import type * as Effect from "effect/Effect"
 
 /**
- * One law of transports, bound to the transport that is judged: run it in any runner of tests, or in none.
+ * One law, bound to the transport under test. Any test runner can run it.
  *
  * @category models
  */
 export interface TransportLaw {
-  /** What it is about, such as `"handshake"`; laws of one topic stand together. */
+  /** The topic, such as `"handshake"`. Laws of one topic follow each other. */
   readonly topic: string
-  /** What has to be so, with the ids of the requirements that it shows in front, as `[CAN-04]`. No two laws have the same. */
+  /** The property, after the ids of the requirements that the law tests, such as `[CAN-04]`. Names are unique. */
   readonly name: string
-  /** Those ids: rules of the specification, as `REQUIREMENTS.md` lists them. */
+  /** These ids: rules of the specification, as listed in `REQUIREMENTS.md`. */
   readonly requirements: ReadonlyArray<string>
   /**
-   * Fails or dies where the law does not hold, and also where nothing comes of it in time. Each run starts from nothing. It does not
-   * end before the transport's scope has closed, so one that never closes is for the runner's own timeout.
+   * Fails or dies if the law does not hold, or if it takes too long. Each run starts with a new connection. It ends
+   * after the scope of the transport has closed; if that never happens, the time limit of the test runner applies.
    */
   readonly run: Effect.Effect<void, unknown>
 }

@@ -1,5 +1,5 @@
 /**
- * The laws of stores of events as a suite of Vitest tests.
+ * The laws of event stores, as a suite of Vitest tests.
  */
 import type { EventStore } from "@effect-mcp/session"
 import { describe, it } from "@effect/vitest"
@@ -8,11 +8,11 @@ import type * as Scope from "effect/Scope"
 import * as EventStoreLaws from "../laws/EventStoreLaws.ts"
 import type * as StoreLaw from "../laws/StoreLaw.ts"
 
-/** A store may be far away, and a law may have hundreds of operations. */
+/** A store may be remote, and a law may have hundreds of operations. */
 const timeout = 60_000
 
 /**
- * Judges a store of events: a test for each law.
+ * Tests an event store, with a test for each law.
  *
  * @example
  * ```ts

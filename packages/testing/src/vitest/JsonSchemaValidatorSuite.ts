@@ -1,6 +1,6 @@
 /**
- * What every validator of JSON Schemas keeps, as a suite of tests: which values fit, and that a hostile schema comes to
- * a reason, or to a check that ends within a bound.
+ * The laws of JSON Schema validators, as a suite of Vitest tests: which values fit, and that the check of a hostile
+ * schema is rejected or takes bounded time.
  */
 import type { JsonSchemaValidator, UnsupportedSchema } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -158,7 +158,7 @@ const names = (count: number): Readonly<Record<string, number>> =>
 const times = (count: number, schema: JsonSchemaValidator.JsonSchema) => Array.from({ length: count }, () => schema)
 
 /**
- * A schema within ordinary limits and a value that does not fit it, which takes minutes or years to find out naively.
+ * A schema within ordinary limits, and a value that does not fit it. A naive check takes minutes or years.
  */
 const hostile: Readonly<Record<string, readonly [JsonSchemaValidator.JsonSchema, unknown]>> = {
   "a pattern that backtracks": [{ pattern: "(a+)+$" }, `${"a".repeat(50_000)}b`],
@@ -226,7 +226,7 @@ const hostile: Readonly<Record<string, readonly [JsonSchemaValidator.JsonSchema,
 
 const words = Schema.Literals(["a", "b", "__proto__", "constructor", "toString"])
 
-/** One level of a schema: some keywords, with values that make sense more often than not. */
+/** Generates one level of a schema: some keywords, mostly with sensible values. */
 const level = Arbitrary.schema(Schema.Struct({
   $anchor: Schema.optionalKey(words),
   $async: Schema.optionalKey(Schema.Boolean),
@@ -247,7 +247,7 @@ const level = Arbitrary.schema(Schema.Struct({
 const values = Arbitrary.schema(Schema.Union([Schema.Json, Schema.Record(words, Schema.Json)]))
 
 /**
- * Judges a validator.
+ * Tests a validator.
  *
  * @example
  * ```ts

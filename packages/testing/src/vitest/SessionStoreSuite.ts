@@ -1,5 +1,5 @@
 /**
- * The laws of stores of sessions as a suite of Vitest tests.
+ * The laws of session stores, as a suite of Vitest tests.
  */
 import type { SessionStore } from "@effect-mcp/session"
 import { describe, it } from "@effect/vitest"
@@ -8,11 +8,11 @@ import type * as Scope from "effect/Scope"
 import * as SessionStoreLaws from "../laws/SessionStoreLaws.ts"
 import type * as StoreLaw from "../laws/StoreLaw.ts"
 
-/** A store may be far away, and a law may have hundreds of operations. */
+/** A store may be remote, and a law may have hundreds of operations. */
 const timeout = 60_000
 
 /**
- * Judges a store of sessions: a test for each law.
+ * Tests a session store, with a test for each law.
  *
  * @example
  * ```ts

@@ -1,15 +1,15 @@
 /**
- * The laws of transports as a suite of Vitest tests.
+ * The laws of transports, as a suite of Vitest tests.
  */
 import { describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as TransportLaws from "../laws/TransportLaws.ts"
 
-/** How much longer than its patience a test may take, to let go of what it holds. */
+/** The additional time of a test to release its resources, in milliseconds. */
 const beyondMillis = 15_000
 
 /**
- * Judges a transport: a test for each law, those of one topic in a `describe` of their own.
+ * Tests a transport, with a test for each law and a `describe` for each topic.
  *
  * @example
  * ```ts

@@ -16,7 +16,7 @@ export const frames = (
     Arbitrary.array(
       Arbitrary.all([
         Hostile.frame(from, revision),
-        Arbitrary.map(NearlyValid.refused(from, revision), ({ message }) => message),
+        Arbitrary.map(NearlyValid.rejected(from, revision), ({ message }) => message),
         Arbitrary.map(NearlyValid.tolerated(from, revision), ({ message }) => message),
         ValidMessages.frame(from, revision)
       ]),

@@ -5,11 +5,11 @@
  */
 import * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
-import type { Mutation, Spoiling } from "../../arbitrary/Mutation.ts"
+import type { Invalidating, Mutation } from "../../arbitrary/Mutation.ts"
 import { isMembers } from "./members.ts"
 import { type Path, put, remove } from "./paths.ts"
 
-type Spoil = Mutation<Spoiling>
+type Change = Mutation<Invalidating>
 
 /** A copy of a value to which this has been done. */
 export const apply = (value: unknown, { _tag, path, value: replacement }: Mutation): unknown =>
@@ -59,7 +59,7 @@ const jsonType = (ast: SchemaAST.AST): string | undefined => {
 }
 
 /** What else can stand where a value of this schema should. */
-const replacements = (ast: SchemaAST.AST, path: Path): ReadonlyArray<Spoil> => {
+const replacements = (ast: SchemaAST.AST, path: Path): ReadonlyArray<Change> => {
   if (ast._tag === "Union") {
     const all = ast.types.flatMap((member) => replacements(member, path)).filter(({ value }) => !accepted(ast, value))
     // Each of several literals can be replaced by the same.
@@ -73,14 +73,14 @@ const replacements = (ast: SchemaAST.AST, path: Path): ReadonlyArray<Spoil> => {
   const rules = ast.checks === undefined ? [] : offenders[type] ?? []
   return [
     { _tag: "MemberNull", path, value: null },
-    ...others.map((value): Spoil => ({ _tag: "MemberOfWrongType", path, value })),
+    ...others.map((value): Change => ({ _tag: "MemberOfWrongType", path, value })),
     ...ast._tag === "Literal" ? [{ _tag: "LiteralUnknown", path, value: "no literal" } as const] : [],
-    ...rules.filter((value) => !accepted(ast, value)).map((value): Spoil => ({ _tag: "RuleBroken", path, value }))
+    ...rules.filter((value) => !accepted(ast, value)).map((value): Change => ({ _tag: "RuleBroken", path, value }))
   ]
 }
 
 /** What can be done to the parts of a value. */
-const within = (ast: SchemaAST.AST, value: unknown, path: Path): ReadonlyArray<Spoil> => {
+const within = (ast: SchemaAST.AST, value: unknown, path: Path): ReadonlyArray<Change> => {
   switch (ast._tag) {
     case "Suspend":
       return within(ast.thunk(), value, path)
@@ -109,8 +109,8 @@ const withinMembers = (
   ast: SchemaAST.Objects,
   value: { readonly [name: string]: unknown },
   path: Path
-): ReadonlyArray<Spoil> => {
-  const signatures = ast.propertySignatures.flatMap(({ name, type }): ReadonlyArray<Spoil> => {
+): ReadonlyArray<Change> => {
+  const signatures = ast.propertySignatures.flatMap(({ name, type }): ReadonlyArray<Change> => {
     if (typeof name !== "string") return []
     const at = [...path, name]
     // What may be missing may still not be wrong.
@@ -132,14 +132,17 @@ const withinMembers = (
 const isRequired = (ast: SchemaAST.AST): boolean => ast.context?.isOptional !== true
 
 /** All that can be done to a value of this schema, that stands at this place, to spoil it. */
-const mutationsOf = (ast: SchemaAST.AST, value: unknown, path: Path): ReadonlyArray<Spoil> => [
+const mutationsOf = (ast: SchemaAST.AST, value: unknown, path: Path): ReadonlyArray<Change> => [
   ...replacements(ast, path),
   ...within(ast, value, path)
 ]
 
 /** All that can be done to the parts of an object of this schema so that it is none any more. */
-export const spoilings = (schema: Schema.Codec<unknown>, value: unknown, path: Path): ReadonlyArray<Spoil> =>
-  within(schema.ast, value, path)
+export const invalidatingMutations = (
+  schema: Schema.Codec<unknown>,
+  value: unknown,
+  path: Path
+): ReadonlyArray<Change> => within(schema.ast, value, path)
 
 /** Does an object of this schema have to have members? */
 export const hasRequired = (schema: Schema.Codec<unknown>): boolean => !accepted(schema.ast, {})
