@@ -81,6 +81,18 @@ export interface OpenOptions extends Shapes.OpenOptions {}
 export interface RestoreOptions extends Shapes.RestoreOptions {}
 
 /**
+ * The outcome of restoring a session.
+ *
+ * - `Restored`: the session was in the store, and is now open over the transport of this call.
+ * - `AlreadyOpen`: the session is open over another transport. The transport of this call is not used.
+ * - `NotFound`: neither the host nor the store has a session with this id for this principal, or it has expired, or
+ *   this server negotiates another revision than the stored one. The transport of this call is not used any more.
+ *
+ * @category models
+ */
+export type RestoreOutcome = Shapes.RestoreOutcome
+
+/**
  * A session in a listing.
  *
  * @category models

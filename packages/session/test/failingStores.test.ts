@@ -67,6 +67,8 @@ const hosting = Effect.fnUntraced(function*(service: Store) {
 const restore = (shape: SessionHost.SessionHostShape, id: string) =>
   Effect.flatMap(MemoryTransport.make(), ({ server }) => shape.restore(id, server, { kind: "memory" }))
 
+const notFound: SessionHost.RestoreOutcome = { _tag: "NotFound" }
+
 describe("a store that cannot save", () => {
   for (const [way, millis, run] of ways) {
     it.effect(`costs a session that it can be restored, and nothing else: ${way}`, () =>
@@ -94,7 +96,7 @@ describe("a store that cannot save", () => {
         yield* hosted.close(CloseReason.requested)
         assert.deepStrictEqual(calls, ["remove a"])
         yield* broken.save({ id: "a", principal: undefined, handshakeMessages, openedAt: 0, usedAt: 120_000 })
-        assert.isUndefined(yield* restore(shape, "a"))
+        assert.deepStrictEqual(yield* restore(shape, "a"), notFound)
         yield* TestClock.adjust("30 seconds")
         assert.deepStrictEqual(calls, ["remove a", "save a", "remove a"])
       }))
@@ -154,12 +156,12 @@ describe("a store that cannot remove", () => {
         assert.deepStrictEqual(failures(), ["remove"])
         assert.deepStrictEqual(logs, ["the session store failed to remove a session"])
         assert.deepStrictEqual(Array.from(kept.keys()), ["a", "b"])
-        assert.isUndefined(yield* restore(shape, "a"))
+        assert.deepStrictEqual(yield* restore(shape, "a"), notFound)
         yield* TestClock.adjust("29 seconds")
         assert.strictEqual(state.failures, 1)
         yield* TestClock.adjust(1000 + millis)
         assert.strictEqual(state.failures, 2)
-        assert.isUndefined(yield* restore(shape, "a"))
+        assert.deepStrictEqual(yield* restore(shape, "a"), notFound)
         state.isFailing = false
         yield* TestClock.adjust("30 seconds")
         assert.deepStrictEqual(Array.from(kept.keys()), ["b"])
@@ -196,7 +198,7 @@ describe("a store that cannot load", () => {
         assert.strictEqual((yield* Fiber.join(restoring))._tag, "SessionStoreError")
         assert.deepStrictEqual(logs, ["the session store failed to load a session"])
         state.isFailing = false
-        assert.strictEqual((yield* restore(shape, "a"))?.id, "a")
+        assert.strictEqual((yield* restore(shape, "a"))._tag, "Restored")
       }))
   }
 
@@ -234,7 +236,7 @@ describe("a store that cannot load", () => {
       ends[0]?.()
       yield* settled
       state.isFailing = false
-      assert.isUndefined(yield* restore(shape, "a"))
+      assert.deepStrictEqual(yield* restore(shape, "a"), notFound)
     }))
 
   it.effect("law 12: is not called any more while 256 calls have not ended whose callers were interrupted", () =>

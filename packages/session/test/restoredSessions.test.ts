@@ -14,46 +14,51 @@ import { call, forms, info, initialize, initialized, settled, start, text, tools
 
 const handlers = tools({ x: Effect.succeed(text("x")) })
 
-/** A session that was opened, remembered, and left behind by a host that is no more. */
-const leftBehind = Effect.fnUntraced(function*(
+/** Opens a session, saves it to the store, and shuts its host down. Returns the client of the session. */
+const storeSession = Effect.fnUntraced(function*(
   service: SessionStore.SessionStore["Service"],
-  said: typeof handshakeMessages = handshakeMessages,
+  messages: typeof handshakeMessages = handshakeMessages,
   options: HostOptions = {}
 ) {
   const scope = yield* Scope.make()
   const shape = yield* host(handlers, options).pipe(withStore(service), Scope.provide(scope))
   const { hosted, raw } = yield* settle(shape, { id: "kept", principal: { id: "ada", claims: { tenant: 1 } } })
-  yield* shape.remember(hosted, said)
+  yield* shape.remember(hosted, messages)
   yield* Scope.close(scope, Exit.void)
   return raw
 })
 
-/** Whoever it belongs to asks for it. */
-const asked: SessionHost.RestoreOptions = { kind: "memory", principal: { id: "ada" } }
+/** The options for the principal of the stored session. */
+const asOwner: SessionHost.RestoreOptions = { kind: "memory", principal: { id: "ada" } }
 
-/** Restores a session, and is its client. */
-const back = Effect.fnUntraced(function*(
+const notFound: SessionHost.RestoreOutcome = { _tag: "NotFound" }
+
+/** Restores the session for its principal. Returns the outcome, and the client of the transport. */
+const restore = Effect.fnUntraced(function*(
   shape: SessionHost.SessionHostShape,
   pair: Effect.Effect<MemoryTransport.Pair> = MemoryTransport.make()
 ) {
   const { client, server } = yield* pair
   const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, client))
-  return { raw, hosted: yield* shape.restore("kept", server, asked) }
+  const outcome = yield* shape.restore("kept", server, asOwner)
+  return { raw, server, outcome, hosted: outcome._tag === "NotFound" ? undefined : outcome.hosted }
 })
 
 const quiet = Effect.provide(Logger.layer([]))
 
-describe("a session that is restored", () => {
+describe("a restored session", () => {
   for (const { form, pair } of forms) {
-    it.effect(`goes on as if nothing had happened, and its handshake messages are not answered again (${form})`, () =>
+    it.effect(`continues in its old state, and its handshake messages are not answered again (${form})`, () =>
       Effect.gen(function*() {
         const { service } = store()
         yield* TestClock.adjust("5 seconds")
-        yield* leftBehind(service)
+        yield* storeSession(service)
         yield* TestClock.adjust("5 minutes")
         const shape = yield* host(handlers).pipe(withStore(service))
         assert.isUndefined(shape.find("kept"))
-        const { hosted, raw } = yield* back(shape, pair)
+        const { hosted, outcome, raw, server } = yield* restore(shape, pair)
+        assert.strictEqual(outcome._tag, "Restored")
+        assert.strictEqual(hosted?.transport, server)
         assert.strictEqual(shape.find("kept"), hosted)
         const state = yield* (hosted?.session.state ?? Effect.undefined)
         assert.deepStrictEqual(state, {
@@ -65,94 +70,94 @@ describe("a session that is restored", () => {
         assert.deepStrictEqual<unknown>(yield* raw.receive, JsonRpc.success(7, text("x")))
         yield* raw.send(initialize())
         const again = yield* raw.response
-        assert.isTrue(JsonRpc.isFailure(again), "it is initialized already")
+        assert.isTrue(JsonRpc.isFailure(again), "a second initialize is rejected")
         yield* settled
         assert.deepStrictEqual(yield* raw.pending, [])
       }))
   }
 
-  it.effect("takes what its client sends while it is restored", () =>
+  it.effect("receives the messages that its client sends while it is being restored", () =>
     Effect.gen(function*() {
       const { service } = store()
-      yield* leftBehind(service)
+      yield* storeSession(service)
       const shape = yield* host(handlers).pipe(withStore(service))
       const pair = yield* MemoryTransport.make()
       const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, pair.client))
       yield* raw.send(call(1, "x"))
-      yield* shape.restore("kept", pair.server, asked)
+      yield* shape.restore("kept", pair.server, asOwner)
       assert.deepStrictEqual<unknown>(yield* raw.receive, JsonRpc.success(1, text("x")))
     }))
 
-  it.effect("that was not ready yet is ready with its first request", () =>
+  it.effect("whose handshake was not finished finishes it", () =>
     Effect.gen(function*() {
       const { service } = store()
-      yield* leftBehind(service, [initialize()])
+      yield* storeSession(service, [initialize()])
       const shape = yield* host(handlers).pipe(withStore(service))
-      const { hosted, raw } = yield* back(shape)
+      const { hosted, raw } = yield* restore(shape)
       assert.strictEqual((yield* (hosted?.session.state ?? Effect.undefined))?._tag, "Negotiated")
       yield* raw.send(initialized)
       yield* raw.send(call(1, "x"))
       assert.deepStrictEqual<unknown>(yield* raw.receive, JsonRpc.success(1, text("x")))
     }))
 
-  it.effect("speaks the revision that was agreed on, even where a newer one was asked for and is known by now", () =>
+  it.effect("keeps the negotiated revision, even if the client requested a newer one that this host knows", () =>
     Effect.gen(function*() {
       const { service } = store()
-      yield* leftBehind(service, handshakeMessages, { revisions: ["2025-06-18"] })
+      yield* storeSession(service, handshakeMessages, { revisions: ["2025-06-18"] })
       const shape = yield* host(handlers).pipe(withStore(service))
-      yield* back(shape)
+      yield* restore(shape)
       assert.deepStrictEqual((yield* shape.sessions).map(({ revision }) => revision), ["2025-06-18"])
     }))
 
-  it.effect("is the same for all who restore it at the same time, and when it is there already", () =>
+  it.effect("is the same for all concurrent callers, and for later ones", () =>
     Effect.gen(function*() {
       const { calls, service } = store()
-      yield* leftBehind(service)
+      yield* storeSession(service)
       const gate = yield* Deferred.make<void>()
       const slow = { ...service, load: (id: string) => Effect.andThen(Deferred.await(gate), service.load(id)) }
       const shape = yield* host(handlers).pipe(withStore(slow))
-      const first = yield* start(back(shape))
-      const second = yield* start(back(shape))
-      const third = yield* start(back(shape))
-      // Whoever came first may leave.
+      const first = yield* start(restore(shape))
+      const second = yield* start(restore(shape))
+      const third = yield* start(restore(shape))
+      // The session is opened in a fiber of the host, so the first caller can be interrupted.
       yield* Fiber.interrupt(first)
       yield* Deferred.succeed(gate, undefined)
-      const { hosted } = yield* Fiber.join(second)
-      assert.isDefined(hosted)
-      assert.strictEqual((yield* Fiber.join(third)).hosted, hosted)
-      assert.strictEqual((yield* back(shape)).hosted, hosted)
+      const { hosted, outcome, server } = yield* Fiber.join(second)
+      assert.strictEqual(outcome._tag, "AlreadyOpen")
+      assert.notStrictEqual(hosted?.transport, server)
+      assert.deepStrictEqual((yield* Fiber.join(third)).outcome, outcome)
+      assert.deepStrictEqual((yield* restore(shape)).outcome, outcome)
       assert.deepStrictEqual(calls.filter((one) => one === "load kept").length, 1)
       assert.strictEqual((yield* shape.health).sessions, 1)
     }))
 
-  it.effect("has to be known, and not to have expired", () =>
+  it.effect("is not found if the store does not have it, or if it has expired", () =>
     Effect.gen(function*() {
       const { kept, service } = store()
       const shape = yield* host(handlers).pipe(withStore(service))
-      assert.isUndefined((yield* back(shape)).hosted)
-      assert.isUndefined((yield* back(yield* host(handlers))).hosted, "there is no store")
-      yield* leftBehind(service)
-      // What the store knows of its use may be a minute late.
+      assert.deepStrictEqual((yield* restore(shape)).outcome, notFound)
+      assert.deepStrictEqual((yield* restore(yield* host(handlers))).outcome, notFound, "a host without a store")
+      yield* storeSession(service)
+      // The store may learn of the last use a minute late.
       yield* TestClock.adjust("31 minutes")
-      assert.isUndefined((yield* back(shape)).hosted)
+      assert.deepStrictEqual((yield* restore(shape)).outcome, notFound)
       assert.strictEqual(kept.size, 0)
 
-      yield* leftBehind(service)
+      yield* storeSession(service)
       yield* TestClock.adjust("10 minutes")
-      assert.isUndefined(
-        (yield* back(yield* host(handlers, { sessions: { maxAge: "10 minutes" } }).pipe(withStore(service)))).hosted
-      )
+      const strict = yield* host(handlers, { sessions: { maxAge: "10 minutes" } }).pipe(withStore(service))
+      assert.deepStrictEqual((yield* restore(strict)).outcome, notFound)
       assert.strictEqual(kept.size, 0)
     }))
 
-  it.effect("has its age, and all the time to be idle", () =>
+  it.effect("keeps its age, and gets its full idle time", () =>
     Effect.gen(function*() {
       const { service } = store()
       const options: HostOptions = { sessions: { maxAge: "1 hour" } }
-      yield* leftBehind(service, handshakeMessages, options)
+      yield* storeSession(service, handshakeMessages, options)
       yield* TestClock.adjust("20 minutes")
       const shape = yield* host(handlers, options).pipe(withStore(service))
-      const { hosted } = yield* back(shape)
+      const { hosted } = yield* restore(shape)
       assert.isDefined(hosted)
       if (hosted === undefined) return
       yield* TestClock.adjust("29 minutes")
@@ -163,47 +168,47 @@ describe("a session that is restored", () => {
       assert.deepStrictEqual(yield* hosted.session.closed, { _tag: "Expired", afterMillis: 3_600_000, of: "age" })
     }))
 
-  it.effect("is not, by a server that would agree on another revision: its client begins anew", () =>
+  it.effect("is not found by a server that negotiates another revision", () =>
     Effect.gen(function*() {
       const { kept, service } = store()
-      yield* leftBehind(service)
+      yield* storeSession(service)
       const shape = yield* host(handlers, { revisions: ["2025-03-26"] }).pipe(withStore(service))
-      assert.isUndefined((yield* back(shape)).hosted)
+      assert.deepStrictEqual((yield* restore(shape)).outcome, notFound)
       assert.strictEqual(kept.size, 0)
       assert.strictEqual((yield* shape.health).sessions, 0)
       kept.set("kept", { id: "kept", principal: "ada", handshakeMessages: [initialized], openedAt: 0, usedAt: 0 })
-      assert.isUndefined((yield* back(shape)).hosted)
+      assert.deepStrictEqual((yield* restore(shape)).outcome, notFound)
       assert.strictEqual((yield* shape.health).sessions, 0)
     }).pipe(quiet))
 
-  it.effect("[SHS-26] is not there for anybody else, who does not even learn that there is no room for it", () =>
+  it.effect("[SHS-26] is not found by another principal, not even if the host has no slot for it", () =>
     Effect.gen(function*() {
       const { service } = store()
-      yield* leftBehind(service)
+      yield* storeSession(service)
       const shape = yield* host(handlers, { sessions: { maxPerPrincipal: 1 } }).pipe(withStore(service))
       yield* settle(shape, { id: "another", principal: { id: "ada" } })
       const { client, server } = yield* MemoryTransport.make()
       yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, client))
       for (const principal of [{ id: "bob" }, undefined]) {
-        assert.isUndefined(yield* shape.restore("kept", server, { kind: "memory", principal }))
+        assert.deepStrictEqual(yield* shape.restore("kept", server, { kind: "memory", principal }), notFound)
       }
-      const full = yield* Effect.flip(shape.restore("kept", server, asked))
+      const full = yield* Effect.flip(shape.restore("kept", server, asOwner))
       assert.strictEqual(full._tag, "HostFull")
     }))
 
-  it.effect("is let in like any other", () =>
+  it.effect("needs a slot, as a new session does", () =>
     Effect.gen(function*() {
       const { kept, service } = store()
-      yield* leftBehind(service)
+      yield* storeSession(service)
       const full = yield* host(handlers, { sessions: { max: 0 } }).pipe(withStore(service))
-      assert.strictEqual((yield* Effect.flip(back(full)))._tag, "HostFull")
+      assert.strictEqual((yield* Effect.flip(restore(full)))._tag, "HostFull")
       const drained = yield* host(handlers).pipe(withStore(service))
       yield* drained.drain
-      assert.strictEqual((yield* Effect.flip(back(drained)))._tag, "HostFull")
+      assert.strictEqual((yield* Effect.flip(restore(drained)))._tag, "HostFull")
       assert.strictEqual(kept.size, 1)
     }))
 
-  it.effect("cannot be while its store fails, which is not the client's fault", () =>
+  it.effect("is not available while the store fails, and other sessions are not affected", () =>
     Effect.gen(function*() {
       const failure = new SessionStore.SessionStoreError({ cause: "no connection" })
       const broken: SessionStore.SessionStore["Service"] = {
@@ -213,8 +218,8 @@ describe("a session that is restored", () => {
         remove: () => Effect.fail(failure)
       }
       const shape = yield* host(handlers).pipe(withStore(broken))
-      assert.strictEqual(yield* Effect.flip(back(shape)), failure)
-      // What cannot be remembered goes on all the same.
+      assert.strictEqual(yield* Effect.flip(restore(shape)), failure)
+      // A session that cannot be saved continues.
       const { hosted } = yield* settle(shape)
       yield* shape.remember(hosted, handshakeMessages)
       yield* TestClock.adjust("2 minutes")
@@ -223,20 +228,23 @@ describe("a session that is restored", () => {
       assert.strictEqual((yield* shape.health).sessions, 0)
     }).pipe(quiet))
 
-  it.effect("is not there for anybody else where it lives, either", () =>
+  it.effect("is not found by another principal while it is open", () =>
     Effect.gen(function*() {
       const { service } = store()
       const shape = yield* host(handlers).pipe(withStore(service))
       const { hosted } = yield* settle(shape, { id: "kept", principal: { id: "ada" } })
       const { server } = yield* MemoryTransport.make()
-      assert.isUndefined(yield* shape.restore("kept", server, { kind: "memory", principal: { id: "bob" } }))
-      assert.strictEqual(yield* shape.restore("kept", server, asked), hosted)
+      assert.deepStrictEqual(
+        yield* shape.restore("kept", server, { kind: "memory", principal: { id: "bob" } }),
+        notFound
+      )
+      assert.deepStrictEqual(yield* shape.restore("kept", server, asOwner), { _tag: "AlreadyOpen", hosted })
     }))
 
-  it.effect("law 12: a store that takes longer than a minute to hear of all is not told by twice as many", () =>
+  it.effect("law 12: a slow store gets at most 16 concurrent touches, even if they take longer than a minute", () =>
     Effect.gen(function*() {
       const { service } = store()
-      let telling = 0
+      let running = 0
       let most = 0
       let answers = false
       const slow = {
@@ -244,10 +252,10 @@ describe("a session that is restored", () => {
         touch: () =>
           Effect.onExit(
             Effect.suspend(() => {
-              most = Math.max(most, ++telling)
+              most = Math.max(most, ++running)
               return answers ? Effect.void : Effect.never
             }),
-            () => Effect.sync(() => void telling--)
+            () => Effect.sync(() => void running--)
           )
       }
       const shape = yield* host(handlers).pipe(withStore(slow))
@@ -262,7 +270,7 @@ describe("a session that is restored", () => {
       assert.strictEqual(most, 16)
     }).pipe(quiet))
 
-  it.effect("is remembered with when it was used, at most once a minute", () =>
+  it.effect("is stored with its last use, which the store learns at most once a minute", () =>
     Effect.gen(function*() {
       const { calls, kept, service } = store()
       const shape = yield* host(handlers).pipe(withStore(service))
@@ -276,14 +284,14 @@ describe("a session that is restored", () => {
       assert.isAtLeast(touched, 9)
       assert.isAtMost(touched, 10)
       assert.isAtLeast(kept.get("kept")?.usedAt ?? 0, 540_000)
-      // What nobody uses is nothing to tell.
+      // An unused session needs no touch.
       yield* TestClock.adjust("2 minutes")
       const before = calls.length
       yield* TestClock.adjust("10 minutes")
       assert.strictEqual(calls.length, before)
     }))
 
-  it.effect("that ends while it is being remembered is forgotten", () =>
+  it.effect("that closes while it is being saved is deleted", () =>
     Effect.gen(function*() {
       const { kept, service } = store()
       const gate = yield* Deferred.make<void>()
@@ -302,24 +310,24 @@ describe("a session that is restored", () => {
       assert.strictEqual(kept.size, 0)
     }))
 
-  it.effect("is not waited for for ever, and may be tried again when the store answers", () =>
+  it.effect("times out after 5 seconds if the store does not answer, and can be restored later", () =>
     Effect.gen(function*() {
       const { service } = store()
-      yield* leftBehind(service)
+      yield* storeSession(service)
       let answers = false
       const shape = yield* host(handlers).pipe(
         withStore({ ...service, load: (id) => answers ? service.load(id) : Effect.never })
       )
-      const both = [yield* start(Effect.flip(back(shape))), yield* start(Effect.flip(back(shape)))]
+      const both = [yield* start(Effect.flip(restore(shape))), yield* start(Effect.flip(restore(shape)))]
       yield* TestClock.adjust("4999 millis")
       assert.deepStrictEqual(both.map((fiber) => fiber.pollUnsafe()), [undefined, undefined])
       yield* TestClock.adjust("1 millis")
       for (const fiber of both) assert.strictEqual((yield* Fiber.join(fiber))._tag, "SessionStoreError")
       answers = true
-      assert.isDefined((yield* back(shape)).hosted)
+      assert.isDefined((yield* restore(shape)).hosted)
     }))
 
-  it.effect("is given up when the host goes before the store has answered", () =>
+  it.effect("is interrupted if the host shuts down before the store answers", () =>
     Effect.gen(function*() {
       const census = FiberCount.make()
       const { service } = store()
@@ -329,14 +337,14 @@ describe("a session that is restored", () => {
         Scope.provide(scope),
         census.count
       )
-      const restoring = yield* start(back(shape))
+      const restoring = yield* start(restore(shape))
       assert.isAbove(census.living(), 0)
       yield* Scope.close(scope, Exit.void)
       assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(restoring)))
       assert.strictEqual(census.living(), 0)
     }))
 
-  it.effect("is told of to the store even where nothing ever expires", () =>
+  it.effect("is touched in the store even if no session of the host ever expires", () =>
     Effect.gen(function*() {
       const { kept, service } = store()
       const shape = yield* host(handlers, { sessions: { idle: "Infinity" }, limits: { initializeTimeout: "Infinity" } })
@@ -351,7 +359,7 @@ describe("a session that is restored", () => {
       assert.strictEqual(kept.get("kept")?.usedAt, 30_000)
     }))
 
-  it.effect("a store that takes its time keeps nobody waiting for ever", () =>
+  it.effect("closes and drains within 5 seconds if the store does not answer", () =>
     Effect.gen(function*() {
       const { service } = store()
       const shape = yield* host(handlers).pipe(withStore({ ...service, remove: () => Effect.never }))

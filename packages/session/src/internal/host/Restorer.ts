@@ -1,3 +1,5 @@
+/** The sessions of a host that its store has: saving them, and restoring them. */
+
 import { CloseReason, JsonRpc, type Profile } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -7,44 +9,44 @@ import type { Transport } from "../../Transport.ts"
 import type { Lifetimes } from "./Expiry.ts"
 import type { HostedSession } from "./HostedSession.ts"
 import * as HostStore from "./HostStore.ts"
-import type { Newcomer } from "./SessionSlots.ts"
+import type { OpenOptions, RestoreOptions } from "./SessionHostShape.ts"
+import type { SessionTable } from "./SessionTable.ts"
 
-/** The client that comes back to its session. */
-interface Asking extends Partial<Newcomer> {
-  /** The kind of transport, in a word. */
-  readonly kind: string
-}
-
-/** A session that is opened with what its client has said before. */
-interface Reopening extends Asking {
-  readonly id: string
-  readonly handshakeMessages: StoredSession["handshakeMessages"]
-}
-
-/** The needs of what restores a host's sessions. */
+/** The parts of a host that restoring needs. */
 export interface Options<E> {
   readonly store: HostStore.HostStore
-  readonly sessions: ReadonlyMap<string, HostedSession>
+  readonly table: Pick<SessionTable, "all">
   readonly lifetimes: Lifetimes
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly isDraining: () => boolean
   fork<A, Failure>(effect: Effect.Effect<A, Failure>): Fiber.Fiber<A, Failure>
-  /** Waits until nothing is left of a session that ends. */
-  gone(hosted: HostedSession): Effect.Effect<void>
-  /** Opens a session. */
-  admit(
-    transport: Transport["Service"],
-    options: Reopening,
-    openedAt: number
-  ): Effect.Effect<HostedSession, E>
+  /** Waits until a session that is closing is removed, and nothing of it is left. */
+  awaitRemoval(hosted: HostedSession): Effect.Effect<void>
+  /** Opens a session. `openedAt` is the time at which it was first opened. */
+  open(transport: Transport["Service"], options: OpenOptions, openedAt: number): Effect.Effect<HostedSession, E>
 }
 
+/** The result of restoring a session, as `SessionHost.RestoreOutcome` describes it. */
+export type Outcome =
+  | { readonly _tag: "Restored"; readonly hosted: HostedSession }
+  | { readonly _tag: "AlreadyOpen"; readonly hosted: HostedSession }
+  | { readonly _tag: "NotFound" }
+
+/** The outcome for a client whose session neither the host nor the store has. */
+export const notFound: Outcome = { _tag: "NotFound" }
+
+/** Returns the outcome for a session that the host has: a client finds only the open sessions of its own principal. */
+export const present = (hosted: HostedSession, principal: Principal.Principal | undefined): Outcome =>
+  hosted.phase === "Live" && Principal.isSame(hosted.principal, principal)
+    ? { _tag: "AlreadyOpen", hosted }
+    : notFound
+
 /**
- * What the store is to know: the revision is the one that was agreed on, and of what the client said of itself there is
- * no more than the session keeps.
+ * Returns the messages to store: `initialize` with the negotiated revision, and with no more of the client's profile
+ * than the session keeps.
  */
-const agreed = (
+const negotiated = (
   handshakeMessages: StoredSession["handshakeMessages"],
   client: Profile.ClientProfile | undefined
 ): StoredSession["handshakeMessages"] =>
@@ -61,11 +63,11 @@ const agreed = (
 const revisionIn = (handshakeMessages: StoredSession["handshakeMessages"]): unknown =>
   handshakeMessages.find(({ method }) => method === "initialize")?.params?.["protocolVersion"]
 
-/** The sessions of a host that its store remembers: how they get there, and how they come back. */
+/** Saves the sessions of a host to its store, and restores them. */
 export class Restorer<E> {
   readonly #options: Options<E>
-  /** By the ids of the session and of the principal that asks for it. */
-  readonly #restoring = new Map<string, Fiber.Fiber<HostedSession | undefined, E | SessionStoreError>>()
+  /** The calls of `restore` that run now, by the ids of the session and of the principal. */
+  readonly #restoring = new Map<string, Fiber.Fiber<Outcome, E | SessionStoreError>>()
 
   constructor(options: Options<E>) {
     this.#options = options
@@ -74,22 +76,24 @@ export class Restorer<E> {
   restore(
     id: string,
     transport: Transport["Service"],
-    asking: Asking
-  ): Effect.Effect<HostedSession | undefined, E | SessionStoreError> {
-    const { fork, gone, isDraining, sessions } = this.#options
-    const hosted = sessions.get(id)
-    // One that is being unloaded is restored as soon as nothing is left of it here.
+    options: RestoreOptions
+  ): Effect.Effect<Outcome, E | SessionStoreError> {
+    const { awaitRemoval, fork, isDraining, table } = this.#options
+    const hosted = table.all.get(id)
+    // A session that is being unloaded is restored as soon as nothing of it is left here.
     const unloading = hosted?.phase === "Ending" && hosted.kept && !isDraining() ? hosted : undefined
-    if (hosted !== undefined && unloading === undefined) {
-      const isTheirs = hosted.phase === "Live" && Principal.isSame(hosted.principal, asking.principal)
-      return Effect.succeed(isTheirs ? hosted : undefined)
+    if (hosted !== undefined && unloading === undefined) return Effect.succeed(present(hosted, options.principal))
+    const key = JSON.stringify([id, options.principal?.id])
+    const running = this.#restoring.get(key)
+    if (running !== undefined) {
+      return Effect.map(
+        Fiber.join(running),
+        (outcome) => outcome._tag === "Restored" ? { _tag: "AlreadyOpen", hosted: outcome.hosted } : outcome
+      )
     }
-    const key = JSON.stringify([id, asking.principal?.id])
-    const begun = this.#restoring.get(key)
-    if (begun !== undefined) return Fiber.join(begun)
-    // In a fiber of the host: the client that came first may leave before the one that came second has the session.
-    const unloaded = unloading === undefined ? Effect.void : gone(unloading)
-    const fiber = fork(Effect.andThen(unloaded, this.#load(id, transport, asking)))
+    // In a fiber of the host, because the first caller may be interrupted while a second one waits for the session.
+    const unloaded = unloading === undefined ? Effect.void : awaitRemoval(unloading)
+    const fiber = fork(Effect.andThen(unloaded, this.#load(id, transport, options)))
     if (fiber.pollUnsafe() === undefined) {
       this.#restoring.set(key, fiber)
       fiber.addObserver(() => this.#restoring.delete(key))
@@ -97,16 +101,16 @@ export class Restorer<E> {
     return Fiber.join(fiber)
   }
 
-  /** Has the store remember a session with what its client has said to open it. */
-  remember(hosted: HostedSession, handshakeMessages: StoredSession["handshakeMessages"]): Effect.Effect<void> {
+  /** Saves a session to the store, with the handshake messages of its client. */
+  save(hosted: HostedSession, handshakeMessages: StoredSession["handshakeMessages"]): Effect.Effect<void> {
     const { store } = this.#options
-    return store.save(hosted, agreed(handshakeMessages, hosted.session.client)).pipe(
-      // It may have ended meanwhile, and been forgotten before it was remembered.
+    return store.save(hosted, negotiated(handshakeMessages, hosted.session.client)).pipe(
+      // The session may have closed meanwhile, and have been deleted before it was saved.
       Effect.andThen(Effect.suspend(() => hosted.phase === "Live" || hosted.kept ? Effect.void : store.remove(hosted)))
     )
   }
 
-  /** Restores nothing any more. */
+  /** Interrupts the restoring of every session. */
   abandon(): Effect.Effect<void> {
     return Effect.suspend(() => Fiber.interruptAll(this.#restoring.values()))
   }
@@ -115,24 +119,26 @@ export class Restorer<E> {
     this: Restorer<E>,
     id: string,
     transport: Transport["Service"],
-    asking: Asking
-  ): Effect.fn.Return<HostedSession | undefined, E | SessionStoreError> {
-    const { admit, lifetimes, now, store } = this.#options
+    options: RestoreOptions
+  ): Effect.fn.Return<Outcome, E | SessionStoreError> {
+    const { lifetimes, now, open, store } = this.#options
     const stored = yield* store.load(id)
-    if (stored === undefined || stored.principal !== asking.principal?.id) return undefined
-    // When it was used last, the store may know a little late.
+    if (stored === undefined || stored.principal !== options.principal?.id) return notFound
+    // The store may learn of the last use a little late.
     if (stored.usedAt + lifetimes.idle + HostStore.tellingMillis <= now() || stored.openedAt + lifetimes.age <= now()) {
       yield* store.forget(id)
-      return undefined
+      return notFound
     }
     const { handshakeMessages } = stored
-    const hosted = yield* admit(transport, { ...asking, id, handshakeMessages }, stored.openedAt)
+    const hosted = yield* open(transport, { ...options, id, handshakeMessages }, stored.openedAt)
     hosted.toldAt = stored.usedAt
     hosted.stored = "Yes"
     const { client } = hosted.session
-    if (client !== undefined && client.revision === revisionIn(handshakeMessages)) return hosted
-    yield* Effect.logWarning("a session could not be restored: this server would not agree on the same revision")
+    if (client !== undefined && client.revision === revisionIn(handshakeMessages)) return { _tag: "Restored", hosted }
+    yield* Effect.logWarning(
+      "a stored session was not restored: this server negotiates another revision; the client has to initialize again"
+    )
     yield* hosted.close(CloseReason.requested)
-    return undefined
+    return notFound
   })
 }

@@ -11,7 +11,6 @@ import * as Scope from "effect/Scope"
 import type * as Handlers from "../../Handlers.ts"
 import * as HostLimits from "../../HostLimits.ts"
 import * as Limits from "../../Limits.ts"
-import * as Principal from "../../Principal.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import { SessionStore } from "../../SessionStore.ts"
 import type { TransportError } from "../../TransportError.ts"
@@ -20,7 +19,7 @@ import * as ServerSessionImplementation from "../server/ServerSessionImplementat
 import * as Expiry from "./Expiry.ts"
 import type { HostedSession, Keeper } from "./HostedSession.ts"
 import * as HostStore from "./HostStore.ts"
-import { Restorer } from "./Restorer.ts"
+import * as Restorer from "./Restorer.ts"
 import { SessionCloser } from "./SessionCloser.ts"
 import { type Health, HostFull, type SessionHostShape } from "./SessionHostShape.ts"
 import { SessionOpener } from "./SessionOpener.ts"
@@ -74,7 +73,7 @@ export class SessionHostImplementation implements SessionHostShape {
   readonly #store: HostStore.HostStore | undefined
   readonly #opener: SessionOpener
   readonly #closer: SessionCloser
-  readonly #restorer: Restorer<HostFull | TransportError> | undefined
+  readonly #restorer: Restorer.Restorer<HostFull | TransportError> | undefined
   #draining = false
 
   constructor(
@@ -136,15 +135,15 @@ export class SessionHostImplementation implements SessionHostShape {
       onOpened: () => this.#timer.watch(steady() + this.#firstCheckMillis()),
       onNegotiated: () => this.#timer.watch(steady() + this.#lifetimes.handshake)
     })
-    this.#restorer = this.#store === undefined ? undefined : new Restorer({
+    this.#restorer = this.#store === undefined ? undefined : new Restorer.Restorer({
       store: this.#store,
-      sessions: table.all,
+      table,
       lifetimes: this.#lifetimes,
       now,
       fork,
       isDraining: () => this.#draining,
-      gone: (hosted) => this.#closer.awaitRemoval(hosted),
-      admit: (transport, options, openedAt) => this.#opener.open(transport, options, openedAt)
+      awaitRemoval: (hosted) => this.#closer.awaitRemoval(hosted),
+      open: (transport, options, openedAt) => this.#opener.open(transport, options, openedAt)
     })
   }
 
@@ -161,8 +160,7 @@ export class SessionHostImplementation implements SessionHostShape {
     Effect.suspend(() => {
       if (this.#restorer !== undefined) return this.#restorer.restore(id, transport, options)
       const hosted = this.#table.find(id)
-      const isTheirs = hosted !== undefined && Principal.isSame(hosted.principal, options.principal)
-      return Effect.succeed(isTheirs ? hosted : undefined)
+      return Effect.succeed(hosted === undefined ? Restorer.notFound : Restorer.present(hosted, options.principal))
     })
 
   readonly remember: SessionHostShape["remember"] = ({ id }, handshakeMessages) =>
@@ -170,7 +168,7 @@ export class SessionHostImplementation implements SessionHostShape {
       const hosted = this.#table.find(id)
       return this.#restorer === undefined || hosted === undefined
         ? Effect.void
-        : this.#restorer.remember(hosted, handshakeMessages)
+        : this.#restorer.save(hosted, handshakeMessages)
     })
 
   readonly sessions: SessionHostShape["sessions"] = Effect.sync(() => this.#table.list())

@@ -92,6 +92,19 @@ export interface RestoreOptions {
   readonly client?: string | undefined
 }
 
+/**
+ * The outcome of restoring a session.
+ *
+ * - `Restored`: the session was in the store, and is now open over the transport of this call.
+ * - `AlreadyOpen`: the session is open over another transport. The transport of this call is not used.
+ * - `NotFound`: neither the host nor the store has a session with this id for this principal, or it has expired, or
+ *   this server negotiates another revision than the stored one. The transport of this call is not used any more.
+ */
+export type RestoreOutcome =
+  | { readonly _tag: "Restored"; readonly hosted: Hosted }
+  | { readonly _tag: "AlreadyOpen"; readonly hosted: Hosted }
+  | { readonly _tag: "NotFound" }
+
 /** A session in a listing. */
 export interface SessionInfo {
   /** A secret: a client that knows the id can act for the client of the session. */
@@ -145,17 +158,16 @@ export interface SessionHostShape {
   /** Returns the session with this id, unless it has begun to close (SHS-26). */
   readonly find: (id: string) => Hosted | undefined
   /**
-   * Returns the session with this id: the open one, or else the one in the store, which is opened over this transport.
-   * `undefined` if there is neither, or if the stored session has expired. The session keeps its id, the id of its
-   * principal and its age. The log level and the subscriptions of the client are lost. Concurrent calls for one session
-   * get the same session, over the transport of the first call. Fails with `SessionStoreError` if the store throws or
-   * does not answer within 5 seconds.
+   * Finds the session with this id. If it is not open, opens the stored session over this transport. The session keeps
+   * its id, the id of its principal and its age. The log level and the subscriptions of the client are lost. Concurrent
+   * calls for one session get the same session, over the transport of the first call. Fails with `SessionStoreError` if
+   * the store throws or does not answer within 5 seconds.
    */
   readonly restore: (
     id: string,
     transport: Transport["Service"],
     options: RestoreOptions
-  ) => Effect.Effect<Hosted | undefined, HostFull | TransportError | SessionStoreError>
+  ) => Effect.Effect<RestoreOutcome, HostFull | TransportError | SessionStoreError>
   /**
    * Saves the session to the store, with the handshake messages of its client: `initialize`, and in a second call also
    * `notifications/initialized`. Does nothing without a store. If the store fails, the session continues and cannot be

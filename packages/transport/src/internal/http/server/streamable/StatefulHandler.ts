@@ -95,6 +95,7 @@ export const make = Effect.fnUntraced(function*(
       client: ClientAddress.of(request)
     })
     return restored.pipe(
+      Effect.map((outcome) => outcome._tag === "NotFound" ? undefined : outcome.hosted),
       Effect.catchTags({
         HostFull: (error) => Effect.fail(HttpResponses.hostFull(error, idOf(frame))),
         TransportError: () => Effect.undefined,
