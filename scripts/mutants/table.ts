@@ -82,7 +82,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "frees a request id before the reply is sent",
     file: incomingRequests,
-    original: "request.answered = true",
+    original: "request.hasReply = true",
     broken: "this.claim(request)"
   },
   {
@@ -131,7 +131,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "replies to every failure with an internal error",
     file: handlerFiber,
-    original: "JsonRpc.failure(id, answerTo(ending.cause) ?? McpError.internalError)",
+    original: "JsonRpc.failure(id, errorOf(ending.cause) ?? McpError.internalError)",
     broken: "JsonRpc.failure(id, McpError.internalError)"
   },
   {
@@ -143,7 +143,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "sends progress after the response",
     file: `${session}/engine/HandlerContext.ts`,
-    original: "if (served.ended) return dropped(\"ExchangeEnded\")",
+    original: "if (incoming.ended) return dropped(\"ExchangeEnded\")",
     broken: ""
   },
   {
@@ -265,8 +265,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "sends the defect of a handler to its peer",
     file: handlerFiber,
-    original: "answerTo(ending.cause) ?? McpError.internalError)",
-    broken: "answerTo(ending.cause) ?? McpError.invalidRequest(String(Cause.squash(ending.cause))))"
+    original: "errorOf(ending.cause) ?? McpError.internalError)",
+    broken: "errorOf(ending.cause) ?? McpError.invalidRequest(String(Cause.squash(ending.cause))))"
   },
   {
     name: "never opens the standalone stream",

@@ -1,11 +1,11 @@
 /**
- * The session is no more.
+ * The failure of effects that wait for something in a session that has ended.
  */
 import { CloseReason } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
 
 /**
- * What was waited for will not come, since the session has ended; `reason` says why.
+ * Fails an effect that waits for something in a session, because the session has ended for this `reason`.
  *
  * @example
  * ```ts
@@ -15,7 +15,7 @@ import * as Data from "effect/Data"
  * export const clientName = (session: ServerSession.ServerSessionShape) =>
  *   session.profile.pipe(
  *     Effect.map(({ info }) => info?.name),
- *     Effect.catchTag("SessionClosed", ({ reason }) => Effect.succeed(`nobody: ${reason._tag}`))
+ *     Effect.catchTag("SessionClosed", ({ reason }) => Effect.succeed(`no client: ${reason._tag}`))
  *   )
  * ```
  *

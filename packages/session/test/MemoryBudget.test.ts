@@ -173,7 +173,7 @@ describe("sessions that share a budget", () => {
       assert.deepStrictEqual<unknown>(yield* other.raw.response, {
         jsonrpc: "2.0",
         id: 1,
-        error: { code: ErrorCode.Overloaded, message: "Overloaded: the server has no memory left for requests" }
+        error: { code: ErrorCode.Overloaded, message: "Overloaded: the memory budget of the process is exhausted" }
       })
       assert.deepStrictEqual([budget.usedBytes(), interrupted], [held, 0])
       other.link.deliver(heavy(2, "x"), 1)

@@ -219,7 +219,7 @@ describe("a server of frames", () => {
           assert.deepNestedInclude(refused, {
             "error.code": -32010,
             "error.message":
-              "Overloaded: 8 requests of this client are in flight, and there must be room for as many of others"
+              "Overloaded: 8 requests of this client are in flight, and as many of others must still have room"
           })
           for (const other of others) {
             assert.isUndefined(code(yield* server.handle(call(1, "x"), { revision, ...other })))
@@ -300,7 +300,7 @@ describe("a server of frames", () => {
       const first = yield* start(server.handle([changed, changed], { revision: "2025-03-26" }))
       yield* server.handle(changed, { revision })
       assert.deepStrictEqual(record.of("NotificationIgnored").map(({ problem }) => problem), [
-        "1 requests are in flight"
+        "1 requests are in flight, the limit"
       ])
       yield* Fiber.interrupt(first)
       assert.deepStrictEqual(seen, ["interrupted"])

@@ -349,7 +349,7 @@ describe("a batch that a server receives", () => {
           id: null,
           error: {
             code: -32600,
-            message: `Invalid request: the batch holds ${most + 1} messages; the limit is ${most}`
+            message: `Invalid request: the batch has ${most + 1} messages; the limit is ${most}`
           }
         }])
         assert.strictEqual(record.of("Malformed").length, 1)
@@ -464,7 +464,7 @@ describe("a batch that a client receives", () => {
       yield* settled
       assert.isUndefined(calling.pollUnsafe())
       assert.deepStrictEqual(record.of("Malformed"), [
-        { _tag: "Malformed", problem: "the batch holds 101 messages; the limit is 100" }
+        { _tag: "Malformed", problem: "the batch has 101 messages; the limit is 100" }
       ])
       assert.deepStrictEqual(record.of("UnmatchedResponse"), [])
       yield* raw.say([JsonRpc.success(1, {})])

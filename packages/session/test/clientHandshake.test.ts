@@ -433,8 +433,8 @@ describe("a client's handshake", () => {
       for (let n = 1; n <= 258; n++) yield* raw.say(logMessage(n))
       yield* settled
       assert.deepStrictEqual(record.of("NotificationIgnored").map(({ problem }) => problem), [
-        "at most 256 log messages and 1048576 bytes wait for the response to initialize; the oldest was dropped",
-        "at most 256 log messages and 1048576 bytes wait for the response to initialize; the oldest was dropped"
+        "more than 256 log messages, or 1048576 bytes, before the response to initialize; the oldest was dropped",
+        "more than 256 log messages, or 1048576 bytes, before the response to initialize; the oldest was dropped"
       ])
       yield* raw.say(JsonRpc.success(0, RawServer.initializeResult()))
       yield* Fiber.join(made)

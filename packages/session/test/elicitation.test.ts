@@ -217,7 +217,7 @@ describe("content that does not fit the form", () => {
         yield* raw.send(JsonRpc.success(1, answer))
         assert.deepStrictEqual((yield* Fiber.join(asking)).reason, {
           _tag: "InvalidResult",
-          problem: `the content does not fit the form: ${problem}`
+          problem: `the content does not match the form: ${problem}`
         })
       }))
   }

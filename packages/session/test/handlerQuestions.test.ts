@@ -33,7 +33,7 @@ describe("asking the client", () => {
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
       yield* settled
       assert.deepStrictEqual<ReadonlyArray<unknown>>(yield* raw.pending, [
-        JsonRpc.notification("notifications/cancelled", { requestId: 1, reason: "no longer wanted" })
+        JsonRpc.notification("notifications/cancelled", { requestId: 1, reason: "the caller no longer waits" })
       ])
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))

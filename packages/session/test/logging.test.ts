@@ -114,7 +114,7 @@ describe("what a handler logs", () => {
         const { reason } = yield* Effect.flip(session.log({ level: "info", data }))
         assert.deepStrictEqual(reason, {
           _tag: "InvalidParams",
-          problem: `data: expected a value that JSON can carry, got ${typeof data}; use null for no value`
+          problem: `data: expected a value that JSON can represent, got ${typeof data}; use null for no value`
         })
         yield* session.log({ level: "info", data: null })
         yield* settled

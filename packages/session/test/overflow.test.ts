@@ -41,7 +41,7 @@ describe("too many requests", () => {
         assert.deepStrictEqual<unknown>(yield* raw.response, {
           jsonrpc: "2.0",
           id: 3,
-          error: { code: -32010, message: "Overloaded: 2 requests are in flight" }
+          error: { code: -32010, message: "Overloaded: 2 requests are in flight, the limit" }
         })
         assert.deepStrictEqual(record.of("Refused"), [
           { _tag: "Refused", method: "tools/call", id: 3, code: ErrorCode.Overloaded }
@@ -73,7 +73,9 @@ describe("too many requests", () => {
         id: 3,
         error: {
           code: -32010,
-          message: `Overloaded: the requests in flight may take ${3 * Weight.of(call(1, "wait")) - 1} bytes of memory`
+          message: `Overloaded: the requests in flight would take more than ${
+            3 * Weight.of(call(1, "wait")) - 1
+          } bytes of memory, the limit`
         }
       })
       link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 2 }), 1_000)

@@ -184,7 +184,7 @@ describe("races", () => {
       assert.deepStrictEqual(names(links.client.handed).slice(2), ["tools/call", "notifications/cancelled"])
       assert.deepStrictEqual(records.server.of("Cancelled").map(({ id, reason }) => [id, reason]), [[
         1,
-        "no longer wanted"
+        "the caller no longer waits"
       ]])
       assert.deepStrictEqual([yield* client.inFlight, yield* server.inFlight], [
         { sent: 0, served: 0 },

@@ -93,7 +93,7 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
       assert.deepStrictEqual(yield* say({ jsonrpc: "2.0", id: 7, result: {}, error: {} }), [])
       assert.deepStrictEqual(
         events.flatMap((event) => event._tag === "Malformed" ? [event.problem] : []),
-        ["a method is a string", "no batch is expected here", "a response has a result or an error, not both"]
+        ["a method is a string", "a batch is not allowed here", "a response has a result or an error, not both"]
       )
     }))
 

@@ -80,7 +80,7 @@ describe.concurrent.each(Object.entries(transports))("over %s", (_, open) => {
       const answers = yield* client.send(batch)
       assert.deepStrictEqual(answers.map(({ error }) => error), [{
         code: -32600,
-        message: "Invalid request: the batch holds 2000001 messages; the limit is 100"
+        message: "Invalid request: the batch has 2000001 messages; the limit is 100"
       }])
       assert.deepStrictEqual([yield* client.called, yield* other.called], [text("hello"), text("hello")])
     }))

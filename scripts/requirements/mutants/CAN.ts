@@ -37,8 +37,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "CAN-04",
     file: "packages/session/src/internal/engine/IncomingRequests.ts",
-    original: "    if (request.answered || !this.#isOurs(request)) return false\n    request.answered",
-    broken: "    if (request.answered) return false\n    request.answered",
+    original: "    if (request.hasReply || !this.#isOpen(request)) return false\n    request.hasReply",
+    broken: "    if (request.hasReply) return false\n    request.hasReply",
     test: "packages/session/test/cancelledQuestions.test.ts",
     name: "does not answer later either, where the question cannot be stopped"
   },
@@ -80,8 +80,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "CAN-07",
     file: "packages/session/src/internal/engine/IncomingRequests.ts",
-    original: "    if (request.answered || !this.#isOurs(request)) return false\n    request.answered",
-    broken: "    if (request.answered) return false\n    request.answered",
+    original: "    if (request.hasReply || !this.#isOpen(request)) return false\n    request.hasReply",
+    broken: "    if (request.hasReply) return false\n    request.hasReply",
     test: "packages/session/test/races.test.ts",
     name: "a reply behind the cancellation is not sent, though the handler would not stop"
   },

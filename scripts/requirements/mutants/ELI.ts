@@ -20,7 +20,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "ELI-03",
     file: "packages/session/src/internal/engine/SemanticChecks.ts",
-    original: "      ? validateCapability(peer, \"elicitation.url\", newer)\n",
+    original: "      ? validateCapability(peer, \"elicitation.url\", extended)\n",
     broken: "      ? undefined\n",
     test: "packages/session/test/elicitation.test.ts",
     name: "a server asks one that declares forms by no other"
@@ -44,16 +44,16 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "ELI-07",
     file: "packages/session/src/internal/engine/SemanticChecks.ts",
-    original: "  if (action !== \"accept\" || question.mode === \"url\") return undefined\n",
-    broken: "  if (action === \"accept\" || question.mode === \"url\") return undefined\n",
+    original: "  if (action !== \"accept\" || request.mode === \"url\") return undefined\n",
+    broken: "  if (action === \"accept\" || request.mode === \"url\") return undefined\n",
     test: "packages/session/test/elicitation.test.ts",
     name: "a client does not send nothing"
   },
   {
     id: "ELI-07",
     file: "packages/session/src/internal/engine/SemanticChecks.ts",
-    original: "  if (action !== \"accept\" || question.mode === \"url\") return undefined\n",
-    broken: "  if (action === \"accept\" || question.mode === \"url\") return undefined\n",
+    original: "  if (action !== \"accept\" || request.mode === \"url\") return undefined\n",
+    broken: "  if (action === \"accept\" || request.mode === \"url\") return undefined\n",
     test: "packages/session/test/elicitation.test.ts",
     name: "a server does not take nothing"
   },

@@ -37,8 +37,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "LOG-05",
     file: "packages/session/src/internal/engine/HandlerFiber.ts",
-    original: "answerTo(ending.cause) ?? McpError.internalError",
-    broken: "answerTo(ending.cause) ?? McpError.invalidRequest(String(Cause.squash(ending.cause)))",
+    original: "errorOf(ending.cause) ?? McpError.internalError",
+    broken: "errorOf(ending.cause) ?? McpError.invalidRequest(String(Cause.squash(ending.cause)))",
     test: "packages/session/test/logging.test.ts",
     name: "why a handler died is not told by the session"
   }

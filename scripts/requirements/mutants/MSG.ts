@@ -73,7 +73,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MSG-05",
     file: "packages/session/src/internal/engine/IncomingRequests.ts",
-    original: "    request.answered = true",
+    original: "    request.hasReply = true",
     broken: "    this.claim(request)",
     test: "packages/session/test/sessionlessServers.test.ts",
     name: "without sessions, a session that is none > law 5: [MSG-05] an id stays taken until its reply is on its way"
@@ -101,7 +101,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MSG-05",
     file: "packages/session/src/internal/engine/IncomingRequests.ts",
-    original: "    request.answered = true",
+    original: "    request.hasReply = true",
     broken: "    this.claim(request)",
     test: "packages/session/test/sessionlessServers.test.ts",
     name: "without sessions, a server of frames > law 5: [MSG-05] an id stays taken until its reply is on its way"

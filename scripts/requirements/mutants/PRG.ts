@@ -36,7 +36,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "PRG-03",
     file: "packages/session/src/internal/engine/HandlerContext.ts",
-    original: " || step.progress <= served.highest) return",
+    original: " || step.progress <= incoming.highest) return",
     broken: ") return",
     test: "packages/session/test/handlerProgress.test.ts",
     name: "what does not grow is dropped and seen"
@@ -61,15 +61,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "PRG-04",
     file: "packages/session/src/internal/engine/HandlerContext.ts",
-    original: "{ ...said, progressToken }",
-    broken: "{ ...said, progressToken: \"another\" }",
+    original: "{ ...sent, progressToken }",
+    broken: "{ ...sent, progressToken: \"another\" }",
     test: "packages/session/test/handlerProgress.test.ts",
     name: "is sent with the token, on the request's own stream, and before the result"
   },
   {
     id: "PRG-05",
     file: "packages/session/src/internal/engine/HandlerContext.ts",
-    original: "        if (served.ended) return dropped(\"ExchangeEnded\")\n",
+    original: "        if (incoming.ended) return dropped(\"ExchangeEnded\")\n",
     broken: "",
     test: "packages/session/test/handlerProgress.test.ts",
     name: "after the reply it is dropped and seen"
@@ -85,8 +85,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "PRG-06",
     file: "packages/session/src/internal/engine/HandlerContext.ts",
-    original: "now - served.reportedAt < core.limits.progressInterval",
-    broken: "now < served.reportedAt",
+    original: "now - incoming.reportedAt < runtime.limits.progressInterval",
+    broken: "now < incoming.reportedAt",
     test: "packages/session/test/handlerProgress.test.ts",
     name: "a handler that reports more often than it may is thinned out"
   },

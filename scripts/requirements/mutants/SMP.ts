@@ -12,7 +12,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SMP-02",
     file: "packages/session/src/internal/engine/SemanticChecks.ts",
-    original: "Sampling.usesTools(params) ? validateCapability(peer, \"sampling.tools\", newer) : undefined",
+    original: "Sampling.usesTools(params) ? validateCapability(peer, \"sampling.tools\", extended) : undefined",
     broken: "undefined",
     test: "packages/session/test/questionsByRevision.test.ts",
     name: "tools are not for older revisions, whatever was declared",

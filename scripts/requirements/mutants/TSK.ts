@@ -4,9 +4,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-06",
     file: "packages/session/src/internal/engine/Dispatch.ts",
-    original: "    if (served === undefined || !isIn(served, profile)) {",
+    original: "    if (found === undefined || !isIn(found, profile)) {",
     broken:
-      "    if (served === undefined || !isIn(served, profile) || (request.params !== undefined && \"task\" in request.params)) {",
+      "    if (found === undefined || !isIn(found, profile) || (request.params !== undefined && \"task\" in request.params)) {",
     test: "packages/session/test/undeclared.test.ts",
     name: "[TSK-06]"
   }

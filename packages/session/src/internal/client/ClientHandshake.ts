@@ -182,7 +182,7 @@ export class ClientHandshake {
     const params = initializeParams(description, description.offer)
     const initialized = sender.request(MethodTable.requests.initialize, params, {
       timeout: runtime.limits.handshakeTimeout,
-      onAnswer: (response) => this.#receive(response),
+      onResponse: (response) => this.#receive(response),
       admit: () => this.#admit()
     })
     const ended = Effect.suspend(() => {
@@ -275,7 +275,7 @@ export class ClientHandshake {
     if (this.#kept.offer({ message, bytes }, Weight.received(message, bytes))) return
     this.#owner.inbound.ignoreNotification(
       message.method,
-      `at most ${keptBounds.capacity} log messages and ${keptBounds.bytes} bytes wait for the response to initialize; ` +
+      `more than ${keptBounds.capacity} log messages, or ${keptBounds.bytes} bytes, before the response to initialize; ` +
         "the oldest was dropped"
     )
   }

@@ -58,7 +58,7 @@ export const make = Effect.fnUntraced(function*(
   })
   const surroundings = yield* SessionRuntime.surroundings
   let session: ClientSessionImplementation | undefined
-  const core = yield* SessionRuntime.make<Handshake.ClientState>({
+  const runtime = yield* SessionRuntime.make<Handshake.ClientState>({
     role: "client",
     machine: Handshake.client,
     initial: { _tag: "Idle" },
@@ -67,7 +67,7 @@ export const make = Effect.fnUntraced(function*(
   }, { ...surroundings, limits, observe: options.observe }).pipe(
     Effect.mapError((error) => HandshakeError.make({ _tag: "ConnectFailed", error }))
   )
-  session = new ClientSessionImplementation(options, description, core)
+  session = new ClientSessionImplementation(options, description, runtime)
   return session.members(yield* session.handshake.run)
 })
 
@@ -75,7 +75,7 @@ export const make = Effect.fnUntraced(function*(
 class ClientSessionImplementation
   implements RequestGate<Profile.ServerProfile, unknown>, ClientHandshake.HandshakeOwner, Sender.SenderDependencies
 {
-  readonly core: SessionRuntime.SessionRuntime<Handshake.ClientState>
+  readonly runtime: SessionRuntime.SessionRuntime<Handshake.ClientState>
   readonly description: ClientHandshake.ClientDescription
   readonly dispatch: Dispatch.Dispatch<unknown>
   readonly sender: Sender.Sender
@@ -90,18 +90,18 @@ class ClientSessionImplementation
   constructor(
     options: Options,
     description: ClientHandshake.ClientDescription,
-    core: SessionRuntime.SessionRuntime<Handshake.ClientState>
+    runtime: SessionRuntime.SessionRuntime<Handshake.ClientState>
   ) {
     const { extensions, handlers = {}, middleware, validator } = options
-    this.core = core
+    this.runtime = runtime
     this.description = description
     this.middleware = middleware?.outbound
     this.#outputSchemas = validator === undefined
       ? undefined
       : OutputSchemas.make({
         validator,
-        capacity: core.limits.maxOutputSchemas,
-        emit: (event) => core.emit(event),
+        capacity: runtime.limits.maxOutputSchemas,
+        emit: (event) => runtime.emit(event),
         revision: () => this.#server?.revision
       })
     this.checking = this.#outputSchemas?.checking
@@ -112,10 +112,10 @@ class ClientSessionImplementation
         ClientHandshake.initializeParams(description, this.#server?.revision ?? description.offer).capabilities,
       projection: description.projection
     })
-    this.sender = new Sender.Sender(core, this)
-    this.handshake = new ClientHandshake.ClientHandshake(core, this)
-    this.inbound = new InboundProcessor(core, this)
-    core.read(this.inbound)
+    this.sender = new Sender.Sender(runtime, this)
+    this.handshake = new ClientHandshake.ClientHandshake(runtime, this)
+    this.inbound = new InboundProcessor(runtime, this)
+    runtime.read(this.inbound)
   }
 
   // ===================================================================================================================
@@ -133,7 +133,7 @@ class ClientSessionImplementation
   ): Context.Context<unknown> {
     const own = new HandlerContext.HandlerContext(this, request, message, profile)
     // The services of the handlers were captured with the session's context when it was made.
-    return trust(Context.add(this.core.context, CallbackContext, own))
+    return trust(Context.add(this.runtime.context, CallbackContext, own))
   }
 
   intercept(
@@ -168,7 +168,7 @@ class ClientSessionImplementation
   // ===================================================================================================================
 
   members(profile: Profile.ServerProfile): ClientSessionShape {
-    const { core, sender } = this
+    const { runtime, sender } = this
     const listTools: ClientSessionShape["listTools"] = (params, options) =>
       sender.request(requests["tools/list"], params ?? {}, options)
     const listResources: ClientSessionShape["listResources"] = (params, options) =>
@@ -181,14 +181,14 @@ class ClientSessionImplementation
 
     return {
       profile,
-      ...SessionRuntime.session(core),
+      ...SessionRuntime.session(runtime),
       request: (name, params, options) => sender.request(requests[name], params, options),
       extension: (row, params, options) => sender.request(row, params, options),
       ping: (options) => Effect.asVoid(sender.request(requests.ping, {}, options)),
       listTools,
       tools: Paging.stream(
         "tools/list",
-        core.limits,
+        runtime.limits,
         (cursor) => Effect.map(listTools(at(cursor)), ({ nextCursor, tools }) => ({ items: tools, nextCursor }))
       ),
       callTool: (name, input, options) =>
@@ -196,14 +196,14 @@ class ClientSessionImplementation
       listResources,
       resources: Paging.stream(
         "resources/list",
-        core.limits,
+        runtime.limits,
         (cursor) =>
           Effect.map(listResources(at(cursor)), ({ nextCursor, resources }) => ({ items: resources, nextCursor }))
       ),
       listResourceTemplates,
       resourceTemplates: Paging.stream(
         "resources/templates/list",
-        core.limits,
+        runtime.limits,
         (cursor) =>
           Effect.map(listResourceTemplates(at(cursor)), ({ nextCursor, resourceTemplates }) => ({
             items: resourceTemplates,
@@ -218,7 +218,7 @@ class ClientSessionImplementation
       listPrompts,
       prompts: Paging.stream(
         "prompts/list",
-        core.limits,
+        runtime.limits,
         (cursor) => Effect.map(listPrompts(at(cursor)), ({ nextCursor, prompts }) => ({ items: prompts, nextCursor }))
       ),
       getPrompt: (name, input, options) =>
@@ -227,7 +227,7 @@ class ClientSessionImplementation
       setLogLevel: (level, options) => Effect.asVoid(sender.request(requests["logging/setLevel"], { level }, options)),
       progress: (token, step) => sender.progress(token, step),
       rootsListChanged: sender.notify(notifications["notifications/roots/list_changed"], {}),
-      notifications: (name) => core.subscriptions.follow(name),
+      notifications: (name) => runtime.subscriptions.follow(name),
       send: (message) => sender.send(message)
     }
   }

@@ -93,7 +93,7 @@ export const make = (options: {
     checking: (send) => (row, params, options) => {
       // Compares rows and not names: a row of the program may have the same name and another result.
       if (Object.is(row, list)) {
-        return Effect.suspend(() => send(row, params, applies() ? { ...options, onAnswer: storeListed } : options))
+        return Effect.suspend(() => send(row, params, applies() ? { ...options, onResponse: storeListed } : options))
       }
       if (!Object.is(row, call)) return send(row, params, options)
       return Effect.suspend(() => {

@@ -5,22 +5,22 @@ import * as Result from "effect/Result"
 import type { Limits } from "../../Limits.ts"
 import type { StreamOrigin } from "../../Transport.ts"
 
-/** A reply, and the action to run once it has been handed to the transport. */
+/** A reply, and the action to run after the transport has received it. */
 export interface Reply {
   readonly response: JsonRpc.Response
   readonly handed: (() => void) | undefined
 }
 
 /**
- * A batch of the peer's. It is the origin of each of its messages. It collects their replies, which go out as one frame
- * when the last message has ended, with a reply or without one.
+ * A batch of the peer, and the origin of each message in it. It collects their replies. These are sent as one frame
+ * when the last message has ended, with a reply or without.
  */
 export class Batch {
   readonly origin: StreamOrigin | undefined
-  /** The bytes of the collected replies, and the part of them that the budget of the process is charged for. */
+  /** The memory of the collected replies in bytes, and the bytes that the memory budget is charged for them. */
   weight = 0
   charge = 0
-  /** One of the messages was rejected without a reply. */
+  /** Whether one of the messages was rejected without a reply. */
   isRejected = false
   #unended: number
   #replies: Array<Reply> = []
@@ -45,18 +45,18 @@ export class Batch {
 /** Returns whether an origin is a batch. */
 export const isBatch = (origin: StreamOrigin | undefined): origin is Batch => origin instanceof Batch
 
-/** Returns the origin that the transport gave to a message: that of its batch, if it came in one. */
+/** Returns the origin that the transport gave to a message: the origin of its batch, if it arrived in one. */
 export const unwrap = (origin: StreamOrigin | undefined): StreamOrigin | undefined =>
   isBatch(origin) ? origin.origin : origin
 
 const malformed = (problem: string): JsonRpc.Malformed => ({ id: undefined, answerable: true, problem })
 
-const noBatch = malformed("no batch is expected here")
+const notAllowed = malformed("a batch is not allowed here")
 
 /**
- * Opens a batch of so many messages, or fails with the reason why there may be none: only one revision has batches, a
- * batch holds no other batch (MSG-15), and it holds no more messages than the limit. This is decided before anything is
- * allocated for one of the messages, because each costs more than its bytes.
+ * Opens a batch of `size` messages, or fails with the reason why it is rejected. Only one revision has batches, a batch
+ * must not contain another batch (MSG-15), and the number of messages is limited. This is checked before memory is
+ * allocated for a message, because each takes more memory than its bytes on the wire.
  */
 export const open = (
   size: number,
@@ -64,9 +64,9 @@ export const open = (
   revision: Revision.Revision | undefined,
   { maxBatchMessages: limit }: Limits
 ): Result.Result<Batch, JsonRpc.Malformed> => {
-  // A session has no handshake in a batch, because without one there is no revision that has batches (MSG-16).
-  if (isBatch(origin) || revision === undefined || !Revision.envelopes[revision].batches) return Result.fail(noBatch)
+  // Before the handshake no revision with batches is negotiated, so `initialize` cannot be in a batch (MSG-16).
+  if (isBatch(origin) || revision === undefined || !Revision.envelopes[revision].batches) return Result.fail(notAllowed)
   return size > limit
-    ? Result.fail(malformed(`the batch holds ${size} messages; the limit is ${limit}`))
+    ? Result.fail(malformed(`the batch has ${size} messages; the limit is ${limit}`))
     : Result.succeed(new Batch(size, origin))
 }

@@ -1,4 +1,4 @@
-/** The capacity for the requests of a peer. */
+/** The capacity for requests of a peer that are in flight. */
 
 import type { Limits } from "../../Limits.ts"
 import type { Account } from "../../MemoryBudget.ts"
@@ -8,16 +8,13 @@ export type Charged = Pick<Account, "take" | "release">
 
 /** A share of the capacity for requests. */
 export interface Room {
-  /** Takes room for one more request, or returns the reason why there is none. */
+  /** Reserves capacity for one more request, or returns the reason why there is none. */
   readonly take: (bytes: number) => string | undefined
-  /** Gives back the room of one request. */
+  /** Releases the capacity of one request. */
   readonly release: (bytes: number) => void
 }
 
-/**
- * The capacity for requests that are served at the same time: their number, their memory, and the memory of the
- * process.
- */
+/** The capacity for requests in flight: their number, their memory, and the memory budget of the process. */
 export class Capacity implements Room {
   readonly #limits: Limits
   readonly #charged: Charged
@@ -37,20 +34,20 @@ export class Capacity implements Room {
     return this.#bytes
   }
 
-  /** Takes room for one more request, or returns the reason why there is none. */
+  /** Reserves capacity for one more request, or returns the reason why there is none. */
   take(bytes: number): string | undefined {
     const { maxIncomingBytes, maxIncomingRequests } = this.#limits
-    if (this.#requests >= maxIncomingRequests) return `${maxIncomingRequests} requests are in flight`
+    if (this.#requests >= maxIncomingRequests) return `${maxIncomingRequests} requests are in flight, the limit`
     if (this.#bytes + bytes > maxIncomingBytes) {
-      return `the requests in flight may take ${maxIncomingBytes} bytes of memory`
+      return `the requests in flight would take more than ${maxIncomingBytes} bytes of memory, the limit`
     }
-    if (!this.#charged.take(bytes)) return "the server has no memory left for requests"
+    if (!this.#charged.take(bytes)) return "the memory budget of the process is exhausted"
     this.#requests++
     this.#bytes += bytes
     return undefined
   }
 
-  /** Gives back the room of one request. */
+  /** Releases the capacity of one request. */
   release(bytes: number): void {
     this.#requests--
     this.#bytes -= bytes

@@ -1,4 +1,4 @@
-/** The handlers of one side, found by the names that come off the wire, with their checks and middleware. */
+/** The handlers of one side by method, with the checks and the middleware in front of them. */
 
 import {
   type Capabilities,
@@ -24,19 +24,19 @@ import { type Validate, validate } from "./validation.ts"
 /** Handlers that are ready to serve. */
 export interface Dispatch<R> {
   /**
-   * Returns the program that serves a request. Its method and params are checked first, and what else must be true of
-   * them (SMP-03, ELI-05): -32601 for a method that is not served, -32602 for params that do not fit. Neither
-   * middleware nor a handler has run then. The program returns the result in the form of the peer's revision. It dies
-   * of a result that no receiver would understand. The failure is a plain object without a stack, because peers decide
-   * how many failures there are.
+   * Returns the program that serves a request. First checks the method, the params, and rules that no schema can state
+   * (SMP-03, ELI-05). Fails with -32601 for a method without a handler, and with -32602 for invalid params; then
+   * neither middleware nor a handler runs. The program returns the result in the form of the peer's revision, and dies
+   * if the peer could not use the result. The failure is a plain object without a stack, because peers decide how many
+   * failures occur.
    */
   readonly prepare: (
     request: JsonRpc.Request,
     profile: Profile.Profile
   ) => Result.Result<Effect.Effect<unknown, McpError.McpError, R>, JsonRpc.ErrorObject>
   /**
-   * Returns the program that handles a notification, or `undefined` if it has no handler. Fails with the reason for a
-   * notification that this peer may not send.
+   * Returns the program that handles a notification, or `undefined` if it has no handler. Fails with the reason if this
+   * peer must not send the notification.
    */
   readonly notify: (
     notification: JsonRpc.Notification,
@@ -48,10 +48,10 @@ export interface Dispatch<R> {
 export interface Options<Services = never> {
   /** The middleware of requests. */
   readonly middleware?: InboundMiddleware<Services> | undefined
-  /** The handlers of methods that are not in the method table. They replace none that is. */
+  /** The handlers of methods that are not in the method table. They cannot replace a method of the table. */
   readonly extensions?: ReadonlyArray<Extension<MethodDefinition.Sender, Services>> | undefined
   /**
-   * Returns the capabilities that a client has declared: it rejects other kinds of elicitation (ELI-05). Default: none.
+   * Returns the capabilities that a client has declared. It rejects other modes of elicitation (ELI-05). Default: none.
    */
   readonly declared?: (() => Capabilities.ClientCapabilities) | undefined
   /** The form of results for peers of older revisions. Default: `"tolerant"`, see `RevisionProjection.Projection`. */
@@ -66,8 +66,8 @@ interface Handled<Handler> {
   readonly handler: Handler
 }
 
-type ServesRequest<R> = (params: object) => Effect.Effect<unknown, McpError.McpError, R>
-type ServesNotification<R> = (params: object) => Effect.Effect<void, never, R>
+type RequestHandler<R> = (params: object) => Effect.Effect<unknown, McpError.McpError, R>
+type NotificationHandler<R> = (params: object) => Effect.Effect<void, never, R>
 
 const handled = <Handler>(
   row: { readonly name: string; readonly since: Revision.Revision; readonly params: object },
@@ -75,7 +75,7 @@ const handled = <Handler>(
 ): Handled<Handler> => ({
   name: row.name,
   since: row.since,
-  // The params of a method are an object, whatever else they are.
+  // The params of every method are an object.
   check: validate<object>(trust(row.params)),
   handler
 })
@@ -94,46 +94,47 @@ export const make = <From extends MethodDefinition.Role, const H extends Handler
 ): Dispatch<ContextOf<H> | Services> => {
   type R = ContextOf<H> | Services
   const { declared, extensions = [], middleware, projection } = options
-  // Maps, because a record would find `constructor` and `__proto__` under names off the wire.
-  const own = new Map<string, unknown>(Object.entries(handlers))
-  const requests = new Map<string, Handled<ServesRequest<R>>>()
-  const notifications = new Map<string, Handled<ServesNotification<R> | undefined>>()
+  // Maps, because a lookup in a record would find `constructor` and `__proto__` for method names of the peer.
+  const given = new Map<string, unknown>(Object.entries(handlers))
+  const requests = new Map<string, Handled<RequestHandler<R>>>()
+  const notifications = new Map<string, Handled<NotificationHandler<R> | undefined>>()
 
-  // A handler in a record fits the row of its name, and an extension its own row. A lookup by a string cannot show it.
+  // The type of a handler matches the row of its name, and that of an extension its own row. A lookup by a string loses
+  // this type.
   for (const { handler, row } of extensions) {
     if (row.kind === "request") requests.set(row.name, handled(row, trust(handler)))
     else notifications.set(row.name, handled(row, trust(handler)))
   }
   for (const name of Object.keys(MethodTable.requests)) {
     const row = MethodTable.findRequest(name, from)
-    const handler = own.get(name)
+    const handler = given.get(name)
     if (row === undefined || handler === undefined) requests.delete(name)
     else requests.set(name, handled(row, trust(handler)))
   }
   for (const name of Object.keys(MethodTable.notifications)) {
     const row = MethodTable.findNotification(name, from)
     if (row === undefined) notifications.delete(name)
-    else notifications.set(name, handled(row, trust(own.get(name))))
+    else notifications.set(name, handled(row, trust(given.get(name))))
   }
 
   const prepare: Dispatch<R>["prepare"] = (request, profile) => {
-    const served = requests.get(request.method)
-    if (served === undefined || !isIn(served, profile)) {
+    const found = requests.get(request.method)
+    if (found === undefined || !isIn(found, profile)) {
       return Result.fail(RequestRejections.methodNotFound(request.method))
     }
-    const { handler, name: method } = served
-    const checked = served.check(paramsOf(request))
+    const { handler, name: method } = found
+    const checked = found.check(paramsOf(request))
     if (Result.isFailure(checked)) {
       return Result.fail(RequestRejections.invalidParams(`Invalid params for ${method}: ${checked.failure}`))
     }
     const params = checked.success
-    const refusal = SemanticChecks.validateIncoming(method, params, declared)
-    if (refusal !== undefined) return Result.fail(RequestRejections.invalidParams(refusal))
+    const problem = SemanticChecks.validateIncoming(method, params, declared)
+    if (problem !== undefined) return Result.fail(RequestRejections.invalidParams(problem))
     return Result.succeed(Effect.flatMap(
       Effect.suspend(() =>
         middleware === undefined
           ? handler(params)
-          : middleware({ method, id: request.id, params, profile }, (passed) => handler(passed.params))
+          : middleware({ method, id: request.id, params, profile }, (forwarded) => handler(forwarded.params))
       ),
       (value) => ResultEncoding.encode(method, profile.revision, params, value, projection)
     ))
@@ -142,9 +143,9 @@ export const make = <From extends MethodDefinition.Role, const H extends Handler
   return {
     prepare,
     notify: (notification, profile) => {
-      const heard = notifications.get(notification.method)
-      if (heard === undefined || !isIn(heard, profile)) return Result.fail("unknown method")
-      const { check, handler } = heard
+      const found = notifications.get(notification.method)
+      if (found === undefined || !isIn(found, profile)) return Result.fail("unknown method")
+      const { check, handler } = found
       const params = check(paramsOf(notification))
       if (Result.isFailure(params)) return Result.fail(params.failure)
       return Result.succeed(handler === undefined ? undefined : Effect.suspend(() => handler(params.success)))

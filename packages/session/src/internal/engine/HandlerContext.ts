@@ -10,7 +10,7 @@ import type { AnySessionRuntime } from "./SessionRuntime.ts"
 
 /** The session, or the sessionless exchange, of a handler. */
 export interface HandlerContextDependencies {
-  readonly core: {
+  readonly runtime: {
     readonly emit: AnySessionRuntime["emit"]
     readonly limits: Pick<AnySessionRuntime["limits"], "progressInterval">
     readonly timer: Pick<AnySessionRuntime["timer"], "now">
@@ -19,57 +19,57 @@ export interface HandlerContextDependencies {
 }
 
 /**
- * The context of one request. It is closed with its exchange: messages after the reply are dropped. Most handlers use
- * few of its members, so that they are lazy getters.
+ * The context of one request. It ends with its exchange: it drops messages after the reply. Its members are lazy
+ * getters, because most handlers use few of them.
  */
 export class HandlerContext<
   out P extends Profile.Profile,
   out Shared extends HandlerContextDependencies = HandlerContextDependencies
 > {
   readonly profile: P
-  protected readonly parts: Shared
-  protected readonly served: IncomingRequest
+  protected readonly dependencies: Shared
+  protected readonly incoming: IncomingRequest
   readonly #request: JsonRpc.Request
 
-  constructor(parts: Shared, served: IncomingRequest, request: JsonRpc.Request, profile: P) {
-    this.parts = parts
-    this.served = served
+  constructor(dependencies: Shared, incoming: IncomingRequest, request: JsonRpc.Request, profile: P) {
+    this.dependencies = dependencies
+    this.incoming = incoming
     this.#request = request
     this.profile = profile
   }
 
   get id(): IncomingRequest["id"] {
-    return this.served.id
+    return this.incoming.id
   }
 
   get method(): string {
-    return this.served.method
+    return this.incoming.method
   }
 
   get meta(): Meta.RequestMeta | undefined {
-    // The params are checked before the handler that may look at this runs.
+    // The params are checked before the handler runs.
     return trust(this.#request.params?.["_meta"])
   }
 
   get progress(): (step: Progress.Progress) => Effect.Effect<void> {
-    const { parts: { core, sender }, served } = this
-    const { origin, progressToken } = served
-    const dropped = (reason: ProgressDropReason) => Effect.sync(() => core.emit({ _tag: "ProgressDropped", reason }))
+    const { dependencies: { runtime, sender }, incoming } = this
+    const { origin, progressToken } = incoming
+    const dropped = (reason: ProgressDropReason) => Effect.sync(() => runtime.emit({ _tag: "ProgressDropped", reason }))
     return (step) =>
       Effect.suspend(() => {
         if (progressToken === undefined) return Effect.void
-        if (served.ended) return dropped("ExchangeEnded")
-        if (!Number.isFinite(step.progress) || step.progress <= served.highest) return dropped("NotIncreasing")
-        served.highest = step.progress
-        // JSON cannot carry a number that is not finite. Without a total, the step can still be sent.
+        if (incoming.ended) return dropped("ExchangeEnded")
+        if (!Number.isFinite(step.progress) || step.progress <= incoming.highest) return dropped("NotIncreasing")
+        incoming.highest = step.progress
+        // JSON has no infinite numbers. Without such a total, the step can still be sent.
         const { total, ...rest } = step
-        const said: Progress.Progress = total === undefined || Number.isFinite(total) ? step : rest
-        const isLast = said.total !== undefined && said.progress >= said.total
-        const now = core.timer.now()
-        if (!isLast && now - served.reportedAt < core.limits.progressInterval) return dropped("TooSoon")
-        served.reportedAt = now
+        const sent: Progress.Progress = total === undefined || Number.isFinite(total) ? step : rest
+        const isLast = sent.total !== undefined && sent.progress >= sent.total
+        const now = runtime.timer.now()
+        if (!isLast && now - incoming.reportedAt < runtime.limits.progressInterval) return dropped("TooSoon")
+        incoming.reportedAt = now
         return Effect.ignore(
-          sender.notify(MethodTable.notifications["notifications/progress"], { ...said, progressToken }, origin)
+          sender.notify(MethodTable.notifications["notifications/progress"], { ...sent, progressToken }, origin)
         )
       })
   }

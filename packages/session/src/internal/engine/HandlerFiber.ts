@@ -1,4 +1,4 @@
-/** The fiber of one request's handler, and its scope, which lives as long as the request. */
+/** The fiber and the scope of the handler of one request. */
 
 import { JsonRpc, McpError, type RequestId } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
@@ -16,12 +16,12 @@ export type HandlerExit = Exit.Exit<unknown, McpError.McpError>
 /** The program that serves one request. */
 export type Handling<R> = Effect.Effect<unknown, McpError.McpError, R | Scope.Scope>
 
-/** The session, or the server, that starts the fiber. */
+/** The runtime that starts the fiber. */
 export interface HandlerFiberDependencies {
   fork(effect: Effect.Effect<void>): Fiber.Fiber<void>
 }
 
-/** Starts a handler. Calls `then` with its exit, after everything that it has acquired is released. */
+/** Starts a handler. Calls `then` with its exit after all resources of the handler are released. */
 export const start = <R>(
   handling: Handling<R>,
   context: Context.Context<R>,
@@ -34,7 +34,7 @@ export const start = <R>(
   return fiber
 }
 
-/** Closes the scope of a handler that has ended. Nearly all have acquired nothing, and need no fiber for that. */
+/** Closes the scope of a handler that has ended. Most handlers acquire nothing, and then this needs no fiber. */
 const leave = (
   scope: Scope.Closeable,
   ending: HandlerExit,
@@ -44,12 +44,12 @@ const leave = (
   const closing = Scope.closeUnsafe(scope, ending)
   if (closing === undefined) return then(ending)
   runtime.fork(Effect.uninterruptible(closing)).addObserver((closed) =>
-    then(Exit.isFailure(closed) ? brokenOff(ending, closed.cause) : ending)
+    then(Exit.isFailure(closed) ? withFailedScope(ending, closed.cause) : ending)
   )
 }
 
-/** Combines the exit of a handler with the failure of its scope. Nothing of either is lost. */
-const brokenOff = <A, E>(exit: Exit.Exit<A, E>, closing: Cause.Cause<never>): Exit.Exit<never> => {
+/** Combines the exit of a handler with the failure of its scope, and loses no cause of either. */
+const withFailedScope = <A, E>(exit: Exit.Exit<A, E>, closing: Cause.Cause<never>): Exit.Exit<never> => {
   const { reasons } = Exit.isFailure(exit) ? Cause.combine(exit.cause, closing) : closing
   return Exit.failCause(
     Cause.fromReasons(
@@ -59,32 +59,32 @@ const brokenOff = <A, E>(exit: Exit.Exit<A, E>, closing: Cause.Cause<never>): Ex
 }
 
 /**
- * Hands over the reply to a request that is claimed: at once, or in the next turn of the scheduler if its handler has
- * reported progress. Some clients handle a response before the notifications that arrived in one piece with it, and no
- * longer know its progress then. The official TypeScript SDK does so (its issue 2580), and loses the last step.
+ * Sends the reply to a claimed request: at once, or in the next turn of the scheduler if its handler has reported
+ * progress. Some clients process a response before the notifications that arrived in the same chunk, and then drop the
+ * progress of the request. The official TypeScript SDK does so (its issue 2580), and loses the last step.
  */
-export const handOver = (
-  served: IncomingRequests.IncomingRequest,
+export const sendReply = (
+  request: IncomingRequests.IncomingRequest,
   runtime: HandlerFiberDependencies,
-  hand: () => void
+  send: () => void
 ): void => {
-  if (!IncomingRequests.hasReported(served)) return hand()
-  runtime.fork(Effect.andThen(Effect.yieldNow, Effect.sync(hand)))
+  if (!IncomingRequests.hasReported(request)) return send()
+  runtime.fork(Effect.andThen(Effect.yieldNow, Effect.sync(send)))
 }
 
-/** Returns the error that a handler has failed with. */
-const answerTo = (cause: Cause.Cause<McpError.McpError>): McpError.McpError | undefined => {
+/** Returns the error of a handler, if it has failed with an `McpError`. */
+const errorOf = (cause: Cause.Cause<McpError.McpError>): McpError.McpError | undefined => {
   const found: Result.Result<unknown, unknown> = Cause.findError(cause)
-  // A handler that is not written in TypeScript may fail with any value.
+  // A handler that was not type-checked may fail with any value.
   return Result.isSuccess(found) && found.success instanceof McpError.McpError ? found.success : undefined
 }
 
 /**
- * Returns the failure of a handler that the peer is not told. A handler that was interrupted because no reply was
- * expected has not failed.
+ * Returns the failure of a handler that its reply does not contain. A handler that was interrupted because its request
+ * gets no reply has not failed.
  */
-export const failureOf = (ending: HandlerExit, awaited: boolean): Cause.Cause<McpError.McpError> | undefined =>
-  Exit.isSuccess(ending) || answerTo(ending.cause) !== undefined || (Cause.hasInterruptsOnly(ending.cause) && !awaited)
+export const failureOf = (ending: HandlerExit, getsReply: boolean): Cause.Cause<McpError.McpError> | undefined =>
+  Exit.isSuccess(ending) || errorOf(ending.cause) !== undefined || (Cause.hasInterruptsOnly(ending.cause) && !getsReply)
     ? undefined
     : ending.cause
 
@@ -92,4 +92,4 @@ export const failureOf = (ending: HandlerExit, awaited: boolean): Cause.Cause<Mc
 export const response = (id: RequestId.RequestId, ending: HandlerExit): JsonRpc.Response =>
   Exit.isSuccess(ending)
     ? JsonRpc.success(id, ending.value)
-    : JsonRpc.failure(id, answerTo(ending.cause) ?? McpError.internalError)
+    : JsonRpc.failure(id, errorOf(ending.cause) ?? McpError.internalError)

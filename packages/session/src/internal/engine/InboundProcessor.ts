@@ -1,4 +1,4 @@
-/** The entry of all inbound frames: it classifies them for the engine, the pending requests and the notifications. */
+/** The processing of all inbound frames: each goes to the engine, to a pending request, or to the notifications. */
 
 import { type Handshake, JsonRpc, MethodTable, type Profile, type RequestId } from "@effect-mcp/protocol"
 import type * as Context from "effect/Context"
@@ -18,7 +18,7 @@ import { everything, type Subscriptions } from "./Subscriptions.ts"
 import { validate } from "./validation.ts"
 import * as Weight from "./Weight.ts"
 
-/** The session, or the sessionless exchange, that frames come to. */
+/** The session, or the sessionless exchange, that receives the frames. */
 export interface InboundRuntime extends RequestRuntime, ResponseMatcher.ResponseRuntime {
   readonly limits: Limits
   /** The services of the handlers of notifications. */
@@ -29,7 +29,7 @@ export interface InboundRuntime extends RequestRuntime, ResponseMatcher.Response
   }
   readonly subscriptions: Pick<Subscriptions, "publish">
   readonly notifications: {
-    /** Queues a notification. Returns `false` if it replaces an older one. */
+    /** Queues a notification. Returns `false` if older ones were dropped. */
     offer(notification: NotificationHandling, bytes: number): boolean
   }
   /** Bounds the errors that answer malformed frames, so that two peers cannot keep each other busy with them. */
@@ -39,8 +39,8 @@ export interface InboundRuntime extends RequestRuntime, ResponseMatcher.Response
 const receiveNotification: Handshake.EventOf<"ReceiveNotification"> = { _tag: "ReceiveNotification" }
 
 /**
- * Takes what comes in. It never suspends: it handles responses, cancellations and progress on the spot, gives requests
- * to the engine and notifications to their queue.
+ * Processes inbound frames. It never suspends: it handles responses, cancellations and progress directly, and passes
+ * requests to the engine and notifications to their queue.
  */
 export class InboundProcessor<P extends Profile.Profile, R> {
   readonly #runtime: InboundRuntime
@@ -53,13 +53,13 @@ export class InboundProcessor<P extends Profile.Profile, R> {
     this.#requests = new RequestServer(runtime, gate)
   }
 
-  /** Takes one frame. */
+  /** Processes one frame of the transport. */
   deliver({ bytes, frame, origin, principal }: Inbound): void {
     if (Result.isFailure(frame)) this.#unreadable(frame.failure, origin)
     else this.receive(frame.success, origin, bytes, principal)
   }
 
-  /** Takes one frame that could be read. */
+  /** Processes one frame that is valid JSON. */
   receive(
     frame: unknown,
     origin: StreamOrigin | undefined,
@@ -94,10 +94,10 @@ export class InboundProcessor<P extends Profile.Profile, R> {
   }
 
   // ===================================================================================================================
-  // Frames that are no messages
+  // Frames that are not messages
   // ===================================================================================================================
 
-  /** Answers a frame that cannot be read, unless too many of this second were answered already. */
+  /** Replies to an invalid frame with an error, within the limit of such replies per second. */
   #answerMalformed(
     error: JsonRpc.ErrorObject,
     id: JsonRpc.Request["id"] | undefined,
@@ -109,7 +109,7 @@ export class InboundProcessor<P extends Profile.Profile, R> {
 
   #unreadable(error: FrameError, origin: StreamOrigin | undefined): void {
     this.#runtime.emit({ _tag: "BadFrame", error })
-    // A child process may print a line to stdout by mistake, which its client does not answer.
+    // A child process may print a line to stdout by mistake. Its client does not reply to it.
     if (this.#runtime.role === "client") return this.#runtime.replies.settle(origin)
     this.#answerMalformed(RequestRejections.unreadable(problemOf(error)), undefined, origin)
   }
@@ -117,10 +117,10 @@ export class InboundProcessor<P extends Profile.Profile, R> {
   #malformed(found: JsonRpc.Malformed, origin: StreamOrigin | undefined): void {
     this.#runtime.emit({ _tag: "Malformed", problem: found.problem })
     if (found.answers !== undefined) ResponseMatcher.matchMalformed(this.#runtime, found.answers, found.problem)
-    // A line that a child process prints by mistake may be JSON. A client answers only what is certainly a message.
-    const answer = found.answerable &&
+    // A line that a child process prints by mistake may be JSON. A client replies only to what is certainly a message.
+    const getsReply = found.answerable &&
       (this.#runtime.role === "server" || found.id !== undefined || found.tooLong === true)
-    if (!answer) return this.#runtime.replies.settle(origin)
+    if (!getsReply) return this.#runtime.replies.settle(origin)
     this.#answerMalformed(RequestRejections.malformed(found.problem), found.id, origin)
   }
 
@@ -140,7 +140,7 @@ export class InboundProcessor<P extends Profile.Profile, R> {
     this.#runtime.replies.settle(origin)
   }
 
-  /** Takes a response that breaks a rule, but leaves no doubt about its meaning. */
+  /** Processes a response that breaks a rule and still has one possible meaning. */
   #tolerate(
     message: JsonRpc.Response,
     problem: string,
@@ -231,7 +231,7 @@ export class InboundProcessor<P extends Profile.Profile, R> {
       return Effect.logError(`the handler of ${method} failed`, cause)
     })
     if (!this.#runtime.notifications.offer({ method, handle: contained }, Weight.received(message, bytes))) {
-      this.ignoreNotification(method, "the handlers are too slow; the oldest was dropped")
+      this.ignoreNotification(method, "the queue for handlers is full; its oldest notifications were dropped")
     }
   }
 
@@ -246,12 +246,12 @@ export class InboundProcessor<P extends Profile.Profile, R> {
     principal: Principal | undefined
   ): void {
     const opened = Batch.open(frames.length, origin, this.#gate.peer()?.revision, this.#runtime.limits)
-    if (Result.isFailure(opened)) return this.#noBatch(opened.failure, frames, origin, bytes)
+    if (Result.isFailure(opened)) return this.#rejectBatch(opened.failure, frames, origin, bytes)
     for (const frame of frames) this.receive(frame, opened.success, bytes, principal)
   }
 
-  /** Rejects a batch, unless its one frame is a response: some peers put each response into a list of one. */
-  #noBatch(
+  /** Rejects a batch, unless it contains one response only: some peers send each response as a batch of one. */
+  #rejectBatch(
     why: JsonRpc.Malformed,
     frames: ReadonlyArray<unknown>,
     origin: StreamOrigin | undefined,
@@ -271,7 +271,7 @@ export class InboundProcessor<P extends Profile.Profile, R> {
 const problemOf = (error: FrameError): string => {
   switch (error._tag) {
     case "TooLarge":
-      return `Message larger than ${error.limitBytes} bytes`
+      return `Message of more than ${error.limitBytes} bytes`
     case "TooComplex":
       return `Message of ${error.nodes} arrays, objects and members; the limit is ${error.limitNodes}`
     case "NotJson":

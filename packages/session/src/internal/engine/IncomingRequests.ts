@@ -14,7 +14,7 @@ export interface IncomingRequest {
   readonly id: RequestId.RequestId
   readonly method: string
   readonly origin: StreamOrigin | undefined
-  /** The bytes of heap of the request; 0 if it did not come in bytes. */
+  /** The memory of the request in bytes; 0 if the transport does not carry bytes. */
   readonly bytes: number
   readonly principal: Principal | undefined
   readonly progressToken: Meta.ProgressToken | undefined
@@ -22,14 +22,14 @@ export interface IncomingRequest {
   highest: number
   /** The time of the latest step of progress, on the session's clock. */
   reportedAt: number
-  /** The reply is known, or there will be none. Later messages of the handler are dropped. */
+  /** Whether the reply is decided. Later messages of the handler are dropped. */
   ended: boolean
-  /** The reply is known, and not on its way yet. */
-  answered: boolean
+  /** Whether a reply has claimed the request, and the transport has not received it yet. */
+  hasReply: boolean
   fiber: Fiber.Fiber<unknown, unknown> | undefined
 }
 
-/** Makes the entry of a request that takes so many bytes of heap. */
+/** Makes the entry of a request that takes this memory in bytes. */
 export const make = (
   { id, method, params }: JsonRpc.Request,
   origin: StreamOrigin | undefined,
@@ -45,7 +45,7 @@ export const make = (
   highest: Number.NEGATIVE_INFINITY,
   reportedAt: Number.NEGATIVE_INFINITY,
   ended: false,
-  answered: false,
+  hasReply: false,
   fiber: undefined
 })
 
@@ -60,8 +60,8 @@ const progressTokenOf = (params: JsonRpc.Params | undefined): Meta.ProgressToken
 export const hasReported = (request: IncomingRequest): boolean => request.reportedAt !== Number.NEGATIVE_INFINITY
 
 /**
- * Interrupts a handler. If the handler is just being started, there is no fiber yet, and `RequestServer` checks `ended`
- * after the start.
+ * Interrupts a handler. While a handler is being started, there is no fiber yet; `RequestServer` checks `ended` after
+ * the start.
  */
 export const interrupt = (request: IncomingRequest): void => {
   request.ended = true
@@ -85,12 +85,12 @@ export class IncomingRequests {
     this.#room = room
   }
 
-  /** Returns the number of fibers of handlers, and of replies that are not on their way. */
+  /** Returns the number of handlers that run, and of replies that the transport has not received yet. */
   get size(): number {
     return (this.#table?.size ?? 0) + (this.#claimed?.size ?? 0)
   }
 
-  /** Adds a request, or returns the reason why there is no room for it. Its id must be free. */
+  /** Adds a request, or returns the reason why there is no capacity for it. Its id must be free. */
   open(request: IncomingRequest): string | undefined {
     const full = this.#room.take(request.bytes)
     if (full !== undefined) return full
@@ -102,20 +102,20 @@ export class IncomingRequests {
   /** Returns the unclaimed request with this id. */
   find(id: RequestId.RequestId): IncomingRequest | undefined {
     const request = this.#table?.get(id)
-    return request?.answered === true ? undefined : request
+    return request?.hasReply === true ? undefined : request
   }
 
   /** Returns the unclaimed request with this progress token. */
   findByProgressToken(token: Meta.ProgressToken): IncomingRequest | undefined {
     for (const request of this.#table?.values() ?? []) {
-      if (request.progressToken === token && !request.answered) return request
+      if (request.progressToken === token && !request.hasReply) return request
     }
     return undefined
   }
 
   /** Returns the unclaimed requests. */
   all(): ReadonlyArray<IncomingRequest> {
-    return Array.from(this.#table?.values() ?? []).filter(({ answered }) => !answered)
+    return Array.from(this.#table?.values() ?? []).filter(({ hasReply }) => !hasReply)
   }
 
   /** Claims the request that takes most memory. Its handler will send no reply. */
@@ -127,37 +127,37 @@ export class IncomingRequests {
     return request !== undefined && this.claim(request) ? request : undefined
   }
 
-  /** Returns whether a request with this id waits for its reply, or for the reply to be on its way. */
+  /** Returns whether a request with this id is in flight. */
   isTaken(id: RequestId.RequestId): boolean {
     return this.#table?.has(id) === true
   }
 
   /** Claims a request that gets no reply. Its id is free again. */
   claim(request: IncomingRequest): boolean {
-    if (request.answered || !this.#isOurs(request)) return false
+    if (request.hasReply || !this.#isOpen(request)) return false
     this.#table?.delete(request.id)
     this.#claimed ??= new Set()
     this.#claimed.add(request)
     return true
   }
 
-  /** Claims a request for its reply. Its id is free when the reply is on its way. */
-  answer(request: IncomingRequest): boolean {
-    if (request.answered || !this.#isOurs(request)) return false
-    request.answered = true
+  /** Claims a request for its reply. Its id is free again when the transport has received the reply. */
+  claimForReply(request: IncomingRequest): boolean {
+    if (request.hasReply || !this.#isOpen(request)) return false
+    request.hasReply = true
     return true
   }
 
-  /** Releases a request whose fiber has ended, and whose reply is on its way if it has one. */
+  /** Releases a request whose fiber has ended, and whose reply, if it has one, the transport has received. */
   release(request: IncomingRequest): void {
-    const left = this.#isOurs(request) ? this.#table?.delete(request.id) : this.#claimed?.delete(request)
+    const left = this.#isOpen(request) ? this.#table?.delete(request.id) : this.#claimed?.delete(request)
     if (left === true) this.#room.release(request.bytes)
     if (this.#waiters !== undefined && this.size === 0) {
       for (const waiter of this.#waiters.splice(0)) Deferred.doneUnsafe(waiter, Exit.void)
     }
   }
 
-  /** Claims all requests and interrupts their handlers. Returns the requests that get no reply because of that. */
+  /** Claims all requests, and interrupts their handlers. Returns the requests that therefore get no reply. */
   interruptAll(): ReadonlyArray<IncomingRequest> {
     const all = this.#running()
     const claimed = all.filter((request) => this.claim(request))
@@ -187,7 +187,7 @@ export class IncomingRequests {
     return [...this.#claimed ?? [], ...this.#table?.values() ?? []]
   }
 
-  #isOurs(request: IncomingRequest): boolean {
+  #isOpen(request: IncomingRequest): boolean {
     return this.#table?.get(request.id) === request
   }
 }

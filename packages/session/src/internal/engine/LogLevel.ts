@@ -6,8 +6,8 @@ import * as Effect from "effect/Effect"
 import type { Handlers } from "../../Handlers.ts"
 
 /**
- * The log level of a client: all messages are sent until it sets a level (LOG-02, LOG-03). It is a service of the one
- * handler that sets it, so that the same handlers serve many sessions.
+ * The log level of a client. Until the client sets a level, all messages are sent (LOG-02, LOG-03). The handler that
+ * sets it receives it as a service, so that the same handlers serve many sessions.
  */
 export class LogLevel extends Context.Service<LogLevel, {
   threshold: Logging.Level
@@ -16,6 +16,7 @@ export class LogLevel extends Context.Service<LogLevel, {
 /** The method that sets the level. */
 export const method = "logging/setLevel"
 
+/** Makes the level of a client that has set none. */
 export const make = (): LogLevel["Service"] => ({ threshold: "debug" })
 
 /** Returns whether a message of this level is sent. */
@@ -23,22 +24,22 @@ export const admits = (current: LogLevel["Service"], level: Logging.Level): bool
   Logging.isAtLeast(level, current.threshold)
 
 /**
- * Adds a handler for the log level to those of a server that logs. It runs after the server's own handler, if there is
- * one. Without a session no level is remembered: the level of one client must not silence the messages to another.
+ * Adds a handler that sets the log level to the handlers of a server. It runs after the server's own handler, if there
+ * is one. Without a session no level is stored: the level of one client must not suppress messages to another.
  */
 export const settable = (
   handlers: Handlers<"client", unknown>,
-  options: { readonly remembers: boolean }
+  options: { readonly storesLevel: boolean }
 ): Handlers<"client", unknown> => {
-  const own = handlers[method] ?? (() => Effect.succeed({}))
+  const given = handlers[method] ?? (() => Effect.succeed({}))
   return {
     ...handlers,
     [method]: (params) =>
-      options.remembers
-        ? Effect.tap(own(params), () =>
+      options.storesLevel
+        ? Effect.tap(given(params), () =>
           Effect.map(LogLevel, (current) => {
             current.threshold = params.level
           }))
-        : own(params)
+        : given(params)
   }
 }

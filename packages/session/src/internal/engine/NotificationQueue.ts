@@ -19,9 +19,9 @@ export interface NotificationQueueDependencies {
 }
 
 /**
- * The queue of the peer's notifications, which are handled one at a time, in order. A fiber runs only while there is
- * one to handle. If the queue is full, the oldest makes room: the reader cannot wait for a handler, because that may
- * wait for a response that only the reader can bring.
+ * The queue of the peer's notifications, which are handled one at a time, in order. A fiber runs only while a
+ * notification is handled. A full queue drops the oldest: the read loop cannot wait for a handler, because the handler
+ * may wait for a response that the read loop delivers.
  */
 export class NotificationQueue {
   readonly #session: NotificationQueueDependencies

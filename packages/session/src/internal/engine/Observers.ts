@@ -15,8 +15,8 @@ export interface ObserversDependencies {
 }
 
 /**
- * Returns the bytes of heap of the peer's part of an event: its texts, and a response as a whole. Causes belong to this
- * program.
+ * Returns the memory in bytes that the peer decides in an event: its texts, and a response as a whole. Causes belong to
+ * this program.
  */
 const weightOf = (event: SessionEvent): number => {
   let bytes = "response" in event ? Weight.of(event.response) : 0
@@ -24,7 +24,7 @@ const weightOf = (event: SessionEvent): number => {
   return bytes
 }
 
-/** The observers of a session. A session without observers has no cost for them. */
+/** The observers of a session, and the streams of its events. Without them, an event costs nothing. */
 export class Observers {
   readonly #session: ObserversDependencies
   #readers: Set<SlidingMailbox.SlidingMailbox<SessionEvent>> | undefined
@@ -34,6 +34,7 @@ export class Observers {
     this.#session = session
   }
 
+  /** Passes an event to the observer and to the streams. */
   emit(event: SessionEvent): void {
     if (this.#ended) return
     if (this.#readers !== undefined) this.#offer(this.#readers, event)
@@ -47,7 +48,7 @@ export class Observers {
     }
   }
 
-  /** Streams the events from now on. A slow consumer loses the oldest. The stream ends with the session. */
+  /** Streams the events from the start of the stream to the end of the session. A slow consumer loses the oldest. */
   get events(): Stream.Stream<SessionEvent> {
     return Stream.unwrap(Effect.map(
       Effect.acquireRelease(
@@ -62,6 +63,7 @@ export class Observers {
     ))
   }
 
+  /** Ends the streams. Later events are dropped. */
   end(): void {
     this.#ended = true
     for (const reader of this.#readers ?? []) reader.end()

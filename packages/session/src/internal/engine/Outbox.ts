@@ -17,7 +17,7 @@ import { type Entry, Lane, type Sending } from "./Lane.ts"
 import type { Timer } from "./Timer.ts"
 import * as Weight from "./Weight.ts"
 
-/** Returns the error of a failed send, even if a transport should not fail with it. */
+/** Returns the error of a failed send, also for a transport that fails with something else. */
 export const errorIn = (cause: Cause.Cause<TransportError.TransportError>): TransportError.TransportError => {
   const failure = Cause.squash(cause)
   return failure instanceof TransportError.TransportError
@@ -30,8 +30,8 @@ export const errorOf = (
   exit: Exit.Exit<void, TransportError.TransportError>
 ): TransportError.TransportError | undefined => Exit.isSuccess(exit) ? undefined : errorIn(exit.cause)
 
-/** Runs the transport's function for a message. An exception must not stop the messages after it. */
-const given = <E>(make: () => Effect.Effect<void, E>): Effect.Effect<void, E> => {
+/** Calls a function of the transport. An exception that it throws must not stop later messages. */
+const callTransport = <E>(make: () => Effect.Effect<void, E>): Effect.Effect<void, E> => {
   try {
     return make()
   } catch (thrown) {
@@ -54,7 +54,7 @@ export interface OutboxDependencies {
   overflowed(overflow: Overflow): void
 }
 
-/** The number of the waiting replies, and the limit that they exceed. */
+/** The number and the bytes of the waiting replies, and the limit that they exceed. */
 export type Overflow = Pick<
   CloseReason.CloseReason & { readonly _tag: "RepliesOverflow" },
   "waiting" | "bytes" | "limit"
@@ -64,36 +64,35 @@ const peerEnded = (): Exit.Exit<never, TransportError.TransportError> =>
   Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
 
 /**
- * The messages that wait to be sent, in order. One message at a time is with the transport. If the transport has a
- * stream for each origin, it is one message for each of these. A fiber runs only while the transport makes a message
- * wait.
+ * The messages that wait to be sent, in order. The transport receives one message at a time, or, if it has a stream for
+ * each origin, one for each stream. A fiber runs only while the transport makes a message wait.
  *
- * To add a message never suspends. Requests are bounded by the fibers that wait for their responses, and senders of
+ * Adding a message never suspends. Requests are bounded by the fibers that wait for their responses. Senders of
  * notifications wait for room. Replies are bounded by number and bytes, because the peer decides how many requests it
- * sends: a peer that sends requests and does not read the replies loses its session. What the transport takes at once
- * is not weighed.
+ * sends: if a peer sends requests and does not read the replies, its session closes. A message that the transport
+ * accepts at once is not weighed.
  */
 export class Outbox {
   readonly #session: OutboxDependencies
   /** The lanes on which messages wait or are sent. The key of the lane without an origin is the session. */
   #lanes: Map<StreamOrigin, Lane> | undefined
   #ready: Set<Lane> | undefined
-  /**
-   * The streams of requests, until each ends by itself, or until the time that it may still take after its response.
-   */
+  /** The streams of requests, each with the time until which it may stay open after its response. */
   #streams: Map<Fiber.Fiber<unknown, unknown>, number> | undefined
   #idle: Array<Deferred.Deferred<void>> | undefined
-  /** The messages that the transport makes wait, those included that have failed and cannot be interrupted. */
+  /** The number of messages that the transport makes wait. */
   #sending = 0
+  /** The number of those among them that have failed, and whose fibers cannot be interrupted. */
   #failed = 0
   #waiting = 0
   #pumping = false
   #stopped = false
+  /** The number of replies among the waiting messages. */
   #replies = 0
-  /** The bytes of the waiting messages, also within the transport, and those of the replies among them. */
+  /** The bytes of the messages that wait here or in the transport, and the bytes of the replies among them. */
   #bytes = 0
   #replyBytes = 0
-  /** The bytes that the budget is charged for replies that wait for the rest of their batches. */
+  /** The bytes that the memory budget is charged for replies that wait for the rest of their batches. */
   #collectedCharge = 0
   #account: MemoryBudget.Account | undefined
 
@@ -101,6 +100,7 @@ export class Outbox {
     this.#session = session
   }
 
+  /** Adds a message. It is sent at once if no other message waits. */
   offer(entry: Entry): void {
     if (this.#stopped) return entry.done(peerEnded())
     if (!this.#pumping && this.#sending === 0 && this.#waiting === 0) return this.#pump(entry)
@@ -110,13 +110,13 @@ export class Outbox {
     this.#waiting++
     this.#makeReady(lane)
     this.#replies += repliesIn(entry.outbound)
-    // Messages that are added during a hand-over are sent right after it, however many they are.
+    // Messages that are added while another one is being sent are sent right after it, and need no weighing.
     if (lane.sending === undefined) return this.#pump()
     this.#weigh(entry)
-    this.#judgeEntry(entry)
+    this.#checkEntry(entry)
   }
 
-  /** Counts a reply that waits for the rest of its batch, as so many others do, itself included. */
+  /** Counts a reply that waits for the rest of its batch. `collected` is the number of such replies, with this one. */
   collect(batch: Batch, reply: JsonRpc.Response, collected: number): void {
     if (this.#stopped) return
     const weight = this.#weightOf(reply)
@@ -126,10 +126,10 @@ export class Outbox {
     batch.charge += charge
     this.#collectedCharge += charge
     this.#count(weight, true)
-    this.#judge(weight, charge, collected)
+    this.#checkReplies(weight, charge, collected)
   }
 
-  /** The replies of a batch no longer wait for each other. */
+  /** Stops counting the replies of a batch, because they no longer wait for each other. */
   gather(batch: Batch): void {
     if (this.#stopped) return
     this.#count(-batch.weight, true)
@@ -138,7 +138,7 @@ export class Outbox {
     batch.weight = batch.charge = 0
   }
 
-  /** Takes a message back that has not been handed over; `false` when it is too late for that. */
+  /** Withdraws a message. Returns `false` if the transport has already received it. */
   withdraw(entry: Entry): boolean {
     if (entry.state !== "Waiting") return false
     entry.state = "Withdrawn"
@@ -152,22 +152,22 @@ export class Outbox {
     return true
   }
 
-  /** Is there room for a message of someone who can wait, on the way to this origin? */
+  /** Returns whether there is room for a message whose sender can wait, on the lane of this origin. */
   hasRoom(replyTo: StreamOrigin | undefined): boolean {
     const { budget, limits: { maxOutgoingBytes, maxOutgoingMessages } } = this.#session
     const isScarce = this.#waiting > 0 && MemoryBudget.isScarce(budget)
     if (this.#waiting < maxOutgoingMessages && this.#bytes < maxOutgoingBytes && !isScarce) return true
-    // A way that is clogged does not stop the others.
+    // A lane that is full does not block the others.
     const key = this.#laneKeyOf(replyTo)
     return key !== this.#session && (this.#lanes?.get(key)?.waiting.size ?? 0) === 0
   }
 
-  /** Is there nothing to be handed over? */
+  /** Returns whether no message waits. */
   get isIdle(): boolean {
     return this.#stopped || (this.#sending === this.#failed && this.#waiting === 0 && !this.#pumping)
   }
 
-  /** Waits until everything offered so far has been handed over or has failed. */
+  /** Waits until each message that was added so far has been sent or has failed. */
   get flushed(): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.isIdle) return Effect.void
@@ -178,7 +178,7 @@ export class Outbox {
     })
   }
 
-  /** The exchange of this stream is over; the stream may end by itself, but not stay for ever. */
+  /** Limits the time for which a stream may stay open after its exchange has ended. */
   releaseStream(stream: Fiber.Fiber<unknown, unknown>): void {
     if (this.#streams?.has(stream) !== true) return
     const { limits, timer } = this.#session
@@ -188,8 +188,8 @@ export class Outbox {
   }
 
   /**
-   * Gives up what the peer has not taken in time, and says when there will be something to give up. A stream that takes
-   * nothing costs itself alone; where there is one stream for everything it costs the session.
+   * Aborts messages whose bytes the peer has not read in time, and returns the next deadline. If the transport has
+   * several streams, only the stalled stream fails. If it has one, the session ends.
    */
   expire(now: number): number {
     const { connection, limits: { writeTimeout } } = this.#session
@@ -208,7 +208,7 @@ export class Outbox {
     return next
   }
 
-  /** The messages that the transport makes wait, but for those that were given up already. */
+  /** Returns the messages that the transport makes wait, except those that are already aborted. */
   #lanesSending(): ReadonlyArray<{ readonly lane: Lane; readonly sending: Sending }> {
     return Array.from(this.#lanes?.values() ?? []).flatMap((lane) =>
       lane.sending?.state !== "Sending" ? [] : [{ lane, sending: lane.sending }]
@@ -216,16 +216,16 @@ export class Outbox {
   }
 
   /**
-   * Gives up a message whose stream takes nothing. The transport breaks the stream off, and fails what comes after it
-   * or keeps it.
+   * Aborts a message whose stream is stalled. The transport breaks the stream, and fails later messages of the stream
+   * or stores them.
    */
   #abort(lane: Lane, sending: Sending): void {
     const { entry, fiber } = sending
-    sending.state = "GivenUp"
+    sending.state = "Aborted"
     this.#session.connection.stalled?.(entry.outbound.replyTo)
     if (lane.sending === sending) fiber.interruptUnsafe()
     if (lane.sending !== sending) return
-    // It cannot be interrupted at once. Until it has ended, whatever takes this way fails.
+    // The fiber cannot be interrupted at once. Until it has ended, all messages on this lane fail.
     sending.state = "Failed"
     this.#failed++
     this.#unweigh(entry)
@@ -241,9 +241,9 @@ export class Outbox {
     return Exit.fail(TransportError.make({ _tag: "StreamStalled", afterMillis: this.#session.limits.writeTimeout }))
   }
 
-  /** Gives up whatever is still with the transport. */
+  /** Interrupts the messages that the transport makes wait, and fails all others. */
   stop(): void {
-    // The callback of a message that was not sent may end the session again.
+    // The callback of a failed message may end the session, which calls this again.
     if (this.#stopped) return
     this.#stopped = true
     const lanes = Array.from(this.#lanes?.values() ?? [])
@@ -262,11 +262,11 @@ export class Outbox {
   }
 
   /**
-   * Gives the peer up if there are too many replies without this one, which has to wait. One of any size may wait while
-   * the others take less than the limit, or alone. If the process is short of memory, the peer is given up that leaves
-   * most of it unread.
+   * Ends the session if too many replies wait, after one more has begun to wait. A reply of any size may wait alone, or
+   * while the others take less than the limit. If the memory budget is exhausted, the session ends whose peer leaves
+   * most bytes unread.
    */
-  #judge(weight: number, charge: number, waiting: number): void {
+  #checkReplies(weight: number, charge: number, waiting: number): void {
     const { maxOutgoingBytes, maxOutgoingReplies } = this.#session.limits
     const bytes = this.#replyBytes
     if (waiting > maxOutgoingReplies) this.#session.overflowed({ waiting, bytes, limit: "maxOutgoingReplies" })
@@ -278,7 +278,7 @@ export class Outbox {
     return Weight.outgoing(message, this.#session.limits.maxOutgoingBytes)
   }
 
-  /** Charges the budget of the process, and returns the bytes charged: all of them or none. */
+  /** Charges the memory budget, and returns the charged bytes: all or none. */
   #charge(weight: number): number {
     this.#account ??= this.#session.budget.open({ isUnread: true, yields: () => this.#yield(this.#replies) })
     return this.#account.take(weight) ? weight : 0
@@ -288,7 +288,7 @@ export class Outbox {
     this.#account?.release(charge)
   }
 
-  /** The process is short of memory, and this peer leaves most of it unread. */
+  /** Ends the session, because the memory budget is exhausted and this peer leaves most bytes unread. */
   #yield(waiting: number): void {
     this.#session.overflowed({ waiting, bytes: this.#bytes, limit: "MemoryBudget" })
   }
@@ -298,14 +298,14 @@ export class Outbox {
     if (isReply) this.#replyBytes += weight
   }
 
-  /** Counts a message that has to wait. */
+  /** Weighs and counts a message that has to wait. */
   #weigh(entry: Entry): void {
     if (entry.charge !== undefined) return
     entry.weight ??= this.#weightOf(entry.outbound.message)
     entry.charge = 0
     this.#count(entry.weight, entry.outbound.last)
     const charge = this.#charge(entry.weight)
-    // Others may have yielded, and what they told of it may have stopped this outbox.
+    // Other holders may have yielded memory, and an observer of that may have stopped this outbox.
     if (entry.charge === undefined) this.#release(charge)
     else entry.charge = charge
   }
@@ -318,12 +318,12 @@ export class Outbox {
     this.#count(-weight, entry.outbound.last)
   }
 
-  /** Gives the peer up if this message is one reply too many that has to wait. */
-  #judgeEntry({ charge = 0, outbound, weight = 0 }: Entry): void {
-    if (outbound.last) this.#judge(weight, charge, this.#replies)
+  /** Ends the session if this message is one reply too many. */
+  #checkEntry({ charge = 0, outbound, weight = 0 }: Entry): void {
+    if (outbound.last) this.#checkReplies(weight, charge, this.#replies)
   }
 
-  /** The way of a message: that of its origin, where the transport has such. */
+  /** Returns the key of a lane: the origin of the message, if the transport has a stream for each. */
   #laneKeyOf(replyTo: StreamOrigin | undefined): StreamOrigin {
     return this.#session.connection.endExchange === undefined || replyTo === undefined ? this.#session : replyTo
   }
@@ -338,10 +338,10 @@ export class Outbox {
     return lane
   }
 
-  /** Forgets a lane in which nothing is any more. */
+  /** Removes the lane of a message, if it is empty. */
   #drop(lane: Lane, { outbound: { replyTo } }: Entry): void {
     const key = this.#laneKeyOf(replyTo)
-    // The way that all take is taken again and again.
+    // The lane without an origin is used again and again.
     if (key !== this.#session && lane.sending === undefined && lane.waiting.size === 0) this.#lanes?.delete(key)
   }
 
@@ -365,7 +365,7 @@ export class Outbox {
     this.#unweigh(entry)
   }
 
-  /** Hands over what waits in a lane, until the transport makes one of its messages wait. */
+  /** Sends the messages of a lane, until the transport makes one of them wait. */
   #empty(lane: Lane): void {
     while (lane.sending === undefined && !this.#stopped) {
       const entry = this.#next(lane)
@@ -375,13 +375,13 @@ export class Outbox {
     }
   }
 
-  /** `first` goes ahead of everything, since nothing waits then. */
+  /** Sends the messages of all ready lanes. `first` is given only if no message waits, and is sent first. */
   #pump(first?: Entry): void {
-    // A send that completes at once comes back here by itself; the loop of the first call carries on.
+    // A message that is sent at once may add another, which calls this again. The loop of the first call sends it.
     if (this.#pumping) return
     this.#pumping = true
     if (first !== undefined) this.#hand(first)
-    // What is added to a Set while it is walked is walked, too.
+    // The iteration of a Set includes elements that are added during it.
     for (const lane of this.#ready ?? []) {
       this.#ready?.delete(lane)
       this.#empty(lane)
@@ -398,9 +398,9 @@ export class Outbox {
     if (entry.exchange !== undefined) entry.exchange.handed = true
     const message = entry.outbound.message
     if (connection.request !== undefined && JsonRpc.isRequest(message)) {
-      return this.#openStream(entry, given(() => connection.request?.(message) ?? Effect.void))
+      return this.#openStream(entry, callTransport(() => connection.request?.(message) ?? Effect.void))
     }
-    const send = given(() => connection.send(entry.outbound))
+    const send = callTransport(() => connection.send(entry.outbound))
     if (send instanceof SyncEffect) return entry.done(send.run())
     if (Exit.isExit(send)) return entry.done(Exit.asVoid(trust<Exit.Exit<void, TransportError.TransportError>>(send)))
     const fiber = this.#session.fork(send)
@@ -410,12 +410,12 @@ export class Outbox {
     const sending: Sending = { entry, fiber, since: timer.now(), state: "Sending" }
     lane.sending = sending
     this.#sending++
-    // From now on whatever takes this way waits.
+    // From here on every message on this lane waits.
     this.#weigh(entry)
     for (const waiting of lane.waiting) this.#weigh(waiting)
     timer.watch(sending.since + limits.writeTimeout)
     fiber.addObserver((exit) => this.#finish(lane, sending, exit))
-    this.#judgeEntry(entry)
+    this.#checkEntry(entry)
   }
 
   #finish(lane: Lane, sending: Sending, exit: Exit.Exit<void, TransportError.TransportError>): void {
@@ -426,16 +426,13 @@ export class Outbox {
     if (state === "Failed") this.#failed--
     else {
       this.#unweigh(entry)
-      entry.done(state === "GivenUp" && Exit.hasInterrupts(exit) ? this.#streamStalled() : exit)
+      entry.done(state === "Aborted" && Exit.hasInterrupts(exit) ? this.#streamStalled() : exit)
     }
     this.#drop(lane, entry)
     this.#pump()
   }
 
-  /**
-   * Sends a request with a stream of its own. The stream outlives the hand-over, and the next message does not wait for
-   * it.
-   */
+  /** Sends a request on a stream of its own. The next message does not wait for the end of this stream. */
   #openStream(entry: Entry, stream: Effect.Effect<void, TransportError.TransportError>): void {
     const fiber = this.#session.fork(stream)
     if (entry.exchange !== undefined) entry.exchange.stream = fiber

@@ -1,4 +1,4 @@
-/** The gates and the form of outgoing messages. */
+/** The checks of outgoing messages, and their form for the peer's revision. */
 
 import {
   Capabilities,
@@ -19,7 +19,7 @@ export type Declared = Capabilities.ClientCapabilities | Capabilities.ServerCapa
 /** The handshake of a session, or of a sessionless exchange. */
 export interface Handshaking {
   state(): { readonly _tag: string } | { readonly _tag: string; readonly reason: CloseReason.CloseReason }
-  /** Applies an event to the handshake machine. */
+  /** Applies an event to the handshake machine, and moves to the next state. */
   apply<Tag extends Handshake.EventTag>(event: Handshake.EventOf<Tag>): Handshake.Outcome<unknown, Tag>
 }
 
@@ -65,14 +65,14 @@ export const isHeld = (action: Exclude<RequestAdmission, object>): boolean => {
   }
 }
 
-/** The requirements of a row for its messages. */
+/** The requirements of a method: its revision and its capability. */
 export interface MethodRequirements {
   readonly name: string
   readonly since: Revision.Revision
   readonly capability: Capabilities.Path | undefined
 }
 
-/** Returns the reason why a message of this row cannot be sent to this peer. Before the handshake there is none. */
+/** Returns why a message of this method cannot be sent to this peer. Before the handshake no peer is known. */
 export const validateCapability = (
   row: MethodRequirements,
   peer: Profile.Profile | undefined,
@@ -89,11 +89,11 @@ export const validateCapability = (
     : { _tag: "MissingCapability", capability }
 }
 
-/** Copies params, so that later changes of them are not sent. */
+/** Copies params, so that later changes to the original are not sent. */
 export const copy = (params: object): JsonRpc.Params => ({ ...params })
 
 /** Returns the params in the form of the peer's revision. */
-export const fitting = (
+export const project = (
   method: string,
   params: JsonRpc.Params,
   peer: Profile.Profile | undefined,
@@ -116,14 +116,14 @@ export const params = (
     return isEmpty(params) ? undefined : params
   }
   const { _meta: own, ...given }: JsonRpc.Params = { ...params }
-  // A token that came from elsewhere, as in what a proxy passes on, could be that of another request of ours (PRG-02).
+  // A token in the given params, such as one that a proxy forwards, could be that of another request (PRG-02).
   const { progressToken: _, ...rest }: JsonRpc.Params = { ...(typeof own === "object" ? own : undefined), ...meta }
   if (progressToken !== undefined) return { ...given, _meta: { ...rest, progressToken } }
   if (own !== undefined || meta !== undefined) return { ...given, _meta: rest }
   return Object.keys(given).length === 0 ? undefined : given
 }
 
-/** The capabilities that are declared by a flag; the others are objects. */
+/** The capabilities that are declared by a flag. The others are declared by an object. */
 const flags: ReadonlySet<string> = new Set(["listChanged", "subscribe"])
 
 /** Returns the option that declares a capability. */
@@ -133,13 +133,13 @@ const optionFor = (capability: string): string => {
   return `capabilities: { ${whole}: ${value} }`
 }
 
-/** Names the option for a missing capability, because the side that sends a notification declares it. */
+/** Adds the option that declares a missing capability, because the sender of a notification declares it. */
 const undeclared = (reason: RequestErrorReason): RequestErrorReason =>
   reason._tag === "MissingCapability"
     ? { _tag: "UndeclaredCapability", capability: reason.capability, option: optionFor(reason.capability) }
     : reason
 
-/** Returns a notification as it is sent, or the reason why this side cannot send it. */
+/** Returns a notification in the form of the peer's revision, or the reason why this side cannot send it. */
 export const notification = (
   row: MethodRequirements,
   given: object,
@@ -150,6 +150,6 @@ export const notification = (
   if (blocked !== undefined) return Result.fail(undeclared(blocked))
   const problem = SemanticChecks.validateNotification(row.name, given)
   if (problem !== undefined) return Result.fail({ _tag: "InvalidParams", problem })
-  const fit = fitting(row.name, copy(given), peer, own.projection)
-  return Result.succeed(JsonRpc.notification(row.name, params(fit, undefined, undefined)))
+  const projected = project(row.name, copy(given), peer, own.projection)
+  return Result.succeed(JsonRpc.notification(row.name, params(projected, undefined, undefined)))
 }

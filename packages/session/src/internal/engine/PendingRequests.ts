@@ -1,10 +1,10 @@
 /**
- * The table of the requests that this side has sent and that wait for their responses.
+ * The table of requests of this side that wait for their responses.
  *
  * The table is a `HashMap` in a `Ref`, keyed by request id. It is open, or closed with a reason. Each change is one
  * `Ref.modify` or `Ref.update` in the fiber of the caller, and between two of these a fiber may be interrupted.
  * Therefore `open` hands a new exchange to its owner inside the function given to `Ref.modify`: from that moment the
- * owner's finalizer removes it. The reader of the transport only reads the table and completes Deferreds.
+ * owner's finalizer removes it. The read loop only reads the table and completes Deferreds.
  */
 import { type CloseReason, JsonRpc, McpError, type RequestId } from "@effect-mcp/protocol"
 import * as Deferred from "effect/Deferred"
@@ -32,7 +32,7 @@ export interface Exchange {
   /** The latest deadline, if progress extends the deadline; `undefined` if it does not. */
   readonly extendsTo: number | undefined
   /** Receives the response in the step in which it arrives, before the next frame is read. */
-  readonly onAnswer: ((response: JsonRpc.Response) => void) | undefined
+  readonly onResponse: ((response: JsonRpc.Response) => void) | undefined
   /** `Answered` by the peer, `Abandoned` by this side while the peer may still work on it, or `Lost`. */
   outcome: "Pending" | "Answered" | "Abandoned" | "Lost"
   /** Whether the transport has received the request, so that the peer may have seen it. */
@@ -65,7 +65,7 @@ const settle = (
 
 /** Completes an exchange with the peer's response. A later completion changes nothing and returns `false`. */
 export const complete = (exchange: Exchange, response: JsonRpc.Response): boolean => {
-  if (exchange.outcome === "Pending") exchange.onAnswer?.(response)
+  if (exchange.outcome === "Pending") exchange.onResponse?.(response)
   return settle(
     exchange,
     "Answered",
@@ -104,13 +104,13 @@ export const fail = (exchange: Exchange, reason: RequestError.RequestErrorReason
 /** Returns whether an exchange was opened, or the table is closed for this reason. */
 export const isExchange = (opened: Exchange | CloseReason.CloseReason): opened is Exchange => "response" in opened
 
-/** The number of abandoned requests that are remembered. */
+/** The number of abandoned requests whose ids are stored. */
 const maxAbandoned = 1024
 
 /** The properties of an exchange that its caller chooses. */
 export type CallOptions = Pick<
   Exchange,
-  "method" | "progress" | "openedAt" | "deadline" | "allowedMillis" | "extendsTo" | "onAnswer"
+  "method" | "progress" | "openedAt" | "deadline" | "allowedMillis" | "extendsTo" | "onResponse"
 >
 
 const empty: Table = { _tag: "Open", exchanges: HashMap.empty() }
@@ -142,7 +142,7 @@ export class PendingRequests {
   open(options: CallOptions, own: (exchange: Exchange) => void): Effect.Effect<Exchange | CloseReason.CloseReason> {
     return Ref.modify<Table, Exchange | CloseReason.CloseReason>(this.#table, (state) => {
       if (state._tag === "Closed") return [state.reason, state]
-      const { allowedMillis, deadline, extendsTo, method, onAnswer, openedAt, progress } = options
+      const { allowedMillis, deadline, extendsTo, method, onResponse, openedAt, progress } = options
       const exchange: Exchange = {
         id: this.nextId(),
         method,
@@ -152,7 +152,7 @@ export class PendingRequests {
         openedAt,
         allowedMillis,
         extendsTo,
-        onAnswer,
+        onResponse,
         outcome: "Pending",
         handed: false,
         unanswered: progress === undefined ? undefined : Deferred.makeUnsafe(),
@@ -199,7 +199,9 @@ export class PendingRequests {
     return next
   }
 
-  /** Closes the table, and fails all exchanges. Its caller may be a callback without a fiber, so it runs the `Ref`. */
+  /**
+   * Closes the table, and fails all exchanges. It runs the `Ref` itself, because a callback without a fiber calls it.
+   */
   close(reason: CloseReason.CloseReason): void {
     const closed = Effect.runSync(Ref.modify<Table, HashMap.HashMap<RequestId.RequestId, Exchange>>(
       this.#table,

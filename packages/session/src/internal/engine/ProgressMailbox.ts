@@ -1,4 +1,4 @@
-/** The mailbox of a request's progress. */
+/** The mailbox for the progress of one request. */
 
 import type { Progress } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
@@ -7,23 +7,24 @@ import * as SlidingMailbox from "../collections/SlidingMailbox.ts"
 import * as Weight from "./Weight.ts"
 
 /**
- * The steps of progress of one exchange, from the reader, which never waits, to the fiber of the caller. If the mailbox
- * is full, the oldest step makes room.
+ * The steps of progress of one exchange, from the read loop, which never waits, to the fiber of the caller. A full
+ * mailbox drops the oldest step.
  */
 export interface ProgressMailbox {
   /**
-   * Adds a step, which came in so many bytes. Returns `"NotIncreasing"` for a step that did not grow and is dropped,
-   * and `"Overflow"` if an older step was dropped.
+   * Adds a step; `bytes` is its size on the wire. Returns `"NotIncreasing"` for a step that is dropped because its
+   * progress does not increase, and `"Overflow"` if an older step was dropped.
    */
   readonly offer: (step: Progress.Progress, bytes: number | undefined) => "Taken" | "Overflow" | "NotIncreasing"
-  /** Ends the mailbox: the response is there, or there will be none. */
+  /** Ends the mailbox, because the request has ended. Steps that wait are still drained. */
   readonly end: () => void
-  /** Closes the mailbox: the caller no longer waits, and the remaining steps are dropped. */
+  /** Closes the mailbox, because the caller no longer waits. Steps that wait are dropped. */
   readonly close: () => void
   /** Passes every step to `sink`, in order, until the mailbox has ended and is empty. */
   readonly drain: <R>(sink: (step: Progress.Progress) => Effect.Effect<void, never, R>) => Effect.Effect<void, never, R>
 }
 
+/** Makes an empty mailbox. */
 export const make = (bounds: Bounds): ProgressMailbox => {
   const steps = SlidingMailbox.make<Progress.Progress>(bounds)
   let highest = Number.NEGATIVE_INFINITY

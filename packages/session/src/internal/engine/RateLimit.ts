@@ -1,4 +1,4 @@
-/** A limit of so many times a second. */
+/** A limit on how often something happens per second. */
 export class RateLimit {
   readonly #perSecond: number
   #second = Number.NEGATIVE_INFINITY
@@ -8,9 +8,7 @@ export class RateLimit {
     this.#perSecond = perSecond
   }
 
-  /**
-   * Takes one of the times of this second, if there is one left. `now` is in milliseconds, on a clock that never jumps.
-   */
+  /** Returns whether it may happen once more in this second. `now` is in milliseconds on a monotonic clock. */
   take(now: number): boolean {
     if (now - this.#second >= 1000) {
       this.#second = now
@@ -19,7 +17,7 @@ export class RateLimit {
     return ++this.#taken <= this.#perSecond
   }
 
-  /** Returns the time until one can be taken, in milliseconds. */
+  /** Returns the milliseconds until `take` returns `true`. */
   wait(now: number): number {
     const since = now - this.#second
     if (this.#perSecond <= 0) return Number.POSITIVE_INFINITY

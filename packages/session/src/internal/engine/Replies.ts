@@ -1,4 +1,4 @@
-/** The replies of a session to the requests of its peer. */
+/** The replies of a session to requests of its peer, and the collected replies of batches. */
 
 import { JsonRpc, McpError } from "@effect-mcp/protocol"
 import type { Connection, StreamOrigin } from "../../Transport.ts"
@@ -8,9 +8,10 @@ import * as Lane from "./Lane.ts"
 import * as Outbox from "./Outbox.ts"
 
 /**
- * Replaces a response that JSON cannot carry by an internal error. Without it, the peer would wait until its deadline.
+ * Replaces a response that JSON cannot represent by an internal error. Without it, the peer would wait until its
+ * deadline.
  */
-const writable = (response: JsonRpc.Response): JsonRpc.Response => {
+const serializable = (response: JsonRpc.Response): JsonRpc.Response => {
   try {
     JSON.stringify(response)
     return response
@@ -19,20 +20,20 @@ const writable = (response: JsonRpc.Response): JsonRpc.Response => {
   }
 }
 
-/** Makes an internal error in the place of a response. */
+/** Returns an internal error instead of a response. */
 const failed = ({ id }: JsonRpc.Response): JsonRpc.Response => JsonRpc.failure(id, McpError.internalError)
 
-/** Replaces a response in a frame that the transport could not write. */
-type Instead = (response: JsonRpc.Response) => JsonRpc.Response
+/** Replaces a response in a frame that the transport could not serialize. */
+type Replacement = (response: JsonRpc.Response) => JsonRpc.Response
 
 /**
- * The replacements for one reply, in order. Several replies may be too long only together, so one more comes first for
- * them.
+ * The replacements of replies that could not be serialized, in the order of attempts. Replies of a batch may be too
+ * long only together, so the first attempt replaces those that cannot be serialized alone.
  */
-const insteadOfOne: ReadonlyArray<Instead> = [failed]
-const insteadOfSeveral: ReadonlyArray<Instead> = [writable, failed]
+const replacements: ReadonlyArray<Replacement> = [failed]
+const batchReplacements: ReadonlyArray<Replacement> = [serializable, failed]
 
-/** The session of the replies. */
+/** The session that sends the replies. */
 export interface RepliesDependencies {
   readonly connection: Connection
   readonly outbox: Outbox.Outbox
@@ -40,7 +41,7 @@ export interface RepliesDependencies {
   failedToSend(frame: JsonRpc.Frame, error: TransportError): void
 }
 
-/** The ends of the peer's requests on the wire: each has one reply, or none. */
+/** Sends the one reply of each request of the peer, or ends the request without a reply. */
 export class Replies {
   readonly #session: RepliesDependencies
   /** The number of replies that wait for the rest of their batch. */
@@ -50,10 +51,10 @@ export class Replies {
     this.#session = session
   }
 
-  /** Sends a reply without waiting. Calls `handed` when the transport has the reply, or cannot have it. */
+  /** Sends a reply without waiting. Calls `handed` when the transport has received it, or when sending has failed. */
   reply(response: JsonRpc.Response, replyTo: StreamOrigin | undefined, handed?: () => void): void {
     if (isBatch(replyTo)) this.#end(replyTo, { response, handed })
-    else this.#post(response, replyTo, handed, insteadOfOne)
+    else this.#post(response, replyTo, handed, replacements)
   }
 
   /** Ends a message of this origin without a reply. */
@@ -74,7 +75,7 @@ export class Replies {
     frame: JsonRpc.Response | ReadonlyArray<JsonRpc.Response>,
     replyTo: StreamOrigin | undefined,
     handed: (() => void) | undefined,
-    instead: ReadonlyArray<Instead>
+    replacements: ReadonlyArray<Replacement>
   ): void {
     this.#session.outbox.offer(
       Lane.entry({ message: frame, replyTo, last: true }, {
@@ -83,7 +84,7 @@ export class Replies {
           const error = Outbox.errorOf(exit)
           if (error === undefined) return
           this.#session.failedToSend(frame, error)
-          const [next, ...others] = instead
+          const [next, ...others] = replacements
           if (error.reason._tag !== "Unserializable" || next === undefined) return
           this.#post(JsonRpc.isBatch(frame) ? frame.map(next) : next(frame), replyTo, undefined, others)
         }
@@ -91,7 +92,7 @@ export class Replies {
     )
   }
 
-  /** Ends one message of a batch. */
+  /** Ends one message of a batch. After the last of them, sends the collected replies. */
   #end(batch: Batch, reply?: Reply): void {
     const { outbox } = this.#session
     const replies = batch.end(reply)
@@ -108,7 +109,7 @@ export class Replies {
       () => {
         for (const { handed } of replies) handed?.()
       },
-      insteadOfSeveral
+      batchReplacements
     )
   }
 }

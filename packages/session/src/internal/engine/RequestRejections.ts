@@ -1,38 +1,39 @@
-/** Errors with which the runtime itself rejects messages of the peer. */
+/** The errors with which a session rejects messages of its peer. */
 
-// They are plain objects: a peer decides how many there are, and an `Error` with a stack costs as much as a request.
+// They are plain objects, because a peer decides how many occur, and an `Error` with a stack costs as much as a
+// request.
 
 import { ErrorCode, Excerpt, JsonRpc, type MethodDefinition, Revision } from "@effect-mcp/protocol"
 
-const refusal = (code: number) => (message: string): JsonRpc.ErrorObject => ({ code, message })
+const withCode = (code: number) => (message: string): JsonRpc.ErrorObject => ({ code, message })
 
-/** Rejects a message that may not be sent now, or that is none. */
-export const invalidRequest: (message: string) => JsonRpc.ErrorObject = refusal(ErrorCode.InvalidRequest)
+/** Rejects a message that is not allowed now, or a frame that is not a message. */
+export const invalidRequest: (message: string) => JsonRpc.ErrorObject = withCode(ErrorCode.InvalidRequest)
 
-/** Rejects params that do not fit. */
-export const invalidParams: (message: string) => JsonRpc.ErrorObject = refusal(ErrorCode.InvalidParams)
+/** Rejects invalid params. */
+export const invalidParams: (message: string) => JsonRpc.ErrorObject = withCode(ErrorCode.InvalidParams)
 
-/** Rejects a frame that could not be read. */
-export const unreadable: (message: string) => JsonRpc.ErrorObject = refusal(ErrorCode.ParseError)
+/** Rejects a frame that is not valid JSON. */
+export const unreadable: (message: string) => JsonRpc.ErrorObject = withCode(ErrorCode.ParseError)
 
-/** Rejects a method that is not served. */
+/** Rejects a method without a handler. */
 export const methodNotFound = (method: string): JsonRpc.ErrorObject => ({
   code: ErrorCode.MethodNotFound,
   message: `Method not found: ${Excerpt.of(method)}`
 })
 
-/** Rejects a request for which there is no room. */
+/** Rejects a request for which there is no capacity. */
 export const overloaded = (why: string): JsonRpc.ErrorObject => ({
   code: ErrorCode.Overloaded,
   message: `Overloaded: ${why}`
 })
 
-/** The rejection of a request in flight, to make room for smaller ones. */
+/** The rejection of a request in flight, which makes room for smaller ones. */
 export const displaced: JsonRpc.ErrorObject = overloaded(
   "this request has made room for those of clients with less in flight; send it again later"
 )
 
-/** The rejection of a request with the id of another. */
+/** The rejection of a request with the id of a request in flight. */
 export const duplicate: JsonRpc.ErrorObject = invalidRequest("A request with this id is in flight")
 
 /** Rejects a request before the handshake, or while the session is closing. */
@@ -45,10 +46,10 @@ export const notReady = (role: MethodDefinition.Role, state: string): JsonRpc.Er
       : "Client not initialized"
   )
 
-/** Rejects a frame that is no message. */
+/** Rejects a frame that is not a message. */
 export const malformed = (problem: string): JsonRpc.ErrorObject => invalidRequest(`Invalid request: ${problem}`)
 
-/** Makes the reply to a frame whose id may be unreadable. Revisions differ in its form. */
+/** Returns the reply to a frame whose id may be unreadable. Its form depends on the revision. */
 export const response = (
   error: JsonRpc.ErrorObject,
   id: JsonRpc.Request["id"] | undefined,

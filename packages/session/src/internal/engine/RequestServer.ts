@@ -24,9 +24,9 @@ import * as RequestRejections from "./RequestRejections.ts"
 import { validate } from "./validation.ts"
 import * as Weight from "./Weight.ts"
 
-/** The ways in which a request can end on the wire. */
+/** The two ends of a request on the wire: a reply, or none. */
 export interface ReplySink {
-  /** Sends a reply without waiting. Calls `handed` when the transport has the reply, or cannot have it. */
+  /** Sends a reply without waiting. Calls `handed` when the transport has received it, or when sending has failed. */
   reply(response: JsonRpc.Response, origin: StreamOrigin | undefined, handed?: () => void): void
   /** Ends a message of this origin without a reply. */
   settle(origin: StreamOrigin | undefined): void
@@ -38,7 +38,7 @@ export interface RequestRuntime {
   readonly inflight: IncomingRequests.IncomingRequests
   readonly replies: ReplySink
   state(): { readonly _tag: string }
-  /** Applies an event to the handshake machine. */
+  /** Applies an event to the handshake machine, and moves to the next state. */
   apply<Tag extends Handshake.EventTag>(event: Handshake.EventOf<Tag>): Handshake.Outcome<unknown, Tag>
   emit(event: SessionEvent): void
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
@@ -51,7 +51,7 @@ export interface RequestGate<P extends Profile.Profile, R> {
   readonly sender: { release(): void }
   /** Returns the profile of the peer, or `undefined` before the handshake. */
   readonly peer: () => P | undefined
-  /** Adds to the services of handlers those of one request. */
+  /** Returns the services of the handlers, and those of one request. */
   readonly contextOf: (
     request: IncomingRequests.IncomingRequest,
     message: JsonRpc.Request,
@@ -80,11 +80,11 @@ const receivePing: Handshake.EventOf<"ReceivePing"> = { _tag: "ReceivePing" }
 const receiveRequest: Handshake.EventOf<"ReceiveRequest"> = { _tag: "ReceiveRequest" }
 
 /**
- * Takes each request along the same way: admit, prepare, start, finish. A cancellation, an abandoned stream and a lack
- * of memory end a request earlier. Each end claims the request first, so that only one of them acts.
+ * Serves requests in the same steps: admit, prepare, start, finish. A cancellation, an abandoned stream and a lack of
+ * memory end a request earlier. Each end first claims the request, so that only one of them acts.
  *
- * Nothing here suspends. Every table is changed before a fiber is started or woken, because that may run programs of
- * the user's at once.
+ * No step suspends. Every table is changed before a fiber is started or woken, because that may run code of the program
+ * at once.
  */
 export class RequestServer<P extends Profile.Profile, R> {
   readonly #runtime: RequestRuntime
@@ -95,7 +95,7 @@ export class RequestServer<P extends Profile.Profile, R> {
     this.#gate = gate
   }
 
-  /** Serves a request, if the handshake machine lets it in. */
+  /** Serves a request, if the handshake machine admits it. */
   admit(
     message: JsonRpc.Request,
     origin: StreamOrigin | undefined,
@@ -180,7 +180,7 @@ export class RequestServer<P extends Profile.Profile, R> {
     reject(this.#runtime, message, RequestRejections.notReady(this.#runtime.role, this.#runtime.state()._tag), origin)
   }
 
-  /** Checks the request, and claims its id and its share of the capacity. */
+  /** Checks the request, and reserves its id and its share of the capacity. */
   #prepare(
     message: JsonRpc.Request,
     profile: P,
@@ -188,7 +188,7 @@ export class RequestServer<P extends Profile.Profile, R> {
     bytes: number | undefined,
     principal: Principal | undefined
   ): void {
-    // An id in flight stays taken, whatever else is wrong with the new request.
+    // This check is the first: the error for an id in flight does not depend on the rest of the new request.
     if (this.#runtime.inflight.isTaken(message.id)) {
       return reject(this.#runtime, message, RequestRejections.duplicate, origin)
     }
@@ -206,13 +206,13 @@ export class RequestServer<P extends Profile.Profile, R> {
     context: Context.Context<R>
   ): void {
     request.fiber = HandlerFiber.start(handling, context, this.#runtime, (exit) => this.#finish(request, exit))
-    // The handler may have caused its own cancellation before there was a fiber to interrupt.
+    // The handler may have been cancelled while it started, when there was no fiber to interrupt.
     if (request.ended) request.fiber.interruptUnsafe()
   }
 
   #finish(request: IncomingRequests.IncomingRequest, exit: HandlerFiber.HandlerExit): void {
     const { inflight, replies } = this.#runtime
-    const claimed = inflight.answer(request)
+    const claimed = inflight.claimForReply(request)
     request.ended = true
     const cause = HandlerFiber.failureOf(exit, claimed)
     if (cause !== undefined) {
@@ -220,16 +220,16 @@ export class RequestServer<P extends Profile.Profile, R> {
       this.#runtime.fork(Effect.logError(`the handler of ${request.method} failed`, cause))
     }
     if (!claimed) return inflight.release(request)
-    // The request stays in flight until the transport has its reply. Otherwise a peer that reads no replies could send
-    // requests without a bound.
-    HandlerFiber.handOver(
+    // The request stays in flight until the transport has received its reply. Otherwise a peer that reads no replies
+    // could send any number of requests.
+    HandlerFiber.sendReply(
       request,
       this.#runtime,
       () => replies.reply(HandlerFiber.response(request.id, exit), request.origin, () => inflight.release(request))
     )
   }
 
-  /** Ends a request that is claimed, without a reply. */
+  /** Ends a claimed request without a reply. */
   #drop(request: IncomingRequests.IncomingRequest): void {
     IncomingRequests.interrupt(request)
     this.#runtime.replies.settle(request.origin)

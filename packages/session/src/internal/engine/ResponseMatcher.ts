@@ -1,4 +1,4 @@
-/** Matching of the peer's responses and progress to the requests of this side. */
+/** The matching of responses and progress of the peer to pending requests. */
 
 import { type Handshake, type JsonRpc, type Progress, type RequestId } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
@@ -36,25 +36,25 @@ const unmatched = (
   message: JsonRpc.Response
 ): void => {
   runtime.emit({ _tag: "UnmatchedResponse", kind, response: message })
-  // The other kinds belong to requests of this side, and occur without a fault of the peer.
+  // The other kinds belong to requests of this side, and occur although the peer makes no mistake.
   if (kind !== "Unknown" || !runtime.unmatchedWarnings.take(runtime.timer.now())) return
   runtime.fork(Effect.logWarning("received a response that matches no request", { id: message.id }))
 }
 
-/** Completes the request that a response belongs to. Reports a response that belongs to none. */
+/** Completes the pending request of a response. Reports a response without a pending request. */
 export const match = (runtime: ResponseRuntime, message: JsonRpc.Response): void => {
   if (!isExpected(runtime)) return unmatched(runtime, "Unknown", message)
   if (message.id === undefined || message.id === null) return unmatched(runtime, "NoId", message)
   const exchange = runtime.exchanges.find(message.id)
   if (exchange === undefined) return unmatched(runtime, runtime.exchanges.classify(message.id), message)
-  // The request was not sent yet, so this cannot be its response.
+  // The request has not been sent yet, so this cannot be its response.
   if (!exchange.handed) return unmatched(runtime, "Unknown", message)
   if (!PendingRequests.complete(exchange, message)) {
     unmatched(runtime, exchange.outcome === "Answered" ? "Duplicate" : "Late", message)
   }
 }
 
-/** Fails the request that a malformed response belongs to. Otherwise its caller would wait until the deadline. */
+/** Fails the pending request of a malformed response. Otherwise its caller would wait until the deadline. */
 export const matchMalformed = (runtime: ResponseRuntime, id: RequestId.RequestId, problem: string): void => {
   if (!isExpected(runtime)) return
   const exchange = runtime.exchanges.find(id)
@@ -62,8 +62,8 @@ export const matchMalformed = (runtime: ResponseRuntime, id: RequestId.RequestId
 }
 
 /**
- * Hands a step of progress to the request that it belongs to: the progress token of a request is its id. A step may put
- * off the deadline of the request.
+ * Passes a step of progress to its pending request: the progress token of a request is its id. A step may extend the
+ * deadline of the request.
  */
 export const matchProgress = (
   runtime: ResponseRuntime,

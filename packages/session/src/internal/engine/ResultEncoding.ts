@@ -1,4 +1,4 @@
-/** The encoding of a handler's result. */
+/** The checks of a handler's result, and its form for the peer's revision. */
 
 import { type Revision, RevisionProjection } from "@effect-mcp/protocol"
 import * as Exit from "effect/Exit"
@@ -7,8 +7,8 @@ import * as SemanticChecks from "./SemanticChecks.ts"
 const isResult = (value: unknown): boolean => typeof value === "object" && value !== null
 
 /**
- * Encodes the result of a handler in the form of the peer's revision. Reading the objects of a program may throw, and
- * that fails like the handler itself.
+ * Returns the result of a handler in the form of the peer's revision. Dies if the result is invalid. An object of the
+ * program may throw when its members are read; this counts as a failure of the handler.
  */
 export const encode = (
   method: string,
@@ -18,12 +18,14 @@ export const encode = (
   projection: RevisionProjection.Projection | undefined
 ): Exit.Exit<unknown> => {
   if (!isResult(value)) {
-    return Exit.die(new Error(`the handler of ${method} answered with something that is no result`))
+    return Exit.die(new Error(`the handler of ${method} returned a value that is not an object`))
   }
   try {
     const problem = SemanticChecks.validateOwnResult(method, value) ??
       SemanticChecks.validateResult(method, params, value)
-    if (problem !== undefined) return Exit.die(new Error(`the result of ${method} does not fit: ${problem}`))
+    if (problem !== undefined) {
+      return Exit.die(new Error(`the handler of ${method} returned an invalid result: ${problem}`))
+    }
     return Exit.succeed(RevisionProjection.downgrade(method, "result", revision, value, projection))
   } catch (thrown) {
     return Exit.die(thrown)

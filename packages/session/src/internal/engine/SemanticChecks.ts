@@ -1,4 +1,4 @@
-/** Rules for requests and results that no schema can state. */
+/** The rules for messages that no schema can state. */
 
 import {
   Capabilities,
@@ -24,7 +24,7 @@ export type SemanticCheck<Params> = (
   peer: Profile.Profile | undefined
 ) => RequestError.RequestErrorReason | undefined
 
-/** Returns the reason if the peer lacks this part of a capability, or if its revision is older. */
+/** Returns the reason if the peer has not declared this capability, or if its revision is older. */
 const validateCapability = (
   peer: Profile.Profile | undefined,
   needed: Capabilities.Path | undefined,
@@ -39,7 +39,7 @@ const validateCapability = (
     : { _tag: "MissingCapability", capability: needed }
 }
 
-/** Returns what the schema finds in params that have their type, such as a text that is no URL (ELI-10). */
+/** Returns the problem of params that have the right type, and break a rule of their schema, such as a URL (ELI-10). */
 const validateParams = <Params>(
   row: MethodDefinition.RequestMethod<string, MethodDefinition.Sender, Params, unknown>,
   params: Params
@@ -48,8 +48,8 @@ const validateParams = <Params>(
   return Result.isSuccess(checked) ? undefined : { _tag: "InvalidParams", problem: checked.failure }
 }
 
-/** The revision that added tools to sampling, pages to elicitation, and lists of choices to forms. */
-const newer: Revision.Revision = "2025-11-25"
+/** The revision that added tools to sampling, URLs to elicitation, and multiple choice to forms. */
+const extended: Revision.Revision = "2025-11-25"
 
 /**
  * Returns whether params need the capability for contexts. Older revisions have contexts without a capability (SMP-09).
@@ -59,11 +59,11 @@ const needsContext = (
   peer: Profile.Profile | undefined
 ): boolean =>
   (includeContext === "thisServer" || includeContext === "allServers") &&
-  Revision.isAtLeast(peer?.revision ?? newer, newer)
+  Revision.isAtLeast(peer?.revision ?? extended, extended)
 
 /**
- * Rejects a request that becomes a task. A peer with tasks answers it with one, which is no result here; a peer without
- * may reject it.
+ * Rejects a request with a `task`. A peer with tasks would respond with a task, which this library cannot use yet. A
+ * peer without tasks may reject the request.
  */
 const validateNoTask = (params: object): RequestError.RequestErrorReason | undefined =>
   "task" in params && params.task !== undefined
@@ -71,26 +71,26 @@ const validateNoTask = (params: object): RequestError.RequestErrorReason | undef
     : undefined
 
 const createMessage: SemanticCheck<Sampling.CreateMessageParams> = (params, peer) => {
-  const unfit = validateNoTask(params) ?? validateParams(MethodTable.requests["sampling/createMessage"], params)
-  if (unfit !== undefined) return unfit
+  const invalid = validateNoTask(params) ?? validateParams(MethodTable.requests["sampling/createMessage"], params)
+  if (invalid !== undefined) return invalid
   const checked = Sampling.checkToolUse(params.messages)
   if (Result.isFailure(checked)) return { _tag: "InvalidParams", problem: checked.failure }
-  const blocked = Sampling.usesTools(params) ? validateCapability(peer, "sampling.tools", newer) : undefined
-  return blocked ?? (needsContext(params, peer) ? validateCapability(peer, "sampling.context", newer) : undefined)
+  const blocked = Sampling.usesTools(params) ? validateCapability(peer, "sampling.tools", extended) : undefined
+  return blocked ?? (needsContext(params, peer) ? validateCapability(peer, "sampling.context", extended) : undefined)
 }
 
-const asksForSeveral = (params: Elicitation.ElicitParams): boolean =>
+const hasMultipleChoice = (params: Elicitation.ElicitParams): boolean =>
   params.mode !== "url" && Object.values(params.requestedSchema.properties).some((field) => field.type === "array")
 
 const elicit: SemanticCheck<Elicitation.ElicitParams> = (params, peer) =>
   validateNoTask(params) ??
     validateParams(MethodTable.requests["elicitation/create"], params) ??
     (params.mode === "url"
-      ? validateCapability(peer, "elicitation.url", newer)
+      ? validateCapability(peer, "elicitation.url", extended)
       : validateCapability(
         peer,
         "elicitation.form",
-        asksForSeveral(params) ? newer : MethodTable.requests["elicitation/create"].since
+        hasMultipleChoice(params) ? extended : MethodTable.requests["elicitation/create"].since
       ))
 
 const checks: { readonly [Name in keyof MethodTable.Requests]?: SemanticCheck<MethodTable.ParamsOf<Name>> } = {
@@ -103,7 +103,7 @@ const byMethod = new Map(Object.entries(checks))
 
 /** Returns the check of a method, if it has one. */
 export const checkOf = (method: string): SemanticCheck<object> | undefined =>
-  // The check of a method takes the params of that method.
+  // The caller passes the params of the same method.
   trust(byMethod.get(method))
 
 /** Returns why a request of the peer is rejected, beyond its schema (ELI-05, SMP-03, SMP-04). */
@@ -112,7 +112,7 @@ export const validateIncoming = (
   params: object,
   declared: (() => Capabilities.ClientCapabilities) | undefined
 ): string | undefined => {
-  // The params of a method are what has just been checked against the schema of its row.
+  // The params have just been checked against the schema of this method.
   if (method === "sampling/createMessage") {
     const checked = Sampling.checkToolUse(trust<Sampling.CreateMessageParams>(params).messages)
     return Result.isSuccess(checked) ? undefined : `Invalid params for ${method}: ${checked.failure}`
@@ -125,45 +125,45 @@ export const validateIncoming = (
 }
 
 /** Returns the problem of a result, beyond its schema (ELI-07). */
-export const validateResult = (method: string, params: object, answer: unknown): string | undefined => {
+export const validateResult = (method: string, params: object, result: unknown): string | undefined => {
   if (method === "sampling/createMessage") {
-    // Both are what their schemas have let through, as below.
-    const checked = Sampling.checkAnswer(trust(params), trust(answer))
+    // Both match their schemas, as below.
+    const checked = Sampling.checkAnswer(trust(params), trust(result))
     return Result.isSuccess(checked) ? undefined : checked.failure
   }
   if (method !== "elicitation/create") return undefined
-  // The params were sent, or checked on arrival. The result was checked, or is that of a handler of this side.
-  const { action, content = {} } = trust<Elicitation.ElicitResult>(answer)
-  const question = trust<Elicitation.ElicitParams>(params)
-  if (action !== "accept" || question.mode === "url") return undefined
-  const checked = ElicitationContent.check(question.requestedSchema, content)
-  return Result.isSuccess(checked) ? undefined : `the content does not fit the form: ${checked.failure}`
+  // The params were sent by this side or checked on arrival. The result was checked, or a handler of this side made it.
+  const { action, content = {} } = trust<Elicitation.ElicitResult>(result)
+  const request = trust<Elicitation.ElicitParams>(params)
+  if (action !== "accept" || request.mode === "url") return undefined
+  const checked = ElicitationContent.check(request.requestedSchema, content)
+  return Result.isSuccess(checked) ? undefined : `the content does not match the form: ${checked.failure}`
 }
 
 /**
- * The methods whose results are checked although a handler of this side made them, because no type can state their
- * rules (ROOT-03, CMP-02). Checks of all others would cost too much.
+ * The methods whose results are also checked if a handler of this side made them, because no type can state their rules
+ * (ROOT-03, CMP-02). Checks of all other methods would cost too much.
  */
-const checkedAnswers: ReadonlySet<string> = new Set<keyof MethodTable.Requests>(["roots/list", "completion/complete"])
+const checkedMethods: ReadonlySet<string> = new Set<keyof MethodTable.Requests>(["roots/list", "completion/complete"])
 
-/** Returns the problem of a handler's own result. */
-export const validateOwnResult = (method: string, answer: unknown): string | undefined => {
-  const row = checkedAnswers.has(method)
+/** Returns the problem of a result that a handler of this side made. */
+export const validateOwnResult = (method: string, result: unknown): string | undefined => {
+  const row = checkedMethods.has(method)
     ? MethodTable.findRequest(method, "client") ?? MethodTable.findRequest(method, "server")
     : undefined
   if (row === undefined) return undefined
-  const checked = validate<unknown>(trust(row.result))(answer)
+  const checked = validate<unknown>(trust(row.result))(result)
   return Result.isSuccess(checked) ? undefined : checked.failure
 }
 
 /** The types of values that JSON omits. */
-const unsaid: ReadonlySet<string> = new Set(["undefined", "function", "symbol"])
+const omittedByJson: ReadonlySet<string> = new Set(["undefined", "function", "symbol"])
 
-/**
- * Returns the problem of a notification beyond its schema: a value that its receiver could not read, and would drop.
- */
+/** Returns the problem of a notification, beyond its schema: a value that JSON omits, so that its receiver drops it. */
 export const validateNotification = (method: string, params: object): string | undefined => {
   if (method !== "notifications/message") return undefined
   const kind = typeof ("data" in params ? params.data : undefined)
-  return unsaid.has(kind) ? `data: expected a value that JSON can carry, got ${kind}; use null for no value` : undefined
+  return omittedByJson.has(kind)
+    ? `data: expected a value that JSON can represent, got ${kind}; use null for no value`
+    : undefined
 }

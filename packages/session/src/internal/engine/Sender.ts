@@ -45,29 +45,29 @@ export type Request = <Params extends object, Result, R = never>(
 /** Options of a request, and the inbound request that it belongs to. */
 export interface SendOptions<R> extends RequestOptions<R> {
   readonly replyTo?: StreamOrigin | undefined
-  /** Called with the response, in the step in which it arrives. */
-  readonly onAnswer?: (response: JsonRpc.Response) => void
+  /** Called with the response in the step in which it is read. */
+  readonly onResponse?: (response: JsonRpc.Response) => void
   /** Applies the event of this request to the handshake machine, if it is not the event of other requests. */
   readonly admit?: () => Outgoing.RequestAdmission
-  /** Called with the id of the exchange. */
+  /** Called with the id of the request, before it is sent. */
   readonly onOpen?: ((id: RequestId.RequestId) => void) | undefined
 }
 
-/** The side that sends. */
+/** The side of the session that sends. */
 export interface SenderDependencies {
   /** Returns the profile of the peer, after the handshake. */
   readonly peer: () => Profile.Profile | undefined
   /** The capabilities that this side declares. */
   readonly declared: Outgoing.Declared
-  /** The form of messages for peers of older revisions. Default: that of `RevisionProjection.downgrade`. */
+  /** The projection to older revisions. Default: the one of `RevisionProjection.downgrade`. */
   readonly projection: RevisionProjection.Projection | undefined
   /** The middleware of all requests except `initialize`. */
   readonly middleware: Middleware.OutboundMiddleware<unknown> | undefined
-  /** Checks requests as the peer gets them, and results as it gave them. */
+  /** Checks requests in the form in which they are sent, and results in the form in which they arrive. */
   readonly checking?: ((request: Request) => Request) | undefined
 }
 
-/** A request that waits until the peer is ready. Only then is its form known, and whether it may be sent. */
+/** A request that is held until the peer is ready. Before that, neither its form nor its checks are known. */
 interface Held {
   readonly validate: () => RequestError.RequestErrorReason | undefined
   readonly enter: () => void
@@ -93,9 +93,9 @@ export class Sender {
     options?: SendOptions<R>
   ): Effect.Effect<Result, RequestError.RequestError, R> {
     const { middleware } = this.#dependencies
-    // The request of the handshake itself passes no middleware.
+    // `initialize` passes no middleware.
     if (middleware === undefined || options?.admit !== undefined) return this.#exchange(row, params, options)
-    // A request is an effect: nothing of it happens before it runs, and all of it happens each time that it does.
+    // A request is an effect: nothing happens before it runs, and all of it happens each time that it runs.
     return this.#provided(Effect.suspend(() =>
       middleware(
         { method: row.name, params, profile: this.#dependencies.peer(), onOpen: undefined },
@@ -104,7 +104,7 @@ export class Sender {
     ))
   }
 
-  /** Sends a notification; waits while the outbox is full. */
+  /** Sends a notification. Waits while the outbox is full. */
   notify<Params extends object>(
     row: MethodDefinition.NotificationMethod<string, MethodDefinition.Sender, Params>,
     params: Params,
@@ -120,7 +120,7 @@ export class Sender {
     })
   }
 
-  /** Reports progress of a request that is being served, by the token that it came with (PRG-03 to PRG-05). */
+  /** Reports progress of a request of the peer with this progress token (PRG-03 to PRG-05). */
   progress(
     token: Meta.ProgressToken,
     step: Progress.Progress,
@@ -131,21 +131,21 @@ export class Sender {
       const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
       const admission = Outgoing.admitNotification(this.#runtime)
       if (typeof admission === "object") return fail(admission)
-      const served = this.#runtime.inflight.findByProgressToken(token)
-      if (served === undefined) return fail({ _tag: "UnknownProgressToken", token })
-      const problem = validateStep(step, served.highest)
+      const request = this.#runtime.inflight.findByProgressToken(token)
+      if (request === undefined) return fail({ _tag: "UnknownProgressToken", token })
+      const problem = validateStep(step, request.highest)
       if (problem !== undefined) return fail({ _tag: "InvalidParams", problem })
-      served.highest = step.progress
+      request.highest = step.progress
       return this.notify(row, { ...step, progressToken: token }, replyTo)
     })
   }
 
-  /** Sends a message as it is; waits while the outbox is full. */
+  /** Sends a message as it is. Waits while the outbox is full. */
   send(message: JsonRpc.Message, replyTo?: StreamOrigin): Effect.Effect<void, RequestError.RequestError> {
     return this.#post("method" in message ? message.method : "a response", message, replyTo)
   }
 
-  /** Sends the requests that waited until the peer is ready. */
+  /** Sends the held requests, because the peer is ready. */
   release(): void {
     this.#isReady = true
     for (const [exchange, held] of this.#held ?? []) {
@@ -154,21 +154,21 @@ export class Sender {
     }
   }
 
-  /** Sends a request that was held, if this peer allows it. */
+  /** Sends a held request, if it passes the checks for this peer. */
   #enter(exchange: PendingRequests.Exchange, { enter, validate }: Held): void {
     try {
       const blocked = validate()
       if (blocked === undefined) enter()
       else PendingRequests.fail(exchange, blocked)
     } catch (thrown) {
-      // A getter of the program's params may throw; without this, it would end the reader.
+      // A getter in the params may throw. Without this, the exception would end the read loop.
       PendingRequests.fail(exchange, { _tag: "InvalidParams", problem: String(thrown) })
     }
   }
 
   /** Returns the params in the form of the peer's revision. */
-  #fitting(method: string, params: JsonRpc.Params): JsonRpc.Params {
-    return Outgoing.fitting(method, params, this.#dependencies.peer(), this.#dependencies.projection)
+  #project(method: string, params: JsonRpc.Params): JsonRpc.Params {
+    return Outgoing.project(method, params, this.#dependencies.peer(), this.#dependencies.projection)
   }
 
   /**
@@ -186,10 +186,9 @@ export class Sender {
   }
 
   /**
-   * Handles the end of a hand-over: the transport took the request, could not, or has ended the stream that it opened
-   * for it.
+   * Handles the result of sending: the transport received the request, failed, or has ended the stream of the request.
    */
-  #handedOver(
+  #afterSend(
     exchange: PendingRequests.Exchange,
     message: JsonRpc.Message,
     exit: Exit.Exit<void, TransportError>
@@ -204,21 +203,21 @@ export class Sender {
       exchange,
       error.reason._tag === "ExchangeEnded" ? { _tag: "OutcomeUnknown", error } : { _tag: "SendFailed", error }
     )
-    // A stream of its own that fails is this exchange's trouble alone.
+    // The failure of a stream that belongs to one request affects only that request.
     if (streamed) this.#runtime.emit({ _tag: "SendFailed", method: exchange.method, error })
     else this.#runtime.failedToSend(message, error)
   }
 
   /**
-   * Ends an exchange whose caller no longer waits. Unless the exchange is over, the request is withdrawn, or, if the
-   * peer may have seen it, cancelled. The handshake is never cancelled (CAN-02).
+   * Ends an exchange whose caller no longer waits. If the exchange is still open, the request is withdrawn or, if the
+   * peer may have received it, cancelled. `initialize` is never cancelled (CAN-02).
    */
   #abandon(entry: Lane.Entry | undefined, exchange: PendingRequests.Exchange): void {
     const runtime = this.#runtime
     const { outbox } = runtime
     if (exchange.outcome === "Answered" || exchange.outcome === "Lost") return
     const reason = exchange.outcome === "Pending"
-      ? "no longer wanted"
+      ? "the caller no longer waits"
       : "reason" in runtime.state()
       ? "the session is closing"
       : `no response within ${PendingRequests.waited(exchange)} ms`
@@ -254,10 +253,11 @@ export class Sender {
     const own = (exchange: PendingRequests.Exchange) => {
       opened = exchange
     }
-    // Between opening the exchange and sending the request, the fiber may be interrupted, and the session may end.
+    // Between the opening of the exchange and the sending of the request, the fiber may be interrupted, and the session
+    // may end.
     const exchanged = Effect.suspend((): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> => {
-      // Read before anything is opened, because reading them may throw.
-      const given = this.#fitting(method, Outgoing.copy(params))
+      // Before the exchange is opened, because a getter in the params may throw.
+      const given = this.#project(method, Outgoing.copy(params))
       const now = timer.now()
       const total = now + totalMillis
       const opening = exchanges.open({
@@ -269,30 +269,30 @@ export class Sender {
         deadline: Math.min(now + allowedMillis, total),
         allowedMillis,
         extendsTo: options?.extendOnProgress === true ? total : undefined,
-        onAnswer: options?.onAnswer
+        onResponse: options?.onResponse
       }, own)
       return Effect.flatMap(opening, (exchange) => {
         if (!PendingRequests.isExchange(exchange)) return Effect.fail(closedError(method, exchange))
         options?.onOpen?.(exchange.id)
-        const enter = (fit: JsonRpc.Params) => {
+        const enter = (projected: JsonRpc.Params) => {
           // The progress token is the request id.
           const token = onProgress === undefined ? undefined : exchange.id
-          const message = JsonRpc.request(exchange.id, method, Outgoing.params(fit, options?.meta, token))
+          const message = JsonRpc.request(exchange.id, method, Outgoing.params(projected, options?.meta, token))
           entry = Lane.entry(
             { message, replyTo: options?.replyTo, last: false },
-            { exchange, done: (exit) => this.#handedOver(exchange, message, exit) }
+            { exchange, done: (exit) => this.#afterSend(exchange, message, exit) }
           )
           outbox.offer(entry)
         }
-        // The session may have ended since the exchange was opened; then it has failed, and nothing is sent.
+        // If the session has ended since the exchange was opened, the exchange has failed, and nothing is sent.
         if (exchange.outcome === "Pending") {
           if (hold) {
             const held: Held = {
               validate: () => this.#validate(row, given),
-              // The client's revision was not known before.
-              enter: () => enter(this.#fitting(method, given))
+              // Before the peer was ready, its revision was not known.
+              enter: () => enter(this.#project(method, given))
             }
-            // The peer may have become ready since the request was admitted; then nothing else would send it.
+            // If the peer has become ready since the request was admitted, nothing else would send it.
             if (this.#isReady) this.#enter(exchange, held)
             else {
               this.#held ??= new Map()
@@ -304,7 +304,7 @@ export class Sender {
         const response = Deferred.await(exchange.response)
         return exchange.progress === undefined || exchange.unanswered === undefined || onProgress === undefined
           ? response
-          // All progress comes before the response, and a failure does not wait for the progress sink.
+          // All progress is delivered before the response. A failure does not wait for the consumer of progress.
           : Effect.raceFirst(
             Effect.andThen(exchange.progress.drain(onProgress), response),
             Deferred.await(exchange.unanswered)
@@ -366,7 +366,7 @@ export class Sender {
     })
   }
 
-  /** A result that does not fit its schema, read as it was meant where there is no doubt. */
+  /** Reads a result that breaks its schema and still has one possible meaning. */
   #tolerate<A>(
     row: Outgoing.MethodRequirements,
     result: unknown,
@@ -379,14 +379,15 @@ export class Sender {
     return read
   }
 
-  /** Provides the services of middleware, which were captured when the session was made. Those of the caller win. */
+  /** Provides the services that middleware captured when the session was made. Services of the caller win. */
   #provided<A, E, R>(effect: Effect.Effect<A, E, unknown>): Effect.Effect<A, E, R> {
-    // A caller without a span starts a trace. It continues neither the trace nor the baggage of the session's making.
+    // A caller without a span starts a new trace, and does not continue the trace or the baggage of the session's
+    // start.
     const services = this.#services ??= Context.omit(Tracer.ParentSpan, Baggage)(this.#runtime.context)
     return trust(Effect.updateContext(effect, (caller) => Context.merge(services, caller)))
   }
 
-  /** Hands a message that expects no response to the outbox, and waits until it is sent or there is room for others. */
+  /** Adds a message without a response to the outbox. Waits until it is sent, unless the outbox had room. */
   #post(
     name: string,
     message: JsonRpc.Message,
@@ -419,7 +420,7 @@ export class Sender {
   }
 }
 
-/** Returns the problem of a step of progress that its receiver would drop. */
+/** Returns why the receiver of a step of progress would drop it. */
 const validateStep = ({ progress, total }: Progress.Progress, highest: number): string | undefined => {
   if (!Number.isFinite(progress)) return `progress: expected a finite number, got ${progress}`
   if (total !== undefined && !Number.isFinite(total)) return `total: expected a finite number, got ${total}`

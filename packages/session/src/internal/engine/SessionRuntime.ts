@@ -37,24 +37,24 @@ import { Timer } from "./Timer.ts"
 /** The milliseconds that interrupted handlers have for their finalizers before the session closes. */
 const cleanupMillis = 1000
 
-/** The milliseconds that a session has beyond those of its handlers, to clean up and to write what waits. */
-const beyondMillis = 3000
+/** The milliseconds that a session has after `gracefulCloseTimeout`, to clean up and to send waiting messages. */
+const extraMillis = 3000
 
 /**
- * The work that a shutdown leaves time for: `Graceful` for handlers and their replies, `DrainInbound` for messages that
- * have arrived, because no reader of replies is left, `Immediate` for none.
+ * The work that a shutdown waits for. `Graceful`: handlers and their replies. `DrainInbound`: notifications that have
+ * arrived, because the peer reads no more replies. `Immediate`: none.
  */
 export type ShutdownMode = "Graceful" | "DrainInbound" | "Immediate"
 
 /** A state of either side. */
 export type State = Handshake.ClientState | Handshake.ServerState | Handshake.SessionlessServerState
 
-/** The handler of all that comes in. */
+/** The handler of inbound frames. */
 export interface InboundHandler {
   readonly deliver: (inbound: Inbound) => void
   /** Drops the requests of an origin whose stream has no reader left. */
   readonly abandon: (origin: StreamOrigin) => void
-  /** Rejects the largest request in flight, to make room. */
+  /** Rejects the largest request in flight, to free memory. */
   readonly displaceLargest: () => void
 }
 
@@ -90,15 +90,15 @@ export interface RoleDefinition<S extends State> {
   readonly timeOut?:
     | ((state: Reachable<S>, event: Handshake.EventOf<"Timeout">) => Abortion | undefined)
     | undefined
-  /** Called when the session is in another state. */
+  /** Called after each change of state. */
   readonly onState?: ((state: S["_tag"]) => void) | undefined
-  /** Called when the session begins to end. */
+  /** Called when the session starts to end. */
   readonly onEnd: (reason: CloseReason.CloseReason) => void
-  /** Called when the session has ended, and nothing of it is left. */
+  /** Called when the session has ended, and its resources are released. */
   readonly onClosed?: ((reason: CloseReason.CloseReason) => void) | undefined
 }
 
-/** The transport and the services that a session is made with. */
+/** The transport and the services of the program that makes a session. */
 export interface Surroundings {
   readonly transport: Transport["Service"]
   /** The services of the handlers, and of everything else that the session runs. */
@@ -115,7 +115,7 @@ export const surroundings: Effect.Effect<Surroundings, never, Transport> = Effec
   }
 })
 
-/** Returns the reason of a session that ends because of this error. */
+/** Returns the close reason of a session that ends because of this error. */
 export const reasonOf = (error: TransportError): CloseReason.CloseReason =>
   error.reason._tag === "PeerEnded"
     ? { _tag: "PeerEnded", exit: error.reason.exit }
@@ -125,7 +125,7 @@ export const reasonOf = (error: TransportError): CloseReason.CloseReason =>
 const revisionOf = (state: State): Revision.Revision | undefined =>
   "profile" in state ? state.profile.revision : undefined
 
-/** Waits for an effect, but no longer than this. */
+/** Waits for an effect, for a limited time. */
 const within = (wait: Effect.Effect<unknown>, millis: number): Effect.Effect<void> =>
   Effect.asVoid(Effect.timeoutOption(Effect.interruptible(wait), Duration.millis(millis)))
 
@@ -143,7 +143,7 @@ const beginsEnd = (action: Handshake.AnyActions["Close" | "TransportEnded"]): bo
   }
 }
 
-/** The parts that a runtime is made of. */
+/** The arguments of the constructor. */
 interface SessionRuntimeDependencies<S extends State> {
   readonly side: RoleDefinition<S>
   readonly surroundings: Surroundings
@@ -154,8 +154,8 @@ interface SessionRuntimeDependencies<S extends State> {
 }
 
 /**
- * The state, the tables and the end of one session, for all of its parts. A process may have thousands of sessions,
- * most of them idle, so what a session may never need is made on demand.
+ * The state, the tables and the shutdown of one session. A process may have thousands of sessions, most of them idle,
+ * so parts that a session may never need are made on demand.
  */
 export class SessionRuntime<S extends State> {
   readonly role: MethodDefinition.Role
@@ -184,10 +184,7 @@ export class SessionRuntime<S extends State> {
   #reader: Fiber.Fiber<void> | undefined
   #malformedReplies: RateLimit | undefined
   #unmatchedWarnings: RateLimit | undefined
-  /**
-   * The changes of state to emit later. The messages that an observer sends because of a change must not be sent before
-   * those that caused it.
-   */
+  /** The changes of state to emit later, see `deferEvents`. */
   #held: Array<SessionEvent> | undefined
 
   constructor({ connection, connectionScope, limits, observe, side, surroundings }: SessionRuntimeDependencies<S>) {
@@ -218,7 +215,7 @@ export class SessionRuntime<S extends State> {
     }
   }
 
-  /** Bounds the errors that answer malformed frames, so that two peers cannot keep each other busy with them. */
+  /** Bounds the error replies to malformed frames, so that two peers cannot exchange them without end. */
   get malformedReplies(): RateLimit {
     return this.#malformedReplies ??= new RateLimit(this.limits.maxMalformedRepliesPerSecond)
   }
@@ -259,7 +256,10 @@ export class SessionRuntime<S extends State> {
     return true
   }
 
-  /** Runs an action, and emits the changes of state that it causes after it. */
+  /**
+   * Runs an action, and emits the changes of state that it causes after it. Without this, the messages that an observer
+   * sends on a change of state would precede those of the action.
+   */
   deferEvents(action: () => void): void {
     const events: Array<SessionEvent> = this.#held = []
     action()
@@ -286,7 +286,7 @@ export class SessionRuntime<S extends State> {
     if (this.commit(from, state)) this.#shutDown(state.reason, undefined, "Immediate")
   }
 
-  /** Reports a frame that could not be sent. Some failures are those of the connection, and end the session. */
+  /** Reports a frame that could not be sent. If the connection has failed, ends the session. */
   failedToSend(frame: JsonRpc.Frame, error: TransportError): void {
     this.emit({ _tag: "SendFailed", method: "method" in frame ? frame.method : undefined, error })
     if (error.reason._tag === "WriteFailed" || error.reason._tag === "PeerEnded") this.broken(error)
@@ -297,7 +297,7 @@ export class SessionRuntime<S extends State> {
     this.end({ _tag: "TransportEnded", reason: reasonOf(error) }, "Immediate")
   }
 
-  /** Ends the session, because the peer takes no bytes. */
+  /** Ends the session, because the peer reads no bytes. */
   stalled(): void {
     this.end(
       { _tag: "TransportEnded", reason: { _tag: "PeerStalled", afterMillis: this.limits.writeTimeout } },
@@ -305,7 +305,7 @@ export class SessionRuntime<S extends State> {
     )
   }
 
-  /** Ends the session, because the peer sends requests and takes no replies. */
+  /** Ends the session, because the peer sends requests and reads no replies. */
   overflowed(overflow: Overflow): void {
     this.end({ _tag: "TransportEnded", reason: { _tag: "RepliesOverflow", ...overflow } }, "Immediate")
   }
@@ -315,12 +315,12 @@ export class SessionRuntime<S extends State> {
     this.fork(Effect.logError("a session's observer threw", thrown))
   }
 
-  /** Ends what is due, and returns the time of the next deadline. */
+  /** Ends everything whose deadline has passed, and returns the next deadline. */
   expire(now: number): number {
     return Math.min(this.exchanges.expire(now), this.outbox.expire(now), this.#expireInitialize(now))
   }
 
-  /** Starts to read. Called once, when everything that `deliver` needs is made. */
+  /** Starts the read loop. Called once, when everything that `deliver` needs has been made. */
   read(inbound: InboundHandler): void {
     this.#inbound = inbound
     const hooks: Hooks = {
@@ -328,7 +328,7 @@ export class SessionRuntime<S extends State> {
       report: (event) => this.emit(event)
     }
     const reading = Effect.suspend(() => this.connection.run((frame) => inbound.deliver(frame), hooks))
-    // Yields first, so that the program has the session before its first frame is delivered.
+    // Yields first, so that the program receives the session before the first frame is delivered.
     this.#reader = this.fork(
       Effect.matchCause(Effect.andThen(Effect.yieldNow, reading), {
         onSuccess: ({ exit, writable }) =>
@@ -366,7 +366,9 @@ export class SessionRuntime<S extends State> {
     return Number.POSITIVE_INFINITY
   }
 
-  /** Interrupts all handlers, whose requests get no reply. The other requests of their batches do not wait for them. */
+  /**
+   * Interrupts all handlers. Their requests get no reply, and the other requests of their batches do not wait for them.
+   */
   #interruptAll(): void {
     for (const { origin } of this.inflight.interruptAll()) if (isBatch(origin)) this.replies.settle(origin)
   }
@@ -395,8 +397,8 @@ export class SessionRuntime<S extends State> {
   }
 
   /**
-   * Hastens a shutdown that has begun: an end with another mode does, and so does the wish of this side after that of
-   * the peer.
+   * Shortens a shutdown that has begun. An end with another mode does so, and so does a close by this side after an end
+   * by the peer.
    */
   #hasten(event: Ending, mode: ShutdownMode): void {
     const state: State = this.state()
@@ -416,7 +418,7 @@ export class SessionRuntime<S extends State> {
     const { context, inflight, limits, notifications, outbox, timer } = this
     const handled = Effect.andThen(inflight.drained, notifications.drained)
     const handledOrCutOff = Effect.raceFirst(handled, Context.get(context, HandlerCutoff))
-    // Nearly all sessions end with nothing to wait for, and need no clock for that.
+    // Most sessions end while nothing is in flight, and then need no clock.
     const isBusy = () => inflight.size > 0 || !notifications.isIdle
     return Effect.gen({ self: this }, function*() {
       const began = timer.now()
@@ -424,8 +426,8 @@ export class SessionRuntime<S extends State> {
       this.#interruptAll()
       notifications.stop()
       if (isBusy()) yield* within(handled, cleanupMillis)
-      // Before the transport closes, all of it takes at most three seconds more than the handlers have.
-      const left = limits.gracefulCloseTimeout + beyondMillis - (timer.now() - began)
+      // Before the transport closes, all of this takes at most three seconds longer than `gracefulCloseTimeout`.
+      const left = limits.gracefulCloseTimeout + extraMillis - (timer.now() - began)
       if (!outbox.isIdle) yield* within(outbox.flushed, Math.max(Math.min(limits.gracefulCloseTimeout, left), 0))
       outbox.stop()
       timer.stop()
@@ -445,7 +447,7 @@ export class SessionRuntime<S extends State> {
   }
 }
 
-/** The part of a runtime that is the same for both sides. */
+/** The members of a runtime that both sides use. */
 export type AnySessionRuntime = Pick<
   SessionRuntime<State>,
   | "apply"
@@ -462,9 +464,7 @@ export type AnySessionRuntime = Pick<
   | "timer"
 >
 
-/**
- * Connects. Leaving the scope closes the session and waits until it has closed.
- */
+/** Connects. Leaving the scope closes the session, and waits until it has closed. */
 export const make = Effect.fnUntraced(function*<S extends State>(
   side: RoleDefinition<S>,
   options: Surroundings & {
@@ -474,31 +474,31 @@ export const make = Effect.fnUntraced(function*<S extends State>(
 ): Effect.fn.Return<SessionRuntime<S>, TransportError, Scope.Scope> {
   const { limits, observe, transport } = options
   const connectionScope = Scope.makeUnsafe()
-  let core: SessionRuntime<S> | undefined
-  yield* Effect.addFinalizer((exit) => core === undefined ? Scope.close(connectionScope, exit) : core.close)
+  let runtime: SessionRuntime<S> | undefined
+  yield* Effect.addFinalizer((exit) => runtime === undefined ? Scope.close(connectionScope, exit) : runtime.close)
   const connection = yield* Scope.provide(transport.connect, connectionScope).pipe(
     Effect.onError((cause) => Scope.close(connectionScope, Exit.failCause(cause)))
   )
-  core = new SessionRuntime({ side, surroundings: options, limits, observe, connection, connectionScope })
-  // The session's scope may have been closed while the connection was made.
-  if (connectionScope.state._tag === "Closed") yield* core.close
-  return core
+  runtime = new SessionRuntime({ side, surroundings: options, limits, observe, connection, connectionScope })
+  // The scope of the session may have been closed while the transport connected.
+  if (connectionScope.state._tag === "Closed") yield* runtime.close
+  return runtime
 })
 
-/** Returns the numbers of requests in flight. */
+/** Returns the numbers of pending requests and of requests in flight. */
 export const inFlight = <S extends State>({ exchanges, inflight }: SessionRuntime<S>): Effect.Effect<InFlight> =>
   Effect.sync(() => ({ sent: exchanges.size, served: inflight.size }))
 
-/** Streams every message of the peer as it came. */
+/** Streams every message of the peer unchanged. */
 export const messages = <S extends State>({ subscriptions }: SessionRuntime<S>): Stream.Stream<JsonRpc.Message> =>
   subscriptions.follow(everything)
 
 /** Returns the members that the sessions of both sides share. */
-export const session = <S extends State>(core: SessionRuntime<S>): Session<Reachable<S>> => ({
-  state: Effect.sync(() => core.state()),
-  inFlight: inFlight(core),
-  events: core.observers.events,
-  messages: messages(core),
-  close: core.close,
-  closed: core.closed
+export const session = <S extends State>(runtime: SessionRuntime<S>): Session<Reachable<S>> => ({
+  state: Effect.sync(() => runtime.state()),
+  inFlight: inFlight(runtime),
+  events: runtime.observers.events,
+  messages: messages(runtime),
+  close: runtime.close,
+  closed: runtime.closed
 })

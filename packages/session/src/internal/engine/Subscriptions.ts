@@ -7,10 +7,10 @@ import * as SlidingMailbox from "../collections/SlidingMailbox.ts"
 import { trust } from "../trust.ts"
 import * as Weight from "./Weight.ts"
 
-/** The name of all messages. */
+/** The name under which every message is published. */
 export const everything = "*"
 
-/** The streams of the peer's messages. Messages that no stream follows are not kept. */
+/** The streams of the peer's messages. A message that no stream follows is not stored. */
 export class Subscriptions {
   readonly #bounds: Bounds
   #followers: Map<string, Set<SlidingMailbox.SlidingMailbox<unknown>>> | undefined
@@ -20,7 +20,9 @@ export class Subscriptions {
     this.#bounds = bounds
   }
 
-  /** Publishes a value, which came in so many bytes, to all streams of this name. Returns `false` if there are none. */
+  /**
+   * Publishes a value to all streams of this name; `bytes` is its size on the wire. Returns `false` if there are none.
+   */
   publish(name: string, value: unknown, bytes: number | undefined): boolean {
     const mailboxes = this.#followers?.get(name)
     if (mailboxes === undefined) return false
@@ -29,20 +31,19 @@ export class Subscriptions {
     return true
   }
 
-  /**
-   * Streams the values of this name from now on. A slow consumer loses the oldest. The stream ends with the session.
-   */
+  /** Streams the values of this name, from the start of the stream. A slow consumer loses the oldest. */
   follow<A>(name: string): Stream.Stream<A> {
     return Stream.unwrap(Effect.map(
       Effect.acquireRelease(
         Effect.sync(() => this.#open(name)),
         (mailbox) => Effect.sync(() => this.#leave(name, mailbox))
       ),
-      // What is published under a name has been checked against the schema of that name.
+      // Every published value has been checked against the schema of its name.
       (mailbox) => trust<SlidingMailbox.SlidingMailbox<A>>(mailbox).stream
     ))
   }
 
+  /** Ends the streams. */
   end(): void {
     this.#ended = true
     for (const mailboxes of this.#followers?.values() ?? []) for (const mailbox of mailboxes) mailbox.end()

@@ -9,21 +9,21 @@ import type * as Fiber from "effect/Fiber"
 export interface TimerDependencies {
   readonly clock: Clock.Clock
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
-  /** Ends everything that is due, and returns the time of the next deadline, or `Infinity`. */
+  /** Ends everything whose deadline has passed, and returns the next deadline, or `Infinity`. */
   expire(now: number): number
 }
 
 /**
- * The timer of a session, or of a host. Deadlines are fields of their owners. The timer knows only the earliest of
- * them, and calls `expire` then. It sleeps in a fiber of its own, and only while there is a deadline.
+ * The timer of a session, or of a host. Deadlines are fields of their owners. The timer stores only the earliest, and
+ * calls `expire` at that time. Its fiber exists only while there is a deadline.
  */
 export class Timer {
   readonly #dependencies: TimerDependencies
   #wakeAt = Number.POSITIVE_INFINITY
   #sleeper: Fiber.Fiber<void> | undefined
   /**
-   * The number of calls of `watch`. An expiry may run programs that watch a new deadline; the latest one owns the
-   * timer.
+   * The number of changes of the deadline. An expiry may run code that watches a new deadline; the timer then belongs
+   * to the newest.
    */
   #watches = 0
   #stopped = false
@@ -32,12 +32,12 @@ export class Timer {
     this.#dependencies = dependencies
   }
 
-  /** Returns the milliseconds of a clock that never jumps. */
+  /** Returns the milliseconds of a monotonic clock. */
   now(): number {
     return Number(this.#dependencies.clock.monotonicTimeNanosUnsafe()) / 1_000_000
   }
 
-  /** Watches a deadline. */
+  /** Calls `expire` at this time, or earlier. */
   watch(at: number): void {
     if (this.#stopped || at >= this.#wakeAt) return
     this.rest()
@@ -45,7 +45,7 @@ export class Timer {
     this.#sleeper = this.#dependencies.fork(this.#sleep(at - this.now()))
   }
 
-  /** Rests until a new deadline is watched. */
+  /** Discards the deadline, until a new one is watched. */
   rest(): void {
     this.#watches++
     this.#wakeAt = Number.POSITIVE_INFINITY
@@ -54,7 +54,7 @@ export class Timer {
     running?.interruptUnsafe()
   }
 
-  /** Stops: there are no more deadlines. */
+  /** Stops for good. */
   stop(): void {
     this.#stopped = true
     this.rest()

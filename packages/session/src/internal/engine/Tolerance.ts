@@ -1,8 +1,8 @@
-/** Results that break a schema, but leave no doubt about their meaning. */
+/** Results that break a schema and still have one possible meaning. */
 
 import { MethodTable } from "@effect-mcp/protocol"
 
-/** A result as it was meant, and its problem. */
+/** A corrected result, and the problem of the original. */
 export interface Tolerated {
   readonly result: unknown
   readonly problem: string
@@ -12,9 +12,9 @@ const isObject = (value: unknown): value is { readonly [name: string]: unknown }
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 /**
- * Returns the meaning of a result that breaks the schema of its method, if there is no doubt about it. A tool without
- * `content`, or with `null`, has run: its server has left out an empty list, as some languages do. The call must not
- * look as if it had failed.
+ * Corrects a result that breaks the schema of its method, if it has one possible meaning. If the result of a tool has
+ * no `content`, or `null`, the tool has run, and the server has omitted an empty list, as some languages do. The call
+ * must not appear to have failed.
  */
 export const tolerate = (row: object, result: unknown): Tolerated | undefined =>
   Object.is(row, MethodTable.requests["tools/call"]) && isObject(result) && !("task" in result) &&

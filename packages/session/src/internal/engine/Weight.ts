@@ -1,8 +1,8 @@
-/** Estimates of the memory of parsed JSON, which may be twenty times that of its text. */
+/** Estimates of the memory of parsed JSON, which may be twenty times the size of its text. */
 
-// The numbers are those of V8 in Node: measured, `[]` takes 40 bytes as an item of an array, `{}` takes 64, and a
-// member with a name of its own takes 106. At its worst JSON takes a quarter more than this estimate, and mostly less,
-// because short names and whole objects are shared.
+// Measured with V8 in Node: `[]` takes 40 bytes as an item of an array, `{}` takes 64, and a member with a unique name
+// takes 106. In the worst case JSON takes a quarter more than this estimate. It mostly takes less, because V8 shares
+// short names and the layout of objects.
 
 import { trust } from "../trust.ts"
 
@@ -10,32 +10,31 @@ const arrayBytes = 48
 const objectBytes = 56
 const memberBytes = 64
 const itemBytes = 8
-/** The header of a string, or of a number that is no small whole one. */
+/** The header of a string, or of a number that is not a small integer. */
 const headerBytes = 24
 /** A string with one character beyond Latin-1 takes two bytes for each of its UTF-16 code units. */
 const unitBytes = 2
 
-/** The bytes of a text, whatever its characters are. */
+/** Returns the most bytes that a text of this length takes. */
 const ofAnyText = (text: string): number => headerBytes + unitBytes * text.length
 
-/** Shorter texts are not looked into. */
+/** The length from which the characters of a text are examined. */
 const longText = 1024
 
 const beyondLatin1 = /[\u0100-\uffff]/
 
 /**
- * The bytes of a text, and of a long one by its characters. V8 knows of nearly all texts without looking at them that
- * none can match.
+ * Returns the bytes of a text. The characters of a long one are examined; for most of them V8 knows without a search
+ * that the pattern cannot match.
  */
 const ofKnownText = (text: string): number =>
   text.length > longText && !beyondLatin1.test(text) ? headerBytes + text.length : ofAnyText(text)
 
-/** No more arrays and objects than these are looked into, so that no value can make this take long. */
-const mostContainers = 1_000_000
+/** The maximum number of arrays and objects that are counted, so that the time is bounded. */
+const maxContainers = 1_000_000
 
 /**
- * Returns the bytes of a value beside its place in its container. Arrays and objects are put aside, to be counted by
- * themselves.
+ * Returns the bytes of a value without its slot in its container. Adds arrays and objects to `aside`, to count later.
  */
 const ofScalar = (value: unknown, aside: Array<object>, ofText: typeof ofAnyText): number => {
   switch (typeof value) {
@@ -63,44 +62,42 @@ const ofObject = (
   ofText: typeof ofAnyText
 ): number => {
   let bytes = objectBytes
-  // `Object.entries` takes ten times as long, and what came as JSON inherits no members.
+  // `Object.entries` takes ten times as long, and objects that were parsed from JSON inherit no members.
   for (const name in members) bytes += memberBytes + unitBytes * name.length + ofScalar(members[name], aside, ofText)
   return bytes
 }
 
-/**
- * Counts without recursion, because peers choose how deeply a value is nested; and no further than a little beyond
- * `most`.
- */
-const count = (value: unknown, most: number, ofText: typeof ofAnyText): number => {
+/** Counts without recursion, because peers decide how deeply a value is nested. Stops soon after `max`. */
+const count = (value: unknown, max: number, ofText: typeof ofAnyText): number => {
   const aside: Array<object> = []
   let bytes = ofScalar(value, aside, ofText)
-  for (let left = mostContainers; left > 0 && bytes <= most; left--) {
+  for (let left = maxContainers; left > 0 && bytes <= max; left--) {
     const container = aside.pop()
     if (container === undefined) break
-    // An object is a record of whatever its members hold.
+    // Every object is a record of unknown members.
     bytes += Array.isArray(container) ? ofArray(container, aside, ofText) : ofObject(trust(container), aside, ofText)
   }
   return bytes
 }
 
-/** The bytes of heap of a value that came as JSON. One of more than `most` bytes is not looked at any further. */
-export const of = (value: unknown, most: number = Number.POSITIVE_INFINITY): number => count(value, most, ofAnyText)
+/** Returns the memory in bytes of a value that was parsed from JSON. Stops counting after `max` bytes. */
+export const of = (value: unknown, max: number = Number.POSITIVE_INFINITY): number => count(value, max, ofAnyText)
 
 /**
- * The bytes of heap of a message that a program of this process has made, as far as `most`; so a cycle ends, too. 0 for
- * an object that throws when it is looked at: such a message cannot be sent either, and is gone when its turn comes.
+ * Returns the memory in bytes of a message that this program has made. Stops counting after `max` bytes, so that a
+ * cycle ends as well. Returns 0 for an object that throws when it is read: sending this message fails as soon as it is
+ * tried.
  */
-export const outgoing = (message: unknown, most: number): number => {
+export const outgoing = (message: unknown, max: number): number => {
   try {
-    return count(message, most, ofKnownText)
+    return count(message, max, ofKnownText)
   } catch {
     return 0
   }
 }
 
 /**
- * The bytes of heap to charge for a value that came in so many bytes; 0 for one that did not come in bytes. That one
- * belongs to a program in this process, which holds it in any case.
+ * Returns the memory in bytes to charge for a received value; `bytes` is its size on the wire. Returns 0 for a value
+ * from a transport without bytes, because another part of this process holds it in any case.
  */
 export const received = (value: unknown, bytes: number | undefined): number => bytes === undefined ? 0 : of(value)

@@ -1,36 +1,35 @@
-/** Validation of values off the wire. */
+/** The validation of received values against schemas. */
 
 import { Excerpt } from "@effect-mcp/protocol"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { trust } from "../trust.ts"
 
-/** A check of a value off the wire. */
+/** A check of a received value. */
 export type Validate<A> = (value: unknown) => Result.Result<A, string>
 
 const cache = new WeakMap<object, Validate<unknown>>()
 
-/** The most characters of a mismatch: it names members of the value, and the peer chooses their names. */
-const problemLength = 512
+/** The maximum length of a problem in characters. It contains names of members, which the peer chooses. */
+const maxProblemCharacters = 512
 
 /**
- * Makes a check against a wire schema. It passes on the received object, and no copy: wire schemas have no
- * transformations, and members that this library does not know must survive. A mismatch is one line with a path, of at
- * most 512 characters.
+ * Makes a check against a schema of the wire. It returns the received object and not a copy: these schemas have no
+ * transformations, and unknown members are kept. A problem is one line with a path, of at most 512 characters.
  */
 export const validate = <A>(schema: Schema.Codec<A>): Validate<A> => {
   const known = cache.get(schema)
   if (known !== undefined) return trust<Validate<A>>(known)
-  // Valid values are the usual case. For them `is` is three times faster than decoding.
+  // Most values are valid. For these, `is` is three times faster than decoding.
   const fits = Schema.is(schema)
   const decode = Schema.decodeUnknownResult(schema)
   const made: Validate<A> = (value) => {
     if (fits(value)) return Result.succeed(value)
     const decoded = decode(value)
-    // What decodes without a transformation is of the decoded type itself.
+    // Without transformations, a value that can be decoded has the decoded type.
     return Result.isSuccess(decoded)
       ? Result.succeed(trust<A>(value))
-      : Result.fail(Excerpt.of(decoded.failure.message, problemLength).replaceAll(/\s+/g, " "))
+      : Result.fail(Excerpt.of(decoded.failure.message, maxProblemCharacters).replaceAll(/\s+/g, " "))
   }
   cache.set(schema, made)
   return made

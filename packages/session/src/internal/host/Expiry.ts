@@ -75,7 +75,7 @@ export class Expiry {
     const { age, idle } = this.#options.lifetimes
     const step = hosted.operates
       ? undefined
-      : hosted.session.core.state()._tag === "AwaitingInitialize"
+      : hosted.session.runtime.state()._tag === "AwaitingInitialize"
       ? "initialize"
       : "handshake"
     const opensFor = step === undefined
@@ -96,14 +96,14 @@ export class Expiry {
   }
 
   #end(hosted: HostedSession, by: keyof Lifetimes): number {
-    const { core } = hosted.session
+    const { runtime } = hosted.session
     const afterMillis = this.#options.lifetimes[by]
     if (by === "initialize") {
-      core.timeOut(afterMillis)
+      runtime.timeOut(afterMillis)
     } else if (by === "handshake") {
-      core.end({ _tag: "Close", reason: { _tag: "HandshakeTimeout", afterMillis } }, "Immediate")
+      runtime.end({ _tag: "Close", reason: { _tag: "HandshakeTimeout", afterMillis } }, "Immediate")
     } else {
-      core.end({ _tag: "Close", reason: { _tag: "Expired", afterMillis, of: by } })
+      runtime.end({ _tag: "Close", reason: { _tag: "Expired", afterMillis, of: by } })
     }
     this.#options.fork(HostMetrics.expired(hosted.kind, by))
     return Number.POSITIVE_INFINITY

@@ -100,8 +100,8 @@ export class HostedSession {
 
   /** How many requests are in flight, of both sides together. */
   get inFlight(): number {
-    const { core } = this.session
-    return core.inflight.size + core.exchanges.size
+    const { runtime } = this.session
+    return runtime.inflight.size + runtime.exchanges.size
   }
 
   /** Since when it could be evicted: its last use, or the last step of a handshake that is not finished. */

@@ -33,7 +33,7 @@ export class SessionCloser {
   close(hosted: HostedSession, reason: CloseReason.CloseReason): Effect.Effect<void> {
     return Effect.suspend(() => {
       hosted.kept = false
-      hosted.session.core.end({ _tag: "Close", reason })
+      hosted.session.runtime.end({ _tag: "Close", reason })
       return this.awaitRemoval(hosted)
     })
   }
@@ -49,7 +49,7 @@ export class SessionCloser {
     hosted.kept = operates && hosted.stored === "Yes"
     const since = of === "held" ? hosted.openedAt : hosted.aloneSince
     const afterMillis = Math.max(this.#options.now() - since, 0)
-    hosted.session.core.end({ _tag: "Close", reason: { _tag: "Evicted", afterMillis, of } })
+    hosted.session.runtime.end({ _tag: "Close", reason: { _tag: "Evicted", afterMillis, of } })
     return Effect.andThen(HostMetrics.evicted(kind, of), this.awaitRemoval(hosted))
   }
 
@@ -57,7 +57,7 @@ export class SessionCloser {
   unloadAll(): void {
     for (const hosted of this.#options.table.live()) {
       hosted.kept = true
-      hosted.session.core.end({ _tag: "Close", reason: CloseReason.requested })
+      hosted.session.runtime.end({ _tag: "Close", reason: CloseReason.requested })
     }
   }
 

@@ -241,8 +241,8 @@ export class SessionHostImplementation implements SessionHostShape {
 
   /** Emits an event of a session. A closed session has no observers any more, so the host calls its own. */
   #emit(hosted: HostedSession, event: SessionEvent): void {
-    const { core } = hosted.session
-    if (core.state()._tag !== "Closed") return core.emit(event)
+    const { runtime } = hosted.session
+    if (runtime.state()._tag !== "Closed") return runtime.emit(event)
     try {
       this.#observe?.(event, hosted.id)
     } catch (thrown) {

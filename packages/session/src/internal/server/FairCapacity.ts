@@ -5,7 +5,7 @@ import type { MemoryBudget } from "../../MemoryBudget.ts"
 import type { Principal } from "../../Principal.ts"
 import { Capacity, type Room } from "../engine/Capacity.ts"
 
-/** The client of a request, as far as it is known. */
+/** The identity of a client. */
 export interface Client {
   readonly principal?: Principal | undefined
   /** Distinguishes clients without a principal. */
@@ -13,22 +13,20 @@ export interface Client {
 }
 
 /** The requests of one client that are in flight. */
-interface Held {
+interface Usage {
   requests: number
   bytes: number
-  /** The frames that they came in, the oldest first. */
+  /** The frames of these requests, the oldest first. */
   readonly frames: Set<Frame>
 }
 
-/**
- * Returns the name of a client. Clients that cannot be distinguished share one name, and the capacity of one client.
- */
+/** Returns the name of a client. Clients that cannot be distinguished share one name and the capacity of one client. */
 const nameOf = ({ client, principal }: Client): string => {
   if (principal !== undefined) return `principal ${principal.id}`
   return client === undefined ? "" : `client ${client}`
 }
 
-/** The room of one frame of a client. */
+/** The capacity that one frame of a client uses. */
 class Frame implements Room {
   readonly #capacity: FairCapacity
   readonly name: string
@@ -51,15 +49,15 @@ class Frame implements Room {
 }
 
 /**
- * The capacity of a server that its clients share. A client may have no more in flight than there is still room for:
- * the dynamic threshold of shared buffers. One client alone gets half of the capacity, and two whose requests come and
- * go get a third each. If requests do not end and all is taken, the client that has most yields to clients with less.
- * Nothing is known of a client that has nothing in flight.
+ * The capacity of a server that its clients share. A client may have no more in flight than the capacity that is still
+ * free, as with the dynamic threshold of shared buffers: a single client gets half, and two active clients get a third
+ * each. If requests do not end and no capacity is free, the client with most in flight yields to clients with less.
+ * A client without requests in flight takes no memory here.
  */
 export class FairCapacity {
   readonly #limits: Limits
   readonly #all: Capacity
-  readonly #held = new Map<string, Held>()
+  readonly #held = new Map<string, Usage>()
 
   constructor(limits: Limits, budget: MemoryBudget) {
     this.#limits = limits
@@ -71,12 +69,12 @@ export class FairCapacity {
     return this.#held.size
   }
 
-  /** The room of one frame of a client. `yields` gives up one of its requests. */
+  /** Returns the capacity for one frame of a client. `yields` ends one of its requests. */
   roomOf(client: Client, yields?: () => void): Room {
     return new Frame(this, nameOf(client), yields)
   }
 
-  /** Takes the room for one more request of a frame; or returns why there is none. */
+  /** Reserves capacity for one more request of a frame, or returns the reason why there is none. */
   take(frame: Frame, bytes: number): string | undefined {
     const known = this.#held.get(frame.name)
     const excess = known === undefined ? undefined : this.#excess(known, bytes)
@@ -84,7 +82,7 @@ export class FairCapacity {
     this.#makeRoom(known, bytes)
     const none = this.#all.take(bytes)
     if (none !== undefined) return none
-    // A request that has yielded may have been the last of this client.
+    // The request that has yielded may have been the last of this client.
     const held = this.#held.get(frame.name) ?? { requests: 0, bytes: 0, frames: new Set() }
     this.#held.set(frame.name, held)
     held.requests++
@@ -94,7 +92,7 @@ export class FairCapacity {
     return undefined
   }
 
-  /** Gives the room of one request back. */
+  /** Releases the capacity of one request. */
   release(frame: Frame, bytes: number): void {
     this.#all.release(bytes)
     const held = this.#held.get(frame.name)
@@ -105,28 +103,28 @@ export class FairCapacity {
     if (held.requests === 0) this.#held.delete(frame.name)
   }
 
-  /** Returns which limit of all clients together leaves no room for one more request. */
+  /** Returns the limit of all clients together that one more request would exceed. */
   #lacks(bytes: number): "requests" | "bytes" | undefined {
     const { maxIncomingBytes, maxIncomingRequests } = this.#limits
     if (this.#all.requests >= maxIncomingRequests) return "requests"
     return this.#all.bytes + bytes > maxIncomingBytes ? "bytes" : undefined
   }
 
-  /** Lets the clients that have most yield, as long as they have more than this one would have. */
-  #makeRoom(held: Held | undefined, bytes: number): void {
+  /** Makes the clients with most in flight yield, while they have more than this one would have. */
+  #makeRoom(held: Usage | undefined, bytes: number): void {
     const own = { requests: (held?.requests ?? 0) + 1, bytes: (held?.bytes ?? 0) + bytes }
     for (let of = this.#lacks(bytes); of !== undefined; of = this.#lacks(bytes)) {
       const before = this.#all.requests
       this.#largest(of, own[of])?.yields?.()
-      // None has more, or its request ends later.
+      // No client has more, or its request ends later.
       if (this.#all.requests >= before) return
     }
   }
 
-  /** The oldest frame of the client that has most, and more than this. */
+  /** Returns the oldest frame of the client with most in flight, if that is more than `than`. */
   #largest(of: "requests" | "bytes", than: number): Frame | undefined {
     let most = than
-    let largest: Held | undefined
+    let largest: Usage | undefined
     for (const held of this.#held.values()) {
       if (held[of] <= most) continue
       most = held[of]
@@ -135,14 +133,14 @@ export class FairCapacity {
     return largest?.frames.values().next().value
   }
 
-  /** Returns which share of a client would be too large. */
-  #excess({ bytes: heldBytes, requests }: Held, bytes: number): string | undefined {
+  /** Returns why the share of a client would be too large. */
+  #excess({ bytes: heldBytes, requests }: Usage, bytes: number): string | undefined {
     const { maxIncomingBytes, maxIncomingRequests } = this.#limits
     if (requests >= maxIncomingRequests - this.#all.requests) {
-      return `${requests} requests of this client are in flight, and there must be room for as many of others`
+      return `${requests} requests of this client are in flight, and as many of others must still have room`
     }
     return heldBytes + bytes > maxIncomingBytes - this.#all.bytes
-      ? `the requests of this client in flight take ${heldBytes} bytes of memory, and other clients need room, too`
+      ? `the requests of this client in flight take ${heldBytes} bytes of memory, and other clients need room as well`
       : undefined
   }
 }

@@ -1,4 +1,4 @@
-/** A server as its handlers and options define it, shared by all its sessions or by all its sessionless exchanges. */
+/** The parts of a server that all of its sessions, or all of its sessionless exchanges, share. */
 
 import {
   Handshake,
@@ -27,7 +27,7 @@ export interface Options {
   readonly middleware?: Middleware<unknown, unknown>
 }
 
-/** A server that is ready to serve. */
+/** A server with its limits and its checked handlers. */
 export interface ServerDefinition {
   readonly description: ServerHandshake.ServerDescription
   readonly limits: Limits.Limits
@@ -39,7 +39,7 @@ const define = (
   handlers: Handlers.Handlers<"client", unknown>,
   options: Options,
   limits: Limits.Limits,
-  remembers: boolean
+  hasSessions: boolean
 ): ServerDefinition => {
   const capabilities = Handlers.serverCapabilities(handlers, options.capabilities)
   const { extensions, middleware, projection } = options
@@ -48,7 +48,7 @@ const define = (
     limits,
     dispatch: Dispatch.make(
       "client",
-      capabilities.logging === undefined ? handlers : LogLevel.settable(handlers, { remembers }),
+      capabilities.logging === undefined ? handlers : LogLevel.settable(handlers, { storesLevel: hasSessions }),
       { middleware: middleware?.inbound, extensions, projection }
     ),
     middleware
@@ -59,20 +59,17 @@ const define = (
 export const make = (handlers: Handlers.Handlers<"client", unknown>, options: Options): ServerDefinition =>
   define(handlers, options, Limits.make(options.limits), true)
 
-/**
- * Defines a server without sessions. It remembers nothing of its clients: no log level, and no profile, so that a
- * profile needs no limit.
- */
+/** Defines a server without sessions. It stores no log level and no profile, so that a profile needs no limit. */
 export const makeSessionless = (handlers: Handlers.Handlers<"client", unknown>, options: Options): ServerDefinition =>
   define(handlers, options, { ...Limits.make(options.limits), maxProfileBytes: Number.POSITIVE_INFINITY }, false)
 
-/** The state of everything that is served without a session. The machine stays in it until the end. */
+/** The state of a server without sessions. Its machine never leaves it. */
 export const sessionless: Handshake.SessionlessServerState = { _tag: "Sessionless" }
 
-/** The machine of everything that is served without a session. */
+/** The machine of a server without sessions. */
 export const sessionlessMachine = Handshake.sessionlessServer
 
-/** Returns the profile of a client that is not remembered: its revision is all that is known of it. */
+/** Returns the profile of a client without a session: only its revision is known. */
 export const unknownClient = (revision: Revision.Revision): Profile.ClientProfile => ({
   revision,
   capabilities: {},

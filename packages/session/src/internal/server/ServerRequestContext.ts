@@ -1,4 +1,4 @@
-/** The context of a server's handler: what it sees of its request, and its way to the client meanwhile. */
+/** The context of a server's handler: its request, and the messages that it can send to the client. */
 
 import { type Logging, MethodTable, type Profile, type Sampling } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
@@ -14,7 +14,7 @@ type Service = RequestContext["Service"]
 
 /** The session, or the sessionless exchange, of a handler. */
 export interface ServerContextDependencies extends HandlerContextDependencies {
-  /** Closes the stream of an origin, while its exchange goes on. */
+  /** Closes the stream of an origin. Its exchange continues. */
   readonly detachStream: Connection["detachStream"]
   /** Sends a log message, unless its level is below the one that the client has set. */
   sendLog(
@@ -23,7 +23,7 @@ export interface ServerContextDependencies extends HandlerContextDependencies {
   ): Effect.Effect<void, RequestError.RequestError>
 }
 
-/** Returns whether the program, and not the connection, is the reason why a message cannot be sent. */
+/** Returns whether a message cannot be sent because of a mistake of the program. */
 const isMistake = ({ reason }: RequestError.RequestError): boolean =>
   reason._tag === "UndeclaredCapability" || reason._tag === "InvalidParams"
 
@@ -32,18 +32,20 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
   implements Service
 {
   get principal(): Service["principal"] {
-    return this.served.principal
+    return this.incoming.principal
   }
 
   get log(): Service["log"] {
-    const { parts, served } = this
+    const { dependencies, incoming } = this
     const dropped = (problem: string) =>
-      Effect.sync(() => parts.core.emit({ _tag: "NotificationIgnored", method: "notifications/message", problem }))
+      Effect.sync(() =>
+        dependencies.runtime.emit({ _tag: "NotificationIgnored", method: "notifications/message", problem })
+      )
     return (message) =>
       Effect.suspend(() =>
-        served.ended
+        incoming.ended
           ? dropped("its request has ended")
-          : Effect.catch(parts.sendLog(message, served.origin), (error) =>
+          : Effect.catch(dependencies.sendLog(message, incoming.origin), (error) =>
             isMistake(error)
               ? Effect.die(error)
               : dropped(error.message))
@@ -51,42 +53,42 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
   }
 
   get notify(): Service["notify"] {
-    const { parts: { sender }, served } = this
+    const { dependencies: { sender }, incoming } = this
     return (name, params) =>
       Effect.suspend(() =>
-        served.ended
+        incoming.ended
           ? Effect.fail(RequestError.make(name, { _tag: "ExchangeEnded" }))
-          : sender.notify(MethodTable.notifications[name], params, served.origin)
+          : sender.notify(MethodTable.notifications[name], params, incoming.origin)
       )
   }
 
   get releaseStream(): Service["releaseStream"] {
-    const { parts: { detachStream }, served } = this
+    const { dependencies: { detachStream }, incoming } = this
     return Effect.suspend(() => {
-      const origin = Batch.unwrap(served.origin)
-      return served.ended || detachStream === undefined || origin === undefined
+      const origin = Batch.unwrap(incoming.origin)
+      return incoming.ended || detachStream === undefined || origin === undefined
         ? Effect.succeed(false)
         : detachStream(origin)
     })
   }
 
   get request(): Service["request"] {
-    const { parts: { sender }, served } = this
+    const { dependencies: { sender }, incoming } = this
     return (name, params, options) =>
       Effect.suspend(() =>
-        // Nothing is asked on behalf of a request that has ended.
-        served.ended
+        // The client could not relate this request to one that has ended.
+        incoming.ended
           ? Effect.fail(RequestError.make(name, { _tag: "ExchangeEnded" }))
-          : sender.request(MethodTable.requests[name], params, { ...options, replyTo: served.origin })
+          : sender.request(MethodTable.requests[name], params, { ...options, replyTo: incoming.origin })
       )
   }
 
   get createMessage(): Service["createMessage"] {
     const { request } = this
-    const ask = (params: Sampling.CreateMessageParams, options?: RequestOptions) =>
+    const create = (params: Sampling.CreateMessageParams, options?: RequestOptions) =>
       request("sampling/createMessage", params, options)
-    // What is answered without tools has been checked for having none (`SemanticChecks`).
-    return trust(ask)
+    // `SemanticChecks` has checked that a result without tools has none.
+    return trust<Service["createMessage"]>(create)
   }
 
   get elicit(): Service["elicit"] {

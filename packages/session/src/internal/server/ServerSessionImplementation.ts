@@ -53,13 +53,13 @@ export interface SessionOptions extends SessionRuntime.Surroundings {
   readonly onClosed?: (reason: CloseReason.CloseReason) => void
 }
 
-/** A server that can have any number of sessions. */
+/** A server that can open any number of sessions. */
 export interface PreparedServer {
   /** Connects and starts to serve. Leaving the scope closes the session. */
   readonly open: (options: SessionOptions) => Effect.Effect<ServerSessionImplementation, TransportError, Scope.Scope>
 }
 
-/** The machine of all sessions of one server, the state in which they start, and the client that they assume there. */
+/** The machine of the sessions of a server, their first state, and the client that is assumed in this state. */
 interface Start extends Pick<SessionRuntime.RoleDefinition<State>, "initial" | "machine"> {
   readonly client: Profile.ClientProfile | undefined
 }
@@ -83,7 +83,7 @@ const startWith = (
   client
 })
 
-/** Prepares what sessions share. */
+/** Prepares the parts that all sessions of a server share. */
 export const prepare = (handlers: Handlers.Handlers<"client", unknown>, options: Options): PreparedServer => {
   const { observe, requireInitialized, sessionless } = options
   const server: Server = sessionless === undefined
@@ -123,7 +123,7 @@ const open = Effect.fnUntraced(function*(
   const introduced = Deferred.makeUnsafe<Profile.ClientProfile, SessionClosed>()
   const { client, initial, machine } = server.start
   if (client !== undefined) Deferred.doneUnsafe(introduced, Exit.succeed(client))
-  const core = yield* SessionRuntime.make<State>({
+  const runtime = yield* SessionRuntime.make<State>({
     role: "server",
     machine,
     initial,
@@ -138,13 +138,10 @@ const open = Effect.fnUntraced(function*(
     },
     onClosed: options.onClosed
   }, { ...options, limits: server.limits, observe: options.observe ?? server.observe })
-  return new ServerSessionImplementation(server, core, introduced)
+  return new ServerSessionImplementation(server, runtime, introduced)
 })
 
-/**
- * A server's session. A process may have thousands of them, most of them idle, so their members are made when they are
- * read.
- */
+/** A server's session. A process may have thousands, most of them idle, so the members are made when they are read. */
 export class ServerSessionImplementation
   implements
     ServerSessionShape,
@@ -152,9 +149,9 @@ export class ServerSessionImplementation
     ServerHandshake.HandshakeOwner,
     Sender.SenderDependencies
 {
-  readonly core: SessionRuntime.SessionRuntime<State>
+  readonly runtime: SessionRuntime.SessionRuntime<State>
   readonly sender: Sender.Sender
-  /** The client's profile, after the handshake. Without sessions, a profile in which only the revision is known. */
+  /** The client's profile after the handshake. Without sessions, only its revision is known. */
   client: Profile.ClientProfile | undefined
   readonly #server: Server
   readonly #introduced: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
@@ -163,15 +160,15 @@ export class ServerSessionImplementation
 
   constructor(
     server: Server,
-    core: SessionRuntime.SessionRuntime<State>,
+    runtime: SessionRuntime.SessionRuntime<State>,
     introduced: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
   ) {
     this.#server = server
-    this.core = core
+    this.runtime = runtime
     this.#introduced = introduced
     this.client = server.start.client
-    this.sender = new Sender.Sender(core, this)
-    core.read(new InboundProcessor(core, this))
+    this.sender = new Sender.Sender(runtime, this)
+    runtime.read(new InboundProcessor(runtime, this))
   }
 
   // ===================================================================================================================
@@ -192,13 +189,13 @@ export class ServerSessionImplementation
     profile: Profile.ClientProfile
   ): Context.Context<unknown> {
     const own = new ServerRequestContext.ServerRequestContext(this, request, message, profile)
-    const context = Context.add(this.core.context, RequestContext, own)
+    const context = Context.add(this.runtime.context, RequestContext, own)
     // The services of the handlers were captured with the session's context when it was made.
     return trust(message.method === LogLevel.method ? Context.add(context, LogLevel.LogLevel, this.#level) : context)
   }
 
   intercept(message: JsonRpc.Request | JsonRpc.Notification, origin: StreamOrigin | undefined): boolean {
-    return ServerHandshake.intercept(this.core, this, message, origin)
+    return ServerHandshake.intercept(this.runtime, this, message, origin)
   }
 
   // ===================================================================================================================
@@ -215,16 +212,16 @@ export class ServerSessionImplementation
   }
 
   establish(profile: Profile.ClientProfile): void {
-    this.core.connection.onHandshake?.(profile)
+    this.runtime.connection.onHandshake?.(profile)
     Deferred.doneUnsafe(this.#introduced, Exit.succeed(profile))
   }
 
   // ===================================================================================================================
-  // What its messages go through
+  // The dependencies of its messages
   // ===================================================================================================================
 
   get detachStream(): ServerRequestContext.ServerContextDependencies["detachStream"] {
-    return this.core.connection.detachStream
+    return this.runtime.connection.detachStream
   }
 
   get declared(): Capabilities.ServerCapabilities {
@@ -250,7 +247,7 @@ export class ServerSessionImplementation
     )
   }
 
-  /** Uses the stream of the request that a message belongs to. */
+  /** Passes on the origin of the request that a message belongs to. */
   #related<A, R>(
     method: string,
     options: Related | undefined,
@@ -259,7 +256,7 @@ export class ServerSessionImplementation
     return Effect.suspend(() => {
       const id = options?.relatedRequestId
       if (id === undefined) return use(undefined)
-      const request = this.core.inflight.find(id)
+      const request = this.runtime.inflight.find(id)
       return request === undefined
         ? Effect.fail(RequestError.make(method, { _tag: "ExchangeEnded" }))
         : use(request.origin)
@@ -287,7 +284,7 @@ export class ServerSessionImplementation
 
   #build(method: string, params: object, options: BuildOptions = {}): JsonRpc.Request {
     const { relatedTaskId, task } = options
-    const number = this.core.exchanges.nextId()
+    const number = this.runtime.exchanges.nextId()
     const id = relatedTaskId === undefined ? number : `task-${relatedTaskId}-${number}`
     const meta = "_meta" in params ? params._meta : undefined
     const related = relatedTaskId === undefined ? undefined : { [Task.relatedTaskKey]: { taskId: relatedTaskId } }
@@ -305,27 +302,27 @@ export class ServerSessionImplementation
   // ===================================================================================================================
 
   get state(): ServerSessionShape["state"] {
-    return Effect.sync(() => this.core.state())
+    return Effect.sync(() => this.runtime.state())
   }
 
   get inFlight(): ServerSessionShape["inFlight"] {
-    return SessionRuntime.inFlight(this.core)
+    return SessionRuntime.inFlight(this.runtime)
   }
 
   get events(): ServerSessionShape["events"] {
-    return this.core.observers.events
+    return this.runtime.observers.events
   }
 
   get messages(): ServerSessionShape["messages"] {
-    return SessionRuntime.messages(this.core)
+    return SessionRuntime.messages(this.runtime)
   }
 
   get close(): ServerSessionShape["close"] {
-    return this.core.close
+    return this.runtime.close
   }
 
   get closed(): ServerSessionShape["closed"] {
-    return this.core.closed
+    return this.runtime.closed
   }
 
   get profile(): ServerSessionShape["profile"] {
@@ -343,7 +340,7 @@ export class ServerSessionImplementation
   get hasCapability(): ServerSessionShape["hasCapability"] {
     return (required) =>
       Effect.sync(() =>
-        // Without the details no client has introduced itself, even if a profile is assumed.
+        // Without the details there was no `initialize`, even if a profile is assumed.
         this.#details !== undefined && this.client !== undefined &&
         Capabilities.covers(this.client.capabilities, required)
       )
@@ -390,7 +387,7 @@ export class ServerSessionImplementation
       Effect.suspend(() => {
         // The request that sent the user to the page may have ended; then the notification takes the standalone stream.
         const id = options?.relatedRequestId
-        const replyTo = id === undefined ? undefined : this.core.inflight.find(id)?.origin
+        const replyTo = id === undefined ? undefined : this.runtime.inflight.find(id)?.origin
         return this.sender.notify(notifications["notifications/elicitation/complete"], { elicitationId }, replyTo)
       })
   }
@@ -422,7 +419,7 @@ export class ServerSessionImplementation
   }
 
   get notifications(): ServerSessionShape["notifications"] {
-    return (name) => this.core.subscriptions.follow(name)
+    return (name) => this.runtime.subscriptions.follow(name)
   }
 
   get send(): ServerSessionShape["send"] {

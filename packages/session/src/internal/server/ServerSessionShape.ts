@@ -77,13 +77,13 @@ export interface ServerSessionShape extends Session.Session<State> {
     params: MethodTable.ParamsOf<Name>,
     options?: AskOptions<R>
   ) => Effect.Effect<MethodTable.ResultOf<Name>, RequestError, R>
-  /** Sends a request of a method that is not in the table, by a row of your own. */
+  /** Sends a request of a method that is not in the method table, by a row of your own. */
   readonly extension: <Params extends object, Result, R = never>(
     row: MethodDefinition.RequestMethod<string, "server" | "either", Params, Result>,
     params: Params,
     options?: AskOptions<R>
   ) => Effect.Effect<Result, RequestError, R>
-  /** Sends a ping, and waits for its answer (PING-01). */
+  /** Sends a ping, and waits for its response (PING-01). */
   readonly ping: <R = never>(options?: AskOptions<R>) => Effect.Effect<void, RequestError, R>
   /**
    * Requests a message of the client's model. Tools and a choice among them need the client's `sampling.tools`
@@ -100,7 +100,7 @@ export interface ServerSessionShape extends Session.Session<State> {
       options?: AskOptions<R>
     ): Effect.Effect<Sampling.CreateMessageResult, RequestError, R>
   }
-  /** Requests the roots, in which the client lets the server work. */
+  /** Requests the roots of the client. */
   readonly listRoots: <R = never>(options?: AskOptions<R>) => Effect.Effect<Roots.ListRootsResult, RequestError, R>
   /** Requests input of the client's user by a form. */
   readonly elicitForm: <R = never>(
@@ -147,14 +147,12 @@ export interface ServerSessionShape extends Session.Session<State> {
   /**
    * Streams the client's notifications of one method, from the start of the stream to the end of the session, beside
    * their handlers. A consumer that lags by more than the limits allow loses the oldest. A forked stream misses what
-   * comes before its fiber starts: fork it with `startImmediately`.
+   * arrives before its fiber starts: fork it with `startImmediately`.
    */
   readonly notifications: <Name extends Handlers.NotificationName<"client">>(
     name: Name
   ) => Stream.Stream<MethodTable.NotificationParamsOf<Name>>
-  /**
-   * Sends a message as it is, unchecked and unmatched. If it is a request, its response is reported as unmatched.
-   */
+  /** Sends a message as it is, unchecked and unmatched. If it is a request, its response is reported as unmatched. */
   readonly send: (message: JsonRpc.Message, options?: Related) => Effect.Effect<void, RequestError>
   /** Builds the request that `createMessage` would send, with an id of its own, and does not send it. */
   readonly buildCreateMessage: (params: Sampling.CreateMessageParams, options?: BuildOptions) => JsonRpc.Request

@@ -1,4 +1,4 @@
-/** The exchange of one frame without a session: its gate in front of the engine, and all that is held for the frame. */
+/** The exchange of one frame without a session: its gate in front of the engine, and its state. */
 
 import { type Handshake, type JsonRpc, MethodTable, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
@@ -30,7 +30,7 @@ import * as ServerHandshake from "./ServerHandshake.ts"
 import * as ServerRequestContext from "./ServerRequestContext.ts"
 import { type Reply, SessionlessReplies } from "./SessionlessReplies.ts"
 
-/** The server of all frames. */
+/** The parts that the exchanges of a server share. */
 export interface Server extends ServerDefinition.ServerDefinition {
   /** The services of the handlers. */
   readonly context: Context.Context<never>
@@ -39,7 +39,7 @@ export interface Server extends ServerDefinition.ServerDefinition {
   readonly timer: { readonly now: () => number }
   readonly budget: MemoryBudget.MemoryBudget
   readonly capacity: FairCapacity
-  /** No requests, because a server without sessions sends none. */
+  /** An empty table, because a server without sessions sends no requests. */
   readonly exchanges: PendingRequests
   readonly unmatchedWarnings: RateLimit
 }
@@ -51,15 +51,15 @@ export interface IncomingFrame {
   /** The authenticated sender of the frame. */
   readonly principal?: Principal | undefined
   /**
-   * Distinguishes clients without a principal, such as by their addresses, so that no client takes all of the capacity.
-   * Default: all of them count as one client.
+   * An identity for a client without a principal, such as its address. It prevents one client from taking all of the
+   * capacity. Default: all clients without a principal count as one client.
    */
   readonly client?: string | undefined
-  /** The number of bytes of the frame on the wire. With it, the memory of the frame is counted. */
+  /** The number of bytes of the frame on the wire. If it is given, the memory of the frame is counted. */
   readonly bytes?: number | undefined
   /**
-   * Sends a notification that belongs to the frame, before the reply. It is called for one notification at a time.
-   * Default: notifications of handlers fail with `NoRoute`.
+   * Sends a notification that belongs to the frame, before the reply. Calls do not overlap. Default: notifications of
+   * handlers fail with `NoRoute`.
    */
   readonly notify?: ((message: JsonRpc.Notification) => Effect.Effect<void, TransportError.TransportError>) | undefined
 }
@@ -76,18 +76,19 @@ const profiles: ReadonlyMap<Revision.Revision, Profile.ClientProfile> = new Map(
 const profileOf = (revision: Revision.Revision): Profile.ClientProfile =>
   profiles.get(revision) ?? ServerDefinition.unknownClient(revision)
 
-/** A frame has a bounded number of messages, and so has each answer to them. */
+/** A rate limit that is never reached: a frame has a bounded number of messages, and each has one reply. */
 const unlimited = { take: () => true }
 
-/** No stream follows the messages of single frames. */
+/** Subscriptions without streams: a frame without a session has no followers. */
 const unfollowed = { publish: () => false }
 
+/** A sender without held requests. */
 const nothingHeld = { release: () => {} }
 
 /**
- * One frame of a client that has no session, and all that serves it. It is to the frame what a session is to its
- * client, in the state `Sessionless`, and it is gone with the frame. It is the stream origin of the frame's messages
- * itself, so ids and cancellations concern this frame only: the ids of another frame may be those of another client.
+ * The exchange of one frame of a client without a session. It takes the place of a session, in the state `Sessionless`,
+ * until the frame is served. It is the stream origin of its messages. Request ids and cancellations have an effect only
+ * within the frame, because another frame may be from another client.
  */
 export class SessionlessExchange
   implements
@@ -112,7 +113,7 @@ export class SessionlessExchange
   #sending: Semaphore.Semaphore | undefined
   #contexts: ServerRequestContext.ServerContextDependencies | undefined
 
-  /** `done` takes the reply in the step in which every message of the frame has ended. */
+  /** `done` receives the reply in the step in which the last message of the frame has ended. */
   constructor(server: Server, from: IncomingFrame, done: (reply: Reply) => void) {
     this.#server = server
     this.#from = from
@@ -133,7 +134,7 @@ export class SessionlessExchange
     this.#startNotifications()
   }
 
-  /** Waits until all messages of the handlers are sent, and all notifications of the frame are handled. */
+  /** Waits until all notifications of the handlers are sent, and all notifications of the frame are handled. */
   get settled(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const sent = this.#sending === undefined ? Effect.void : this.#sending.withPermit(Effect.void)
@@ -207,7 +208,7 @@ export class SessionlessExchange
     return this.#server.fork(effect)
   }
 
-  /** Handles the notifications of the frame, one after another. Together they count as one request. */
+  /** Handles the notifications of the frame in order. Together they count as one request. */
   #startNotifications(): void {
     const queued = this.#queued
     if (queued.length === 0) return
@@ -252,7 +253,7 @@ export class SessionlessExchange
     return ServerHandshake.intercept(this, this, message, origin)
   }
 
-  /** Does nothing: a client without a session is not remembered. */
+  /** Does nothing: a client without a session is not stored. */
   introduce(): void {}
 
   /** Does nothing: no session is established. */
@@ -264,19 +265,19 @@ export class SessionlessExchange
 
   get #contextDependencies(): ServerRequestContext.ServerContextDependencies {
     return this.#contexts ??= {
-      core: this,
+      runtime: this,
       sender: { notify: (row, params) => this.#notify(row, params), request: (row) => this.#request(row.name) },
       detachStream: undefined,
-      // No client has a log level, because none is remembered.
+      // No client has a log level, because none is stored.
       sendLog: (message) => this.#notify(MethodTable.notifications["notifications/message"], message)
     }
   }
 
-  /** Fails: without a session the machine sends no request. */
+  /** Fails: the machine of a server without sessions sends no request. */
   #request(method: string): Effect.Effect<never, RequestError.RequestError> {
     return Effect.suspend(() => {
       const admission = Outgoing.admitRequest(this, Outgoing.sendRequest)
-      // If it may be sent, there is no stream that its response could come in.
+      // If the machine allowed it, the response would have no stream to arrive on.
       return typeof admission === "object" ? Effect.fail(RequestError.make(method, admission)) : failedToSend(method)
     })
   }
@@ -293,7 +294,7 @@ export class SessionlessExchange
     })
   }
 
-  /** Sends one message after another, in the order of the handlers' calls. */
+  /** Sends notifications in the order of the handlers' calls, one at a time. */
   #send(message: JsonRpc.Notification): Effect.Effect<void, RequestError.RequestError> {
     const { notify } = this.#from
     const sending = this.#sending ??= Semaphore.makeUnsafe(1)

@@ -1,4 +1,4 @@
-/** The replies to one sessionless frame: one reply, or the collected replies to a batch. */
+/** The reply to one frame without a session, or the collected replies to a batch. */
 
 import { JsonRpc } from "@effect-mcp/protocol"
 import type { Limits } from "../../Limits.ts"
@@ -12,17 +12,17 @@ import * as Weight from "../engine/Weight.ts"
 /** The reply to a frame, if it has one. */
 export type Reply = JsonRpc.Response | ReadonlyArray<JsonRpc.Response> | undefined
 
-/** The limits and the memory that replies are collected in. */
+/** The bounds of collected replies. */
 export interface SessionlessRepliesDependencies {
   readonly limits: Pick<Limits, "maxOutgoingBytes">
   readonly budget: MemoryBudget.MemoryBudget
 }
 
-/** Collects the replies to one frame, and calls `done` in the step in which the last of them is known. */
+/** Collects the replies to one frame, and calls `done` in the step in which the last reply is decided. */
 export class SessionlessReplies implements ReplySink {
   readonly #dependencies: SessionlessRepliesDependencies
   readonly #done: (reply: Reply) => void
-  /** The account of the replies that wait for the rest of their batch. */
+  /** The memory account of the replies that wait for the rest of their batch. */
   #account: MemoryBudget.Account | undefined
 
   constructor(dependencies: SessionlessRepliesDependencies, done: (reply: Reply) => void) {
@@ -53,7 +53,7 @@ export class SessionlessReplies implements ReplySink {
     this.#done(replies.length === 0 ? undefined : replies.map(({ response }) => response))
   }
 
-  /** Returns the reply as it is collected: an error replaces it, if the others take too much memory already. */
+  /** Returns the reply, or an error in its place if the other replies take too much memory already. */
   #collect(batch: Batch.Batch, reply: Batch.Reply): Batch.Reply {
     const { budget, limits: { maxOutgoingBytes } } = this.#dependencies
     const account = this.#account ??= budget.open({ isUnread: true, yields: () => this.#yield(batch) })
@@ -63,19 +63,19 @@ export class SessionlessReplies implements ReplySink {
     return reply
   }
 
-  /** Frees the memory of the collected replies, because the process has none left and this batch holds most of it. */
+  /** Frees the memory of the collected replies, because the memory budget is exhausted and this batch is large. */
   #yield(batch: Batch.Batch): void {
     batch.replace((reply) => withoutResult(reply, this.#dependencies.limits.maxOutgoingBytes))
     this.#account?.release(this.#account.heldBytes)
   }
 }
 
-/** An error in the place of a reply that would take too much memory. */
+/** Returns an error in the place of a reply that takes too much memory. */
 const withoutResult = ({ handed, response }: Batch.Reply, maxOutgoingBytes: number): Batch.Reply => ({
   response: JsonRpc.failure(
     response.id,
     RequestRejections.overloaded(
-      `the replies of a batch may take ${maxOutgoingBytes} bytes of memory, and less if the server has less`
+      `the replies of a batch take more than ${maxOutgoingBytes} bytes of memory, or more than the server has left`
     )
   ),
   handed

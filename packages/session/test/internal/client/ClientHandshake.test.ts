@@ -192,8 +192,8 @@ const handshakeWith = (options: {
 }
 
 /** Responds in the step in which the request is sent. The caller then waits for nothing. */
-const respondWith = (response: JsonRpc.Response) => ({ onAnswer }: SendOptions<never>) => {
-  onAnswer?.(response)
+const respondWith = (response: JsonRpc.Response) => ({ onResponse }: SendOptions<never>) => {
+  onResponse?.(response)
   return Effect.fail(RequestError.make("initialize", { _tag: "Timeout", afterMillis: 1 }))
 }
 

@@ -16,7 +16,7 @@ const options: PendingRequests.CallOptions = {
   deadline: 1000,
   allowedMillis: 1000,
   extendsTo: undefined,
-  onAnswer: undefined
+  onResponse: undefined
 }
 
 type Own = (exchange: PendingRequests.Exchange) => void

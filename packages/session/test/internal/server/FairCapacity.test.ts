@@ -79,7 +79,7 @@ it("law 12: a client with less memory in flight takes the room of the one with m
   assert.isUndefined(late.take(0))
   assert.isUndefined(small.take(40))
   const refused = capacity.roomOf({ client: "newcomer" }).take(45)
-  assert.strictEqual(refused, "the requests in flight may take 100 bytes of memory")
+  assert.strictEqual(refused, "the requests in flight would take more than 100 bytes of memory, the limit")
   assert.strictEqual(asked, 1)
   assert.isString(capacity.roomOf({ client: "newcomer" }).take(60))
   assert.strictEqual(asked, 1)
