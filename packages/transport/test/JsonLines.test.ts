@@ -48,11 +48,11 @@ const lineBytes = (line: typeof Line.Type): Uint8Array => {
 
 const joined = (parts: ReadonlyArray<Uint8Array>): Uint8Array => Uint8Array.from(parts.flatMap((part) => [...part]))
 
-/** What every line means by itself, said as plainly as possible. */
-const meaning = (line: Uint8Array, isFirst: boolean): ReadonlyArray<Frame> => {
+/** Returns the frames of one line: the rules in their simplest form. */
+const framesOf = (line: Uint8Array, isFirst: boolean): ReadonlyArray<Frame> => {
   if (line.length > limitBytes) return [tooLarge(limitBytes)]
-  const marked = isFirst && line[0] === 0xEF && line[1] === 0xBB && line[2] === 0xBF ? line.subarray(3) : line
-  const bare = marked.at(-1) === 0x0D ? marked.subarray(0, -1) : marked
+  const unmarked = isFirst && line[0] === 0xEF && line[1] === 0xBB && line[2] === 0xBF ? line.subarray(3) : line
+  const bare = unmarked.at(-1) === 0x0D ? unmarked.subarray(0, -1) : unmarked
   if ([...bare].every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0D)) return []
   try {
     return [Result.succeed(JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bare)))]
@@ -83,9 +83,9 @@ const cut = (bytes: Uint8Array, sizes: ReadonlyArray<number>): ReadonlyArray<Uin
   return chunks
 }
 
-describe("decoding", () => {
+describe("the decoder of lines", () => {
   it.effect.prop(
-    "[STD-02] [law 7] any cutting of any lines gives what each line means by itself",
+    "[STD-02] [law 7] decodes each line by itself, wherever the chunks begin and end",
     {
       lines: Schema.Array(Schema.Struct({ line: Line, ending: Schema.Literals(["\n", "\r\n"]) })),
       marked: Schema.Boolean,
@@ -99,20 +99,20 @@ describe("decoding", () => {
           ...lines.flatMap(({ ending, line }) => [lineBytes(line), bytesOf(ending)]),
           unfinished === undefined ? new Uint8Array(0) : lineBytes(unfinished)
         ])
-        const expected = splitLines(bytes).flatMap((line, index) => meaning(line, index === 0))
+        const expected = splitLines(bytes).flatMap((line, index) => framesOf(line, index === 0))
         assert.deepStrictEqual(decode(cut(bytes, sizes), { maxMessageBytes: limitBytes }), expected)
       }),
     { arbitrary: { runs: 1_000 } }
   )
 
-  it("[STD-02] takes several messages from one chunk and one message from many", () => {
+  it("[STD-02] decodes several messages in one chunk, and one message in several chunks", () => {
     const bytes = bytesOf("{\"id\":1}\n{\"id\":2}\n{\"text\":\"漢😀\"}\n")
     const frames = [Result.succeed({ id: 1 }), Result.succeed({ id: 2 }), Result.succeed({ text: "漢😀" })]
     assert.deepStrictEqual(decode([bytes]), frames)
     assert.deepStrictEqual(decode(cut(bytes, [1])), frames)
   })
 
-  it("[law 7] a bad line costs only itself", () => {
+  it("[law 7] reports a line that is not JSON or not UTF-8, and decodes the next one", () => {
     const bytes = joined([
       bytesOf("1\nnpm warn deprecated\n2\n"),
       Uint8Array.of(0x22, 0xFF, 0x22, 0x0A),
@@ -129,22 +129,22 @@ describe("decoding", () => {
     ])
   })
 
-  it("passes over blank lines, carriage returns and a byte order mark at the start", () => {
+  it("ignores blank lines, carriage returns and a byte order mark at the start", () => {
     assert.deepStrictEqual(decode([bytesOf("\uFEFF1\r\n\r\n \t\n\n2\n")]), [Result.succeed(1), Result.succeed(2)])
     assert.deepStrictEqual(decode([bytesOf("1\n\uFEFF2\n")]), [Result.succeed(1), notJson("\uFEFF2")])
   })
 
-  it("delivers a last line that is complete and reports one that is not", () => {
+  it("delivers a complete last line without a newline, and reports an incomplete one", () => {
     assert.deepStrictEqual(decode([bytesOf("1\n{\"id\":2}")]), [Result.succeed(1), Result.succeed({ id: 2 })])
     assert.deepStrictEqual(decode([bytesOf("1\n{\"id\":")]), [Result.succeed(1), notJson("{\"id\":")])
   })
 
-  it("shows at most 200 characters of an unreadable line, none of them half", () => {
+  it("shows at most 200 characters of an invalid line, and no half surrogate pair", () => {
     assert.deepStrictEqual(decode([bytesOf(`${"x".repeat(1_000)}\n`)]), [notJson("x".repeat(200))])
     assert.deepStrictEqual(decode([bytesOf(`x${"😀".repeat(500)}\n`)]), [notJson(`x${"😀".repeat(99)}`)])
   })
 
-  it("reports a line beyond the limit once, as soon as it is, and reads the next", () => {
+  it("reports a line above maxMessageBytes once, as soon as it exceeds it, and decodes the next", () => {
     const frames: Array<Frame> = []
     const decoder = JsonLines.decoder((frame) => frames.push(frame), { maxMessageBytes: 8 })
     decoder.push(bytesOf("12345678\n123456789"))
@@ -154,7 +154,7 @@ describe("decoding", () => {
     assert.deepStrictEqual(frames, [Result.succeed(12345678), tooLarge(8), Result.succeed(7)])
   })
 
-  it("reads lines of 4 MiB unless told otherwise", () => {
+  it("decodes lines of up to 4 MiB by default", () => {
     const limit = 4 * 1024 * 1024
     assert.strictEqual(JsonLines.defaultMaxMessageBytes, limit)
     const fits = JSON.stringify("x".repeat(limit - 2))
@@ -165,7 +165,7 @@ describe("decoding", () => {
     ])
   })
 
-  it("does not keep a chunk, whose memory the caller may use again", () => {
+  it("copies what it keeps of a chunk, so that the caller can reuse the memory", () => {
     const frames: Array<Frame> = []
     const decoder = JsonLines.decoder((frame) => frames.push(frame))
     const chunk = bytesOf("[1,2")
@@ -175,7 +175,7 @@ describe("decoding", () => {
     assert.deepStrictEqual(frames, [Result.succeed([1, 2])])
   })
 
-  it("keeps nothing of a line of 64 MiB", () => {
+  it("keeps nothing of a line of 64 MiB beyond its limit", () => {
     const frames: Array<Frame> = []
     const decoder = JsonLines.decoder((frame) => frames.push(frame))
     const chunk = new Uint8Array(64 * 1024).fill(0x78)
@@ -187,19 +187,19 @@ describe("decoding", () => {
     }
     decoder.push(bytesOf("\n1\n"))
     assert.deepStrictEqual(frames, [tooLarge(JsonLines.defaultMaxMessageBytes), Result.succeed(1)])
-    // What a growing buffer leaves to the garbage collector, at most, before the line is given up: 4 + 2 + 1 + … MiB.
+    // The growing buffer leaves at most 4 + 2 + 1 + … MiB to the garbage collector before the line is skipped.
     assert.isBelow(most, 9 * 1024 * 1024)
   })
 
-  it("takes no more copying for many small chunks than for few large ones", () => {
+  it("decodes a line of 1 MB in chunks of 7 bytes", () => {
     const bytes = bytesOf(`${JSON.stringify("x".repeat(1_000_000))}\n`)
     const frames = decode(cut(bytes, [7]))
     assert.strictEqual(frames.length, 1)
   })
 })
 
-describe("encoding", () => {
-  it("law 12: a line with more arrays, objects and members than the limit is reported, and the next is read", () => {
+describe("the limits and the encoder of lines", () => {
+  it("law 12: the decoder reports a line with more nodes than maxMessageNodes, and decodes the next", () => {
     assert.deepStrictEqual(decode([bytesOf("[[],[]]\n[[],[],[]]\n[1]\n")], { maxMessageNodes: 3 }), [
       Result.succeed([[], []]),
       Result.fail({ _tag: "TooComplex" as const, nodes: 4, limitNodes: 3 }),
@@ -208,7 +208,7 @@ describe("encoding", () => {
   })
 
   it.effect.prop(
-    "[STD-02] a line holds no newline but its last, and reads back as it was",
+    "[STD-02] an encoded line has no newline except its last character, and decodes to the same message",
     { text: Schema.String, more: Schema.Array(Character), id: Schema.Int },
     ({ id, more, text }) =>
       Effect.sync(() => {
@@ -220,15 +220,15 @@ describe("encoding", () => {
     { arbitrary: { runs: 300 } }
   )
 
-  it("what is no JSON is a typed failure", () => {
+  it("a value that JSON cannot represent fails with Unserializable", () => {
     const cycle: Array<unknown> = []
     cycle.push(cycle)
-    const angry = {
+    const throwing = {
       toJSON: () => {
         throw new RangeError("no")
       }
     }
-    for (const message of [{ value: 1n }, cycle, undefined, angry]) {
+    for (const message of [{ value: 1n }, cycle, undefined, throwing]) {
       const encoded = JsonLines.encode(message)
       assert.isTrue(Result.isFailure(encoded) && encoded.failure.reason._tag === "Unserializable")
     }

@@ -74,8 +74,8 @@ const lineText = (line: typeof Line.Type): string =>
       line.separator === "" ? "" : typeof line.value === "string" ? line.value : line.value.join("")
     }${line.ending}`
 
-/** What the standard says, said as plainly as possible, over the whole text at once. */
-const meaning = (text: string, limitBytes: number): ReadonlyArray<Frame> => {
+/** Returns the events of a whole text: the rules of the HTML standard in their simplest form. */
+const eventsIn = (text: string, limitBytes: number): ReadonlyArray<Frame> => {
   const frames: Array<Frame> = []
   const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/).slice(0, -1)
   let data: Array<string> = []
@@ -93,7 +93,7 @@ const meaning = (text: string, limitBytes: number): ReadonlyArray<Frame> => {
       retry = undefined
       continue
     }
-    // A field beyond the limit is passed over; data of that length makes its event too large.
+    // A field above the limit is ignored. Data of that length makes its event too large.
     if (bytesOf(line).length > limitBytes + 9 && !line.startsWith("data:")) continue
     const [, name = "", value = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? []
     if (name === "data") data.push(value)
@@ -101,16 +101,16 @@ const meaning = (text: string, limitBytes: number): ReadonlyArray<Frame> => {
     if (name === "id" && !value.includes("\0")) id = value
     if (name === "retry" && /^[0-9]+$/.test(value)) retry = Number(value)
   }
-  // What is too large is known before it has ended.
+  // An event is too large before it has ended.
   if (bytesOf(data.join("\n")).length > limitBytes) frames.push(tooLarge(limitBytes))
   return frames
 }
 
 const limitBytes = 150
 
-describe("decoding", () => {
+describe("the decoder of events", () => {
   it.effect.prop(
-    "[law 7] any cutting of any lines gives what the standard says of them",
+    "[law 7] decodes events by the HTML standard, wherever the chunks begin and end",
     { lines: Schema.Array(Line), marked: Schema.Boolean, sizes: Sizes },
     ({ lines, marked, sizes }) =>
       Effect.sync(() => {
@@ -118,14 +118,14 @@ describe("decoding", () => {
         const positive = sizes.some((size) => size > 0) ? sizes : []
         assert.deepStrictEqual(
           read(cut(bytesOf(text), positive), { maxEventBytes: limitBytes }).frames,
-          meaning(text, limitBytes)
+          eventsIn(text, limitBytes)
         )
       }),
     { arbitrary: { runs: 2_000 } }
   )
 
   it.effect.prop(
-    "agrees with the parser of Effect on streams within both limits",
+    "agrees with the parser of effect/encoding/Sse on streams within both limits",
     { lines: Schema.Array(Line), marked: Schema.Boolean },
     ({ lines, marked }) =>
       Effect.sync(() => {
@@ -145,7 +145,7 @@ describe("decoding", () => {
     { arbitrary: { runs: 1_000 } }
   )
 
-  it("the line ends may be LF, CR or CRLF, each also at the edge of a chunk", () => {
+  it("accepts LF, CR and CRLF as line ends, also at the edge of a chunk", () => {
     const expected = [event("1"), event("2"), event("3\n4")]
     for (const ending of ["\n", "\r", "\r\n"]) {
       const bytes = bytesOf(["data: 1", "", "data:2", "", "data: 3", "data: 4", "", ""].join(ending))
@@ -155,20 +155,20 @@ describe("decoding", () => {
     assert.deepStrictEqual(decode("data: 1\r\n\ndata:2\n\r\ndata: 3\rdata: 4\n\r"), expected)
   })
 
-  it("passes over a byte order mark at the start, comments, unknown fields and blocks without data", () => {
+  it("ignores a byte order mark at the start, comments, unknown fields and blocks without data", () => {
     assert.deepStrictEqual(decode("\uFEFF: hello\n\n:\nother: x\n\nevent: e\n\ndata: 1\n\n"), [event("1")])
     assert.deepStrictEqual(decode("data: \uFEFF1\n\n\uFEFFdata: 2\n\n"), [event("\uFEFF1")])
   })
 
-  it("takes one space off a value, and a field without a colon for an empty one", () => {
+  it("removes one space before a value, and reads a field without a colon as empty", () => {
     assert.deepStrictEqual(decode("data:  1\n\ndata\n\ndata\ndata:\n\n"), [event(" 1"), event(""), event("\n")])
   })
 
-  it("puts characters together that were cut in the middle", () => {
+  it("decodes characters that are split between chunks", () => {
     assert.deepStrictEqual(read(cut(bytesOf("data: 漢😀é\n\n"), [1])).frames, [event("漢😀é")])
   })
 
-  it("joins the lines of data however many there are, empty ones included", () => {
+  it("joins all data lines of an event, also many and empty ones", () => {
     for (const count of [2, 1023, 1024, 1025, 1026, 5000]) {
       const lines = Array.from({ length: count }, (_, index) => index % 3 === 0 ? "" : String(index))
       const written = lines.map((line) => `data:${line}\n`).join("")
@@ -176,11 +176,11 @@ describe("decoding", () => {
     }
   })
 
-  it("counts the bytes of the data", () => {
+  it("passes the number of data bytes with each event", () => {
     assert.deepStrictEqual(read([bytesOf("id: 1\ndata: é\ndata: 1\n\ndata\n\n")]).sizes, [4, 0])
   })
 
-  it("the last id stands until another comes, also with an event that has no data or is too large", () => {
+  it("keeps the last event id until the next id, also of an event without data or one that is too large", () => {
     const text = "id: 1\ndata: x\n\ndata: y\n\nid: 2\n\nid: 3\ndata: too large\n\n"
     const outcome = read([bytesOf(text)], { maxEventBytes: 4 })
     assert.deepStrictEqual(outcome.frames, [event("x", { id: "1" }), event("y"), tooLarge(4)])
@@ -189,28 +189,28 @@ describe("decoding", () => {
     assert.strictEqual(read([bytesOf("id: 1\n\nid\n\n")]).lastEventId, "")
   })
 
-  it("an id counts once its event is complete, and never with a NUL in it", () => {
+  it("takes an id only when its event is complete, and never one with a NUL", () => {
     assert.strictEqual(read([bytesOf("id: 1\ndata: x\n\nid: 2\ndata: y\n")]).lastEventId, "1")
     assert.strictEqual(read([bytesOf("id: 1\n\nid: 2\0\n\n")]).lastEventId, "1")
   })
 
-  it("the delay counts at once, and only if it is all digits", () => {
+  it("takes a retry field at once, and only if it is all digits", () => {
     assert.strictEqual(read([bytesOf("retry: 3000\n")]).retryMillis, 3_000)
     assert.strictEqual(read([bytesOf("retry: 3000\n\nretry: 5s\n\nretry: -1\n\nretry\n\n")]).retryMillis, 3_000)
     assert.deepStrictEqual(decode("retry: 10\ndata: 1\n\ndata: 2\n\n"), [event("1", { retry: 10 }), event("2")])
     assert.strictEqual(read([bytesOf(`retry: ${"9".repeat(400)}\n`)]).retryMillis, Number.MAX_SAFE_INTEGER)
   })
 
-  it("an event with an id and no data can be told from none", () => {
+  it("delivers an event with an id and empty data", () => {
     assert.deepStrictEqual(decode("id: 1\ndata: \n\n"), [event("", { id: "1" })])
   })
 
-  it("drops an event that the stream ended in", () => {
+  it("drops an event that is incomplete at the end", () => {
     assert.deepStrictEqual(decode("data: 1\n\ndata: 2\n"), [event("1")])
     assert.deepStrictEqual(decode("data: 1\n\ndata: {}"), [event("1")])
   })
 
-  it("[law 7] an event beyond the limit is reported once, as soon as it is, and its neighbours are read", () => {
+  it("[law 7] reports an event above maxEventBytes once, as soon as it exceeds it, and decodes its neighbours", () => {
     const frames: Array<Frame> = []
     const decoder = Sse.decoder((frame) => frames.push(frame), { maxEventBytes: 8 })
     decoder.push(bytesOf("data: 12345678\n\nid: 9\ndata: 123456789012"))
@@ -228,7 +228,7 @@ describe("decoding", () => {
     ])
   })
 
-  it("a comment or another field beyond the limit is passed over", () => {
+  it("ignores a comment, and any field except data, above the limit", () => {
     for (const name of ["", "id", "other", "datas"]) {
       const bytes = bytesOf(`data: 1\n${name}:${"x".repeat(100)}\n\ndata: 2\n\n`)
       for (const sizes of [[], [1], [7]]) {
@@ -237,7 +237,7 @@ describe("decoding", () => {
     }
   })
 
-  it("[law 7] data that is no UTF-8 is reported, and its neighbours are read", () => {
+  it("[law 7] reports data that is not UTF-8, and decodes its neighbours", () => {
     const bytes = joined([
       bytesOf("data: 1\n\nid: 2\ndata: \"x"),
       Uint8Array.of(0xFF, 0x22),
@@ -250,7 +250,7 @@ describe("decoding", () => {
     assert.deepStrictEqual(read(cut(bytes, [1])).frames, outcome.frames)
   })
 
-  it("reads events of 4 MiB unless told otherwise", () => {
+  it("decodes events of up to 4 MiB by default", () => {
     const limit = 4 * 1024 * 1024
     assert.strictEqual(Sse.defaultMaxEventBytes, limit)
     const fits = "x".repeat(limit)
@@ -261,7 +261,7 @@ describe("decoding", () => {
     ])
   })
 
-  it("does not keep a chunk, whose memory the caller may use again", () => {
+  it("copies what it keeps of a chunk, so that the caller can reuse the memory", () => {
     const frames: Array<Frame> = []
     const decoder = Sse.decoder((frame) => frames.push(frame))
     const chunk = bytesOf("data: [1,2")
@@ -271,7 +271,7 @@ describe("decoding", () => {
     assert.deepStrictEqual(frames, [event("[1,2]")])
   })
 
-  it("keeps nothing of an event of 64 MiB, in one line or in many", () => {
+  it("keeps nothing of an event of 64 MiB beyond its limit, in one line or in many", () => {
     for (const chunk of [bytesOf("x".repeat(64 * 1024)), bytesOf(`${"x".repeat(60 * 1024)}\ndata: `)]) {
       const frames: Array<Frame> = []
       const decoder = Sse.decoder((frame) => frames.push(frame))
@@ -289,9 +289,9 @@ describe("decoding", () => {
   })
 })
 
-describe("encoding", () => {
+describe("the encoder of events", () => {
   it.effect.prop(
-    "what was written is read back, between comments and delays and however it is cut",
+    "encoded events decode to the same events, between comments and retry fields, and in chunks of any size",
     {
       events: Schema.Array(Schema.Struct({ id: Schema.Union([Schema.Undefined, Text]), data: Text })),
       sizes: Sizes
@@ -310,7 +310,7 @@ describe("encoding", () => {
     { arbitrary: { runs: 500 } }
   )
 
-  it("JSON stands on one line, and other line breaks begin new ones", () => {
+  it("encodes JSON on one line, and other data with a data line for each line", () => {
     assert.strictEqual(
       Sse.event("a", JSON.stringify({ text: "x\ny" })),
       "id: a\ndata: {\"text\":\"x\\ny\"}\n\n"
@@ -318,7 +318,7 @@ describe("encoding", () => {
     assert.deepStrictEqual(decode(Sse.event(undefined, "1\r\n2\r3\n4")), [event("1\n2\n3\n4")])
   })
 
-  it("an event may have a type, unless that would come out as something else", () => {
+  it("encodes the type of an event, and leaves out a type with a line break", () => {
     assert.deepStrictEqual(decode(Sse.event("7", "/messages", "endpoint")), [
       event("/messages", { id: "7", event: "endpoint" })
     ])
@@ -327,7 +327,7 @@ describe("encoding", () => {
     }
   })
 
-  it("an id that would come out as something else is left out", () => {
+  it("leaves out an id with a line break or a NUL", () => {
     for (const id of ["1\ndata: x", "1\r", "1\0"]) {
       assert.strictEqual(Sse.event(id, "1"), "data: 1\n\n")
     }

@@ -1,10 +1,10 @@
-/** Frames that are small on the wire and large in memory or in time, over real sockets: each costs only itself. */
+/** Frames that are small on the network and large in memory or time, over real sockets: each affects only itself. */
 import type { Revision } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { until } from "./fixtures/process.ts"
-import * as Http from "./support/client.ts"
+import { until } from "./support/process.ts"
+import * as Http from "./support/httpClient.ts"
 import { serve, text, tools } from "./support/server.ts"
 import * as Unix from "./support/unixServer.ts"
 import { opcodes } from "./support/webSocketFrames.ts"
@@ -15,17 +15,17 @@ const handlers = tools({ greet: Effect.succeed(text("hello")) })
 
 /** One client of a server. */
 interface Client {
-  /** Sends a text as one frame, and returns everything that it is answered with, once there is an answer. */
+  /** Sends a text as one frame, waits for a message, and returns all messages that have arrived since. */
   readonly send: (frame: string) => Effect.Effect<ReadonlyArray<Http.Message>>
   /** Returns the result of a tool call. */
-  readonly called: Effect.Effect<unknown>
+  readonly callTool: Effect.Effect<unknown>
 }
 
-/** Two clients of one server, the first at this revision. */
+/** Opens two sessions with one server, the first with this revision. */
 type Open = (revision: Revision.Revision) => Effect.Effect<readonly [Client, Client], Error, Scope.Scope>
 
-/** A client whose messages all come on one connection. */
-const overOne = (write: (frame: string) => void, messages: () => ReadonlyArray<Http.Message>): Client => {
+/** Creates a client whose messages all arrive on one connection. */
+const onOneConnection = (write: (frame: string) => void, messages: () => ReadonlyArray<Http.Message>): Client => {
   const send: Client["send"] = (frame) =>
     Effect.suspend(() => {
       const before = messages().length
@@ -34,7 +34,7 @@ const overOne = (write: (frame: string) => void, messages: () => ReadonlyArray<H
     })
   return {
     send,
-    called: Effect.map(send(JSON.stringify(WebSocket.call("call", "greet"))), ([answer]) => answer?.result)
+    callTool: Effect.map(send(JSON.stringify(WebSocket.call("call", "greet"))), ([response]) => response?.result)
   }
 }
 
@@ -42,30 +42,30 @@ const transports: Readonly<Record<string, Open>> = {
   "a Unix socket": Effect.fnUntraced(function*(protocolVersion) {
     const server = yield* Unix.serve(handlers)
     const client = yield* Unix.connect({ path: server.path })
-    client.say({ ...Unix.initialize, params: { ...Unix.initialize.params, protocolVersion } }, Unix.initialized)
-    yield* client.answer(Unix.initialize.id)
-    const other = yield* Unix.join({ path: server.path })
-    const over = (one: Unix.RawClient) => overOne((frame) => one.socket.write(`${frame}\n`), () => one.messages)
+    client.send({ ...Unix.initialize, params: { ...Unix.initialize.params, protocolVersion } }, Unix.initialized)
+    yield* client.awaitResponse(Unix.initialize.id)
+    const other = yield* Unix.openSession({ path: server.path })
+    const over = (one: Unix.RawClient) => onOneConnection((frame) => one.socket.write(`${frame}\n`), () => one.messages)
     return [over(client), over(other)]
   }),
   "WebSocket": Effect.fnUntraced(function*(protocolVersion) {
     const server = yield* WebSocketServing.serve(handlers)
     const client = yield* WebSocket.dial(server)
     const initialize = WebSocket.initialize()
-    client.say({ ...initialize, params: { ...initialize.params, protocolVersion } })
-    client.say(Unix.initialized)
+    client.send({ ...initialize, params: { ...initialize.params, protocolVersion } })
+    client.send(Unix.initialized)
     yield* until(() => client.messages.length === 1)
     const other = yield* WebSocket.connect(server)
-    const over = (one: WebSocket.Peer) => overOne((frame) => one.frame(opcodes.text, frame), () => one.messages)
+    const over = (one: WebSocket.Peer) => onOneConnection((frame) => one.frame(opcodes.text, frame), () => one.messages)
     return [over(client), over(other)]
   }),
   "Streamable HTTP": Effect.fnUntraced(function*(revision) {
     const server = yield* serve(handlers)
     const over = (one: Http.Client): Client => ({
-      send: (raw) => Effect.map(one.ask({ raw }), ({ messages }) => messages),
-      called: Effect.flatMap(
+      send: (raw) => Effect.map(one.exchange({ raw }), ({ messages }) => messages),
+      callTool: Effect.flatMap(
         one.call("call", "greet"),
-        (answer) => Effect.map(answer.done, () => answer.messages[0]?.result)
+        (response) => Effect.map(response.awaitEnd, () => response.messages[0]?.result)
       )
     })
     return [over(yield* Http.connect(server, { revision })), over(yield* Http.connect(server))]
@@ -73,39 +73,39 @@ const transports: Readonly<Record<string, Open>> = {
 }
 
 describe.concurrent.each(Object.entries(transports))("over %s", (_, open) => {
-  it.live("[MSG-15] a batch of two million messages is rejected with one error, and both clients go on", () =>
+  it.live("[MSG-15] a batch of two million messages is rejected with one error, and both sessions continue", () =>
     Effect.gen(function*() {
       const [client, other] = yield* open("2025-03-26")
       const batch = `[${"1,".repeat(2_000_000)}1]`
-      const answers = yield* client.send(batch)
-      assert.deepStrictEqual(answers.map(({ error }) => error), [{
+      const responses = yield* client.send(batch)
+      assert.deepStrictEqual(responses.map(({ error }) => error), [{
         code: -32600,
         message: "Invalid request: the batch has 2000001 messages; the limit is 100"
       }])
-      assert.deepStrictEqual([yield* client.called, yield* other.called], [text("hello"), text("hello")])
+      assert.deepStrictEqual([yield* client.callTool, yield* other.callTool], [text("hello"), text("hello")])
     }))
 
-  it.live("law 12: 4 MB of small arrays are rejected before they are parsed, and both clients go on", () =>
+  it.live("law 12: 4 MB of small arrays are rejected before they are parsed, and both sessions continue", () =>
     Effect.gen(function*() {
       const [client, other] = yield* open("2025-11-25")
       const params = `{"name":"greet","arguments":{"x":[${"[],".repeat(1_300_000)}[]]}}`
-      const [answer] = yield* client.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`)
-      assert.include(answer?.error?.message, "1300012 arrays, objects and members; the limit is 100000")
-      assert.deepStrictEqual([yield* client.called, yield* other.called], [text("hello"), text("hello")])
+      const [response] = yield* client.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`)
+      assert.include(response?.error?.message, "1300012 arrays, objects and members; the limit is 100000")
+      assert.deepStrictEqual([yield* client.callTool, yield* other.callTool], [text("hello"), text("hello")])
     }))
 })
 
-describe.concurrent("lines that are no JSON, thousands of them in one chunk", () => {
-  it.live("law 7: cost only themselves: what is behind them is answered, and so is another client", () =>
+describe.concurrent("thousands of lines in one chunk that are not JSON", () => {
+  it.live("law 7: affect neither the request after them nor another client", () =>
     Effect.gen(function*() {
       const server = yield* Unix.serve(handlers, { session: { limits: { maxMalformedRepliesPerSecond: 0 } } })
-      const client = yield* Unix.join({ path: server.path })
-      const other = yield* Unix.join({ path: server.path })
+      const client = yield* Unix.openSession({ path: server.path })
+      const other = yield* Unix.openSession({ path: server.path })
       client.socket.write("{\n".repeat(30_000))
-      client.say(Unix.call(1, "greet"))
-      other.say(Unix.call(1, "greet"))
-      yield* client.answer(1)
-      yield* other.answer(1)
+      client.send(Unix.call(1, "greet"))
+      other.send(Unix.call(1, "greet"))
+      yield* client.awaitResponse(1)
+      yield* other.awaitResponse(1)
       assert.lengthOf(client.messages, 2)
     }))
 })

@@ -1,4 +1,4 @@
-/** Options of transports with numbers and durations that make no sense. */
+/** Invalid numbers and durations in the options of all transports. */
 import { NumericOption, SessionHost } from "@effect-mcp/session"
 import {
   Authentication,
@@ -24,16 +24,16 @@ import * as Layer from "effect/Layer"
 
 type Values = { readonly [name: string]: unknown }
 
-/** Makes something with these options, beside those that it needs. */
+/** Builds a transport with these options, in addition to the required ones. */
 type Make = (options: object) => Effect.Effect<unknown, unknown>
 
 const info = { name: "test", version: "1.0.0" }
 const url = "http://127.0.0.1:1/mcp"
 
-const surroundings = Layer.merge(SessionHost.layer({}, { info }), Authentication.anonymous)
+const services = Layer.merge(SessionHost.layer({}, { info }), Authentication.anonymous)
 
 const built = <A, E>(layer: () => Layer.Layer<A, E, SessionHost.SessionHost | Authentication.Authentication>) =>
-  Effect.scoped(Effect.asVoid(Layer.build(Layer.provide(Layer.suspend(layer), surroundings))))
+  Effect.scoped(Effect.asVoid(Layer.build(Layer.provide(Layer.suspend(layer), services))))
 
 const numbers: ReadonlyArray<unknown> = [Number.NaN, -1, 0.5, "5"]
 const durations: ReadonlyArray<unknown> = [Number.NaN, -1, "-1 second", "soon"]
@@ -156,12 +156,12 @@ const constructors: ReadonlyArray<readonly [name: string, make: Make, options: V
 
 describe.each(constructors)("%s", (_, make, options) => {
   it.live.each(Object.entries(options))(
-    "dies of a value of %s that makes no sense, and says which it takes",
+    "dies of an invalid %s, with a message that names the valid values",
     ([name, values]) =>
       Effect.gen(function*() {
         for (const value of Array.isArray(values) ? values : []) {
           const exit = yield* Effect.exit(Effect.suspend(() => make({ [name]: value })))
-          assert(Exit.isFailure(exit), `${name}: ${String(value)} was taken`)
+          assert(Exit.isFailure(exit), `${name}: ${String(value)} was accepted`)
           const defect = Cause.squash(exit.cause)
           assert(defect instanceof NumericOption.InvalidOption, String(defect))
           assert.match(defect.message, new RegExp(String.raw`^(?:reconnect\.)?${name} takes a?.*, not `))

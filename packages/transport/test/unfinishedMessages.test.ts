@@ -1,9 +1,9 @@
-/** Messages whose end does not come, on connections that carry one session each. */
+/** Messages whose end never arrives, on transports with one session for each connection. */
 import { MemoryBudget } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { Socket } from "node:net"
-import { until } from "./fixtures/process.ts"
+import { until } from "./support/process.ts"
 import { text, tools } from "./support/server.ts"
 import * as Unix from "./support/unixServer.ts"
 import * as Frames from "./support/webSocketFrames.ts"
@@ -12,7 +12,7 @@ import * as WebSocketServing from "./support/webSocketServer.ts"
 
 const handlers = tools({ x: Effect.succeed(text("x")) })
 
-/** Two of these messages fit, and three do not. */
+/** The limit has room for two of these messages, and not for three. */
 const messageBytes = 400_000
 const maxTotalUnfinishedBytes = 1_000_000
 
@@ -20,7 +20,7 @@ const maxTotalUnfinishedBytes = 1_000_000
 interface Sender {
   readonly socket: Socket
   readonly begin: () => void
-  /** Ends the message that it has begun, and waits for the reply. */
+  /** Sends the end of the message, and waits for the reply. */
   readonly finish: Effect.Effect<void>
 }
 
@@ -33,12 +33,12 @@ const overUnixSocket = Effect.fnUntraced(function*(budget: MemoryBudget.MemoryBu
     MemoryBudget.MemoryBudget,
     budget
   )
-  return Effect.map(Unix.join({ path: server.path }), (client): Sender => ({
+  return Effect.map(Unix.openSession({ path: server.path }), (client): Sender => ({
     socket: client.socket,
     begin: () => void client.socket.write(beginning),
     finish: Effect.suspend(() => {
       client.socket.write(`${end}\n`)
-      return Effect.asVoid(client.answer(1))
+      return Effect.asVoid(client.awaitResponse(1))
     })
   }))
 })
@@ -54,14 +54,14 @@ const overWebSocket = Effect.fnUntraced(function*(budget: MemoryBudget.MemoryBud
     begin: () => void client.socket.write(Frames.encode(Frames.opcodes.text, beginning, { fin: false })),
     finish: Effect.suspend(() => {
       client.socket.write(Frames.encode(Frames.opcodes.continuation, end))
-      return until(() => client.answer(1) !== undefined)
+      return until(() => client.responseTo(1) !== undefined)
     })
   }))
 })
 
-describe.concurrent("messages whose end does not come", () => {
+describe.concurrent("messages whose end never arrives", () => {
   for (const [name, serve] of [["a Unix socket", overUnixSocket], ["WebSocket", overWebSocket]] as const) {
-    it.live(`law 12: are charged, and cost the connection its own that began first (over ${name})`, () =>
+    it.live(`law 12: are charged, and above the limit the connection of the oldest is closed (over ${name})`, () =>
       Effect.gen(function*() {
         const budget = MemoryBudget.make()
         const connect = yield* serve(budget)
@@ -80,7 +80,7 @@ describe.concurrent("messages whose end does not come", () => {
         yield* until(() => budget.usedBytes() === 0)
       }))
 
-    it.live(`law 2: are charged no longer when their connection is lost (over ${name})`, () =>
+    it.live(`law 2: are released when their connection is lost (over ${name})`, () =>
       Effect.gen(function*() {
         const budget = MemoryBudget.make()
         const client = yield* yield* serve(budget)
@@ -91,7 +91,7 @@ describe.concurrent("messages whose end does not come", () => {
       }))
   }
 
-  it.live("law 12: are charged though they come in pieces as short as a pong (over WebSocket)", () =>
+  it.live("law 12: are charged although their pieces are as short as a pong (over WebSocket)", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make()
       const server = yield* Effect.provideService(
@@ -101,8 +101,8 @@ describe.concurrent("messages whose end does not come", () => {
       )
       const { socket } = yield* WebSocket.connect(server)
       socket.setNoDelay(true)
-      socket.write(Frames.announcement(Frames.opcodes.text, 1_000_000, true))
-      // Both ends are in this process, so that each piece is read before the next is written.
+      socket.write(Frames.headerOf(Frames.opcodes.text, 1_000_000, true))
+      // Both ends are in this process. In the next turn, the piece has been read.
       const piece = Effect.callback<void>((resume) => {
         socket.write("1234")
         setImmediate(() => resume(Effect.void))

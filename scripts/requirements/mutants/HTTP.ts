@@ -63,7 +63,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/client/streamable/Exchange.ts",
     original: "      if (type !== \"text/event-stream\") return yield* unexpectedResponse(response)\n",
     broken: "      if (type !== \"text/json\") return yield* unexpectedResponse(response)\n",
-    test: "packages/transport/test/http/client/streamable/answers.test.ts",
+    test: "packages/transport/test/http/client/streamable/responses.test.ts",
     name: "an answer may be JSON or a stream of events, whose messages come in order"
   },
   {
@@ -71,7 +71,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/client/streamable/Exchange.ts",
     original: "      if (type === \"application/json\") {\n",
     broken: "      if (type === \"text/json\") {\n",
-    test: "packages/transport/test/http/client/streamable/answers.test.ts",
+    test: "packages/transport/test/http/client/streamable/responses.test.ts",
     name: "an answer may be JSON or a stream of events, whose messages come in order"
   },
   {

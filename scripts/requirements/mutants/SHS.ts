@@ -54,7 +54,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/client/streamable/Exchange.ts",
     original: "reader.isAnswered ? undefined : yield* resume(state, this.#renew, stream)",
     broken: "reader.isAnswered ? undefined : unexpectedResponse(response)",
-    test: "packages/transport/test/http/client/streamable/resuming.test.ts",
+    test: "packages/transport/test/http/client/streamable/resumption.test.ts",
     name: "a stream that ends before the response is taken up again behind its last event"
   },
   {
@@ -99,7 +99,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/client/McpEndpoint.ts",
     original: "{ accept: \"text/event-stream\", ...",
     broken: "{ accept: \"application/json\", ...",
-    test: "packages/transport/test/http/client/streamable/standalone.test.ts",
+    test: "packages/transport/test/http/client/streamable/standaloneStream.test.ts",
     name: "once the handshake is done a stream is opened, and what comes on it is delivered"
   },
   {
@@ -167,7 +167,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/client/McpEndpoint.ts",
     original: "...lastEventId === undefined ? {} : { \"last-event-id\": lastEventId }",
     broken: "...{}",
-    test: "packages/transport/test/http/client/streamable/resuming.test.ts",
+    test: "packages/transport/test/http/client/streamable/resumption.test.ts",
     name: "so is one whose connection breaks, also before any message"
   },
   {
@@ -231,7 +231,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/http/client/streamable/ClientState.ts",
     original: "response.status === 404 && session.id !== undefined",
     broken: "response.status === 410 && session.id !== undefined",
-    test: "packages/transport/test/http/client/streamable/renewing.test.ts",
+    test: "packages/transport/test/http/client/streamable/sessionRenewal.test.ts",
     name: "a message that is refused with 404 is sent again in a new session"
   },
   {

@@ -6,7 +6,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/transport/src/internal/websocket/WebSocketWriter.ts",
     original: "this.#queue.send(encoded.success)",
     broken: "this.#queue.send(`[${encoded.success}]`)",
-    test: "packages/transport/test/websocket/webSocketMessages.test.ts",
+    test: "packages/transport/test/websocket/server/messages.test.ts",
     name: "go as whole text frames, one message each, and are not masked",
     hangs: true
   }

@@ -14,13 +14,14 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
-import { fixture, isRunning, until } from "../fixtures/process.ts"
+import { fixture, isRunning, until } from "../support/process.ts"
 
 type Options = Partial<StdioClient.Options>
 
-const peer = (words: ReadonlyArray<string>, options?: Options): StdioClient.Options => ({
+/** Returns the options of a client of the scripted peer, which behaves as its flags say. */
+const peer = (flags: ReadonlyArray<string>, options?: Options): StdioClient.Options => ({
   command: process.execPath,
-  args: [fixture("peer.mjs"), ...words],
+  args: [fixture("stdioPeer.mjs"), ...flags],
   ...options
 })
 
@@ -31,25 +32,25 @@ const connectTo = (options: StdioClient.Options) =>
 
 type Frame = Transport.Inbound["frame"]
 
-const Introduction = Schema.Struct({ pid: Schema.Int, child: Schema.optionalKey(Schema.Int) })
-const Surroundings = Schema.Struct({ environment: Schema.Record(Schema.String, Schema.String), cwd: Schema.String })
+const Processes = Schema.Struct({ pid: Schema.Int, child: Schema.optionalKey(Schema.Int) })
+const ProcessContext = Schema.Struct({ environment: Schema.Record(Schema.String, Schema.String), cwd: Schema.String })
 const Message = Schema.Struct({ params: Schema.Struct({ data: Schema.String }) })
 
-/** A connection that is being read, in a scope of its own. */
-const start = Effect.fnUntraced(function*(words: ReadonlyArray<string>, options?: Options) {
+/** Opens a connection in its own scope, runs it, and waits for the first message of the peer. */
+const start = Effect.fnUntraced(function*(flags: ReadonlyArray<string>, options?: Options) {
   const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
-  const connection = yield* Scope.provide(connectTo(peer(words, options)), scope)
+  const connection = yield* Scope.provide(connectTo(peer(flags, options)), scope)
   const frames: Array<Frame> = []
   const reading = yield* Effect.forkChild(connection.run((inbound) => frames.push(inbound.frame)))
   yield* until(() => frames.length > 0)
-  const { child, pid } = yield* Schema.decodeUnknownEffect(Introduction)(messages(frames)[0])
+  const { child, pid } = yield* Schema.decodeUnknownEffect(Processes)(messages(frames)[0])
   return { connection, frames, reading, pid, child: child ?? -1, close: Scope.close(scope, Exit.void) }
 })
 
-/** A ladder whose steps are short. */
+/** Timeouts that expire during a test. */
 const quick: Options = { exitTimeout: "150 millis", terminateTimeout: "150 millis" }
 
-/** A ladder that no test has the time to climb. */
+/** Timeouts that no test reaches. */
 const patient: Options = { exitTimeout: "1 minute", terminateTimeout: "1 minute" }
 
 const messages = (frames: ReadonlyArray<Frame>): ReadonlyArray<unknown> =>
@@ -63,14 +64,14 @@ const notification = (data: unknown): JsonRpc.Notification => ({
 
 const outbound = (message: JsonRpc.Message): Transport.Outbound => ({ message, replyTo: undefined, last: false })
 
-const exitOf = (reading: Fiber.Fiber<Transport.End, TransportError.TransportError>) =>
+const exitReport = (reading: Fiber.Fiber<Transport.End, TransportError.TransportError>) =>
   Effect.map(Fiber.join(reading), ({ exit }): CloseReason.ProcessExit | undefined => exit)
 
-/** A delay that no test clock holds up. */
+/** Waits in real time, also if a test clock stands still. */
 const realTime = (millis: number) => Effect.promise(() => new Promise((resolve) => setTimeout(resolve, millis)))
 
-describe.concurrent("a conversation", () => {
-  it.live("[STD-02] [STD-04] messages go to the child line by line, and come back", () =>
+describe.concurrent("messages", () => {
+  it.live("[STD-02] [STD-04] are written to the child's input and read from its output, one on each line", () =>
     Effect.gen(function*() {
       const { close, connection, frames } = yield* start(["echo"])
       const sent = [notification("one"), notification("two\nlines"), notification("漢😀")]
@@ -80,7 +81,7 @@ describe.concurrent("a conversation", () => {
       yield* close
     }))
 
-  it.live("frames that came before `run` are kept for it", () =>
+  it.live("that arrive before `run` are kept for it", () =>
     Effect.gen(function*() {
       const connection = yield* connectTo(peer(["stray", "exit=0"]))
       yield* Effect.sleep("300 millis")
@@ -89,7 +90,7 @@ describe.concurrent("a conversation", () => {
       assert.strictEqual(frames.length, 3)
     }).pipe(Effect.scoped))
 
-  it.live("any platform's spawner will do", () =>
+  it.live("are exchanged over any ChildProcessSpawner", () =>
     Effect.gen(function*() {
       const connection = yield* Effect.flatMap(Transport.Transport, (transport) => transport.connect)
       const end = yield* connection.run(() => {})
@@ -99,18 +100,18 @@ describe.concurrent("a conversation", () => {
       Effect.provide(Layer.provide(StdioClient.layer(peer(["exit=0"])), NodeServices.layer))
     ))
 
-  it.live("every connection has a process of its own", () =>
+  it.live("of each connection go to another process", () =>
     Effect.gen(function*() {
       const transport = yield* Transport.Transport
       const first = yield* transport.connect
       const second = yield* transport.connect
-      const said: Array<unknown> = []
-      yield* first.run((inbound) => said.push(inbound.frame))
-      yield* second.run((inbound) => said.push(inbound.frame))
-      assert.strictEqual(new Set(said.map((frame) => JSON.stringify(frame))).size, 2)
+      const frames: Array<unknown> = []
+      yield* first.run((inbound) => frames.push(inbound.frame))
+      yield* second.run((inbound) => frames.push(inbound.frame))
+      assert.strictEqual(new Set(frames.map((frame) => JSON.stringify(frame))).size, 2)
     }).pipe(Effect.scoped, Effect.provide(StdioClient.layerNode(peer(["exit=0"])))))
 
-  it.live("[law 7] stray lines on standard output are frames that failed, and harm nothing", () =>
+  it.live("[law 7] are read between lines that are not JSON, which are delivered as failed frames", () =>
     Effect.gen(function*() {
       const { close, connection, frames } = yield* start(["stray", "echo"])
       yield* connection.send(outbound(notification("after")))
@@ -123,7 +124,7 @@ describe.concurrent("a conversation", () => {
       yield* close
     }))
 
-  it.live("a message of 5 MB goes there and back", () =>
+  it.live("of 5 MB are sent and received", () =>
     Effect.gen(function*() {
       const { close, connection, frames } = yield* start(["echo"], { maxMessageBytes: 6_000_000 })
       const message = notification("x".repeat(5_000_000))
@@ -133,7 +134,7 @@ describe.concurrent("a conversation", () => {
       yield* close
     }))
 
-  it.live("a message beyond the limit costs only itself", () =>
+  it.live("above maxMessageBytes are reported, and the next one is delivered", () =>
     Effect.gen(function*() {
       const { close, connection, frames } = yield* start(["echo"], { maxMessageBytes: 1_000 })
       yield* connection.send(outbound(notification("x".repeat(1_000))))
@@ -146,7 +147,7 @@ describe.concurrent("a conversation", () => {
       yield* close
     }))
 
-  it.live("law 12: a message of more arrays, objects and members than the limit costs only itself", () =>
+  it.live("law 12: with more nodes than maxMessageNodes are reported, and the next one is delivered", () =>
     Effect.gen(function*() {
       const { close, connection, frames } = yield* start(["echo"], { maxMessageNodes: 100 })
       yield* connection.send(outbound(notification(Array.from({ length: 100 }, () => []))))
@@ -158,7 +159,7 @@ describe.concurrent("a conversation", () => {
       yield* close
     }))
 
-  it.live("what is no JSON fails by itself and is not sent", () =>
+  it.live("that JSON cannot represent fail with Unserializable, and the next one is sent", () =>
     Effect.gen(function*() {
       const { close, connection, frames } = yield* start(["echo"])
       const error = yield* Effect.flip(connection.send(outbound(notification(1n))))
@@ -169,9 +170,9 @@ describe.concurrent("a conversation", () => {
       yield* close
     }))
 
-  it.live("[law 12] several MiB wait for a child that does not read yet, and all arrives in order", () =>
+  it.live("[law 12] wait for a child that does not read yet, and all arrive in order", () =>
     Effect.gen(function*() {
-      const { close, connection, frames, pid } = yield* start(["echo", "deaf"], patient)
+      const { close, connection, frames, pid } = yield* start(["echo", "delay-reading"], patient)
       const sending = yield* Effect.forkChild(
         Effect.forEach(
           Array.from({ length: 100 }, (_, index) => notification(`${index} ${"x".repeat(60_000)}`)),
@@ -180,7 +181,7 @@ describe.concurrent("a conversation", () => {
         )
       )
       yield* Effect.sleep("100 millis")
-      assert.isUndefined(sending.pollUnsafe(), "six million bytes are more than the buffer takes")
+      assert.isUndefined(sending.pollUnsafe(), "six million bytes exceed the buffer")
       process.kill(pid, "SIGUSR2")
       yield* Fiber.join(sending)
       yield* until(() => frames.length === 101)
@@ -192,12 +193,12 @@ describe.concurrent("a conversation", () => {
     }))
 })
 
-describe("the environment", () => {
+describe("the environment of the child", () => {
   const environmentOf = Effect.fnUntraced(function*(options: Options) {
     const { close, frames } = yield* start(["environment"], options)
     yield* until(() => frames.length === 2)
     yield* close
-    return yield* Schema.decodeUnknownEffect(Surroundings)(messages(frames)[1])
+    return yield* Schema.decodeUnknownEffect(ProcessContext)(messages(frames)[1])
   })
 
   const withVariables = (variables: Record<string, string>) =>
@@ -206,7 +207,7 @@ describe("the environment", () => {
       () => Effect.sync(() => Object.keys(variables).forEach((name) => Reflect.deleteProperty(process.env, name)))
     )
 
-  it.live("the child inherits what is harmless, and what it is given", () =>
+  it.live("contains the inherited variables and those of the options, and no secrets", () =>
     Effect.gen(function*() {
       yield* withVariables({ SECRET: "token", USER: "ada", TERM: "() { echo shell; }" })
       const { cwd, environment } = yield* environmentOf({ env: { NOTES: "/notes" }, cwd: "/" })
@@ -221,7 +222,7 @@ describe("the environment", () => {
       }
     }).pipe(Effect.scoped))
 
-  it.live("which variables it inherits can be said: these, all, none", () =>
+  it.live("contains the variables that inheritEnv selects: some, all or none", () =>
     Effect.gen(function*() {
       yield* withVariables({ SECRET: "token", BASH_FUNC: "() { echo shell; }" })
       const some = yield* environmentOf({ inheritEnv: ["SECRET", "BASH_FUNC", "MISSING"] })
@@ -235,8 +236,8 @@ describe("the environment", () => {
     }).pipe(Effect.scoped))
 })
 
-describe.concurrent("how it ends", () => {
-  it.live("a command that does not exist fails to connect, with the command line", () =>
+describe.concurrent("the end of a connection", () => {
+  it.live("connect fails with the command line if the command does not exist", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(connectTo({ command: "no-such-server", args: ["--root", "my notes"] }))
       assert.strictEqual(error.reason._tag, "ConnectFailed")
@@ -244,7 +245,7 @@ describe.concurrent("how it ends", () => {
       assert.include(error.message, "ENOENT")
     }).pipe(Effect.scoped))
 
-  it.live("what is redacted on the command line stays so", () =>
+  it.live("the error of connect shows no redacted argument", () =>
     Effect.gen(function*() {
       const args = ["--token", Redacted.make("secret")]
       const error = yield* Effect.flip(connectTo({ command: "no-such-server", args }))
@@ -252,29 +253,29 @@ describe.concurrent("how it ends", () => {
       assert.notInclude(error.message, "secret")
     }).pipe(Effect.scoped))
 
-  it.live("a working directory that does not exist fails to connect", () =>
+  it.live("connect fails if the working directory does not exist", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(connectTo(peer([], { cwd: "/no/such/folder" })))
       assert.strictEqual(error.reason._tag, "ConnectFailed")
       assert.include(error.message, "/no/such/folder")
     }).pipe(Effect.scoped))
 
-  it.live("[STD-08] the report has the exit code and the last lines of standard error", () =>
+  it.live("[STD-08] the exit report has the exit code and the last lines of standard error", () =>
     Effect.gen(function*() {
       const { reading } = yield* start(["complain=30", "exit=3"])
-      const exit = yield* exitOf(reading)
+      const exit = yield* exitReport(reading)
       assert.strictEqual(exit?.exitCode, 3)
       assert.isUndefined(exit?.signal)
       assert.deepStrictEqual(exit?.stderr, Array.from({ length: 20 }, (_, index) => `complaint ${index + 11}`))
     }))
 
-  it.live("the report has the signal that ended the child", () =>
+  it.live("the exit report has the signal that ended the child", () =>
     Effect.gen(function*() {
       const { reading } = yield* start(["exit=SIGKILL"])
-      assert.deepStrictEqual(yield* exitOf(reading), { exitCode: undefined, signal: "SIGKILL", stderr: [] })
+      assert.deepStrictEqual(yield* exitReport(reading), { exitCode: undefined, signal: "SIGKILL", stderr: [] })
     }))
 
-  it.live("sending to a child that has gone fails with how it went", () =>
+  it.live("a message to a child that has exited fails with the exit report", () =>
     Effect.gen(function*() {
       const { connection, reading } = yield* start(["complain=1", "exit=7"])
       yield* Fiber.join(reading)
@@ -289,7 +290,7 @@ describe.concurrent("how it ends", () => {
       })
     }))
 
-  it.live("sending to a child that has closed its input fails with what the system says", () =>
+  it.live("a message to a child that has closed its input fails with the system's error", () =>
     Effect.gen(function*() {
       const { close, connection } = yield* start(["close-input"], quick)
       const error = yield* connection.send(outbound(notification("hello"))).pipe(
@@ -302,7 +303,7 @@ describe.concurrent("how it ends", () => {
       yield* close
     }))
 
-  it.live("[law 1] output held open by a process that the child left behind counts as ended", () =>
+  it.live("[law 1] run ends after the child's exit although another process of its group holds the output open", () =>
     Effect.gen(function*() {
       const { child, close, frames, reading } = yield* start(
         ["exit=0", "complain=1", "leave-child", "never-read", "ignore-end"],
@@ -310,13 +311,13 @@ describe.concurrent("how it ends", () => {
       )
       yield* Fiber.join(reading)
       assert.deepStrictEqual(messages(frames)[1], { pid: child })
-      assert.deepStrictEqual(yield* exitOf(reading), { exitCode: 0, signal: undefined, stderr: ["complaint 1"] })
+      assert.deepStrictEqual(yield* exitReport(reading), { exitCode: 0, signal: undefined, stderr: ["complaint 1"] })
       assert.isTrue(isRunning(child))
       yield* close
       assert.isFalse(isRunning(child))
     }))
 
-  it.live("[law 1] also when that process keeps talking", () =>
+  it.live("[law 1] run ends after the child's exit although another process of its group keeps writing", () =>
     Effect.gen(function*() {
       const { child, close, reading } = yield* start(["exit=0", "leave-child", "chatter"], quick)
       yield* Fiber.join(reading)
@@ -326,7 +327,7 @@ describe.concurrent("how it ends", () => {
 })
 
 describe.concurrent("standard error", () => {
-  it.live("[STD-05] is read whether anyone wants it or not: a child never waits for it", () =>
+  it.live("[STD-05] is read without a receiver, so that a child never waits for a reader", () =>
     Effect.gen(function*() {
       const { close, connection, frames } = yield* start(["flood-stderr=4", "echo"])
       yield* connection.send(outbound(notification("after")))
@@ -334,11 +335,11 @@ describe.concurrent("standard error", () => {
       yield* close
     }))
 
-  it.live("to the last line, also what a child says while it is being ended", () =>
+  it.live("is read to its last line, also if the child writes it during the shutdown", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
       const program = `process.stdin.resume().on("end", () => {
-        for (let line = 1; line <= 100; line++) process.stderr.write("last word " + line + "\\n")
+        for (let line = 1; line <= 100; line++) process.stderr.write("line " + line + "\\n")
         process.kill(process.pid, "SIGKILL")
       })`
       yield* Effect.forEach(Array.from({ length: 20 }), () =>
@@ -348,18 +349,18 @@ describe.concurrent("standard error", () => {
           stderr: (line) => void lines.push(line),
           ...patient
         })), { concurrency: "unbounded" })
-      assert.strictEqual(lines.filter((line) => line === "last word 100").length, 20)
+      assert.strictEqual(lines.filter((line) => line === "line 100").length, 20)
     }))
 
-  it.live("[STD-05] [STD-06] a function sees its lines, and is no reason to fail", () =>
+  it.live("[STD-05] [STD-06] is passed to a function line by line, and is never a failure", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
       const { reading } = yield* start(["complain=3", "exit=0"], { stderr: (line) => void lines.push(line) })
-      assert.strictEqual((yield* exitOf(reading))?.exitCode, 0)
+      assert.strictEqual((yield* exitReport(reading))?.exitCode, 0)
       assert.deepStrictEqual(lines, ["complaint 1", "complaint 2", "complaint 3"])
     }))
 
-  it.live("a function that throws is logged, and sees no more", () =>
+  it.live("is no longer passed to a function that throws, which is logged", () =>
     Effect.gen(function*() {
       let calls = 0
       const logged: Array<unknown> = []
@@ -370,38 +371,38 @@ describe.concurrent("standard error", () => {
           throw new Error("no")
         }
       }).pipe(Effect.provide(Logger.layer([logger])))
-      const exit = yield* exitOf(reading)
+      const exit = yield* exitReport(reading)
       assert.strictEqual(exit?.exitCode, 0)
       assert.strictEqual(exit?.stderr.length, 3)
       assert.strictEqual(calls, 1)
       assert.strictEqual(logged.length, 1)
     }))
 
-  it.live("lines are cut, and as many are kept as was asked for", () =>
+  it.live("is kept up to maxStderrLines lines of 1,000 characters", () =>
     Effect.gen(function*() {
       const { reading } = yield* start(["flood-stderr=1", "exit=0"], { maxStderrLines: 1 })
-      assert.deepStrictEqual((yield* exitOf(reading))?.stderr, ["e".repeat(1_000)])
+      assert.deepStrictEqual((yield* exitReport(reading))?.stderr, ["e".repeat(1_000)])
     }))
 })
 
 describe.concurrent("[STD-07] closing the scope", () => {
-  it.live("[STD-09] ends the child's input, and a child that exits then gets no signal", () =>
+  it.live("[STD-09] ends the child's input, and sends no signal to a child that exits then", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
-      const { close, frames, pid, reading } = yield* start(["say-term"], {
+      const { close, frames, pid, reading } = yield* start(["report-term"], {
         ...patient,
         stderr: (line) => void lines.push(line)
       })
       yield* close
       yield* Fiber.await(reading)
       assert.isFalse(isRunning(pid))
-      assert.deepStrictEqual(lines, ["good bye"])
+      assert.deepStrictEqual(lines, ["input ended"])
       assert.notInclude(messages(frames), "got SIGTERM")
     }))
 
-  it.live("writes first what was sent", () =>
+  it.live("first writes the messages that were sent", () =>
     Effect.gen(function*() {
-      const { close, connection, frames, pid, reading } = yield* start(["echo", "deaf"], patient)
+      const { close, connection, frames, pid, reading } = yield* start(["echo", "delay-reading"], patient)
       for (let index = 0; index < 10; index++) yield* connection.send(outbound(notification("x".repeat(50_000))))
       const closing = yield* Effect.forkChild(close)
       yield* Effect.sleep("20 millis")
@@ -411,27 +412,27 @@ describe.concurrent("[STD-07] closing the scope", () => {
       assert.strictEqual(frames.length, 11)
     }))
 
-  it.live("terminates a child that does not exit on the end of its input, and not before", () =>
+  it.live("sends SIGTERM to a child that does not exit after the end of its input", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
-      const { close, frames, pid } = yield* start(["ignore-end", "say-term"], {
+      const { close, frames, pid } = yield* start(["ignore-end", "report-term"], {
         ...quick,
         terminateTimeout: "1 minute",
         stderr: (line) => void lines.push(line)
       })
       yield* close
       assert.isFalse(isRunning(pid))
-      assert.deepStrictEqual([lines, messages(frames)[1]], [["good bye"], "got SIGTERM"])
+      assert.deepStrictEqual([lines, messages(frames)[1]], [["input ended"], "got SIGTERM"])
     }))
 
-  it.live("kills a child that ignores the signal", () =>
+  it.live("sends SIGKILL to a child that ignores SIGTERM", () =>
     Effect.gen(function*() {
       const { close, pid } = yield* start(["ignore-end", "ignore-term"], quick)
       yield* close
       assert.isFalse(isRunning(pid))
     }))
 
-  it.live("does not hang on a child that reads nothing, whatever waits to be written", () =>
+  it.live("does not wait for a child that reads nothing", () =>
     Effect.gen(function*() {
       const { close, connection, pid } = yield* start(["never-read", "ignore-end"], quick)
       yield* connection.send(outbound(notification("x".repeat(3_000_000))))
@@ -443,16 +444,16 @@ describe.concurrent("[STD-07] closing the scope", () => {
       assert.strictEqual(error.reason._tag, "WriteFailed")
     }))
 
-  it.live("does not cut off a child that has much to say before it exits", () =>
+  it.live("reads the output that a child writes before it exits", () =>
     Effect.gen(function*() {
-      const { close, frames, pid, reading } = yield* start(["long-goodbye"], patient)
+      const { close, frames, pid, reading } = yield* start(["long-output-at-end"], patient)
       yield* Fiber.interrupt(reading)
       yield* close
       assert.isFalse(isRunning(pid))
       assert.strictEqual(frames.length, 1)
     }))
 
-  it.live("leaves no process of the group, also of a child that has exited", () =>
+  it.live("ends every process of the group of a child that has exited", () =>
     Effect.gen(function*() {
       const { child, close, frames, reading } = yield* start(
         ["exit=0", "leave-child", "ignore-end", "ignore-term"],
@@ -465,7 +466,7 @@ describe.concurrent("[STD-07] closing the scope", () => {
       assert.isFalse(isRunning(child))
     }))
 
-  it.live("leaves no process of the group of a child that is running", () =>
+  it.live("ends every process of the group of a child that runs", () =>
     Effect.gen(function*() {
       const { child, close, frames, pid } = yield* start(["ignore-end", "leave-child", "ignore-end"], quick)
       yield* until(() => frames.length === 2)
@@ -474,33 +475,33 @@ describe.concurrent("[STD-07] closing the scope", () => {
       assert.isFalse(isRunning(pid))
     }))
 
-  it.live("has nothing left to do for a child that has exited", () =>
+  it.live("completes at once for a child that has exited", () =>
     Effect.gen(function*() {
       const { close, reading } = yield* start(["exit=1"], patient)
       yield* Fiber.join(reading)
       yield* close
     }))
 
-  it.live("a connection that was never read closes as well", () =>
+  it.live("completes for a connection that was never run", () =>
     Effect.gen(function*() {
       const scope = yield* Scope.make()
-      yield* Scope.provide(connectTo(peer(["long-goodbye"], patient)), scope)
+      yield* Scope.provide(connectTo(peer(["long-output-at-end"], patient)), scope)
       yield* Effect.sleep("100 millis")
       yield* Scope.close(scope, Exit.void)
     }))
 
-  it.live("[law 2] closes every pipe, also where this process is too busy to see the ends of its children in time", () =>
+  it.live("[law 2] closes every pipe, also if this process is too busy to notice the exits in time", () =>
     Effect.gen(function*() {
-      const left = yield* Effect.promise(() => promisify(execFile)(process.execPath, [fixture("busyParent.ts")]))
-      assert.strictEqual(left.stdout, "0")
+      const remaining = yield* Effect.promise(() => promisify(execFile)(process.execPath, [fixture("busyParent.ts")]))
+      assert.strictEqual(remaining.stdout, "0")
     }))
 
   it.live.runIf(process.platform === "linux")(
-    "does not wait until zombies of the group are collected",
+    "does not wait until the exit statuses of zombies are collected",
     () =>
       Effect.gen(function*() {
-        // The fixture adopts the processes that its child leaves, as the first process of a container does, and never collects
-        // their exit status. 36 is PR_SET_CHILD_SUBREAPER; the other number is that of the system call `prctl`.
+        // The fixture adopts the orphans of its child, as the first process of a container does, and never collects their
+        // exit statuses. 36 is PR_SET_CHILD_SUBREAPER, and the other number is the system call `prctl`.
         const prctl = process.arch === "arm64" ? 167 : 157
         const adopt = `syscall(${prctl}, 36, 1, 0, 0, 0) == 0 or die; exec @ARGV`
         const { stdout } = yield* Effect.promise(() =>
@@ -510,7 +511,7 @@ describe.concurrent("[STD-07] closing the scope", () => {
       })
   )
 
-  it.effect("does not wait for a clock that stands still", () =>
+  it.effect("does not depend on the Effect clock", () =>
     Effect.gen(function*() {
       const scope = yield* Scope.make()
       const connection = yield* Scope.provide(

@@ -12,18 +12,18 @@ import * as Sink from "effect/Sink"
 import * as Stdio from "effect/Stdio"
 import * as Stream from "effect/Stream"
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process"
-import { fixture, until } from "../fixtures/process.ts"
+import { fixture, until } from "../support/process.ts"
 
 const message = (data: unknown) => ({ jsonrpc: "2.0", method: "notifications/message", params: { data } }) as const
 
 const outbound = (data: unknown): Transport.Outbound => ({ message: message(data), replyTo: undefined, last: false })
 
-/** The fixture as a child process, with what it has said so far. */
-const start = (...words: ReadonlyArray<string>) => startFixture("server.ts", ...words)
+/** Starts the fixture as a child process, and records its output. */
+const start = (...flags: ReadonlyArray<string>) => startFixture("stdioServer.ts", ...flags)
 
-const startFixture = Effect.fnUntraced(function*(name: string, ...words: ReadonlyArray<string>) {
+const startFixture = Effect.fnUntraced(function*(name: string, ...flags: ReadonlyArray<string>) {
   const child = yield* Effect.acquireRelease(
-    Effect.sync(() => spawn(process.execPath, [fixture(name), ...words])),
+    Effect.sync(() => spawn(process.execPath, [fixture(name), ...flags])),
     (running) => Effect.sync(() => running.kill("SIGKILL"))
   )
   return yield* Effect.sync(() => new Server(child))
@@ -49,7 +49,7 @@ class Server {
     })
   }
 
-  /** Everything on standard output, which has to be nothing but messages. */
+  /** The messages on standard output. Any other output throws. */
   get messages(): ReadonlyArray<unknown> {
     return this.stdout.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line))
   }
@@ -60,7 +60,7 @@ class Server {
 }
 
 describe.concurrent("a server process", () => {
-  it.live("[STD-10] answers what came before the end of input, and exits with 0", () =>
+  it.live("[STD-10] responds to the messages before the end of input, and exits with 0", () =>
     Effect.gen(function*() {
       const server = yield* start()
       server.child.stdin.end("{\"id\":1}\nnpm warn\n{\"id\":2}")
@@ -75,7 +75,7 @@ describe.concurrent("a server process", () => {
       assert.strictEqual(server.stderr, "")
     }))
 
-  it.live("ends by itself though its input is open, and writes first what it sent", () =>
+  it.live("exits when its program ends, although its input is open, and first writes what it has sent", () =>
     Effect.gen(function*() {
       const server = yield* start("flood", "leave")
       yield* server.ready
@@ -87,7 +87,7 @@ describe.concurrent("a server process", () => {
       assert.deepStrictEqual(server.exit, { code: 0, signal: null })
     }))
 
-  it.live("[law 2] leaves nothing that keeps its process alive, also without `runMain`", () =>
+  it.live("[law 2] keeps its process alive no longer than its connection, also without `runMain`", () =>
     Effect.gen(function*() {
       const server = yield* start("plain", "interrupt")
       yield* server.closed
@@ -95,14 +95,14 @@ describe.concurrent("a server process", () => {
       assert.deepStrictEqual(server.exit, { code: 0, signal: null })
     }))
 
-  it.live("carries one session: the second connect fails with InUse", () =>
+  it.live("has one session: the second connect fails with InUse", () =>
     Effect.gen(function*() {
       const server = yield* start("twice", "leave")
       yield* server.closed
       assert.deepStrictEqual(server.messages, [message("ready"), message("InUse")])
     }))
 
-  it.live("SIGTERM and SIGINT end it with 0, after its finalizers", () =>
+  it.live("exits with 0 after SIGTERM and SIGINT, after its finalizers have run", () =>
     Effect.gen(function*() {
       yield* Effect.forEach(["SIGTERM", "SIGINT"] as const, (signal) =>
         Effect.gen(function*() {
@@ -115,7 +115,7 @@ describe.concurrent("a server process", () => {
         }), { concurrency: 2 })
     }))
 
-  it.live("a failure is logged on standard error and exits with 1", () =>
+  it.live("logs a failure on standard error, and exits with 1", () =>
     Effect.gen(function*() {
       const server = yield* start("fail")
       yield* server.closed
@@ -124,7 +124,7 @@ describe.concurrent("a server process", () => {
       assert.deepStrictEqual(server.exit, { code: 1, signal: null })
     }))
 
-  it.live("[STD-03] nothing but messages goes to standard output, whoever logs and whenever", () =>
+  it.live("[STD-03] writes only messages to standard output, and all logs to standard error, at any time", () =>
     Effect.gen(function*() {
       const server = yield* start("noise", "leave")
       yield* server.closed
@@ -141,13 +141,13 @@ describe.concurrent("a server process", () => {
         "Effect.log",
         "Console.log"
       )
-      for (const word of expected) {
+      for (const entry of expected) {
         // Before, during and after the connection.
-        assert.isAtLeast(server.stderr.split(word).length - 1, 3, word)
+        assert.isAtLeast(server.stderr.split(entry).length - 1, 3, entry)
       }
     }))
 
-  it.live("a client that closes its end is a typed failure, and no crash", () =>
+  it.live("fails with WriteFailed after its client has closed the pipe", () =>
     Effect.gen(function*() {
       const server = yield* start("push")
       yield* server.ready
@@ -157,7 +157,7 @@ describe.concurrent("a server process", () => {
       assert.deepStrictEqual(server.exit, { code: 0, signal: null })
     }))
 
-  it.live("a client that does not read delays the exit no longer than the flush may take", () =>
+  it.live("exits within flushTimeout if its client does not read", () =>
     Effect.gen(function*() {
       const server = yield* start("flood", "leave", "impatient")
       server.child.stdout.pause()
@@ -165,7 +165,7 @@ describe.concurrent("a server process", () => {
       assert.deepStrictEqual(server.exit, { code: 0, signal: null })
     }))
 
-  it.live("a finalizer that hangs delays the exit no longer than the end may take", () =>
+  it.live("exits within shutdownTimeout if a finalizer hangs", () =>
     Effect.gen(function*() {
       const server = yield* start("hang")
       yield* server.ready
@@ -178,9 +178,9 @@ describe.concurrent("a server process", () => {
     }))
 })
 
-/** A server whose one tool never ends, in the middle of a call. */
-const startStubborn = Effect.fnUntraced(function*(handlersTimeout: number) {
-  const server = yield* startFixture("stubbornServer.ts", String(handlersTimeout))
+/** Starts a server whose tool never ends, and calls the tool. */
+const startHanging = Effect.fnUntraced(function*(handlersTimeout: number) {
+  const server = yield* startFixture("hangingHandlerServer.ts", String(handlersTimeout))
   const initialize = JsonRpc.request(0, "initialize", {
     protocolVersion: "2025-11-25",
     capabilities: {},
@@ -189,28 +189,28 @@ const startStubborn = Effect.fnUntraced(function*(handlersTimeout: number) {
   for (const request of [initialize, JsonRpc.request(1, "tools/call", { name: "x" })]) {
     server.child.stdin.write(`${JSON.stringify(request)}\n`)
   }
-  yield* until(() => server.stderr.includes("began"))
+  yield* until(() => server.stderr.includes("started"))
   return server
 })
 
 describe.concurrent("a server process with a call in flight", () => {
-  it.live("the first signal interrupts its handler after `handlersTimeout`, although its session allows more", () =>
+  it.live("interrupts its handler `handlersTimeout` after the first signal, although the session's limit is longer", () =>
     Effect.gen(function*() {
-      const server = yield* startStubborn(50)
+      const server = yield* startHanging(50)
       server.child.kill("SIGTERM")
       yield* server.closed
-      assert.strictEqual(server.stderr, "began\nsignal\ninterrupted\n")
+      assert.strictEqual(server.stderr, "started\nsignal\ninterrupted\n")
       assert.deepStrictEqual(server.exit, { code: 0, signal: null })
     }))
 
-  it.live("a second signal interrupts its handler at once", () =>
+  it.live("interrupts its handler at once after a second signal", () =>
     Effect.gen(function*() {
-      const server = yield* startStubborn(600_000)
+      const server = yield* startHanging(600_000)
       server.child.kill("SIGTERM")
       yield* until(() => server.stderr.includes("signal"))
       server.child.kill("SIGTERM")
       yield* server.closed
-      assert.strictEqual(server.stderr, "began\nsignal\nsignal\ninterrupted\n")
+      assert.strictEqual(server.stderr, "started\nsignal\nsignal\ninterrupted\n")
       assert.deepStrictEqual(server.exit, { code: 0, signal: null })
     }))
 })
@@ -223,7 +223,7 @@ describe("over any standard streams", () => {
 
   const bytes = (text: string) => new TextEncoder().encode(text)
 
-  it.live("the end of input is half of the end", () =>
+  it.live("the connection can send after the end of input", () =>
     Effect.gen(function*() {
       const written: Array<string> = []
       const scope = yield* Scope.make()
@@ -249,7 +249,7 @@ describe("over any standard streams", () => {
       assert.strictEqual(written.join(""), `${JSON.stringify(message("one"))}\n${JSON.stringify(message("two"))}\n`)
     }))
 
-  it.live("limits what it reads as it is told", () =>
+  it.live("maxMessageBytes and maxMessageNodes limit the messages that it reads", () =>
     Effect.gen(function*() {
       const stdin = Stream.make(bytes("\"12345678\"\n[[[]]]\n1\n"))
       const transport = yield* StdioServer.make({ maxMessageBytes: 8, maxMessageNodes: 2 }).pipe(
@@ -265,7 +265,7 @@ describe("over any standard streams", () => {
       ])
     }).pipe(Effect.scoped))
 
-  it.live("[STD-03] the console is what it was when the last connection has closed", () =>
+  it.live("[STD-03] the console is restored after the last connection has closed", () =>
     Effect.gen(function*() {
       const before = Object.getOwnPropertyDescriptor(console, "_stdout")
       const first = yield* Scope.make()
@@ -279,7 +279,7 @@ describe("over any standard streams", () => {
       assert.deepStrictEqual(Object.getOwnPropertyDescriptor(console, "_stdout"), before)
     }))
 
-  it.live("input that breaks is a typed failure, with what the system says", () =>
+  it.live("input that breaks fails with the system's error", () =>
     Effect.gen(function*() {
       const broken = PlatformError.systemError({
         _tag: "Unknown",

@@ -1,17 +1,17 @@
-/** A server of HTTP+SSE on a real socket, and a client that speaks it by hand. */
+/** A server of HTTP+SSE on a real socket, and a raw client of it. */
 import type { Revision } from "@effect-mcp/protocol"
 import { HttpSseServer } from "@effect-mcp/transport"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { until } from "../fixtures/process.ts"
-import { type Answer, type Ask, ask, initialize, listen, type Message } from "./client.ts"
+import { exchange, initialize, type Message, type ReceivedResponse, type RequestOptions, send } from "./httpClient.ts"
+import { until } from "./process.ts"
 import { type ServerHandlers, serveWith, type Settings } from "./server.ts"
 
 export interface SseSettings extends Omit<Settings, "http"> {
   readonly sse?: Omit<HttpSseServer.NodeOptions, "port">
 }
 
-/** Serves at the usual paths, on this machine. */
+/** Serves at the default paths, on this machine. */
 export const serveSse = (handlers: ServerHandlers, settings: SseSettings = {}) =>
   serveWith(HttpSseServer.layerNode({ port: 0, ...settings.sse }), handlers, settings)
 
@@ -24,22 +24,22 @@ export interface TypedEvent {
 const fieldOf = (block: string, name: string): string | undefined =>
   block.split("\n").find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
 
-/** What a stream has said so far. */
-export const eventsOf = ({ blocks }: Answer): ReadonlyArray<TypedEvent> =>
+/** Returns the events that have arrived on a stream. */
+export const eventsOf = ({ blocks }: ReceivedResponse): ReadonlyArray<TypedEvent> =>
   blocks.flatMap((block) => {
     const data = fieldOf(block, "data")
     return data === undefined ? [] : [{ type: fieldOf(block, "event") ?? "message", data }]
   })
 
-/** The client's side of one session. */
+/** The client of one session. */
 export class SseClient {
   readonly server: { readonly port: number }
-  readonly stream: Answer
+  readonly stream: ReceivedResponse
   readonly headers: Readonly<Record<string, string>>
 
   constructor(
     server: { readonly port: number },
-    stream: Answer,
+    stream: ReceivedResponse,
     headers: Readonly<Record<string, string>>
   ) {
     this.server = server
@@ -47,7 +47,7 @@ export class SseClient {
     this.headers = headers
   }
 
-  /** Where to POST to, as the first event says. */
+  /** The reference for POSTs, which the first event carries. */
   get endpoint(): string {
     const [first] = eventsOf(this.stream)
     if (first?.type !== "endpoint") throw new Error(`no endpoint: ${this.stream.status} ${this.stream.text}`)
@@ -62,60 +62,61 @@ export class SseClient {
     return eventsOf(this.stream).flatMap(({ data, type }) => type === "message" ? [JSON.parse(data)] : [])
   }
 
-  /** Waits for the message that answers this request. */
-  reply(id: string | number): Effect.Effect<Message | undefined> {
+  /** Waits for the response to the request with this id. */
+  awaitResponse(id: string | number): Effect.Effect<Message | undefined> {
     const found = () => this.messages.find((message) => message.id === id && message.method === undefined)
-    return Effect.map(until(() => found() !== undefined || this.stream.gone), found)
+    return Effect.map(until(() => found() !== undefined || this.stream.isClosed), found)
   }
 
-  /** Waits until so many messages have come. */
-  said(count: number): Effect.Effect<void> {
-    return until(() => this.messages.length >= count || this.stream.gone)
+  /** Waits until this many messages have arrived. */
+  awaitMessages(count: number): Effect.Effect<void> {
+    return until(() => this.messages.length >= count || this.stream.isClosed)
   }
 
-  /** POSTs something, and waits for the answer of HTTP. */
-  post(body: unknown, asked: Ask = {}): Effect.Effect<Answer> {
-    const headers = { accept: "*/*", ...this.headers, ...asked.headers }
-    return Effect.scoped(ask(this.server, { path: this.endpoint, body, ...asked, headers }))
+  /** Sends a POST, and waits for its HTTP response. */
+  post(body: unknown, options: RequestOptions = {}): Effect.Effect<ReceivedResponse> {
+    const headers = { accept: "*/*", ...this.headers, ...options.headers }
+    return Effect.scoped(exchange(this.server, { path: this.endpoint, body, ...options, headers }))
   }
 
-  ask(method: string, params: object = {}, id: string | number = method): Effect.Effect<Message | undefined> {
-    return Effect.andThen(this.post({ jsonrpc: "2.0", id, method, params }), this.reply(id))
+  /** Sends a request, and waits for its response on the stream. */
+  request(method: string, params: object = {}, id: string | number = method): Effect.Effect<Message | undefined> {
+    return Effect.andThen(this.post({ jsonrpc: "2.0", id, method, params }), this.awaitResponse(id))
   }
 
   /** Calls a tool, and does not wait for its result. */
-  call(id: string | number, name: string, args: object = {}): Effect.Effect<Answer> {
+  call(id: string | number, name: string, args: object = {}): Effect.Effect<ReceivedResponse> {
     const params = { name, arguments: args, _meta: { progressToken: id } }
     return this.post({ jsonrpc: "2.0", id, method: "tools/call", params })
   }
 
-  tell(method: string, params: object = {}): Effect.Effect<Answer> {
+  notify(method: string, params: object = {}): Effect.Effect<ReceivedResponse> {
     return this.post({ jsonrpc: "2.0", method, params })
   }
 }
 
-/** Opens the stream, and waits for its first event, or for its refusal. It is cut when the scope closes. */
+/** Opens the stream, and waits for its first event or its end. Closing the scope breaks the connection. */
 export const openSse = Effect.fnUntraced(function*(
   server: { readonly port: number },
-  asked: Ask = {}
+  options: RequestOptions = {}
 ): Effect.fn.Return<SseClient, never, Scope.Scope> {
-  const stream = yield* listen(server, { method: "GET", path: "/sse", ...asked })
-  yield* until(() => eventsOf(stream).length > 0 || stream.ended || stream.gone)
-  const headers = Object.entries(asked.headers ?? {}).flatMap(([name, value]) =>
+  const stream = yield* send(server, { method: "GET", path: "/sse", ...options })
+  yield* until(() => eventsOf(stream).length > 0 || stream.ended || stream.isClosed)
+  const headers = Object.entries(options.headers ?? {}).flatMap(([name, value]) =>
     value === undefined || name === "accept" ? [] : [[name, value] as const]
   )
   return new SseClient(server, stream, Object.fromEntries(headers))
 })
 
-/** Shakes hands. */
+/** Opens a session, with the whole handshake. */
 export const connectSse = Effect.fnUntraced(function*(
   server: { readonly port: number },
-  asked: Ask = {},
+  options: RequestOptions = {},
   revision: Revision.Revision = "2024-11-05"
 ): Effect.fn.Return<SseClient, never, Scope.Scope> {
-  const client = yield* openSse(server, asked)
+  const client = yield* openSse(server, options)
   yield* client.post(initialize(revision))
-  yield* client.reply("init")
-  yield* client.tell("notifications/initialized")
+  yield* client.awaitResponse("init")
+  yield* client.notify("notifications/initialized")
   return client
 })

@@ -1,4 +1,4 @@
-/** A connection of HTTP/1.1 on which a client writes what it likes, and reads when it likes. */
+/** A raw HTTP/1.1 connection, on which a test writes any bytes and decides when it reads. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as net from "node:net"
@@ -6,8 +6,8 @@ import * as net from "node:net"
 export class RawConnection {
   readonly socket: net.Socket
   received = ""
-  /** It has ended, or was broken off; seen only while it is read. */
-  gone = false
+  /** Whether it has ended or broken. This is observed only while the connection is read. */
+  isClosed = false
 
   constructor(port: number) {
     this.socket = net.connect(port, "127.0.0.1")
@@ -15,7 +15,7 @@ export class RawConnection {
       this.received += chunk
     })
     this.socket.on("error", () => {}).on("close", () => {
-      this.gone = true
+      this.isClosed = true
     })
   }
 
@@ -23,7 +23,7 @@ export class RawConnection {
     return Array.from(this.received.matchAll(/HTTP\/1\.1 (\d{3})/g), ([, status]) => Number(status))
   }
 
-  /** Takes nothing any more. */
+  /** Stops reading. */
   stall(): void {
     this.socket.pause()
   }
@@ -33,7 +33,7 @@ export class RawConnection {
   }
 }
 
-/** Connects. What is open when the scope closes is cut. */
+/** Connects. Closing the scope destroys the connection. */
 export const connectRaw = ({ port }: { readonly port: number }): Effect.Effect<RawConnection, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.callback<RawConnection>((resume) => {
@@ -43,7 +43,7 @@ export const connectRaw = ({ port }: { readonly port: number }): Effect.Effect<R
     ({ socket }) => Effect.sync(() => socket.destroy())
   )
 
-/** The text of a POST with this body, of which less may be sent than is declared. */
+/** Returns the text of a POST. `headers` may declare a longer body than this one. */
 export const postText = (
   body: string,
   headers: Readonly<Record<string, string>> = {},

@@ -1,4 +1,4 @@
-/** An endpoint of a server that answers as a test says, and the parts of a client connection over it. */
+/** An endpoint whose responses a test scripts, and the state of a client connection over it. */
 import type { Transport } from "@effect-mcp/session"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
@@ -39,7 +39,7 @@ export const response = (
 export const json = (value: unknown, headers: Readonly<Record<string, string>> = {}): HttpResponse =>
   response(200, { "content-type": "application/json", ...headers }, JSON.stringify(value))
 
-/** An SSE stream of events, each with an id, that breaks after them if there is an error. */
+/** Returns a response that is an SSE stream of events with ids. The stream then breaks, if there is an error. */
 export const events = (
   all: ReadonlyArray<readonly [id: string, data: unknown]>,
   brokenBy?: Error
@@ -48,14 +48,14 @@ export const events = (
   return response(200, { "content-type": "text/event-stream" }, text, brokenBy)
 }
 
-/** An endpoint that answers by a script, and a list of the requests to it. */
+/** Creates an endpoint that responds by a script, and lists the requests to it. */
 export const scripted = (script: Script) => {
   const sent: Array<Sent> = []
   let resets = 0
   const called = (one: Sent): Called =>
     Effect.suspend(() => {
-      const answer = script(one, sent.push(one) - 1)
-      return answer instanceof TransportError.TransportError ? Effect.fail(answer) : Effect.succeed(answer)
+      const outcome = script(one, sent.push(one) - 1)
+      return outcome instanceof TransportError.TransportError ? Effect.fail(outcome) : Effect.succeed(outcome)
     })
   const endpoint: McpEndpoint = {
     url: () => new URL("http://localhost/mcp"),
@@ -75,7 +75,7 @@ const settings = {
   reconnect: ReconnectDelay.make({ initialMillis: 1_000, factor: 2, maxMillis: 8_000, maxAttempts: 3, maxRenewals: 2 })
 }
 
-/** The state of a connection in a session, which a test observes. */
+/** Creates the state of a connection in a session, and records what it delivers and reports. */
 export const stateOver = Effect.fnUntraced(function*(script: Script, sessionId: string | undefined = "one") {
   const { endpoint, resets, sent } = scripted(script)
   const state = new ClientState(endpoint, settings, yield* sessionIdentity(sessionId, false))

@@ -1,4 +1,4 @@
-/** A server of Streamable HTTP on a real socket, and what it did beside answering. */
+/** A server of Streamable HTTP on a real socket, and a record of its events and logs. */
 import { Content, McpError, type Tool } from "@effect-mcp/protocol"
 import {
   type EventStore,
@@ -30,7 +30,7 @@ export type Tools = {
 
 export type ServerHandlers = Handlers.Handlers<"client", RequestContext.RequestContext | Scope.Scope>
 
-/** The handlers of a server that has these tools. */
+/** Returns the handlers of a server with these tools. */
 export const tools = (byName: Tools): ServerHandlers => ({
   "tools/list": () => Effect.succeed({ tools: [] }),
   "tools/call": (params) => {
@@ -40,8 +40,8 @@ export const tools = (byName: Tools): ServerHandlers => ({
   }
 })
 
-/** A result with this text. */
-export const text = (words: string): Tool.CallToolResult => ({ content: [Content.text(words)] })
+/** Returns a result with this text. */
+export const text = (value: string): Tool.CallToolResult => ({ content: [Content.text(value)] })
 
 export interface Settings {
   readonly session?: Partial<SessionHost.Options>
@@ -51,19 +51,19 @@ export interface Settings {
   readonly authentication?: Authentication["Service"] | undefined
 }
 
-/** What a server is asked, and seen to do. */
+/** A server that runs, as a test observes it. */
 export interface Served {
   readonly port: number
   readonly host: SessionHost.SessionHostShape
   readonly events: ReadonlyArray<SessionEvent.SessionEvent>
-  /** What was logged above the level of information. */
+  /** The log entries of the levels warning, error and fatal. */
   readonly logs: ReadonlyArray<string>
-  /** Stops it, and waits until it has stopped. */
+  /** Stops the server, and waits until it has stopped. */
   readonly stop: Effect.Effect<void>
 }
 
-/** What the layers of a server stand on. */
-export const surroundings = ({ authentication, sessionStore, store }: Settings): Layer.Layer<Authentication> => {
+/** Provides the services that a server finds in its context. */
+export const services = ({ authentication, sessionStore, store }: Settings): Layer.Layer<Authentication> => {
   let context: Context.Context<never> = Context.empty()
   if (store !== undefined) context = Context.add(context, EventStoreTag, store)
   if (sessionStore !== undefined) context = Context.add(context, SessionStoreTag, sessionStore)
@@ -73,7 +73,7 @@ export const surroundings = ({ authentication, sessionStore, store }: Settings):
   )
 }
 
-/** Handlers get no time to finish at the end, unless a test says so. */
+/** Provides a host whose handlers are interrupted at once on shutdown, unless a test sets another limit. */
 export const hostOf = (
   handlers: ServerHandlers,
   { session }: Settings,
@@ -86,8 +86,8 @@ export const hostOf = (
     limits: { gracefulCloseTimeout: 0, ...session?.limits }
   })
 
-/** Collects what is logged as a warning, or worse. */
-export const listening = (logs: Array<string>): Layer.Layer<never> =>
+/** Collects the log entries of the levels warning, error and fatal. */
+export const collectLogs = (logs: Array<string>): Layer.Layer<never> =>
   Logger.layer([
     Logger.make(({ cause, logLevel, message }) => {
       if (logLevel === "Warn" || logLevel === "Error" || logLevel === "Fatal") {
@@ -96,7 +96,7 @@ export const listening = (logs: Array<string>): Layer.Layer<never> =>
     })
   ])
 
-/** Serves with this listener until the scope closes, or until it is stopped. */
+/** Runs a server until the scope closes, or until it is stopped. */
 export const serveWith = Effect.fnUntraced(function*(
   listener: Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost>,
   handlers: ServerHandlers,
@@ -107,8 +107,8 @@ export const serveWith = Effect.fnUntraced(function*(
   const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
   const layer = listener.pipe(
     Layer.provideMerge(hostOf(handlers, settings, events)),
-    Layer.provideMerge(surroundings(settings)),
-    Layer.provideMerge(listening(logs))
+    Layer.provideMerge(services(settings)),
+    Layer.provideMerge(collectLogs(logs))
   )
   const context = yield* Effect.orDie(Layer.buildWithScope(Layer.fresh(layer), scope))
   const { address } = Context.get(context, HttpServer)
@@ -122,6 +122,6 @@ export const serveWith = Effect.fnUntraced(function*(
   }
 })
 
-/** Serves over Streamable HTTP. */
+/** Runs a server of Streamable HTTP. */
 export const serve = (handlers: ServerHandlers, settings: Settings = {}) =>
   serveWith(StreamableHttpServer.layerNode({ port: 0, ...settings.http }), handlers, settings)

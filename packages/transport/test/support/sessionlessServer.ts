@@ -1,4 +1,4 @@
-/** A server of Streamable HTTP without sessions, on a real socket. */
+/** A server of Streamable HTTP without sessions on a real socket. */
 import type { SessionEvent, SessionlessServer } from "@effect-mcp/session"
 import { StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
@@ -12,13 +12,13 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import { createServer } from "node:http"
-import { info, listening, type ServerHandlers, type Settings, surroundings } from "./server.ts"
+import { collectLogs, info, type ServerHandlers, services, type Settings } from "./server.ts"
 
 export interface SessionlessSettings extends Pick<Settings, "authentication" | "http"> {
   readonly server?: Partial<SessionlessServer.Options>
 }
 
-/** What a server is asked, and seen to do. */
+/** A server that runs, as a test observes it. */
 export interface SessionlessServed {
   readonly port: number
   readonly events: ReadonlyArray<SessionEvent.SessionEvent>
@@ -26,7 +26,7 @@ export interface SessionlessServed {
   readonly stop: Effect.Effect<void>
 }
 
-const byItself = (handlers: ServerHandlers, options: StreamableHttpServer.SessionlessOptions) =>
+const onItsOwn = (handlers: ServerHandlers, options: StreamableHttpServer.SessionlessOptions) =>
   StreamableHttpServer.layerNodeSessionless(handlers, { port: 0, ...options })
 
 const inBackend = (handlers: ServerHandlers, options: StreamableHttpServer.SessionlessOptions) =>
@@ -54,13 +54,13 @@ const behindProxy = (handlers: ServerHandlers, options: StreamableHttpServer.Ses
     Layer.provideMerge(NodeHttpServer.layerServer(() => createServer(), { port: 0, host: "127.0.0.1" }))
   )
 
-const places = { "by itself": byItself, "in a backend": inBackend, "behind a proxy": behindProxy }
+const places = { "on its own": onItsOwn, "in a backend": inBackend, "behind a proxy": behindProxy }
 
-/** Serves until the scope closes, or until it is stopped. */
+/** Runs the server until the scope closes, or until it is stopped. */
 export const serveSessionless = Effect.fnUntraced(function*(
   handlers: ServerHandlers,
   settings: SessionlessSettings = {},
-  place: keyof typeof places = "by itself"
+  place: keyof typeof places = "on its own"
 ): Effect.fn.Return<SessionlessServed, never, Scope.Scope> {
   const events: Array<SessionEvent.SessionEvent> = []
   const logs: Array<string> = []
@@ -73,8 +73,8 @@ export const serveSessionless = Effect.fnUntraced(function*(
     ...settings.server,
     limits: { gracefulCloseTimeout: 0, ...settings.server?.limits }
   }).pipe(
-    Layer.provideMerge(surroundings(settings)),
-    Layer.provideMerge(listening(logs))
+    Layer.provideMerge(services(settings)),
+    Layer.provideMerge(collectLogs(logs))
   )
   const context = yield* Effect.orDie(Layer.buildWithScope(Layer.fresh(layer), scope))
   const { address } = Context.get(context, HttpServer)

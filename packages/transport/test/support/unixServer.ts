@@ -1,4 +1,4 @@
-/** A server at a path of its own, and clients that are nothing but sockets. */
+/** A server of Unix sockets, and raw clients of it. */
 import { SessionHost } from "@effect-mcp/session"
 import { UnixSocketServer } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
@@ -8,27 +8,27 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Net from "node:net"
 import * as path from "node:path"
-import { until } from "../fixtures/process.ts"
-import { temporaryDirectory } from "./directory.ts"
-import { hostOf, listening, type ServerHandlers } from "./server.ts"
+import { until } from "./process.ts"
+import { temporaryDirectory } from "./temporaryDirectory.ts"
+import { collectLogs, hostOf, type ServerHandlers } from "./server.ts"
 
 export interface Settings {
   readonly session?: Partial<SessionHost.Options>
   readonly socket?: Omit<UnixSocketServer.NodeOptions, "path">
-  /** What the host and the server stand on. */
-  readonly surroundings?: Layer.Layer<never>
+  /** Services for the host and the server, such as a clock. */
+  readonly services?: Layer.Layer<never>
 }
 
 export interface Served {
   readonly path: string
   readonly host: SessionHost.SessionHostShape
-  /** What was logged above the level of information. */
+  /** The log entries of the levels warning, error and fatal. */
   readonly logs: ReadonlyArray<string>
-  /** Stops it, and waits until it has stopped. */
+  /** Stops the server, and waits until it has stopped. */
   readonly stop: Effect.Effect<void>
 }
 
-/** Serves at this path until the scope closes, or until it is stopped. */
+/** Runs a server at this path until the scope closes, or until it is stopped. */
 export const serveAt = Effect.fnUntraced(function*(
   at: string,
   handlers: ServerHandlers,
@@ -38,8 +38,8 @@ export const serveAt = Effect.fnUntraced(function*(
   const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
   const layer = UnixSocketServer.layerNode({ path: at, ...settings.socket }).pipe(
     Layer.provideMerge(hostOf(handlers, { session: settings.session ?? {} })),
-    Layer.provideMerge(listening(logs)),
-    Layer.provideMerge(settings.surroundings ?? Layer.empty)
+    Layer.provideMerge(collectLogs(logs)),
+    Layer.provideMerge(settings.services ?? Layer.empty)
   )
   const context = yield* Layer.buildWithScope(Layer.fresh(layer), scope)
   return {
@@ -50,13 +50,13 @@ export const serveAt = Effect.fnUntraced(function*(
   }
 })
 
-/** Serves in a directory of its own. */
+/** Runs a server in a temporary directory. */
 export const serve = Effect.fnUntraced(function*(handlers: ServerHandlers, settings?: Settings) {
   const directory = yield* temporaryDirectory
   return yield* Effect.orDie(serveAt(path.join(directory, "s"), handlers, settings))
 })
 
-/** A client that is nothing but a socket, with what it has read. */
+/** A client that writes raw bytes, and records the messages that it reads. */
 export class RawClient {
   readonly socket: Net.Socket
   readonly #chunks: Array<Buffer> = []
@@ -74,35 +74,35 @@ export class RawClient {
     })
   }
 
-  /** What came so far, message by message. */
+  /** The messages that have arrived. */
   get messages(): ReadonlyArray<{ readonly [key: string]: unknown }> {
     return Buffer.concat(this.#chunks).toString().split("\n").filter((line) => line !== "").map((line) =>
       JSON.parse(line)
     )
   }
 
-  /** How many bytes came so far. */
+  /** The number of bytes that have arrived. */
   get bytes(): number {
     return this.#chunks.reduce((bytes, { length }) => bytes + length, 0)
   }
 
-  say(...messages: ReadonlyArray<object>): void {
+  send(...messages: ReadonlyArray<object>): void {
     this.socket.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(""))
   }
 
   /** Waits for the message with this id. */
-  answer(id: number | string) {
+  awaitResponse(id: number | string) {
     return Effect.andThen(
       until(() => this.messages.some((message) => message["id"] === id)),
       Effect.sync(() => this.messages.find((message) => message["id"] === id))
     )
   }
 
-  /** Waits until the server has ended its side, or broken it off. */
-  readonly over = until(() => this.ended || this.socket.closed)
+  /** Waits until the server has ended its side, or the connection is closed. */
+  readonly awaitEnd = until(() => this.ended || this.socket.closed)
 }
 
-/** Connects, and goes with the scope. It may stop sending and go on reading. */
+/** Connects. The client can end its side and still read. Closing the scope destroys the socket. */
 export const connect = (options: Net.NetConnectOpts): Effect.Effect<RawClient, Error, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.callback<RawClient, Error>((resume) => {
@@ -131,10 +131,10 @@ export const call = (id: number, name: string, input: object = {}) => ({
 
 export const ping = (id: number) => ({ jsonrpc: "2.0", id, method: "ping" })
 
-/** Connects and shakes hands. */
-export const join = Effect.fnUntraced(function*(options: Net.NetConnectOpts) {
+/** Connects, and opens a session with the whole handshake. */
+export const openSession = Effect.fnUntraced(function*(options: Net.NetConnectOpts) {
   const client = yield* connect(options)
-  client.say(initialize, initialized)
-  yield* client.answer(initialize.id)
+  client.send(initialize, initialized)
+  yield* client.awaitResponse(initialize.id)
   return client
 })

@@ -1,4 +1,4 @@
-/** A connection of the client half of WebSocket, in hand. */
+/** One connection of the WebSocket client, which a test drives in place of a session. */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import { Transport, type TransportError } from "@effect-mcp/session"
 import { WebSocketClient } from "@effect-mcp/transport"
@@ -9,13 +9,13 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import * as Socket from "effect/socket/Socket"
-import { beside } from "../fixtures/httpConnection.ts"
+import { forkNow } from "./httpClientConnection.ts"
 
 export type ClientLayer = (
   options: WebSocketClient.NodeOptions
 ) => Layer.Layer<Transport.Transport>
 
-/** What both ways to a WebSocket have to do. */
+/** The two clients: over `ws`, and over a WebSocket with the members that browsers have. */
 export const clients: Readonly<Record<string, ClientLayer>> = {
   "on Node": WebSocketClient.layerNode,
   "as in a browser": ({ closeTimeout, connectTimeout, maxMessageBytes, url }) =>
@@ -25,7 +25,7 @@ export const clients: Readonly<Record<string, ClientLayer>> = {
     )
 }
 
-/** A connection that nobody reads yet, in a scope of its own. */
+/** Opens a connection in its own scope. It is not run yet. */
 export const open = Effect.fnUntraced(function*(
   layer: ClientLayer,
   options: WebSocketClient.NodeOptions
@@ -36,25 +36,25 @@ export const open = Effect.fnUntraced(function*(
   return {
     connection,
     send: (message) => connection.send({ message, replyTo: undefined, last: false }),
-    leave: Scope.close(scope, Exit.void)
+    close: Scope.close(scope, Exit.void)
   }
 })
 
 export interface Opened {
   readonly connection: Transport.Connection
   readonly send: (message: JsonRpc.Frame) => Effect.Effect<void, TransportError.TransportError>
-  /** Closes its scope. */
-  readonly leave: Effect.Effect<void>
+  /** Closes the connection. */
+  readonly close: Effect.Effect<void>
 }
 
-/** Reads it, beside the test. */
+/** Runs a connection in the background. */
 export const read = Effect.fnUntraced(function*({ connection }: Opened) {
   const inbound: Array<Transport.Inbound> = []
-  const running = yield* beside(connection.run((one) => inbound.push(one)))
+  const running = yield* forkNow(connection.run((one) => inbound.push(one)))
   return {
     running,
     inbound,
-    /** What has come, parsed; or why it is not. */
+    /** Returns the frames: parsed, or the error of one that could not be parsed. */
     frames: () => inbound.map(({ frame }) => Result.merge(frame))
   }
 })

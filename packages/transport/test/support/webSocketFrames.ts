@@ -1,4 +1,4 @@
-/** Frames of WebSocket by hand (RFC 6455, section 5), right or wrong. */
+/** Raw WebSocket frames, valid or not (RFC 6455, section 5). */
 
 export interface Frame {
   readonly fin: boolean
@@ -10,7 +10,7 @@ export const opcodes = { continuation: 0x0, text: 0x1, binary: 0x2, close: 0x8, 
 
 export interface FrameOptions {
   readonly fin?: boolean
-  /** A client has to mask, and a server must not. */
+  /** A client must mask its frames, and a server must not. */
   readonly masked?: boolean
 }
 
@@ -27,7 +27,7 @@ const lengthOf = (length: number, flag: number): Buffer => {
   return long
 }
 
-/** A frame as bytes. */
+/** Encodes a frame. */
 export const encode = (
   opcode: number,
   content: string | Uint8Array,
@@ -41,18 +41,18 @@ export const encode = (
   ])
 }
 
-/** The beginning of a frame: the announcement of so many bytes, of which none comes. */
-export const announcement = (opcode: number, bytes: number, masked: boolean): Buffer =>
+/** Encodes the header of a frame with this many bytes, without the bytes. */
+export const headerOf = (opcode: number, bytes: number, masked: boolean): Buffer =>
   Buffer.concat([Buffer.from([0x80 | opcode]), lengthOf(bytes, masked ? 0x80 : 0), masked ? mask : Buffer.alloc(0)])
 
-/** What a close frame carries. */
-export const farewell = (code: number, reason = ""): Buffer => {
+/** Encodes the payload of a close frame. */
+export const closePayload = (code: number, reason = ""): Buffer => {
   const bytes = Buffer.alloc(2)
   bytes.writeUInt16BE(code)
   return Buffer.concat([bytes, Buffer.from(reason)])
 }
 
-/** The frames in bytes that come in chunks of any size. */
+/** A parser of frames, from chunks of any size. */
 export class FrameReader {
   #rest = Buffer.alloc(0)
   readonly frames: Array<Frame> = []
@@ -62,7 +62,7 @@ export class FrameReader {
     for (let size = this.#next(); size > 0; size = this.#next()) this.#rest = this.#rest.subarray(size)
   }
 
-  /** Takes the next frame, if it is whole; how many bytes it had. */
+  /** Parses the next frame, if it is complete. Returns its number of bytes, or 0. */
   #next(): number {
     const [first, second] = this.#rest
     if (first === undefined || second === undefined) return 0

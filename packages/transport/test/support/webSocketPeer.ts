@@ -1,32 +1,32 @@
-/** The other end of a WebSocket, on a bare TCP socket: it does what a test tells it to, and nothing of itself. */
+/** The peer of a WebSocket, client or server, on a raw TCP socket. It does only what a test scripts. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { createHash } from "node:crypto"
 import * as net from "node:net"
-import { until } from "../fixtures/process.ts"
+import { until } from "./process.ts"
 import * as Frames from "./webSocketFrames.ts"
 
-/** What a close frame said. */
-export interface Farewell {
+/** The contents of a close frame. */
+export interface CloseFrame {
   readonly code: number | undefined
   readonly reason: string
 }
 
-/** One end of a TCP connection on which there is, or may be, a WebSocket. */
+/** One end of a TCP connection that becomes a WebSocket, unless the upgrade is rejected. */
 export class Peer {
   readonly socket: net.Socket
   readonly #masked: boolean
   readonly #reader = new Frames.FrameReader()
-  /** All up to the first empty line. */
+  /** The HTTP message up to the first empty line. */
   head = ""
-  /** What came behind the head, where that is no upgrade. */
+  /** The body of a response that rejects the upgrade. */
   body = ""
   isOpen = false
-  /** The other side has ended its half. */
+  /** Whether the other side has ended its half of the connection. */
   ended = false
-  /** Nothing is left of the connection. */
-  gone = false
-  /** Bytes that came. */
+  /** Whether the connection is closed. */
+  isClosed = false
+  /** The number of bytes that have arrived. */
   received = 0
 
   constructor(socket: net.Socket, role: "client" | "server") {
@@ -38,7 +38,7 @@ export class Peer {
       this.ended = true
     })
     socket.on("close", () => {
-      this.gone = true
+      this.isClosed = true
     })
     socket.on("data", (chunk) => {
       this.received += chunk.length
@@ -65,7 +65,7 @@ export class Peer {
     return new RegExp(`^${name}: *(.*)$`, "im").exec(this.head)?.[1]
   }
 
-  /** The error that a refusal says in its body. */
+  /** The error message in the body of a response that rejects the upgrade. */
   get problem(): string {
     return JSON.parse(this.body === "" ? "{}" : this.body)?.error?.message ?? ""
   }
@@ -74,17 +74,17 @@ export class Peer {
     return this.#reader.frames
   }
 
-  of(opcode: number): ReadonlyArray<Frames.Frame> {
+  framesOf(opcode: number): ReadonlyArray<Frames.Frame> {
     return this.frames.filter((frame) => frame.opcode === opcode)
   }
 
-  /** What was said in whole text frames. */
+  /** The messages of the text frames. */
   get messages(): ReadonlyArray<Message> {
-    return this.of(Frames.opcodes.text).map(({ payload }) => JSON.parse(payload.toString("utf8")))
+    return this.framesOf(Frames.opcodes.text).map(({ payload }) => JSON.parse(payload.toString("utf8")))
   }
 
-  get farewell(): Farewell | undefined {
-    const frame = this.of(Frames.opcodes.close)[0]
+  get closeFrame(): CloseFrame | undefined {
+    const frame = this.framesOf(Frames.opcodes.close)[0]
     if (frame === undefined) return undefined
     const { payload } = frame
     return {
@@ -101,20 +101,20 @@ export class Peer {
     this.write(Frames.encode(opcode, content, { masked: this.#masked, ...options }))
   }
 
-  say(message: unknown): void {
+  send(message: unknown): void {
     this.frame(Frames.opcodes.text, JSON.stringify(message))
   }
 
-  /** Says that it closes. */
-  leave(code?: number, reason?: string): void {
-    this.frame(Frames.opcodes.close, code === undefined ? "" : Frames.farewell(code, reason))
+  /** Sends a close frame. */
+  sendClose(code?: number, reason?: string): void {
+    this.frame(Frames.opcodes.close, code === undefined ? "" : Frames.closePayload(code, reason))
   }
 
-  /** Answers each ping from now on, those that came before included. */
-  pong(): void {
+  /** Answers each ping from now on, and those that arrived before. */
+  answerPings(): void {
     let answered = 0
     const answer = () => {
-      const pings = this.of(Frames.opcodes.ping)
+      const pings = this.framesOf(Frames.opcodes.ping)
       for (const { payload } of pings.slice(answered)) this.frame(Frames.opcodes.pong, payload)
       answered = pings.length
     }
@@ -122,12 +122,13 @@ export class Peer {
     answer()
   }
 
-  said(count: number) {
+  /** Waits until this many messages have arrived. */
+  awaitMessages(count: number) {
     return until(() => this.messages.length >= count)
   }
 
-  /** A response to the request with this id. */
-  answer(id: number | string | undefined): Message | undefined {
+  /** Returns the response to the request with this id, if it has arrived. */
+  responseTo(id: number | string | undefined): Message | undefined {
     return this.messages.find((message) => message.id === id && message.method === undefined)
   }
 }
@@ -140,19 +141,19 @@ export interface Message {
   readonly error?: { readonly code: number; readonly message: string }
 }
 
-/** What a client asks an HTTP server to become a WebSocket with; `undefined` leaves a header out. */
-export interface Offer {
+/** The upgrade request of a client. A header that is `undefined` is left out. */
+export interface UpgradeOptions {
   readonly method?: string
   readonly path?: string
   readonly headers?: Readonly<Record<string, string | undefined>>
-  /** Bytes right behind the request. */
-  readonly behind?: Uint8Array
+  /** Bytes that are sent together with the request, after it. */
+  readonly trailing?: Uint8Array
 }
 
-/** A client that asks for a WebSocket, and waits until it is known what comes of it. */
+/** Sends an upgrade request, and waits until it is accepted or rejected. */
 export const dial = Effect.fnUntraced(function*(
   { port }: { readonly port: number },
-  { behind, headers, method = "GET", path = "/mcp" }: Offer = {}
+  { headers, method = "GET", path = "/mcp", trailing }: UpgradeOptions = {}
 ): Effect.fn.Return<Peer, never, Scope.Scope> {
   const socket = yield* Effect.acquireRelease(
     Effect.sync(() => net.connect(port, "127.0.0.1")),
@@ -170,12 +171,12 @@ export const dial = Effect.fnUntraced(function*(
   }
   const lines = Object.entries(all).flatMap(([name, value]) => value === undefined ? [] : [`${name}: ${value}`])
   const request = [`${method} ${path} HTTP/1.1`, ...lines, "", ""].join("\r\n")
-  peer.write(behind === undefined ? request : Buffer.concat([Buffer.from(request), behind]))
-  yield* until(() => peer.isOpen || peer.body !== "" || peer.gone)
+  peer.write(trailing === undefined ? request : Buffer.concat([Buffer.from(request), trailing]))
+  yield* until(() => peer.isOpen || peer.body !== "" || peer.isClosed)
   return peer
 })
 
-/** `initialize`, as a client says it. */
+/** Returns an `initialize` request. */
 export const initialize = (id: number | string = 0) => ({
   jsonrpc: "2.0",
   id,
@@ -192,28 +193,29 @@ export const call = (id: number | string, name: string, input: object = {}) => (
 
 export const ping = (id: number | string) => ({ jsonrpc: "2.0", id, method: "ping" })
 
-/** A client that has a session. */
+/** Connects, and opens a session with the whole handshake. */
 export const connect = Effect.fnUntraced(function*(
   server: { readonly port: number },
-  offer?: Offer
+  options?: UpgradeOptions
 ): Effect.fn.Return<Peer, never, Scope.Scope> {
-  const peer = yield* dial(server, offer)
-  peer.say(initialize())
-  yield* peer.said(1)
-  peer.say({ jsonrpc: "2.0", method: "notifications/initialized" })
+  const peer = yield* dial(server, options)
+  peer.send(initialize())
+  yield* peer.awaitMessages(1)
+  peer.send({ jsonrpc: "2.0", method: "notifications/initialized" })
   return peer
 })
 
-/** What a server makes of a request for a WebSocket. */
-export interface Reception {
-  /** Takes the offer. */
-  readonly accept: (headers?: Readonly<Record<string, string | undefined>>, behind?: Uint8Array) => void
-  readonly refuse: (status: number, headers?: Readonly<Record<string, string>>, body?: string) => void
+/** The two responses to an upgrade request. */
+export interface UpgradeDecision {
+  /** Accepts the upgrade, with these headers, and sends bytes together with the response. */
+  readonly accept: (headers?: Readonly<Record<string, string | undefined>>, trailing?: Uint8Array) => void
+  /** Rejects the upgrade. */
+  readonly reject: (status: number, headers?: Readonly<Record<string, string>>, body?: string) => void
 }
 
 export interface ServerPeer {
   readonly url: string
-  /** Those who came, in order. */
+  /** The clients that have connected, in order. */
   readonly peers: ReadonlyArray<Peer>
 }
 
@@ -222,8 +224,8 @@ const guid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 const accepted = (peer: Peer): string =>
   createHash("sha1").update(`${peer.header("sec-websocket-key") ?? ""}${guid}`).digest("base64")
 
-const responding = (peer: Peer): Reception => ({
-  accept: (headers, behind) => {
+const decisionOf = (peer: Peer): UpgradeDecision => ({
+  accept: (headers, trailing) => {
     const all: Readonly<Record<string, string | undefined>> = {
       Upgrade: "websocket",
       Connection: "Upgrade",
@@ -233,29 +235,29 @@ const responding = (peer: Peer): Reception => ({
     }
     const lines = Object.entries(all).flatMap(([name, value]) => value === undefined ? [] : [`${name}: ${value}`])
     const response = Buffer.from(["HTTP/1.1 101 Switching Protocols", ...lines, "", ""].join("\r\n"))
-    peer.write(behind === undefined ? response : Buffer.concat([response, behind]))
+    peer.write(trailing === undefined ? response : Buffer.concat([response, trailing]))
   },
-  refuse: (status, headers = {}, body = "") => {
+  reject: (status, headers = {}, body = "") => {
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
     peer.write([`HTTP/1.1 ${status} No`, ...lines, `Content-Length: ${Buffer.byteLength(body)}`, "", body].join("\r\n"))
   }
 })
 
-/** A server that does with each request for a WebSocket what the test says; by itself it takes it. */
+/** Runs a server that decides on each upgrade request with `decide`. By default it accepts all. */
 export const listen = (
-  receive: (reception: Reception, peer: Peer) => void = ({ accept }) => accept()
+  decide: (decision: UpgradeDecision, peer: Peer) => void = ({ accept }) => accept()
 ): Effect.Effect<ServerPeer, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.callback<ServerPeer & { readonly close: () => void }>((resume) => {
       const peers: Array<Peer> = []
       const listener = net.createServer({ allowHalfOpen: true }, (socket) => {
         const peer = new Peer(socket, "server")
-        let isReceived = false
+        let isDecided = false
         peers.push(peer)
         socket.on("data", () => {
-          if (isReceived || peer.head === "") return
-          isReceived = true
-          receive(responding(peer), peer)
+          if (isDecided || peer.head === "") return
+          isDecided = true
+          decide(decisionOf(peer), peer)
         })
       })
       listener.listen(0, "127.0.0.1", () => {

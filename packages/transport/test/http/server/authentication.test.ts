@@ -6,7 +6,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import { ask, connect, initialize } from "../../support/client.ts"
+import { exchange, connect, initialize } from "../../support/httpClient.ts"
 import { openSse } from "../../support/httpSse.ts"
 import { hostOf, serve, serveWith, tools } from "../../support/server.ts"
 
@@ -79,8 +79,8 @@ describe.concurrent("an Authentication", () => {
         const streamable = yield* serve(handlers, { http, authentication })
         for (
           const answer of [
-            yield* ask(streamable, { body: initialize("2025-11-25") }),
-            yield* ask(streamable, { method: "GET" })
+            yield* exchange(streamable, { body: initialize("2025-11-25") }),
+            yield* exchange(streamable, { method: "GET" })
           ]
         ) {
           assert.strictEqual(answer.status, status)
@@ -95,7 +95,7 @@ describe.concurrent("an Authentication", () => {
         const stream = yield* openSse(older)
         assert.strictEqual(stream.stream.status, status)
         const sockets = yield* serveWith(WebSocketServer.layerNode({ port: 0, ...http }), handlers, { authentication })
-        const upgrade = yield* ask(sockets, { method: "GET" })
+        const upgrade = yield* exchange(sockets, { method: "GET" })
         assert.strictEqual(upgrade.status, status)
       }))
   }

@@ -1,17 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { type Ask, ask, connect, initialize } from "../../support/client.ts"
+import { type RequestOptions, exchange, connect, initialize } from "../../support/httpClient.ts"
 import { serve, type Settings, text, tools } from "../../support/server.ts"
 
 const handlers = tools({ now: Effect.succeed(text("now")) })
 
-const statusOf = (http: Settings["http"], headers: Ask["headers"], method = "POST") =>
+const statusOf = (http: Settings["http"], headers: RequestOptions["headers"], method = "POST") =>
   Effect.scoped(Effect.gen(function*() {
     const server = yield* serve(handlers, { http: http ?? {} })
     const named = Object.fromEntries(
       Object.entries(headers ?? {}).map(([name, value]) => [name, value?.replace("PORT", String(server.port))])
     )
-    const answer = yield* ask(server, {
+    const answer = yield* exchange(server, {
       ...(method === "POST" ? { body: initialize("2025-11-25") } : { method }),
       headers: named
     })
@@ -23,7 +23,7 @@ const statusOf = (http: Settings["http"], headers: Ask["headers"], method = "POS
 
 describe.concurrent("who may come near a server", () => {
   const everywhere = { hostname: "0.0.0.0" }
-  const rows: ReadonlyArray<readonly [string, Settings["http"], Ask["headers"], number]> = [
+  const rows: ReadonlyArray<readonly [string, Settings["http"], RequestOptions["headers"], number]> = [
     ["by the address of this machine", {}, { host: "127.0.0.1:PORT" }, 200],
     ["by the name of this machine", {}, { host: "LOCALHOST:PORT" }, 200],
     ["by its address of IPv6", {}, { host: "[::1]:PORT" }, 200],
@@ -87,7 +87,7 @@ describe.concurrent("who may come near a server", () => {
   it.live("[HTTP-13] a server of its own listens on this machine only", () =>
     Effect.gen(function*() {
       const server = yield* serve(handlers)
-      const answer = yield* ask(server, { body: initialize("2025-11-25"), headers: { host: "evil.example" } })
+      const answer = yield* exchange(server, { body: initialize("2025-11-25"), headers: { host: "evil.example" } })
       assert.strictEqual(answer.status, 403)
       assert.include(answer.messages[0]?.error?.message ?? "", "evil.example")
     }))
@@ -96,7 +96,7 @@ describe.concurrent("who may come near a server", () => {
     Effect.gen(function*() {
       const server = yield* serve(handlers, { http: { allowedOrigins: ["https://app.example"] } })
       const headers = { origin: "https://app.example" }
-      const preflight = yield* ask(server, {
+      const preflight = yield* exchange(server, {
         method: "OPTIONS",
         headers: {
           ...headers,
@@ -118,7 +118,7 @@ describe.concurrent("who may come near a server", () => {
         "last-event-id"
       ])
       const client = yield* connect(server, { headers })
-      for (const answer of [yield* client.ping(), yield* client.get(), yield* client.ask({ raw: "{" })]) {
+      for (const answer of [yield* client.ping(), yield* client.get(), yield* client.exchange({ raw: "{" })]) {
         assert.strictEqual(answer.headers["access-control-allow-origin"], "https://app.example")
         assert.include(wordsOf(answer.headers["vary"]), "origin")
         assert.includeMembers(wordsOf(answer.headers["access-control-expose-headers"]), [

@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as ClientAddress from "../../../src/internal/shared/ClientAddress.ts"
 
-it("an IPv4 address is one client, however it is written", () => {
+it("an IPv4 address is one client, also if it is written as IPv6", () => {
   for (const address of ["192.0.2.1", "::ffff:192.0.2.1", "::FFFF:192.0.2.1"]) {
     assert.strictEqual(ClientAddress.normalize(address), "192.0.2.1")
   }

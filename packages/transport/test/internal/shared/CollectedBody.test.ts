@@ -3,7 +3,7 @@ import * as CollectedBody from "../../../src/internal/shared/CollectedBody.ts"
 
 const bytes = (...values: ReadonlyArray<number>): Uint8Array => Uint8Array.from(values)
 
-describe("the body of a message of HTTP", () => {
+describe("a collected body", () => {
   it("is empty without chunks, and a single chunk is the body itself, without a copy", () => {
     const body = CollectedBody.make(4)
     assert.strictEqual(body.bytes().length, 0)
@@ -12,7 +12,7 @@ describe("the body of a message of HTTP", () => {
     assert.strictEqual(body.bytes(), chunk)
   })
 
-  it("keeps no chunk of several, each of which holds all that it is a view of", () => {
+  it("copies the chunks if there are several, because each holds the whole network read", () => {
     const body = CollectedBody.make(100)
     const chunk = bytes(1, 2)
     for (let count = 0; count < 3; count++) assert.isTrue(body.push(chunk))
@@ -20,7 +20,7 @@ describe("the body of a message of HTTP", () => {
     assert.deepStrictEqual([...body.bytes()], [1, 2, 1, 2, 1, 2])
   })
 
-  it("takes no chunk that exceeds the limit, the first one or a later one", () => {
+  it("rejects a chunk that exceeds the limit, the first one or a later one", () => {
     const body = CollectedBody.make(3)
     assert.isFalse(body.push(bytes(1, 2, 3, 4)))
     assert.isTrue(body.push(bytes(1, 2)))

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as FrameText from "../../../src/internal/shared/FrameText.ts"
 
-/** The arrays, objects and members of a value that was parsed. */
+/** Counts the arrays, objects and members of a parsed value. */
 const nodesOf = (value: unknown): number => {
   let nodes = 0
   const left: Array<unknown> = [value]
@@ -24,7 +24,7 @@ const nodesIn = (text: string): number => {
 }
 
 describe("the text of a frame", () => {
-  it("law 12: is counted by its arrays, objects and members, whatever its strings hold", () => {
+  it("law 12: counts its arrays, objects and members, and ignores the contents of strings", () => {
     assert.deepStrictEqual(
       ["1", "\"[{:\"", "[]", "[[],[]]", "{\"a\":[1,2,3]}", "[\"\\\"[\",{}]", "{\"\\\\\":\"\\\\\\\"{\"}", "\"\\\\\""]
         .map(nodesIn),
@@ -32,14 +32,14 @@ describe("the text of a frame", () => {
     )
   })
 
-  // A name that comes twice is one member of the value, and two of the text.
+  // A duplicate name is one member of the value, and two of the text.
   it.effect.prop(
-    "law 12: is never counted for less than its value has",
+    "law 12: counts at least the nodes of its value",
     { text: HostileText.json },
     ({ text }) => Effect.sync(() => assert.isAtLeast(nodesIn(text), nodesOf(JSON.parse(text))))
   )
 
-  it("is parsed up to the limit, and beyond it is not", () => {
+  it("is parsed up to the limit, and rejected above it", () => {
     const text = "[[],[],{\"a\":1}]"
     assert.deepStrictEqual(FrameText.parse(text, 5), Result.succeed([[], [], { a: 1 }]))
     assert.deepStrictEqual(FrameText.parse(text, 4), Result.fail({ _tag: "TooComplex", nodes: 5, limitNodes: 4 }))
@@ -47,7 +47,7 @@ describe("the text of a frame", () => {
     assert.deepStrictEqual(FrameText.parseBytes(bytes, 4), FrameText.parse(text, 4))
   })
 
-  it("may have 100,000 nodes by default, nested ever so deeply", () => {
+  it("may have 100,000 nodes by default, also if they are nested", () => {
     const deep = (depth: number) => "[".repeat(depth) + "]".repeat(depth)
     assert.isTrue(Result.isSuccess(FrameText.parse(deep(100_000), FrameText.defaultMaxNodes)))
     assert.deepStrictEqual(
@@ -56,7 +56,7 @@ describe("the text of a frame", () => {
     )
   })
 
-  it("that ends in a string is no JSON", () => {
+  it("is not JSON if it ends inside a string", () => {
     for (const text of ["\"", "\"\\", "[\"\\\""]) {
       assert.deepStrictEqual(
         FrameText.parse(text, 0),

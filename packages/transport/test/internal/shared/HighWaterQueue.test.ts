@@ -9,13 +9,13 @@ const closed = TransportError.make({ _tag: "WriteFailed", cause: "closed" })
 
 /** A queue with a high-water mark of 10 bytes, over a writer that a test controls. */
 const start = (budget = MemoryBudget.make()) => {
-  const writer = { unsent: 0, open: true, readies: 0, blocks: 0 }
+  const writer = { unsent: 0, open: true, readyCalls: 0, blockedCalls: 0 }
   const queue = new HighWaterQueue(
     {
       unsentBytes: () => writer.unsent,
       isOpen: () => writer.open,
-      onReady: () => void writer.readies++,
-      onBlocked: () => void writer.blocks++
+      onReady: () => void writer.readyCalls++,
+      onBlocked: () => void writer.blockedCalls++
     },
     budget,
     10
@@ -23,13 +23,13 @@ const start = (budget = MemoryBudget.make()) => {
   return { queue, writer }
 }
 
-it.effect("messages are taken at once below the mark, and one of any size passes", () =>
+it.effect("below the mark, a message of any size is taken at once", () =>
   Effect.gen(function*() {
     const { queue, writer } = start()
     yield* queue.send("123456789")
     yield* queue.send("x".repeat(100))
     assert.strictEqual(queue.readyBytes, 109)
-    assert.strictEqual(writer.readies, 1)
+    assert.strictEqual(writer.readyCalls, 1)
     assert.deepStrictEqual(queue.takeReady(), ["123456789", "x".repeat(100)])
     assert.isTrue(queue.isEmpty)
   }))
@@ -40,7 +40,7 @@ it.effect("[law 12] above the mark senders wait, and continue in order", () =>
     writer.unsent = 10
     const first = yield* Effect.forkChild(queue.send("first"), { startImmediately: true })
     const second = yield* Effect.forkChild(queue.send("second"), { startImmediately: true })
-    assert.strictEqual(writer.blocks, 2)
+    assert.strictEqual(writer.blockedCalls, 2)
     writer.unsent = 6
     queue.admit()
     yield* Fiber.join(first)
@@ -51,7 +51,7 @@ it.effect("[law 12] above the mark senders wait, and continue in order", () =>
     assert.deepStrictEqual(queue.takeReady(), ["first", "second"])
   }))
 
-it.effect("[law 12] a message does not overtake those that wait", () =>
+it.effect("[law 12] a message does not overtake waiting ones", () =>
   Effect.gen(function*() {
     const { queue, writer } = start()
     writer.unsent = 10
@@ -72,7 +72,7 @@ it.effect("[law 8] a message whose sender is interrupted while it waits is not s
     assert.isTrue(queue.isEmpty)
   }))
 
-it.effect("[law 1] the end fails all that wait and all that come later, and keeps what was taken", () =>
+it.effect("[law 1] fail rejects waiting and later messages, and keeps those that were taken", () =>
   Effect.gen(function*() {
     const { queue, writer } = start()
     yield* queue.send("taken")
@@ -91,7 +91,7 @@ it.effect("senders wait while the writer is closed, and fail with its error", ()
     writer.open = false
     const waiting = yield* Effect.forkChild(Effect.flip(queue.send("a")), { startImmediately: true })
     assert.isUndefined(waiting.pollUnsafe())
-    assert.strictEqual(writer.blocks, 0)
+    assert.strictEqual(writer.blockedCalls, 0)
     queue.fail(closed)
     assert.strictEqual(yield* Fiber.join(waiting), closed)
   }))
@@ -106,7 +106,7 @@ it.effect("[law 12] the budget is charged while bytes wait", () =>
     writer.unsent = 100_000
     queue.admit()
     assert.isAbove(budget.usedBytes(), 30_000)
-    assert.strictEqual(writer.blocks, 1)
+    assert.strictEqual(writer.blockedCalls, 1)
     writer.unsent = 0
     queue.admit()
     assert.strictEqual(budget.usedBytes(), 0)

@@ -21,7 +21,7 @@ const outbound = (method: string): Transport.Outbound => ({
 
 const explain = (cause: unknown) => Effect.succeed(TransportError.make({ _tag: "WriteFailed", cause }))
 
-/** A writer into memory, whose sink takes bytes only while its gate is open. */
+/** Creates a writer into memory, whose sink takes bytes only while its gate is open. */
 const start = Effect.fnUntraced(function*(options?: { readonly highWaterBytes?: number; readonly failAfter?: number }) {
   const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
   const gate = yield* Latch.make(true)
@@ -40,13 +40,13 @@ const start = Effect.fnUntraced(function*(options?: { readonly highWaterBytes?: 
   return { gate, writer, writes, close: Scope.close(scope, Exit.void) }
 })
 
-/** Until every fiber has done what it can. */
+/** Waits until every fiber is blocked or has ended. */
 const settled = Effect.promise(async () => {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 })
 
 describe("LineWriter", () => {
-  it.live("what is sent in one turn is written in one go", () =>
+  it.live("writes the messages of one turn in one chunk", () =>
     Effect.gen(function*() {
       const { writer, writes } = yield* start()
       yield* settled
@@ -57,7 +57,7 @@ describe("LineWriter", () => {
       assert.deepStrictEqual(writes, [line("a") + line("b") + line("c"), line("d")])
     }))
 
-  it.live("what is sent while a write is under way is written in one go after it", () =>
+  it.live("writes the messages that are sent during a write in one chunk after it", () =>
     Effect.gen(function*() {
       const { gate, writer, writes } = yield* start()
       yield* gate.close
@@ -70,7 +70,7 @@ describe("LineWriter", () => {
       assert.deepStrictEqual(writes, [line("a"), line("b") + line("c")])
     }))
 
-  it.live("[law 12] what waits is charged to the budget of the process, until it is written or the writer is closed", () =>
+  it.live("[law 12] charges waiting bytes to the budget, until they are written or the writer is closed", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make()
       const long = "x".repeat(200_000)
@@ -88,7 +88,7 @@ describe("LineWriter", () => {
       assert.strictEqual(budget.usedBytes(), 0)
     }))
 
-  it.live("[law 12] while the process is short of memory send suspends as soon as a little waits", () =>
+  it.live("[law 12] suspends send at 64 KiB while the budget is scarce", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make()
       budget.take(budget.maxBytes / 2)
@@ -104,7 +104,7 @@ describe("LineWriter", () => {
       assert.strictEqual(writes.at(-1), line("a"))
     }))
 
-  it.live("[law 12] send suspends while the high-water mark is reached, and goes on in order", () =>
+  it.live("[law 12] suspends send above the high-water mark, and continues in order", () =>
     Effect.gen(function*() {
       const { gate, writer, writes } = yield* start({ highWaterBytes: 2 * line("a").length })
       yield* gate.close
@@ -122,7 +122,7 @@ describe("LineWriter", () => {
       assert.deepStrictEqual(writes.join(""), ["a", "b", "c", "d", "e"].map(line).join(""))
     }))
 
-  it.effect("[law 1] wherever fibers yield, all is written in order, and nobody waits for ever", () =>
+  it.effect("[law 1] writes all messages in order, wherever fibers yield", () =>
     Effect.gen(function*() {
       const yielding = (steps: number) => Effect.provideService(Scheduler.MaxOpsBeforeYield, steps)
       const methods = Array.from({ length: 20 }, (_, index) => `m${index}`)
@@ -138,7 +138,7 @@ describe("LineWriter", () => {
       }
     }))
 
-  it.live("a message larger than the high-water mark passes", () =>
+  it.live("takes a message that is larger than the high-water mark", () =>
     Effect.gen(function*() {
       const { writer, writes } = yield* start({ highWaterBytes: 1 })
       yield* writer.send(outbound("large"))
@@ -147,21 +147,21 @@ describe("LineWriter", () => {
       assert.deepStrictEqual(writes.join(""), line("large") + line("larger"))
     }))
 
-  it.live("[law 8] a message whose sender was interrupted while it waited is not written", () =>
+  it.live("[law 8] does not write a message whose sender was interrupted while it waited", () =>
     Effect.gen(function*() {
       const { gate, writer, writes } = yield* start({ highWaterBytes: 1 })
       yield* gate.close
       yield* writer.send(outbound("a"))
-      const givenUp = yield* Effect.forkChild(writer.send(outbound("b")), { startImmediately: true })
+      const interrupted = yield* Effect.forkChild(writer.send(outbound("b")), { startImmediately: true })
       const waiting = yield* Effect.forkChild(writer.send(outbound("c")), { startImmediately: true })
-      yield* Fiber.interrupt(givenUp)
+      yield* Fiber.interrupt(interrupted)
       yield* gate.open
       yield* Fiber.join(waiting)
       yield* settled
       assert.deepStrictEqual(writes.join(""), line("a") + line("c"))
     }))
 
-  it.live("a message is written as it was when it was sent", () =>
+  it.live("writes a message as it was when it was sent", () =>
     Effect.gen(function*() {
       const { gate, writer, writes } = yield* start({ highWaterBytes: 1 })
       yield* gate.close
@@ -178,7 +178,7 @@ describe("LineWriter", () => {
       assert.deepStrictEqual(writes.join(""), line("a") + line("before"))
     }))
 
-  it.live("[law 1] a failing sink fails who waits and who comes later, each with the cause", () =>
+  it.live("[law 1] fails waiting and later messages with the cause of a failed sink", () =>
     Effect.gen(function*() {
       const { gate, writer, writes } = yield* start({ highWaterBytes: 1, failAfter: 1 })
       yield* writer.send(outbound("a"))
@@ -194,7 +194,7 @@ describe("LineWriter", () => {
       assert.deepStrictEqual(writes, [line("a")])
     }))
 
-  it.live("close writes what was taken, and takes no more", () =>
+  it.live("on close, writes the messages that were taken, and takes no more", () =>
     Effect.gen(function*() {
       const { gate, writer, writes } = yield* start({ highWaterBytes: 1 })
       yield* gate.close
@@ -210,7 +210,7 @@ describe("LineWriter", () => {
       assert.strictEqual((yield* Effect.flip(writer.send(outbound("c")))).reason._tag, "WriteFailed")
     }))
 
-  it.live("the end of the scope fails who waits", () =>
+  it.live("fails waiting messages when the scope closes", () =>
     Effect.gen(function*() {
       const { close, gate, writer } = yield* start({ highWaterBytes: 1 })
       yield* gate.close

@@ -5,8 +5,8 @@ import * as Turns from "../../../src/internal/shared/Turns.ts"
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-/** Runs it beside a fiber that counts its own turns, and returns how many it had before this was done. */
-const turnsOfOthers = Effect.fnUntraced(function*(effect: Effect.Effect<void>) {
+/** Returns the number of turns that another fiber has while the effect runs. */
+const turnsOfOtherFiber = Effect.fnUntraced(function*(effect: Effect.Effect<void>) {
   let turns = 0
   const other = yield* Effect.forkChild(
     Effect.forever(Effect.andThen(Effect.yieldNow, Effect.sync(() => turns++)), { disableYield: true }),
@@ -29,7 +29,7 @@ describe("bytes that are read in turns", () => {
     "a".repeat(5000)
   ]
 
-  it.effect("are handed over as they are, in order", () =>
+  it.effect("are passed on unchanged, in order", () =>
     Effect.gen(function*() {
       const chunks = texts.map(bytesOf)
       const read: Array<string> = []
@@ -38,10 +38,10 @@ describe("bytes that are read in turns", () => {
       assert.isTrue(read.every((part) => part.split(/[\r\n]/).length <= 257))
     }))
 
-  it.effect("law 12: leave others their turn after 256 lines, in one chunk or in many", () =>
+  it.effect("law 12: yield to other fibers after 256 lines, in one chunk or in many", () =>
     Effect.gen(function*() {
       const lines = (count: number, ending = "\n") => bytesOf(`{${ending}`.repeat(count))
-      const turns = (...chunks: ReadonlyArray<Uint8Array>) => turnsOfOthers(Turns.bytes(chunks, () => {}))
+      const turns = (...chunks: ReadonlyArray<Uint8Array>) => turnsOfOtherFiber(Turns.bytes(chunks, () => {}))
       assert.strictEqual(yield* turns(lines(256)), 0)
       assert.strictEqual(yield* turns(lines(1024)), 3)
       assert.strictEqual(yield* turns(lines(1024, "\r")), 3)
@@ -51,12 +51,12 @@ describe("bytes that are read in turns", () => {
 })
 
 describe("frames that are read in turns", () => {
-  it.effect("law 12: are handed over in order, and leave others their turn after 256", () =>
+  it.effect("law 12: are passed on in order, and yield to other fibers after 256", () =>
     Effect.gen(function*() {
       const items = Array.from({ length: 1000 }, (_, index) => index)
       const read: Array<number> = []
-      assert.strictEqual(yield* turnsOfOthers(Turns.frames(items, (item) => read.push(item))), 3)
+      assert.strictEqual(yield* turnsOfOtherFiber(Turns.frames(items, (item) => read.push(item))), 3)
       assert.deepStrictEqual(read, items)
-      assert.strictEqual(yield* turnsOfOthers(Turns.frames(items.slice(0, 256), () => {})), 0)
+      assert.strictEqual(yield* turnsOfOtherFiber(Turns.frames(items.slice(0, 256), () => {})), 0)
     }))
 })

@@ -5,7 +5,7 @@ import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import * as WatchLoop from "../../../src/internal/shared/WatchLoop.ts"
 
-it.effect("checks at each interval, only while there is something to check, and starts once", () =>
+it.effect("the loop checks at each interval, only while there is something to check, and starts once", () =>
   Effect.gen(function*() {
     let checks = 0
     const start = yield* WatchLoop.make(1_000, Effect.sync(() => ++checks % 3 !== 0))
@@ -22,7 +22,7 @@ it.effect("checks at each interval, only while there is something to check, and 
     assert.strictEqual(checks, 4)
   }))
 
-it.effect("[law 2] ends with the scope", () =>
+it.effect("[law 2] the loop ends with the scope", () =>
   Effect.gen(function*() {
     let checks = 0
     const scope = yield* Scope.make()

@@ -10,7 +10,7 @@ describe("the status of a process", () => {
       ["20 (x) Z 1 1 Z) D 1 9 9 0 -1", { group: 9, hasEnded: false }]
     ] as const
   ) {
-    it(`is read after the name of its program: ${line}`, () => {
+    it(`is read from the text after the program name: ${line}`, () => {
       assert.deepStrictEqual(ProcessGroup.statusOf(line), expected)
     })
   }

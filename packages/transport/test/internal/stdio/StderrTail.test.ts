@@ -3,8 +3,8 @@ import * as StderrTail from "../../../src/internal/stdio/StderrTail.ts"
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-describe("LastLines", () => {
-  it("splits lines wherever the bytes were cut", () => {
+describe("the tail of standard error", () => {
+  it("splits lines in chunks of any size", () => {
     const lines = StderrTail.make({ keep: 20, cutAt: 1_000 })
     const ended = [...bytes("one\r\n漢😀\n\nlast")].flatMap((byte) => lines.push(Uint8Array.of(byte)))
     assert.deepStrictEqual(ended, ["one", "漢😀", ""])
@@ -14,7 +14,7 @@ describe("LastLines", () => {
     assert.deepStrictEqual(lines.snapshot(), ["one", "漢😀", "", "last"])
   })
 
-  it("remembers the last ones", () => {
+  it("keeps the last lines", () => {
     const lines = StderrTail.make({ keep: 2, cutAt: 1_000 })
     lines.push(bytes("1\n2\n3\n4"))
     assert.deepStrictEqual(lines.snapshot(), ["3", "4"])
@@ -22,13 +22,13 @@ describe("LastLines", () => {
     assert.deepStrictEqual(lines.snapshot(), ["3", "4"])
   })
 
-  it("remembers none if none are to be kept", () => {
+  it("keeps no line if `keep` is 0", () => {
     const lines = StderrTail.make({ keep: 0, cutAt: 1_000 })
     lines.push(bytes("1\n2"))
     assert.deepStrictEqual(lines.snapshot(), [])
   })
 
-  it("cuts lines for the report sooner than for the reader", () => {
+  it("cuts lines of the report at `cutAt`, and lines of the receiver at 65,536 characters", () => {
     const lines = StderrTail.make({ keep: 1, cutAt: 3 })
     assert.deepStrictEqual(lines.push(bytes("12345\n")), ["12345"])
     assert.deepStrictEqual(lines.snapshot(), ["123"])

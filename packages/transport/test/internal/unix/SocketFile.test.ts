@@ -4,8 +4,8 @@ import * as fs from "node:fs"
 import * as Net from "node:net"
 import * as path from "node:path"
 import * as SocketFile from "../../../src/internal/unix/SocketFile.ts"
-import { listen } from "../../support/deafSocket.ts"
-import { temporaryDirectory } from "../../support/directory.ts"
+import { listen } from "../../support/listeningSocket.ts"
+import { temporaryDirectory } from "../../support/temporaryDirectory.ts"
 
 const isConnectable = (at: string) =>
   Effect.callback<boolean>((resume) => {
@@ -17,8 +17,8 @@ const isConnectable = (at: string) =>
     socket.once("error", () => resume(Effect.succeed(false)))
   })
 
-describe("a file that is made", () => {
-  it.live("is not there, and for nobody to be found, before it is listened to and has its mode", () =>
+describe("the file of a socket", () => {
+  it.live("appears only after a server listens and the file has its mode", () =>
     Effect.gen(function*() {
       const directory = yield* temporaryDirectory
       const at = path.join(directory, "s")
@@ -34,7 +34,7 @@ describe("a file that is made", () => {
       assert.isTrue(yield* isConnectable(at))
     }))
 
-  it.live("leaves nothing where it could not be listened to", () =>
+  it.live("leaves nothing if listening fails", () =>
     Effect.gen(function*() {
       const directory = yield* temporaryDirectory
       const at = path.join(directory, "s")

@@ -5,14 +5,14 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { promisify } from "node:util"
 import * as SocketPathLock from "../../../src/internal/unix/SocketPathLock.ts"
-import { fixture } from "../../fixtures/process.ts"
-import { listen } from "../../support/deafSocket.ts"
-import { temporaryDirectory } from "../../support/directory.ts"
+import { fixture } from "../../support/process.ts"
+import { listen } from "../../support/listeningSocket.ts"
+import { temporaryDirectory } from "../../support/temporaryDirectory.ts"
 
 const execFilePromise = promisify(execFile)
 
-/** A socket whose process is no more. */
-const die = (at: string) =>
+/** Leaves a socket at the path whose process is dead. */
+const leaveDeadSocket = (at: string) =>
   Effect.sync(() => {
     const program = `require("node:net").createServer().listen(${
       JSON.stringify(at)
@@ -20,112 +20,112 @@ const die = (at: string) =>
     assert.strictEqual(spawnSync(process.execPath, ["-e", program]).signal, "SIGKILL")
   })
 
-const numberOf = (file: string): number => fs.lstatSync(file).ino
+const inodeOf = (file: string): number => fs.lstatSync(file).ino
 
 const claimTo = (file: string): string =>
-  path.join(path.dirname(file), `.${(numberOf(file) % 2 ** 32).toString(16).padStart(8, "0")}`)
+  path.join(path.dirname(file), `.${(inodeOf(file) % 2 ** 32).toString(16).padStart(8, "0")}`)
 
 const take = (made: string, file: string) => Effect.promise(() => SocketPathLock.take(made, file))
 
-const names = Effect.map(temporaryDirectory, (directory) => ({
+const paths = Effect.map(temporaryDirectory, (directory) => ({
   directory,
-  name: path.join(directory, "s"),
+  file: path.join(directory, "s"),
   made: path.join(directory, "made")
 }))
 
-describe("the name of a socket", () => {
-  it.live("is a server's that finds it free", () =>
+describe("the path of a socket", () => {
+  it.live("is taken by a server if it is free", () =>
     Effect.gen(function*() {
-      const { directory, made, name } = yield* names
+      const { directory, file, made } = yield* paths
       yield* listen(made)
-      assert.strictEqual(yield* take(made, name), "Taken")
-      assert.strictEqual(numberOf(name), numberOf(made))
+      assert.strictEqual(yield* take(made, file), "Taken")
+      assert.strictEqual(inodeOf(file), inodeOf(made))
       assert.deepStrictEqual(fs.readdirSync(directory), ["made", "s"])
     }))
 
-  it.live("is a server's that finds a dead one there", () =>
+  it.live("is taken from a dead server", () =>
     Effect.gen(function*() {
-      const { directory, made, name } = yield* names
-      yield* die(name)
+      const { directory, file, made } = yield* paths
+      yield* leaveDeadSocket(file)
       yield* listen(made)
-      assert.strictEqual(yield* take(made, name), "Taken")
-      assert.strictEqual(numberOf(name), numberOf(made))
+      assert.strictEqual(yield* take(made, file), "Taken")
+      assert.strictEqual(inodeOf(file), inodeOf(made))
       assert.deepStrictEqual(fs.readdirSync(directory), ["made", "s"])
     }))
 
-  it.live("stays a server's that lives", () =>
+  it.live("is not taken from a running server", () =>
     Effect.gen(function*() {
-      const { directory, made, name } = yield* names
-      yield* listen(name)
+      const { directory, file, made } = yield* paths
+      yield* listen(file)
       yield* listen(made)
-      const before = numberOf(name)
-      assert.strictEqual(yield* take(made, name), "Server")
-      assert.strictEqual(numberOf(name), before)
+      const before = inodeOf(file)
+      assert.strictEqual(yield* take(made, file), "Server")
+      assert.strictEqual(inodeOf(file), before)
       assert.deepStrictEqual(fs.readdirSync(directory), ["made", "s"])
     }))
 
-  it.live("stays a dead server's while another that lives has claimed it", () =>
+  it.live("is not taken from a dead server while another running server has the claim", () =>
     Effect.gen(function*() {
-      const { directory, made, name } = yield* names
-      yield* die(name)
+      const { directory, file, made } = yield* paths
+      yield* leaveDeadSocket(file)
       yield* listen(made)
-      const claim = claimTo(name)
+      const claim = claimTo(file)
       yield* listen(claim)
-      const before = numberOf(name)
-      assert.strictEqual(yield* take(made, name), "Busy")
-      assert.strictEqual(numberOf(name), before)
+      const before = inodeOf(file)
+      assert.strictEqual(yield* take(made, file), "Busy")
+      assert.strictEqual(inodeOf(file), before)
       assert.deepStrictEqual(fs.readdirSync(directory), [path.basename(claim), "made", "s"])
     }))
 
-  it.live("is the next server's where those that had claimed it have died, too", () =>
+  it.live("is taken from a dead server whose claimants are dead, too", () =>
     Effect.gen(function*() {
-      const { directory, made, name } = yield* names
-      for (let dead = 0, next = name; dead < 8; dead++, next = claimTo(next)) yield* die(next)
+      const { directory, file, made } = yield* paths
+      for (let dead = 0, next = file; dead < 8; dead++, next = claimTo(next)) yield* leaveDeadSocket(next)
       assert.strictEqual(fs.readdirSync(directory).length, 8)
       yield* listen(made)
-      assert.strictEqual(yield* take(made, name), "Taken")
-      assert.strictEqual(numberOf(name), numberOf(made))
+      assert.strictEqual(yield* take(made, file), "Taken")
+      assert.strictEqual(inodeOf(file), inodeOf(made))
       assert.deepStrictEqual(fs.readdirSync(directory), ["made", "s"])
     }))
 
-  it.live("is not taken from a file that is no socket, nor is a claim to it", () =>
+  it.live("is not taken from a file that is not a socket, and neither is a claim", () =>
     Effect.gen(function*() {
-      const { made, name } = yield* names
+      const { file, made } = yield* paths
       yield* listen(made)
-      fs.writeFileSync(name, "to keep")
-      assert.strictEqual(yield* take(made, name), "NoSocket")
-      assert.strictEqual(fs.readFileSync(name, "utf8"), "to keep")
-      fs.unlinkSync(name)
-      yield* die(name)
-      const claim = claimTo(name)
+      fs.writeFileSync(file, "to keep")
+      assert.strictEqual(yield* take(made, file), "NoSocket")
+      assert.strictEqual(fs.readFileSync(file, "utf8"), "to keep")
+      fs.unlinkSync(file)
+      yield* leaveDeadSocket(file)
+      const claim = claimTo(file)
       fs.writeFileSync(claim, "to keep")
-      assert.strictEqual(yield* take(made, name), "Busy")
+      assert.strictEqual(yield* take(made, file), "Busy")
       assert.strictEqual(fs.readFileSync(claim, "utf8"), "to keep")
     }))
 
-  it.live("is taken away from the file that has it, and from no other", () =>
+  it.live("is removed only if it still belongs to the same file", () =>
     Effect.gen(function*() {
-      const { directory, made, name } = yield* names
+      const { directory, file, made } = yield* paths
       yield* listen(made)
-      yield* take(made, name)
+      yield* take(made, file)
       const own = fs.lstatSync(made, { bigint: true })
-      SocketPathLock.remove(name, { ...own, birthtimeNs: own.birthtimeNs - 1n })
+      SocketPathLock.remove(file, { ...own, birthtimeNs: own.birthtimeNs - 1n })
       assert.deepStrictEqual(fs.readdirSync(directory), ["made", "s"])
-      SocketPathLock.remove(name, own)
+      SocketPathLock.remove(file, own)
       assert.deepStrictEqual(fs.readdirSync(directory), ["made"])
-      SocketPathLock.remove(name, own)
+      SocketPathLock.remove(file, own)
     }))
 
-  it.live("is one server's at a time, whatever others begin and die beside it", () =>
+  it.live("belongs to one server at a time while several start and stop", () =>
     Effect.gen(function*() {
-      const { directory, name } = yield* names
-      const rivals = Array.from({ length: 4 }, () =>
-        Effect.tryPromise(() => execFilePromise(process.execPath, [fixture("socketRival.ts"), directory, "300"])))
-      const tallies = yield* Effect.all(rivals, { concurrency: "unbounded" })
+      const { directory, file } = yield* paths
+      const competitors = Array.from({ length: 4 }, () =>
+        Effect.tryPromise(() => execFilePromise(process.execPath, [fixture("competingServer.ts"), directory, "300"])))
+      const tallies = yield* Effect.all(competitors, { concurrency: "unbounded" })
       for (const { stdout } of tallies) {
-        assert.deepInclude(JSON.parse(stdout), { notAlone: 0, nameless: 0, NoSocket: 0 })
+        assert.deepInclude(JSON.parse(stdout), { shared: 0, lost: 0, NoSocket: 0 })
         assert.notInclude(stdout, `"Taken":0`)
       }
-      assert.deepStrictEqual(fs.readdirSync(directory), [path.basename(name)])
+      assert.deepStrictEqual(fs.readdirSync(directory), [path.basename(file)])
     }))
 })

@@ -6,11 +6,11 @@ import * as Scope from "effect/Scope"
 import * as Socket from "effect/socket/Socket"
 import * as path from "node:path"
 import * as UnixListener from "../../../src/internal/unix/UnixListener.ts"
-import { until } from "../../fixtures/process.ts"
-import { temporaryDirectory } from "../../support/directory.ts"
+import { until } from "../../support/process.ts"
+import { temporaryDirectory } from "../../support/temporaryDirectory.ts"
 import { connect } from "../../support/unixServer.ts"
 
-/** Answers whatever comes with the same, until it ends. */
+/** Sends all input back, until it ends. */
 const echo = (socket: Socket.Socket) =>
   Effect.gen(function*() {
     const pull = yield* Socket.readerBytes(socket)
@@ -25,29 +25,29 @@ const listen = Effect.gen(function*() {
   return { at, server, close: Scope.close(scope, Exit.void) }
 })
 
-it.live("whoever comes while nobody serves is served later, with what it said meanwhile", () =>
+it.live("a client that connects before the server runs is served later, with its early input", () =>
   Effect.gen(function*() {
     const { at, server } = yield* listen
     const client = yield* connect({ path: at })
-    client.say({ said: "early" })
+    client.send({ data: "early" })
     yield* Effect.sleep("20 millis")
     const serving = yield* Effect.forkChild(server.run(echo))
     yield* until(() => client.messages.length === 1)
-    assert.deepStrictEqual(client.messages, [{ said: "early" }])
+    assert.deepStrictEqual(client.messages, [{ data: "early" }])
     yield* Fiber.interrupt(serving)
-    yield* client.over
-    // It can be served again.
+    yield* client.awaitEnd
+    // The server can run again.
     yield* Effect.forkChild(server.run(echo))
     const second = yield* connect({ path: at })
-    second.say({ said: "later" })
+    second.send({ data: "later" })
     yield* until(() => second.messages.length === 1)
   }))
 
-it.live("whoever is not served does not keep it from closing", () =>
+it.live("a client that is not served does not delay the close", () =>
   Effect.gen(function*() {
     const { at, close } = yield* listen
     const client = yield* connect({ path: at })
     yield* Effect.sleep("20 millis")
     yield* close
-    yield* client.over
+    yield* client.awaitEnd
   }))

@@ -14,13 +14,13 @@ const reasons: ReadonlyArray<CloseReason.CloseReason> = [
   { _tag: "Evicted", afterMillis: 1, of: "idle" }
 ]
 
-it("every reason has a code that any WebSocket may send, and fits into a close frame", () => {
+it("every close reason has a code that browsers permit, and a text that fits into a close frame", () => {
   for (const side of ["client", "server", "server shutting down"] as const) {
     for (const reason of reasons) {
       const { code, text } = CloseCode.closeFrame(reason, side)
       assert.isAtMost(Buffer.byteLength(text), 123)
       assert.notInclude(text, "�")
-      // Pages may say 1000, and what is from 3000 on.
+      // Browsers permit 1000, and codes from 3000 on.
       assert.isTrue(
         code === 1000 || (code >= 4000 && code < 5000) || (side === "server shutting down" && code === 1001)
       )
@@ -28,12 +28,12 @@ it("every reason has a code that any WebSocket may send, and fits into a close f
   }
 })
 
-it("nothing that has failed has the same code as something else", () => {
+it("every failure has another code", () => {
   const codes = reasons.map((reason) => CloseCode.closeFrame(reason, "client").code).filter((code) => code !== 1000)
   assert.strictEqual(new Set(codes).size, reasons.length - 2)
 })
 
-it("the other side is told what the code means", () => {
+it("the error of a received code has its meaning", () => {
   for (const reason of reasons) {
     const { code, text } = CloseCode.closeFrame(reason, "server")
     const problem = CloseCode.problem(code, text)

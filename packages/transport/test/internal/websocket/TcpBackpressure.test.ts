@@ -5,7 +5,7 @@ import * as TcpBackpressure from "../../../src/internal/websocket/TcpBackpressur
 
 const pieceBytes = 65_536
 
-/** A connection within this process: the side that reads is paused, and as much as the system takes waits for it. */
+/** Opens a connection within this process. The reader is paused, and as many bytes wait for it as the system takes. */
 const connection = Effect.acquireRelease(
   Effect.callback<{ readonly reader: net.Socket; readonly server: net.Server }>((resume) => {
     const server = net.createServer((reader) => {
@@ -27,7 +27,7 @@ const connection = Effect.acquireRelease(
     })
 )
 
-/** Reads all that waits, and returns the most whole pieces that came in one turn of the event loop. */
+/** Reads all bytes, and returns the largest number of chunks in one turn of the event loop. */
 const mostInTurn = (reader: net.Socket): Effect.Effect<number> =>
   Effect.callback<number>((resume) => {
     let most = 0
@@ -46,16 +46,16 @@ const mostInTurn = (reader: net.Socket): Effect.Effect<number> =>
     reader.resume()
   })
 
-describe("the wire of a WebSocket", () => {
-  it.live("is read in turns of one piece, if that is wanted", () =>
+describe("the TCP socket below a WebSocket", () => {
+  it.live("is read one chunk at a time while `isWanted` returns true", () =>
     Effect.gen(function*() {
       const { reader } = yield* connection
       TcpBackpressure.make(reader, () => {}).readInTurns?.(() => true)
-      // Beside the piece that it had read before it was paused.
+      // One chunk was read before the pause.
       assert.isAtMost(yield* mostInTurn(reader), 2)
     }))
 
-  it.live("is read as it comes otherwise", () =>
+  it.live("is read without turns while `isWanted` returns false", () =>
     Effect.gen(function*() {
       const { reader } = yield* connection
       TcpBackpressure.make(reader, () => {}).readInTurns?.(() => false)

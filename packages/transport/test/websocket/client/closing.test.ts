@@ -6,12 +6,14 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import { constants } from "node:buffer"
-import { beside, until } from "../../fixtures/httpConnection.ts"
+import { forkNow, until } from "../../support/httpClientConnection.ts"
 import { clients, open, read } from "../../support/webSocketClient.ts"
 import * as Frames from "../../support/webSocketFrames.ts"
 import { listen, ping } from "../../support/webSocketPeer.ts"
 
-const farewells: ReadonlyArray<readonly [reason: CloseReason.CloseReason | undefined, code: number, words: string]> = [
+const closeFrames: ReadonlyArray<
+  readonly [reason: CloseReason.CloseReason | undefined, code: number, text: string]
+> = [
   [undefined, 1000, "the client has closed the session"],
   [{ _tag: "Requested" }, 1000, "the client has closed the session"],
   [{ _tag: "HandshakeFailed", problem: "no common revision" }, 4000, "the handshake failed: no common revision"],
@@ -28,113 +30,113 @@ const farewells: ReadonlyArray<readonly [reason: CloseReason.CloseReason | undef
 
 for (const [name, layer] of Object.entries(clients)) {
   describe(`a client ${name}`, () => {
-    for (const [reason, code, words] of farewells) {
-      it.live(`closes with ${code} for ${reason?._tag ?? "no reason in particular"}`, () =>
+    for (const [reason, code, text] of closeFrames) {
+      it.live(`closes with ${code} for ${reason?._tag ?? "no close reason"}`, () =>
         Effect.gen(function*() {
           const server = yield* listen()
           const opened = yield* open(layer, { url: server.url })
           yield* read(opened)
           if (reason !== undefined) opened.connection.onSessionEnd?.(reason)
-          yield* opened.leave
+          yield* opened.close
           const [peer] = server.peers
-          yield* until(() => peer?.farewell !== undefined)
-          assert.deepStrictEqual(peer?.farewell, { code, reason: words })
+          yield* until(() => peer?.closeFrame !== undefined)
+          assert.deepStrictEqual(peer?.closeFrame, { code, reason: text })
         }))
     }
 
-    it.live("says as much about it as there is room for", () =>
+    it.live("cuts the text of the close frame at 123 bytes, between characters", () =>
       Effect.gen(function*() {
         const server = yield* listen()
         const opened = yield* open(layer, { url: server.url })
         opened.connection.onSessionEnd?.({ _tag: "HandshakeFailed", problem: "🌍".repeat(100) })
-        yield* opened.leave
-        yield* until(() => server.peers[0]?.farewell !== undefined)
-        // 123 bytes, but for what would be part of a character.
-        assert.strictEqual(server.peers[0]?.farewell?.reason, `the handshake failed: ${"🌍".repeat(25)}`)
+        yield* opened.close
+        yield* until(() => server.peers[0]?.closeFrame !== undefined)
+        // 123 bytes, without the part of a character.
+        assert.strictEqual(server.peers[0]?.closeFrame?.reason, `the handshake failed: ${"🌍".repeat(25)}`)
       }))
 
-    it.live("waits for the server's close frame, and then lets go", () =>
+    it.live("waits for the server's close frame, and then closes the connection", () =>
       Effect.gen(function*() {
         const server = yield* listen()
         const opened = yield* open(layer, { url: server.url, closeTimeout: "10 seconds" })
-        const leaving = yield* Effect.forkChild(opened.leave)
+        const closing = yield* Effect.forkChild(opened.close)
         const [peer] = server.peers
-        yield* until(() => peer?.farewell !== undefined)
-        assert.isUndefined(leaving.pollUnsafe())
-        peer?.leave(1000)
+        yield* until(() => peer?.closeFrame !== undefined)
+        assert.isUndefined(closing.pollUnsafe())
+        peer?.sendClose(1000)
         peer?.socket.end()
-        yield* Fiber.join(leaving)
-        yield* until(() => peer?.gone === true)
-        assert.strictEqual(peer?.of(Frames.opcodes.close).length, 1)
+        yield* Fiber.join(closing)
+        yield* until(() => peer?.isClosed === true)
+        assert.strictEqual(peer?.framesOf(Frames.opcodes.close).length, 1)
       }))
 
-    it.live("takes the server's close frame though much comes before it that nobody reads", () =>
+    it.live("reads the server's close frame although many unread messages arrive before it", () =>
       Effect.gen(function*() {
         const server = yield* listen()
         const opened = yield* open(layer, { url: server.url, closeTimeout: "10 seconds" })
         const [peer] = server.peers
-        for (let id = 0; id < 300; id++) peer?.say({ ...ping(id), params: { padding: "x".repeat(10_000) } })
-        const leaving = yield* Effect.forkChild(opened.leave)
-        yield* until(() => peer?.farewell !== undefined)
-        peer?.leave(1000)
+        for (let id = 0; id < 300; id++) peer?.send({ ...ping(id), params: { padding: "x".repeat(10_000) } })
+        const closing = yield* Effect.forkChild(opened.close)
+        yield* until(() => peer?.closeFrame !== undefined)
+        peer?.sendClose(1000)
         peer?.socket.end()
-        yield* Fiber.join(leaving)
+        yield* Fiber.join(closing)
       }))
 
     for (
-      const [code, words] of [[1000, ""], [1001, "going"], [undefined, ""]] as const
+      const [code, text] of [[1000, ""], [1001, "going"], [undefined, ""]] as const
     ) {
-      it.live(`a server that closes with ${code ?? "no code"} has ended the connection in good order`, () =>
+      it.live(`ends normally if the server closes with ${code ?? "no code"}`, () =>
         Effect.gen(function*() {
           const server = yield* listen()
           const { running } = yield* read(yield* open(layer, { url: server.url }))
           const [peer] = server.peers
-          peer?.leave(code, words)
-          yield* until(() => peer?.farewell !== undefined)
+          peer?.sendClose(code, text)
+          yield* until(() => peer?.closeFrame !== undefined)
           peer?.socket.end()
           assert.deepStrictEqual(yield* Fiber.join(running), { exit: undefined, writable: false })
         }))
     }
 
-    it.live("a server that closes with another code has failed, and it is said how", () =>
+    it.live("fails with the meaning of any other close code of the server", () =>
       Effect.gen(function*() {
         for (
           const [code, reason, problem] of [
             [1008, "", "the peer closed the connection with code 1008 (policy violation)"],
             [4002, "expired", "the peer closed the connection with code 4002 (Expired): expired"],
-            [4999, "why not", "the peer closed the connection with code 4999: why not"]
+            [4999, "some text", "the peer closed the connection with code 4999: some text"]
           ] as const
         ) {
           const server = yield* listen()
           const { running } = yield* read(yield* open(layer, { url: server.url }))
           const [peer] = server.peers
-          peer?.leave(code, reason)
-          yield* until(() => peer?.farewell !== undefined)
+          peer?.sendClose(code, reason)
+          yield* until(() => peer?.closeFrame !== undefined)
           peer?.socket.end()
           const { message } = yield* Effect.flip(Fiber.join(running))
           assert.strictEqual(message, `reading from the peer failed: ${problem}`)
         }
       }))
 
-    it.live("what is sent behind a server's close frame waits, and fails with why the server has closed", () =>
+    it.live("a message after the server's close frame waits, and fails with the server's reason", () =>
       Effect.gen(function*() {
         for (
-          const [code, words] of [[1000, /the peer ended the connection/], [4002, /code 4002 \(Expired\)/]] as const
+          const [code, problem] of [[1000, /the peer ended the connection/], [4002, /code 4002 \(Expired\)/]] as const
         ) {
           const server = yield* listen()
           const opened = yield* open(layer, { url: server.url })
           const { running } = yield* read(opened)
           const [peer] = server.peers
-          peer?.leave(code)
-          yield* until(() => peer?.farewell !== undefined)
-          const sending = yield* beside(opened.send(JsonRpc.request(1, "ping", undefined)))
+          peer?.sendClose(code)
+          yield* until(() => peer?.closeFrame !== undefined)
+          const sending = yield* forkNow(opened.send(JsonRpc.request(1, "ping", undefined)))
           peer?.socket.end()
           yield* Effect.exit(Fiber.join(running))
-          assert.match((yield* Effect.flip(Fiber.join(sending))).message, words)
+          assert.match((yield* Effect.flip(Fiber.join(sending))).message, problem)
         }
       }))
 
-    it.live("[law 1] a server that is gone without a word has failed", () =>
+    it.live("[law 1] fails if the connection breaks without a close frame", () =>
       Effect.gen(function*() {
         for (const act of ["end", "destroy"] as const) {
           const server = yield* listen()
@@ -147,7 +149,7 @@ for (const [name, layer] of Object.entries(clients)) {
         }
       }))
 
-    it.live("reads fragments, and what is binary; what cannot be read costs only itself", () =>
+    it.live("reads fragmented and binary messages, and reports invalid ones by themselves", () =>
       Effect.gen(function*() {
         const server = yield* listen()
         const { inbound, frames } = yield* read(yield* open(layer, { url: server.url, maxMessageBytes: 1000 }))
@@ -156,42 +158,42 @@ for (const [name, layer] of Object.entries(clients)) {
         peer?.frame(text, "{\"a\":", { fin: false })
         peer?.frame(continuation, "\"ü\"}")
         peer?.frame(binary, "[1]")
-        peer?.frame(text, "no json")
+        peer?.frame(text, "not json")
         peer?.frame(text, JSON.stringify("x".repeat(2000)))
         peer?.frame(text, "2")
         yield* until(() => frames().length === 5)
         assert.deepStrictEqual(frames(), [
           { a: "ü" },
           [1],
-          { _tag: "NotJson", text: "no json" },
+          { _tag: "NotJson", text: "not json" },
           { _tag: "TooLarge", limitBytes: 1000 },
           2
         ])
-        assert.deepStrictEqual(inbound.map(({ bytes }) => bytes), [10, 3, 7, 2002, 1])
+        assert.deepStrictEqual(inbound.map(({ bytes }) => bytes), [10, 3, 8, 2002, 1])
         assert.isTrue(inbound.every(({ frame, origin }) => origin === undefined && Result.isResult(frame)))
       }))
 
-    it.live("[law 2] once it has left there is no connection, whoever has closed it", () =>
+    it.live("[law 2] leaves no connection, whichever side has closed it", () =>
       Effect.gen(function*() {
         const server = yield* listen()
         const one = yield* open(layer, { url: server.url })
         const two = yield* open(layer, { url: server.url })
         const { running } = yield* read(two)
         const [first, second] = server.peers
-        second?.leave(1000)
+        second?.sendClose(1000)
         second?.socket.end()
         yield* Fiber.join(running)
-        yield* Effect.all([one.leave, two.leave], { concurrency: 2 })
-        first?.leave(1000)
+        yield* Effect.all([one.close, two.close], { concurrency: 2 })
+        first?.sendClose(1000)
         for (const peer of server.peers) peer.socket.end()
-        yield* until(() => server.peers.every(({ gone }) => gone))
+        yield* until(() => server.peers.every(({ isClosed }) => isClosed))
         assert.isTrue(Exit.isExit(running.pollUnsafe()))
       }))
   })
 }
 
 describe("a client on Node", () => {
-  it.live("closes with 1009 where a message is beyond what is received at all", () =>
+  it.live("closes with 1009 for a message above maxPayloadBytes", () =>
     Effect.gen(function*() {
       const server = yield* listen()
       const opened = yield* open(WebSocketClient.layerNode, {
@@ -203,55 +205,55 @@ describe("a client on Node", () => {
       const [peer] = server.peers
       peer?.frame(Frames.opcodes.text, "x".repeat(2001))
       assert.match((yield* Effect.flip(Fiber.join(running))).message, /Max payload size exceeded/)
-      yield* until(() => peer?.farewell !== undefined)
-      assert.strictEqual(peer?.farewell?.code, 1009)
+      yield* until(() => peer?.closeFrame !== undefined)
+      assert.strictEqual(peer?.closeFrame?.code, 1009)
     }))
 
-  it.live("closes with 1009 where a message would not fit into a string, though it be said that anything may come", () =>
+  it.live("closes with 1009 for a message above the longest string, also with an infinite maxMessageBytes", () =>
     Effect.gen(function*() {
       const server = yield* listen()
       yield* read(
         yield* open(WebSocketClient.layerNode, { url: server.url, maxMessageBytes: Number.POSITIVE_INFINITY })
       )
       const [peer] = server.peers
-      peer?.write(Frames.announcement(Frames.opcodes.text, constants.MAX_STRING_LENGTH + 1, false))
-      yield* until(() => peer?.farewell !== undefined)
-      assert.strictEqual(peer?.farewell?.code, 1009)
+      peer?.write(Frames.headerOf(Frames.opcodes.text, constants.MAX_STRING_LENGTH + 1, false))
+      yield* until(() => peer?.closeFrame !== undefined)
+      assert.strictEqual(peer?.closeFrame?.code, 1009)
     }))
 
-  it.live("closes with 1007 where text is no UTF-8", () =>
+  it.live("closes with 1007 for text that is not UTF-8", () =>
     Effect.gen(function*() {
       const server = yield* listen()
       const { running } = yield* read(yield* open(WebSocketClient.layerNode, server))
       const [peer] = server.peers
       peer?.frame(Frames.opcodes.text, Buffer.from([0xFF]))
       assert.match((yield* Effect.flip(Fiber.join(running))).message, /invalid UTF-8/)
-      yield* until(() => peer?.farewell !== undefined)
-      assert.strictEqual(peer?.farewell?.code, 1007)
+      yield* until(() => peer?.closeFrame !== undefined)
+      assert.strictEqual(peer?.closeFrame?.code, 1007)
     }))
 
-  it.live("cuts the connection off where the server does not answer its close frame", () =>
+  it.live("destroys the connection after closeTimeout if the server does not answer the close frame", () =>
     Effect.gen(function*() {
       const server = yield* listen()
       const opened = yield* open(WebSocketClient.layerNode, server)
-      yield* opened.leave
+      yield* opened.close
       const [peer] = server.peers
-      yield* until(() => peer?.ended === true || peer?.gone === true)
-      assert.strictEqual(peer?.farewell?.code, 1000)
+      yield* until(() => peer?.ended === true || peer?.isClosed === true)
+      assert.strictEqual(peer?.closeFrame?.code, 1000)
     }))
 })
 
-it.live("a client on Node waits as long as it was told to for a server that does not let go", () =>
+it.live("a client on Node waits for the server's end of the connection up to closeTimeout", () =>
   Effect.gen(function*() {
     const server = yield* listen()
     const opened = yield* open(WebSocketClient.layerNode, { url: server.url, closeTimeout: "Infinity" })
-    const leaving = yield* Effect.forkChild(opened.leave)
+    const closing = yield* Effect.forkChild(opened.close)
     const [peer] = server.peers
-    yield* until(() => peer?.farewell !== undefined)
-    peer?.leave(1000)
+    yield* until(() => peer?.closeFrame !== undefined)
+    peer?.sendClose(1000)
     yield* until(() => peer?.ended === true)
     yield* Effect.sleep("50 millis")
-    assert.isUndefined(leaving.pollUnsafe())
+    assert.isUndefined(closing.pollUnsafe())
     peer?.socket.end()
-    yield* Fiber.join(leaving)
+    yield* Fiber.join(closing)
   }))

@@ -92,7 +92,7 @@ const problemOf = ({ failure, location, status, text }: HttpErrorResponse): stri
   if (status >= 300 && status < 400 && location !== undefined) {
     return `redirects are not followed: ${location.slice(0, shownCharacters)}`
   }
-  return text.trim() === "" ? "it does not say why" : text.slice(0, shownCharacters)
+  return text.trim() === "" ? "no reason given" : text.slice(0, shownCharacters)
 }
 
 /** Returns the error of a rejected message. */

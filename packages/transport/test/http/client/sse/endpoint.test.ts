@@ -6,132 +6,132 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import {
-  beside,
-  nothingLeft,
+  forkNow,
+  allClosed,
   notification,
   profile,
   reasonOf,
   request,
   until
-} from "../../../fixtures/httpConnection.ts"
-import { serve } from "../../../fixtures/httpPeer.ts"
-import { connect, message, serveStream, transportTo } from "../../../fixtures/ssePeer.ts"
-import { still } from "../../../support/still.ts"
+} from "../../../support/httpClientConnection.ts"
+import { serve } from "../../../support/scriptedHttpServer.ts"
+import { connect, messageEvent, serveStream, transportTo } from "../../../support/scriptedSseServer.ts"
+import { untilStable } from "../../../support/eventLoop.ts"
 
-/** Why a connection is not made. */
-const refusalOf = (peer: { readonly url: string }, options?: Partial<HttpSseClient.Options>) =>
+/** Returns the reason why connect fails. */
+const rejectionOf = (peer: { readonly url: string }, options?: Partial<HttpSseClient.Options>) =>
   Effect.scoped(Effect.gen(function*() {
     const { transport } = yield* transportTo(peer, options)
     return yield* reasonOf(Effect.scoped(transport.connect))
   }))
 
-/** The words of why it is not. */
+/** Returns the message of a failed connect. */
 const problemOf = (reason: TransportError.TransportErrorReason) =>
   reason._tag === "ConnectFailed" && reason.cause instanceof Error ? reason.cause.message : reason._tag
 
-describe.concurrent("where a client of HTTP+SSE posts to", () => {
+describe.concurrent("the endpoint for messages of an HTTP+SSE client", () => {
   const endpoints: ReadonlyArray<readonly [string, string]> = [
     ["/in?session=1", "/in?session=1"],
     ["in?session=1", "/in?session=1"],
     ["?session=1", "/mcp?session=1"],
     ["PEER/in?session=1", "/in?session=1"]
   ]
-  for (const [said, path] of endpoints) {
-    it.live(`[SSE-02] [SSE-03] ${said}: all messages go to ${path}`, () =>
+  for (const [reference, path] of endpoints) {
+    it.live(`[SSE-02] [SSE-03] that is named as ${reference} is ${path}`, () =>
       Effect.gen(function*() {
-        const found = yield* serve((received, reply) => {
+        const peer = yield* serve((received, reply) => {
           if (received.method !== "GET") return reply.status(202)
-          reply.stream().raw(`event: endpoint\ndata: ${said.replace("PEER", `http://${received.headers.host}`)}\n\n`)
+          reply.stream().raw(`event: endpoint\ndata: ${reference.replace("PEER", `http://${received.headers.host}`)}\n\n`)
         })
-        const client = yield* connect(found)
+        const client = yield* connect(peer)
         yield* client.send(request(0, "initialize"))
         client.connection.onHandshake?.(profile)
         yield* client.send(notification(1))
         yield* client.send(request(1))
-        assert.deepStrictEqual(found.received.map(({ method, path }) => [method, path]), [
+        assert.deepStrictEqual(peer.received.map(({ method, path }) => [method, path]), [
           ["GET", "/mcp"],
           ["POST", path],
           ["POST", path],
           ["POST", path]
         ])
-        assert.deepStrictEqual(found.received.map(({ headers }) => headers["mcp-protocol-version"]), [
+        assert.deepStrictEqual(peer.received.map(({ headers }) => headers["mcp-protocol-version"]), [
           undefined,
           undefined,
           "2025-11-25",
           "2025-11-25"
         ])
-        assert.strictEqual(found.received[0]?.headers.accept, "text/event-stream")
-        assert.strictEqual(found.received[1]?.headers["content-type"], "application/json")
-        assert.deepStrictEqual(found.received[3]?.message, request(1))
-        yield* client.leave
-        yield* nothingLeft(found)
+        assert.strictEqual(peer.received[0]?.headers.accept, "text/event-stream")
+        assert.strictEqual(peer.received[1]?.headers["content-type"], "application/json")
+        assert.deepStrictEqual(peer.received[3]?.message, request(1))
+        yield* client.closeAll
+        yield* allClosed(peer)
       }))
   }
 
-  it.live("[SSE-03] a second endpoint changes nothing", () =>
+  it.live("[SSE-03] is not changed by a second endpoint event", () =>
     Effect.gen(function*() {
       const peer = yield* serveStream()
       const client = yield* connect(peer)
-      peer.streams[0]?.raw("event: endpoint\ndata: /elsewhere\n\n").raw(message(notification(1)))
+      peer.streams[0]?.raw("event: endpoint\ndata: /elsewhere\n\n").raw(messageEvent(notification(1)))
       yield* until(() => client.messages().length === 1)
       yield* client.send(request(1))
       assert.strictEqual(peer.received.at(-1)?.path, "/in?session=1")
     }))
 
-  it.live("never another origin, where the program's own headers would go along", () =>
+  it.live("is never on another origin, which would receive the program's headers", () =>
     Effect.gen(function*() {
       const elsewhere = yield* serve((_, reply) => reply.status(202))
       const host = new URL(elsewhere.url).host
-      for (const said of [`${elsewhere.url}/in`, `//${host}/in`, "https://127.0.0.1/in"]) {
-        const peer = yield* serveStream(undefined, `event: endpoint\ndata: ${said}\n\n`)
-        const reason = yield* refusalOf(peer, { headers: { authorization: "Bearer secret" } })
+      for (const reference of [`${elsewhere.url}/in`, `//${host}/in`, "https://127.0.0.1/in"]) {
+        const peer = yield* serveStream(undefined, `event: endpoint\ndata: ${reference}\n\n`)
+        const reason = yield* rejectionOf(peer, { headers: { authorization: "Bearer secret" } })
         assert.include(problemOf(reason), "another origin")
-        yield* nothingLeft(peer)
+        yield* allClosed(peer)
       }
       assert.lengthOf(elsewhere.received, 0)
     }))
 
-  it.live("nowhere, if the server does not say", () =>
+  it.live("must be a URL on a stream that opens in time", () =>
     Effect.gen(function*() {
       const none = yield* serveStream(undefined, "event: endpoint\ndata: http://[\n\n")
-      assert.include(problemOf(yield* refusalOf(none)), "is not a URL")
-      const silent = yield* serveStream(undefined, message(notification(1)))
-      assert.include(problemOf(yield* refusalOf(silent, { connectTimeout: "50 millis" })), "within 50 ms")
+      assert.include(problemOf(yield* rejectionOf(none)), "is not a URL")
+      const silent = yield* serveStream(undefined, messageEvent(notification(1)))
+      assert.include(problemOf(yield* rejectionOf(silent, { connectTimeout: "50 millis" })), "within 50 ms")
       const page = yield* serve((_, reply) => reply.raw(200, { "content-type": "text/html" }, "<p>Hello"))
-      assert.include(problemOf(yield* refusalOf(page)), "text/html")
+      assert.include(problemOf(yield* rejectionOf(page)), "text/html")
       const ending = yield* serve((_, reply) => reply.stream().raw(": hello\n\n").end())
-      assert.include(problemOf(yield* refusalOf(ending)), "the stream ended before")
-      const cutting = yield* serve((_, reply) => reply.stream().raw(": hello\n\n").cut())
-      assert.include(problemOf(yield* refusalOf(cutting)), "the stream broke before")
+      assert.include(problemOf(yield* rejectionOf(ending)), "the stream ended before")
+      const breaking = yield* serve((_, reply) => reply.stream().raw(": hello\n\n").disconnect())
+      assert.include(problemOf(yield* rejectionOf(breaking)), "the stream broke before")
       const waiting = yield* serve(() => {})
-      assert.include(problemOf(yield* refusalOf(waiting, { connectTimeout: "50 millis" })), "within 50 ms")
-      const gone = yield* Effect.scoped(serve(() => {}))
-      assert.strictEqual((yield* refusalOf(gone))._tag, "ConnectFailed")
-      assert.strictEqual((yield* refusalOf({ url: "nowhere" }))._tag, "ConnectFailed")
-      for (const peer of [none, silent, page, ending, cutting, waiting]) yield* nothingLeft(peer)
+      assert.include(problemOf(yield* rejectionOf(waiting, { connectTimeout: "50 millis" })), "within 50 ms")
+      const stopped = yield* Effect.scoped(serve(() => {}))
+      assert.strictEqual((yield* rejectionOf(stopped))._tag, "ConnectFailed")
+      assert.strictEqual((yield* rejectionOf({ url: "nowhere" }))._tag, "ConnectFailed")
+      for (const peer of [none, silent, page, ending, breaking, waiting]) yield* allClosed(peer)
     }))
 
-  it.live("nowhere, if the stream is refused", () =>
+  it.live("is unknown if the stream is rejected", () =>
     Effect.gen(function*() {
       const peer = yield* serve((_, reply) => reply.raw(404, {}, "no such page"))
-      assert.deepStrictEqual(yield* refusalOf(peer), {
+      assert.deepStrictEqual(yield* rejectionOf(peer), {
         _tag: "Rejected",
         status: 404,
         problem: "no such page",
         retryAfterMillis: undefined
       })
       const moved = yield* serve((_, reply) => reply.raw(307, { location: "https://example.com" }, ""))
-      assert.strictEqual((yield* refusalOf(moved))._tag, "Rejected")
+      assert.strictEqual((yield* rejectionOf(moved))._tag, "Rejected")
     }))
 
-  it.live("nowhere but to the server, whatever scheme it names", () =>
+  it.live("has the scheme of the server", () =>
     Effect.gen(function*() {
       const peer = yield* serveStream(undefined, "event: endpoint\ndata: javascript:alert(1)\n\n")
-      assert.include(problemOf(yield* refusalOf(peer)), "is at javascript:; nothing is sent to another origin")
+      assert.include(problemOf(yield* rejectionOf(peer)), "is at javascript:; nothing is sent to another origin")
     }))
 
   for (const [name, layer] of [["undici", HttpSseClient.layerNode], ["fetch", HttpSseClient.layerFetch]] as const) {
-    it.live(`without the credentials that a server puts into its URL (${name})`, () =>
+    it.live(`receives no credentials from the URL that the server names (${name})`, () =>
       Effect.gen(function*() {
         const peer = yield* serve((received, reply) => {
           if (received.method !== "GET") return reply.status(202)
@@ -147,7 +147,7 @@ describe.concurrent("where a client of HTTP+SSE posts to", () => {
       }))
   }
 
-  it.live("nowhere with credentials in the program's own URL, which are to be said in a header", () =>
+  it.live("is not requested if the program's URL has credentials", () =>
     Effect.gen(function*() {
       const peer = yield* serveStream()
       const url = peer.url.replace("//", "//ada:secret@")
@@ -161,34 +161,34 @@ describe.concurrent("where a client of HTTP+SSE posts to", () => {
       assert.lengthOf(peer.received, 0)
     }))
 
-  it.live("and no error shows the session", () =>
+  it.live("is shown in errors without its session id", () =>
     Effect.gen(function*() {
       const peer = yield* serveStream(undefined, "event: endpoint\ndata: http://[/in?session=secret\n\n")
-      const problem = problemOf(yield* refusalOf(peer))
+      const problem = problemOf(yield* rejectionOf(peer))
       assert.include(problem, "http://[/in")
       assert.notInclude(problem, "secret")
     }))
 
-  it.live("[law 12] a server that says much and not that is read no further, until somebody listens", () =>
+  it.live("[law 12] is read within a bounded part of the stream, until the session runs the connection", () =>
     Effect.gen(function*() {
-      const words = message(notification("x".repeat(64 * 1024)))
+      const event = messageEvent(notification("x".repeat(64 * 1024)))
       const times = 1000
-      let said = () => 0
-      const drowning = (first: string) =>
+      let written = () => 0
+      const serveMany = (first: string) =>
         serve((_, reply) => {
-          said = reply.stream().raw(first).pour(words, times)
+          written = reply.stream().raw(first).writeRepeatedly(event, times)
         })
-      const silent = yield* drowning(": nothing\n\n")
-      assert.include(problemOf(yield* refusalOf(silent, { connectTimeout: "300 millis" })), "within 300 ms")
-      assert.isBelow(said(), times / 2)
-      yield* nothingLeft(silent)
+      const silent = yield* serveMany(": nothing\n\n")
+      assert.include(problemOf(yield* rejectionOf(silent, { connectTimeout: "300 millis" })), "within 300 ms")
+      assert.isBelow(written(), times / 2)
+      yield* allClosed(silent)
 
-      const { scope, transport } = yield* transportTo(yield* drowning("event: endpoint\ndata: /in\n\n"))
+      const { scope, transport } = yield* transportTo(yield* serveMany("event: endpoint\ndata: /in\n\n"))
       const connection = yield* Scope.provide(transport.connect, scope)
-      yield* still(said)
-      assert.isBelow(said(), times / 2)
-      const heard: Array<Transport.Inbound> = []
-      yield* beside(connection.run((inbound) => heard.push(inbound)))
-      yield* until(() => heard.length === times)
+      yield* untilStable(written)
+      assert.isBelow(written(), times / 2)
+      const received: Array<Transport.Inbound> = []
+      yield* forkNow(connection.run((inbound) => received.push(inbound)))
+      yield* until(() => received.length === times)
     }))
 })

@@ -10,20 +10,20 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import {
-  beside,
-  nothingLeft,
+  forkNow,
+  allClosed,
   notification,
-  outcomeOf,
+  exitOf,
   profile,
   reasonOf,
   request,
   until
-} from "../../../fixtures/httpConnection.ts"
-import { type Handler, idOf, response, serve } from "../../../fixtures/httpPeer.ts"
-import { answering, connect, message, serveStream, transportTo } from "../../../fixtures/ssePeer.ts"
+} from "../../../support/httpClientConnection.ts"
+import { type Handler, idOf, response, serve } from "../../../support/scriptedHttpServer.ts"
+import { respondOnStream, connect, messageEvent, serveStream, transportTo } from "../../../support/scriptedSseServer.ts"
 
-/** Why a connection is not made. */
-const refusalOf = (peer: { readonly url: string }, options?: Partial<HttpSseClient.Options>) =>
+/** Returns the reason why connect fails. */
+const rejectionOf = (peer: { readonly url: string }, options?: Partial<HttpSseClient.Options>) =>
   Effect.scoped(Effect.gen(function*() {
     const { transport } = yield* transportTo(peer, options)
     return yield* reasonOf(Effect.scoped(transport.connect))
@@ -31,94 +31,94 @@ const refusalOf = (peer: { readonly url: string }, options?: Partial<HttpSseClie
 
 const failure = (id: unknown) => ({ jsonrpc: "2.0", id, error: { code: -32602, message: "no" } })
 
-describe.concurrent("a client of HTTP+SSE hears", () => {
-  it.live("[SSE-04] messages of the stream, in order, and nothing else", () =>
+describe.concurrent("an HTTP+SSE client delivers", () => {
+  it.live("[SSE-04] the message events of the stream, in order, and no other events", () =>
     Effect.gen(function*() {
       const peer = yield* serveStream()
       const client = yield* connect(peer)
-      peer.streams[0]?.raw(message(notification(1)))
+      peer.streams[0]?.raw(messageEvent(notification(1)))
         .raw(": a comment\n\n")
         .raw("event: weather\ndata: {\"rain\":true}\n\n")
         .raw("event: message\ndata:\n\n")
         .raw(`data: ${JSON.stringify(notification(2))}\n\n`)
-        .raw(message([notification(3), response(peer.received[0] ?? assert.fail())]))
+        .raw(messageEvent([notification(3), response(peer.received[0] ?? assert.fail())]))
       yield* until(() => client.messages().length === 3)
       assert.deepStrictEqual(client.messages().slice(0, 2), [notification(1), notification(2)])
-      assert.deepStrictEqual(client.faults(), [])
+      assert.deepStrictEqual(client.frameErrors(), [])
     }))
 
-  it.live("what came before anybody listened", () =>
+  it.live("the messages that arrived before run", () =>
     Effect.gen(function*() {
-      const peer = yield* serveStream(undefined, `${message(notification(0))}event: endpoint\ndata: /in\n\n`)
+      const peer = yield* serveStream(undefined, `${messageEvent(notification(0))}event: endpoint\ndata: /in\n\n`)
       const { scope, transport } = yield* transportTo(peer)
       const connection = yield* Scope.provide(transport.connect, scope)
-      peer.streams[0]?.raw(message(notification(1)))
+      peer.streams[0]?.raw(messageEvent(notification(1)))
       yield* Effect.sleep("20 millis")
-      const heard: Array<Transport.Inbound> = []
-      yield* beside(connection.run((inbound) => heard.push(inbound)))
-      yield* until(() => heard.length === 2)
+      const received: Array<Transport.Inbound> = []
+      yield* forkNow(connection.run((inbound) => received.push(inbound)))
+      yield* until(() => received.length === 2)
     }))
 
-  it.live("[law 7] what cannot be read costs only itself", () =>
+  it.live("[law 7] an error for each invalid message, and the next message", () =>
     Effect.gen(function*() {
       const peer = yield* serveStream()
       const client = yield* connect(peer, { maxMessageBytes: 1000, maxMessageNodes: 100 })
       peer.streams[0]?.raw(`data: {"half":\n\n`)
-        .raw(message(notification("x".repeat(2000))))
+        .raw(messageEvent(notification("x".repeat(2000))))
         .raw(`data: ${"[".repeat(101)}${"]".repeat(101)}\n\n`)
-        .raw(message(notification(1)))
+        .raw(messageEvent(notification(1)))
       yield* until(() => client.messages().length === 1)
-      assert.deepStrictEqual(client.faults(), [
+      assert.deepStrictEqual(client.frameErrors(), [
         { _tag: "NotJson", text: "{\"half\":" },
         { _tag: "TooLarge", limitBytes: 1000 },
         { _tag: "TooComplex", nodes: 101, limitNodes: 100 }
       ])
-      assert.isUndefined(outcomeOf(client.running))
+      assert.isUndefined(exitOf(client.running))
     }))
 
-  it.live("how many bytes they came in", () =>
+  it.live("the number of bytes of each message", () =>
     Effect.gen(function*() {
       const peer = yield* serveStream()
       const client = yield* connect(peer)
-      peer.streams[0]?.raw(message("four"))
+      peer.streams[0]?.raw(messageEvent("four"))
       yield* until(() => client.inbound.length === 1)
       assert.strictEqual(client.inbound[0]?.bytes, 6)
     }))
 
-  it.live("the end of the stream, which is the end of the session, in good order or not", () =>
+  it.live("all messages before the end of the stream, and then ends or fails like the stream", () =>
     Effect.gen(function*() {
       const peer = yield* serveStream()
       const ended = yield* connect(peer)
-      peer.streams[0]?.raw(message(notification(1))).end()
+      peer.streams[0]?.raw(messageEvent(notification(1))).end()
       assert.deepStrictEqual(yield* Fiber.join(ended.running), Exit.succeed({ exit: undefined, writable: false }))
       assert.lengthOf(ended.messages(), 1)
       const broken = yield* connect(peer)
-      peer.streams[1]?.raw(message(notification(1))).cut()
+      peer.streams[1]?.raw(messageEvent(notification(1))).disconnect()
       const exit = yield* Fiber.join(broken.running)
       assert.strictEqual((yield* reasonOf(exit))._tag, "ReadFailed")
       assert.lengthOf(broken.messages(), 1)
     }))
 })
 
-describe.concurrent("what a client of HTTP+SSE sends", () => {
-  it.live("goes one at a time, in order", () =>
+describe.concurrent("a message of an HTTP+SSE client", () => {
+  it.live("is sent after the POST before it was answered", () =>
     Effect.gen(function*() {
-      const answers: Array<() => void> = []
-      const peer = yield* serveStream((_, reply) => answers.push(() => reply.status(202)))
+      const responses: Array<() => void> = []
+      const peer = yield* serveStream((_, reply) => responses.push(() => reply.status(202)))
       const client = yield* connect(peer)
-      const sending = yield* Effect.forEach([1, 2, 3], (id) => beside(client.send(request(id))))
+      const sending = yield* Effect.forEach([1, 2, 3], (id) => forkNow(client.send(request(id))))
       for (let count = 1; count <= 3; count++) {
-        yield* until(() => answers.length === count)
+        yield* until(() => responses.length === count)
         yield* Effect.sleep("5 millis")
-        assert.lengthOf(answers, count)
-        assert.isUndefined(outcomeOf(sending[count - 1] ?? assert.fail()))
-        answers[count - 1]?.()
+        assert.lengthOf(responses, count)
+        assert.isUndefined(exitOf(sending[count - 1] ?? assert.fail()))
+        responses[count - 1]?.()
       }
       yield* Effect.forEach(sending, Fiber.join)
       assert.deepStrictEqual(peer.received.slice(1).map(idOf), [1, 2, 3])
     }))
 
-  it.live("may be accepted with any status that accepts", () =>
+  it.live("is accepted with any success status", () =>
     Effect.gen(function*() {
       const statuses = [200, 202, 204]
       const peer = yield* serveStream((_, reply) => reply.raw(statuses.shift() ?? 500, {}, ""))
@@ -126,7 +126,7 @@ describe.concurrent("what a client of HTTP+SSE sends", () => {
       for (const id of [1, 2, 3]) yield* client.send(request(id))
     }))
 
-  it.live("is refused for itself alone, and an error of JSON-RPC is the response", () =>
+  it.live("that is rejected fails by itself, and a JSON-RPC error is its response", () =>
     Effect.gen(function*() {
       const peer = yield* serveStream((received, reply) => {
         switch (idOf(received)) {
@@ -135,9 +135,9 @@ describe.concurrent("what a client of HTTP+SSE sends", () => {
           case 2:
             return reply.raw(404, {}, "Session not found")
           case 3:
-            return reply.raw(500, {}, "oh")
+            return reply.raw(500, {}, "error")
           case undefined:
-            return reply.raw(429, { "retry-after": "7" }, "slowly")
+            return reply.raw(429, { "retry-after": "7" }, "too many")
           default:
             return reply.status(202)
         }
@@ -151,32 +151,32 @@ describe.concurrent("what a client of HTTP+SSE sends", () => {
         problem: "Session not found",
         retryAfterMillis: undefined
       })
-      // It may have been carried out.
+      // The server may have carried it out.
       assert.strictEqual((yield* reasonOf(client.send(request(3))))._tag, "ExchangeEnded")
       assert.deepStrictEqual(yield* reasonOf(client.send(notification(1))), {
         _tag: "Rejected",
         status: 429,
-        problem: "slowly",
+        problem: "too many",
         retryAfterMillis: 7000
       })
       yield* client.send(request(4))
-      assert.isUndefined(outcomeOf(client.running))
+      assert.isUndefined(exitOf(client.running))
     }))
 
-  it.live("may be lost on its way while the stream goes on, and ends with the session where that has ended", () =>
+  it.live("that is lost fails with ExchangeEnded, or with PeerEnded if the stream has ended, too", () =>
     Effect.gen(function*() {
       const peer = yield* serveStream((received, reply) => {
-        if (idOf(received) === 2) peer.streams[0]?.cut()
-        reply.cut()
+        if (idOf(received) === 2) peer.streams[0]?.disconnect()
+        reply.disconnect()
       })
       const client = yield* connect(peer)
       assert.strictEqual((yield* reasonOf(client.send(request(1))))._tag, "ExchangeEnded")
-      assert.isUndefined(outcomeOf(client.running))
+      assert.isUndefined(exitOf(client.running))
       assert.strictEqual((yield* reasonOf(client.send(request(2))))._tag, "PeerEnded")
       yield* Fiber.join(client.running)
     }))
 
-  it.live("is JSON, or fails alone", () =>
+  it.live("that JSON cannot represent fails by itself", () =>
     Effect.gen(function*() {
       const peer = yield* serveStream()
       const client = yield* connect(peer)
@@ -185,10 +185,10 @@ describe.concurrent("what a client of HTTP+SSE sends", () => {
       yield* client.send(request(1))
     }))
 
-  it.live("proves who asks, for the stream and for messages", () =>
+  it.live("and the stream carry the headers of authorize", () =>
     Effect.gen(function*() {
       let token = "one"
-      const asked: Array<string | undefined> = []
+      const challenges: Array<string | undefined> = []
       const guarded: Handler = (received, reply) => {
         if (received.headers.authorization !== `Bearer ${token}`) {
           return reply.raw(401, { "www-authenticate": "Bearer" }, "")
@@ -201,15 +201,15 @@ describe.concurrent("what a client of HTTP+SSE sends", () => {
         headers: { "x-example": "yes" },
         authorize: (challenge) =>
           Effect.sync(() => {
-            asked.push(challenge)
+            challenges.push(challenge)
             return { authorization: Redacted.make(`Bearer ${token}`) }
           })
       })
       yield* client.send(request(1))
       token = "two"
       yield* client.send(request(2))
-      assert.deepStrictEqual(asked, ["Bearer", "Bearer"])
-      assert.deepStrictEqual(peer.received.map(({ headers, what }) => [what, headers.authorization]), [
+      assert.deepStrictEqual(challenges, ["Bearer", "Bearer"])
+      assert.deepStrictEqual(peer.received.map(({ headers, kind }) => [kind, headers.authorization]), [
         ["GET", undefined],
         ["GET", "Bearer one"],
         ["tools/call", "Bearer one"],
@@ -217,49 +217,49 @@ describe.concurrent("what a client of HTTP+SSE sends", () => {
         ["tools/call", "Bearer two"]
       ])
       assert.isTrue(peer.received.every(({ headers }) => headers["x-example"] === "yes"))
-      const stranger = yield* refusalOf(peer)
-      assert.deepStrictEqual(stranger, { _tag: "Unauthenticated", challenge: "Bearer" })
+      const unauthenticated = yield* rejectionOf(peer)
+      assert.deepStrictEqual(unauthenticated, { _tag: "Unauthenticated", challenge: "Bearer" })
     }))
 })
 
-describe.concurrent("a client of HTTP+SSE that leaves", () => {
-  it.live("[law 2] gives up the stream and what is in flight, and nothing is left", () =>
+describe.concurrent("closing an HTTP+SSE client", () => {
+  it.live("[law 2] closes the stream and the messages in flight, and leaves no fiber and no connection", () =>
     Effect.gen(function*() {
-      const census = FiberCount.make()
+      const fibers = FiberCount.make()
       const peer = yield* serveStream(() => {})
-      yield* census.count(Effect.scoped(Effect.gen(function*() {
+      yield* fibers.count(Effect.scoped(Effect.gen(function*() {
         const client = yield* connect(peer)
-        const sending = yield* beside(reasonOf(client.send(request(1))))
-        const waiting = yield* beside(reasonOf(client.send(request(2))))
+        const sending = yield* forkNow(reasonOf(client.send(request(1))))
+        const waiting = yield* forkNow(reasonOf(client.send(request(2))))
         yield* until(() => peer.received.length === 2)
         yield* client.close
         assert.strictEqual((yield* Fiber.join(sending))._tag, "PeerEnded")
         assert.strictEqual((yield* Fiber.join(waiting))._tag, "PeerEnded")
         assert.strictEqual((yield* reasonOf(client.send(request(3))))._tag, "PeerEnded")
-        yield* until(() => peer.open() === 0)
-        yield* client.leave
+        yield* until(() => peer.openResponses() === 0)
+        yield* client.closeAll
         yield* Fiber.interrupt(client.running)
       })))
-      yield* until(() => census.living() === 0)
-      yield* nothingLeft(peer)
+      yield* until(() => fibers.living() === 0)
+      yield* allClosed(peer)
       assert.lengthOf(peer.received, 2)
     }))
 
-  it.live("[law 2] before it is connected likewise", () =>
+  it.live("[law 2] before it is connected leaves no fiber and no connection", () =>
     Effect.gen(function*() {
-      const census = FiberCount.make()
+      const fibers = FiberCount.make()
       const peers = [yield* serve(() => {}), yield* serveStream(undefined, ": nothing\n\n")]
       for (const peer of peers) {
-        yield* census.count(Effect.scoped(Effect.gen(function*() {
+        yield* fibers.count(Effect.scoped(Effect.gen(function*() {
           const { scope, transport } = yield* transportTo(peer)
-          const connecting = yield* beside(Effect.scoped(transport.connect))
+          const connecting = yield* forkNow(Effect.scoped(transport.connect))
           yield* until(() => peer.received.length === 1)
           yield* Fiber.interrupt(connecting)
-          yield* until(() => peer.open() === 0)
+          yield* until(() => peer.openResponses() === 0)
           yield* Scope.close(scope, Exit.void)
         })))
-        yield* until(() => census.living() === 0)
-        yield* nothingLeft(peer)
+        yield* until(() => fibers.living() === 0)
+        yield* allClosed(peer)
       }
     }))
 })
@@ -271,9 +271,9 @@ describe.concurrent("a session over HTTP+SSE", () => {
     ["a client of fetch", (options) => Layer.provide(HttpSseClient.layer(options), FetchHttpClient.layer)]
   ]
   for (const [name, layer] of layers) {
-    it.live(`shakes hands, calls, and leaves nothing (${name})`, () =>
+    it.live(`performs the handshake, calls a tool, and leaves no connection (${name})`, () =>
       Effect.gen(function*() {
-        const peer = yield* serveStream(answering)
+        const peer = yield* serveStream(respondOnStream)
         yield* Effect.gen(function*() {
           const session = yield* ClientSession.ClientSession
           assert.strictEqual(session.profile.revision, "2024-11-05")
@@ -282,11 +282,11 @@ describe.concurrent("a session over HTTP+SSE", () => {
         }).pipe(
           Effect.provide(Layer.provide(ClientSession.layer({ info: profile.info }), layer({ url: peer.url })))
         )
-        assert.deepStrictEqual(peer.asked(), ["GET", "initialize", "notifications/initialized", "tools/call", "ping"])
-        yield* until(() => peer.open() === 0)
+        assert.deepStrictEqual(peer.kinds(), ["GET", "initialize", "notifications/initialized", "tools/call", "ping"])
+        yield* until(() => peer.openResponses() === 0)
       }))
 
-    it.live(`follows no redirect (${name})`, () =>
+    it.live(`follows no redirect to another origin (${name})`, () =>
       Effect.gen(function*() {
         const elsewhere = yield* serveStream()
         const peer = yield* serveStream((_, reply) => reply.raw(307, { location: elsewhere.url }, ""))
@@ -300,10 +300,10 @@ describe.concurrent("a session over HTTP+SSE", () => {
       }))
   }
 
-  it.live("a call that is given up is cancelled by a message", () =>
+  it.live("cancels an interrupted call with a notification", () =>
     Effect.gen(function*() {
       const peer = yield* serveStream((received, reply, streams) =>
-        received.what === "tools/call" ? reply.status(202) : answering(received, reply, streams)
+        received.kind === "tools/call" ? reply.status(202) : respondOnStream(received, reply, streams)
       )
       const { transport } = yield* transportTo(peer)
       const session = yield* Effect.provideService(
@@ -311,23 +311,23 @@ describe.concurrent("a session over HTTP+SSE", () => {
         Transport.Transport,
         transport
       )
-      const calling = yield* beside(session.callTool("x"))
-      yield* until(() => peer.asked().includes("tools/call"))
+      const calling = yield* forkNow(session.callTool("x"))
+      yield* until(() => peer.kinds().includes("tools/call"))
       yield* Effect.sleep("20 millis")
       yield* Fiber.interrupt(calling)
-      yield* until(() => peer.asked().includes("notifications/cancelled"))
+      yield* until(() => peer.kinds().includes("notifications/cancelled"))
     }))
 
-  it.live("ends with its reason when the server has gone", () =>
+  it.live("ends with PeerEnded if the stream ends, and with TransportFailed if it breaks", () =>
     Effect.gen(function*() {
-      const peer = yield* serveStream(answering)
+      const peer = yield* serveStream(respondOnStream)
       const { transport } = yield* transportTo(peer)
       const open = Effect.provideService(ClientSession.make({ info: profile.info }), Transport.Transport, transport)
       const ending = yield* open
       peer.streams[0]?.end()
       assert.deepStrictEqual(yield* ending.closed, { _tag: "PeerEnded", exit: undefined })
       const breaking = yield* open
-      peer.streams[1]?.cut()
+      peer.streams[1]?.disconnect()
       assert.strictEqual((yield* breaking.closed)._tag, "TransportFailed")
     }))
 })

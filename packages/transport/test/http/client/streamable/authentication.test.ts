@@ -2,39 +2,39 @@ import type { HttpClientOptions } from "@effect-mcp/transport"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { connect, notification, reasonOf, request } from "../../../fixtures/httpConnection.ts"
-import { type Handler, mcp, response, serve } from "../../../fixtures/httpPeer.ts"
+import { connect, notification, reasonOf, request } from "../../../support/httpClientConnection.ts"
+import { type Handler, withHandshake, response, serve } from "../../../support/scriptedHttpServer.ts"
 
 const challenge = "Bearer resource_metadata=\"https://example.com/.well-known/oauth-protected-resource\""
 
-/** Lets in who has this token, and tells everybody else how to get one. */
+/** Serves requests with this token, and rejects all others with 401 and a challenge. */
 const guarded = (token: () => string): Handler => {
-  const inside = mcp((received, reply) =>
-    received.what === "tools/call" ? reply.json(response(received)) : reply.status(202)
+  const serveRequest = withHandshake((received, reply) =>
+    received.kind === "tools/call" ? reply.json(response(received)) : reply.status(202)
   )
   return (received, reply) =>
     received.headers.authorization === `Bearer ${token()}`
-      ? inside(received, reply)
-      : reply.raw(401, { "www-authenticate": challenge }, "Who are you?")
+      ? serveRequest(received, reply)
+      : reply.raw(401, { "www-authenticate": challenge }, "Unauthorized")
 }
 
 const bearer = (token: string): HttpClientOptions.HeaderValues => ({
   Authorization: Redacted.make(`Bearer ${token}`)
 })
 
-it.live("headers go with every request, and may be found out anew for each", () =>
+it.live("headers are sent with every request, and an effect of headers is evaluated for each", () =>
   Effect.gen(function*() {
     let count = 0
-    const peer = yield* serve(mcp((received, reply) => reply.json(response(received))))
+    const peer = yield* serve(withHandshake((received, reply) => reply.json(response(received))))
     const client = yield* connect(peer, {
       headers: Effect.sync(() => ({ "X-Count": String(++count), "Mcp-Session-Id": "mine", Accept: "mine" })),
       standalone: false
     })
-    yield* client.shake
+    yield* client.handshake
     yield* client.request(request(1))
-    yield* client.leave
+    yield* client.closeAll
     assert.deepStrictEqual(
-      peer.received.map(({ headers, what }) => [what, headers["x-count"], headers["mcp-session-id"]]),
+      peer.received.map(({ headers, kind }) => [kind, headers["x-count"], headers["mcp-session-id"]]),
       [
         ["initialize", "1", "mine"],
         ["notifications/initialized", "2", "s1"],
@@ -44,24 +44,24 @@ it.live("headers go with every request, and may be found out anew for each", () 
     )
   }))
 
-it.live("a 401 asks for a proof, with which the message is tried once more, and all that follow", () =>
+it.live("authorize runs after a 401, and its headers are sent with the retry and all later messages", () =>
   Effect.gen(function*() {
-    const asked: Array<string | undefined> = []
+    const challenges: Array<string | undefined> = []
     const peer = yield* serve(guarded(() => "good"))
     const client = yield* connect(peer, {
       standalone: false,
-      authorize: (how) =>
+      authorize: (challenge) =>
         Effect.sync(() => {
-          asked.push(how)
+          challenges.push(challenge)
           return bearer("good")
         })
     })
-    yield* client.shake
+    yield* client.handshake
     yield* client.request(request(1))
     yield* client.send(notification(1))
-    yield* client.leave
-    assert.deepStrictEqual(asked, [challenge])
-    assert.deepStrictEqual(peer.asked(), [
+    yield* client.closeAll
+    assert.deepStrictEqual(challenges, [challenge])
+    assert.deepStrictEqual(peer.kinds(), [
       "initialize",
       "initialize",
       "notifications/initialized",
@@ -71,14 +71,14 @@ it.live("a 401 asks for a proof, with which the message is tried once more, and 
     ])
   }))
 
-it.live("a proof that does not help is not asked for again", () =>
+it.live("authorize runs once for a request whose retry is rejected, too", () =>
   Effect.gen(function*() {
-    let asked = 0
+    let authorizations = 0
     const peer = yield* serve(guarded(() => "good"))
     const client = yield* connect(peer, {
       authorize: () =>
         Effect.sync(() => {
-          asked++
+          authorizations++
           return bearer("bad")
         })
     })
@@ -86,11 +86,11 @@ it.live("a proof that does not help is not asked for again", () =>
       _tag: "Unauthenticated",
       challenge
     })
-    assert.strictEqual(asked, 1)
+    assert.strictEqual(authorizations, 1)
     assert.lengthOf(peer.received, 2)
   }))
 
-it.live("without a proof, a message that is refused with 401 fails at once", () =>
+it.live("a request that is rejected with 401 fails at once without authorize, or if it returns no headers", () =>
   Effect.gen(function*() {
     const peer = yield* serve(guarded(() => "good"))
     for (const options of [{}, { authorize: () => Effect.as(Effect.void, undefined) }]) {
@@ -103,24 +103,24 @@ it.live("without a proof, a message that is refused with 401 fails at once", () 
     assert.lengthOf(peer.received, 2)
   }))
 
-it.live("one new proof serves all messages that were refused while it was got", () =>
+it.live("authorize runs once for all messages that are rejected meanwhile", () =>
   Effect.gen(function*() {
     let token = "old"
-    let asked = 0
+    let authorizations = 0
     const peer = yield* serve(guarded(() => token))
     const client = yield* connect(peer, {
       headers: bearer("old"),
       authorize: () =>
         Effect.gen(function*() {
-          asked++
+          authorizations++
           while (peer.received.length < 7) yield* Effect.sleep("2 millis")
           return bearer("new")
         })
     })
-    yield* client.shake
-    while (!peer.asked().includes("GET")) yield* Effect.sleep("2 millis")
+    yield* client.handshake
+    while (!peer.kinds().includes("GET")) yield* Effect.sleep("2 millis")
     token = "new"
     yield* Effect.forEach([1, 2, 3, 4], (id) => client.request(request(id)), { concurrency: "unbounded" })
-    assert.strictEqual(asked, 1)
+    assert.strictEqual(authorizations, 1)
     assert.lengthOf(client.messages(), 4)
   }))

@@ -2,122 +2,122 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import {
-  beside,
+  forkNow,
   connect,
-  nothingLeft,
+  allClosed,
   notification,
   reasonOf,
   request,
   until
-} from "../../../fixtures/httpConnection.ts"
+} from "../../../support/httpClientConnection.ts"
 import {
   type Handler,
   idOf,
   initializeResult,
-  mcp,
+  withHandshake,
   type Received,
   type Reply,
   response,
   serve
-} from "../../../fixtures/httpPeer.ts"
+} from "../../../support/scriptedHttpServer.ts"
 
-it.live("[SHS-28] leaving ends the session at the server, behind everything else", () =>
+it.live("[SHS-28] closing sends a DELETE for the session, after all other requests have ended", () =>
   Effect.gen(function*() {
-    const overWhenEnded: Array<boolean> = []
-    const others = mcp((_, reply) => {
+    const finishedBefore: Array<boolean> = []
+    const others = withHandshake((_, reply) => {
       reply.stream().event(notification(1))
     })
     const peer = yield* serve((received, reply) => {
-      if (received.what === "DELETE") overWhenEnded.push(peer.received.every((one) => one === received || one.isOver()))
+      if (received.kind === "DELETE") finishedBefore.push(peer.received.every((one) => one === received || one.isFinished()))
       others(received, reply)
     })
     const client = yield* connect(peer)
-    yield* client.shake
-    const asking = yield* beside(reasonOf(client.request(request(1))))
+    yield* client.handshake
+    const requesting = yield* forkNow(reasonOf(client.request(request(1))))
     yield* until(() => client.messages().length === 1)
-    yield* client.leave
-    assert.strictEqual((yield* Fiber.join(asking))._tag, "PeerEnded")
-    assert.strictEqual(peer.asked().at(-1), "DELETE")
+    yield* client.closeAll
+    assert.strictEqual((yield* Fiber.join(requesting))._tag, "PeerEnded")
+    assert.strictEqual(peer.kinds().at(-1), "DELETE")
     assert.strictEqual(peer.received.at(-1)?.headers["mcp-session-id"], "s1")
-    assert.deepStrictEqual(overWhenEnded, [true])
-    yield* nothingLeft(peer)
+    assert.deepStrictEqual(finishedBefore, [true])
+    yield* allClosed(peer)
   }))
 
 for (const status of [200, 202, 204, 400, 404, 405, 500]) {
-  it.live(`[SHS-28] ${status} is a good enough answer to the end`, () =>
+  it.live(`[SHS-28] closing completes after ${status} for the DELETE`, () =>
     Effect.gen(function*() {
-      const others = mcp(() => {})
+      const others = withHandshake(() => {})
       const peer = yield* serve((received, reply) =>
-        received.what === "DELETE" ? reply.status(status) : others(received, reply)
+        received.kind === "DELETE" ? reply.status(status) : others(received, reply)
       )
       const client = yield* connect(peer)
-      yield* client.shake
-      yield* client.leave
-      assert.strictEqual(peer.asked().at(-1), "DELETE")
-      yield* nothingLeft(peer)
+      yield* client.handshake
+      yield* client.closeAll
+      assert.strictEqual(peer.kinds().at(-1), "DELETE")
+      yield* allClosed(peer)
     }))
 }
 
-it.live("[SHS-28] a server that does not answer to the end is not waited for, and nothing is left", () =>
+it.live("[SHS-28] closing waits for the answer to the DELETE no longer than closeTimeout", () =>
   Effect.gen(function*() {
-    const others = mcp(() => {})
+    const others = withHandshake(() => {})
     const silent: Handler = (received, reply) => {
-      if (received.what !== "DELETE") others(received, reply)
+      if (received.kind !== "DELETE") others(received, reply)
     }
     const peer = yield* serve(silent)
     const client = yield* connect(peer, { closeTimeout: "20 millis" })
-    yield* client.shake
-    yield* client.leave
-    yield* nothingLeft(peer)
+    yield* client.handshake
+    yield* client.closeAll
+    yield* allClosed(peer)
   }))
 
-it.live("a server that has gone is no hindrance to leaving", () =>
+it.live("closing completes if the server has stopped", () =>
   Effect.gen(function*() {
     const client = yield* Effect.scoped(Effect.gen(function*() {
-      const peer = yield* serve(mcp(() => {}))
+      const peer = yield* serve(withHandshake(() => {}))
       const client = yield* connect(peer)
-      yield* client.shake
+      yield* client.handshake
       return client
     }))
-    yield* client.leave
+    yield* client.closeAll
   }))
 
-it.live("[SHS-28] an end that the connection is closed under is said once more, and not for ever", () =>
+it.live("[SHS-28] closing sends the DELETE once more if its connection breaks", () =>
   Effect.gen(function*() {
-    for (const cuts of [1, 2]) {
-      let ends = 0
-      const others = mcp(() => {})
+    for (const breaks of [1, 2]) {
+      let deletes = 0
+      const others = withHandshake(() => {})
       const peer = yield* serve((received, reply) =>
-        received.what === "DELETE" && ++ends <= cuts ? reply.cut() : others(received, reply)
+        received.kind === "DELETE" && ++deletes <= breaks ? reply.disconnect() : others(received, reply)
       )
       const client = yield* connect(peer)
-      yield* client.shake
-      yield* client.leave
-      assert.deepStrictEqual(peer.asked().slice(2).filter((what) => what !== "GET"), ["DELETE", "DELETE"])
+      yield* client.handshake
+      yield* client.closeAll
+      assert.deepStrictEqual(peer.kinds().slice(2).filter((kind) => kind !== "GET"), ["DELETE", "DELETE"])
       assert.strictEqual(peer.received.at(-1)?.headers["mcp-session-id"], "s1")
-      yield* nothingLeft(peer)
+      yield* allClosed(peer)
     }
   }))
 
-it.live("[SHS-28] an end that is said once more is not waited for any longer", () =>
+it.live("[SHS-28] closing waits for the answer to the repeated DELETE no longer than closeTimeout", () =>
   Effect.gen(function*() {
-    let ends = 0
-    const others = mcp(() => {})
+    let deletes = 0
+    const others = withHandshake(() => {})
     const peer = yield* serve((received, reply) => {
-      if (received.what !== "DELETE") return others(received, reply)
-      if (++ends === 1) reply.cut()
+      if (received.kind !== "DELETE") return others(received, reply)
+      if (++deletes === 1) reply.disconnect()
     })
     const client = yield* connect(peer, { closeTimeout: "50 millis" })
-    yield* client.shake
-    yield* client.leave
-    yield* nothingLeft(peer)
+    yield* client.handshake
+    yield* client.closeAll
+    yield* allClosed(peer)
   }))
 
-/** A server that shakes hands when it is told to. */
-const hesitant = (answer: Handler) => {
+/** Returns the handler of a server that holds the response to `initialize` back. */
+const holding = (respond: Handler) => {
   const held: Array<() => void> = []
   const handler: Handler = (received, reply) => {
-    if (received.what === "initialize") held.push(() => answer(received, reply))
+    if (received.kind === "initialize") held.push(() => respond(received, reply))
     else reply.status(204)
   }
   return { held, handler }
@@ -126,133 +126,133 @@ const hesitant = (answer: Handler) => {
 const sessionHeader = { "mcp-session-id": "s1" }
 
 for (
-  const [how, answer] of [
+  const [form, respond] of [
     [
-      "in JSON",
+      "JSON",
       (received: Received, reply: Reply) => reply.json(response(received, initializeResult()), sessionHeader)
     ],
-    ["with a stream on which nothing comes", (_: Received, reply: Reply) => void reply.stream(sessionHeader)]
+    ["an SSE stream without a message", (_: Received, reply: Reply) => void reply.stream(sessionHeader)]
   ] as const
 ) {
-  it.live(`[SHS-28] whoever leaves in the handshake ends the session that is answered ${how}`, () =>
+  it.live(`[SHS-28] closing during the handshake ends the session that the response opens, as ${form}`, () =>
     Effect.gen(function*() {
-      const server = hesitant(answer)
+      const server = holding(respond)
       const peer = yield* serve(server.handler)
       const client = yield* connect(peer, { closeTimeout: "1 hour" })
-      const asking = yield* beside(reasonOf(client.request(request(0, "initialize"))))
+      const requesting = yield* forkNow(reasonOf(client.request(request(0, "initialize"))))
       yield* until(() => server.held.length === 1)
-      const leaving = yield* beside(client.leave)
-      // Whoever has asked does not wait for it.
-      assert.strictEqual((yield* Fiber.join(asking))._tag, "PeerEnded")
+      const closing = yield* forkNow(client.closeAll)
+      // The caller of the request does not wait for that.
+      assert.strictEqual((yield* Fiber.join(requesting))._tag, "PeerEnded")
       server.held[0]?.()
-      yield* Fiber.join(leaving)
+      yield* Fiber.join(closing)
       assert.deepStrictEqual(
-        peer.received.map(({ headers, what }) => [what, headers["mcp-session-id"]]),
+        peer.received.map(({ headers, kind }) => [kind, headers["mcp-session-id"]]),
         [["initialize", undefined], ["DELETE", "s1"]]
       )
-      yield* nothingLeft(peer)
+      yield* allClosed(peer)
     }))
 }
 
-it.live("[SHS-28] whoever leaves in the handshake ends the session though the connection is closed under it", () =>
+it.live("[SHS-28] closing during the handshake ends the session although the connection of the DELETE breaks", () =>
   Effect.gen(function*() {
-    const server = hesitant((received, reply) => reply.json(response(received, initializeResult()), sessionHeader))
-    let ends = 0
+    const server = holding((received, reply) => reply.json(response(received, initializeResult()), sessionHeader))
+    let deletes = 0
     const peer = yield* serve((received, reply) =>
-      received.what === "DELETE" && ++ends === 1 ? reply.cut() : server.handler(received, reply)
+      received.kind === "DELETE" && ++deletes === 1 ? reply.disconnect() : server.handler(received, reply)
     )
     const client = yield* connect(peer, { closeTimeout: "1 hour" })
-    yield* beside(reasonOf(client.request(request(0, "initialize"))))
+    yield* forkNow(reasonOf(client.request(request(0, "initialize"))))
     yield* until(() => server.held.length === 1)
-    const leaving = yield* beside(client.leave)
+    const closing = yield* forkNow(client.closeAll)
     server.held[0]?.()
-    yield* Fiber.join(leaving)
-    assert.deepStrictEqual(peer.asked(), ["initialize", "DELETE", "DELETE"])
-    yield* nothingLeft(peer)
+    yield* Fiber.join(closing)
+    assert.deepStrictEqual(peer.kinds(), ["initialize", "DELETE", "DELETE"])
+    yield* allClosed(peer)
   }))
 
-it.live("[SHS-28] a handshake that is given up ends its session, and leaving does not do it again", () =>
+it.live("[SHS-28] closing after an interrupted handshake sends no second DELETE", () =>
   Effect.gen(function*() {
-    const server = hesitant((received, reply) => reply.json(response(received, initializeResult()), sessionHeader))
+    const server = holding((received, reply) => reply.json(response(received, initializeResult()), sessionHeader))
     const peer = yield* serve(server.handler)
     const client = yield* connect(peer, { closeTimeout: "1 hour" })
-    const asking = yield* beside(client.request(request(0, "initialize")))
+    const requesting = yield* forkNow(client.request(request(0, "initialize")))
     yield* until(() => server.held.length === 1)
-    yield* Fiber.interrupt(asking)
+    yield* Fiber.interrupt(requesting)
     server.held[0]?.()
-    yield* until(() => peer.asked().includes("DELETE"))
-    yield* client.leave
-    assert.deepStrictEqual(peer.asked(), ["initialize", "DELETE"])
+    yield* until(() => peer.kinds().includes("DELETE"))
+    yield* client.closeAll
+    assert.deepStrictEqual(peer.kinds(), ["initialize", "DELETE"])
     assert.strictEqual(peer.received.at(-1)?.headers["mcp-session-id"], "s1")
-    yield* nothingLeft(peer)
+    yield* allClosed(peer)
   }))
 
 for (
-  const [how, answer] of [
-    ["brings none", (received, reply) => reply.json(response(received, initializeResult()))],
-    ["is a refusal", (_, reply) => reply.status(503, undefined, sessionHeader)],
-    ["does not come", (_, reply) => reply.cut()]
+  const [outcome, respond] of [
+    ["has no session id", (received, reply) => reply.json(response(received, initializeResult()))],
+    ["is an error", (_, reply) => reply.status(503, undefined, sessionHeader)],
+    ["never arrives", (_, reply) => reply.disconnect()]
   ] satisfies ReadonlyArray<[string, Handler]>
 ) {
-  it.live(`whoever leaves in a handshake whose answer ${how} has no session to end`, () =>
+  it.live(`closing during a handshake whose response ${outcome} sends no DELETE`, () =>
     Effect.gen(function*() {
-      const server = hesitant(answer)
+      const server = holding(respond)
       const peer = yield* serve(server.handler)
       const client = yield* connect(peer, { closeTimeout: "1 hour" })
-      yield* beside(reasonOf(client.request(request(0, "initialize"))))
+      yield* forkNow(reasonOf(client.request(request(0, "initialize"))))
       yield* until(() => server.held.length === 1)
-      const leaving = yield* beside(client.leave)
+      const closing = yield* forkNow(client.closeAll)
       server.held[0]?.()
-      yield* Fiber.join(leaving)
-      assert.deepStrictEqual(peer.asked(), ["initialize"])
-      yield* nothingLeft(peer)
+      yield* Fiber.join(closing)
+      assert.deepStrictEqual(peer.kinds(), ["initialize"])
+      yield* allClosed(peer)
     }))
 }
 
-it.live("whoever leaves while asked who they are does not wait, and opens no session", () =>
+it.live("closing while authorize runs does not wait, and opens no session", () =>
   Effect.gen(function*() {
     const peer = yield* serve((_, reply) => reply.status(401))
-    let isAsked = false
+    let isAuthorizing = false
     const authorize = () =>
       Effect.suspend(() => {
-        isAsked = true
+        isAuthorizing = true
         return Effect.never
       })
     const client = yield* connect(peer, { authorize, closeTimeout: "1 hour" })
-    yield* beside(reasonOf(client.request(request(0, "initialize"))))
-    yield* until(() => isAsked)
-    yield* client.leave
-    assert.deepStrictEqual(peer.asked(), ["initialize"])
-    yield* nothingLeft(peer)
+    yield* forkNow(reasonOf(client.request(request(0, "initialize"))))
+    yield* until(() => isAuthorizing)
+    yield* client.closeAll
+    assert.deepStrictEqual(peer.kinds(), ["initialize"])
+    yield* allClosed(peer)
   }))
 
-it.live("a handshake that is not answered is not waited for", () =>
+it.live("closing waits for the response to initialize no longer than closeTimeout", () =>
   Effect.gen(function*() {
     const peer = yield* serve(() => {})
     const client = yield* connect(peer, { closeTimeout: "20 millis" })
-    const asking = yield* beside(reasonOf(client.request(request(0, "initialize"))))
+    const requesting = yield* forkNow(reasonOf(client.request(request(0, "initialize"))))
     yield* until(() => peer.received.length === 1)
-    yield* client.leave
-    assert.strictEqual((yield* Fiber.join(asking))._tag, "PeerEnded")
-    assert.deepStrictEqual(peer.asked(), ["initialize"])
-    yield* nothingLeft(peer)
+    yield* client.closeAll
+    assert.strictEqual((yield* Fiber.join(requesting))._tag, "PeerEnded")
+    assert.deepStrictEqual(peer.kinds(), ["initialize"])
+    yield* allClosed(peer)
   }))
 
-it.live("what is sent after the end fails as such", () =>
+it.live("closing fails later messages with PeerEnded", () =>
   Effect.gen(function*() {
-    const peer = yield* serve(mcp(() => {}))
+    const peer = yield* serve(withHandshake(() => {}))
     const client = yield* connect(peer)
-    yield* client.shake
-    yield* client.leave
+    yield* client.handshake
+    yield* client.closeAll
     const before = peer.received.length
     assert.strictEqual((yield* reasonOf(client.request(request(1))))._tag, "PeerEnded")
     assert.strictEqual((yield* reasonOf(client.send(notification(1))))._tag, "PeerEnded")
     assert.lengthOf(peer.received, before)
   }))
 
-it.live("many requests in every state leave nothing", () =>
+it.live("closing leaves no connection of requests in any state", () =>
   Effect.gen(function*() {
-    const peer = yield* serve(mcp((received, reply) => {
+    const peer = yield* serve(withHandshake((received, reply) => {
       switch (Number(idOf(received)) % 4) {
         case 0:
           return
@@ -265,14 +265,14 @@ it.live("many requests in every state leave nothing", () =>
       }
     }))
     const client = yield* connect(peer, { reconnect: { initialInterval: "1 hour" } })
-    yield* client.shake
-    const asking = yield* beside(
+    yield* client.handshake
+    const requesting = yield* forkNow(
       Effect.forEach(Array.from({ length: 40 }, (_, id) => id), (id) => reasonOf(client.request(request(id))), {
         concurrency: "unbounded"
       })
     )
     yield* until(() => client.messages().length === 10 && client.events.length >= 10 && peer.received.length === 43)
-    yield* client.leave
-    for (const reason of yield* Fiber.join(asking)) assert.strictEqual(reason._tag, "PeerEnded")
-    yield* nothingLeft(peer)
+    yield* client.closeAll
+    for (const reason of yield* Fiber.join(requesting)) assert.strictEqual(reason._tag, "PeerEnded")
+    yield* allClosed(peer)
   }))

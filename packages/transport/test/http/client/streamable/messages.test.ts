@@ -8,17 +8,17 @@ import * as HttpClient from "effect/http/HttpClient"
 import * as Result from "effect/Result"
 import * as Tracer from "effect/Tracer"
 import { inspect } from "node:util"
-import { beside, connect, nothingLeft, profile, reasonOf, request, until } from "../../../fixtures/httpConnection.ts"
-import { type Handler, idOf, initializeResult, mcp, response, serve } from "../../../fixtures/httpPeer.ts"
+import { forkNow, connect, allClosed, profile, reasonOf, request, until } from "../../../support/httpClientConnection.ts"
+import { type Handler, idOf, initializeResult, withHandshake, response, serve } from "../../../support/scriptedHttpServer.ts"
 
 const echo = (): Handler =>
-  mcp((received, reply) => idOf(received) === undefined ? reply.status(202) : reply.json(response(received)))
+  withHandshake((received, reply) => idOf(received) === undefined ? reply.status(202) : reply.json(response(received)))
 
-it.live("[HTTP-02] [HTTP-04] each message is a POST of its own with one message in it", () =>
+it.live("[HTTP-02] [HTTP-04] each POST carries exactly one message", () =>
   Effect.gen(function*() {
     const peer = yield* serve(echo())
     const client = yield* connect(peer)
-    yield* client.shake
+    yield* client.handshake
     yield* Effect.all([client.request(request(1)), client.request(request(2)), client.request(request("1"))], {
       concurrency: "unbounded"
     })
@@ -38,18 +38,18 @@ it.live("[HTTP-02] [HTTP-04] each message is a POST of its own with one message 
     }
   }))
 
-it.live("[HTTP-03] each POST accepts JSON and streams of events", () =>
+it.live("[HTTP-03] each POST accepts JSON and SSE streams", () =>
   Effect.gen(function*() {
     const peer = yield* serve(echo())
     const client = yield* connect(peer, { headers: { accept: "text/html" } })
-    yield* client.shake
+    yield* client.handshake
     yield* client.request(request(1))
     for (const { headers, method } of peer.received) {
       if (method === "POST") assert.strictEqual(headers.accept, "application/json, text/event-stream")
     }
   }))
 
-it.live("[SHS-30] the revision in the header is the one that was agreed on, though another was offered", () =>
+it.live("[SHS-30] the header has the negotiated revision, not the one that the client requested", () =>
   Effect.gen(function*() {
     const peer = yield* serve(echo())
     const client = yield* connect(peer)
@@ -65,16 +65,16 @@ it.live("[SHS-30] the revision in the header is the one that was agreed on, thou
     ])
   }))
 
-it.live("[SHS-24] [INIT-11] what comes after the handshake carries the session id and the revision", () =>
+it.live("[SHS-24] [INIT-11] every request after the handshake has the session id and the revision", () =>
   Effect.gen(function*() {
     const peer = yield* serve(echo())
     const client = yield* connect(peer)
-    yield* client.shake
+    yield* client.handshake
     yield* client.request(request(1))
-    yield* until(() => peer.asked().includes("GET"))
-    yield* client.leave
+    yield* until(() => peer.kinds().includes("GET"))
+    yield* client.closeAll
     assert.deepStrictEqual(
-      peer.received.map(({ headers, what }) => [what, headers["mcp-session-id"], headers["mcp-protocol-version"]])
+      peer.received.map(({ headers, kind }) => [kind, headers["mcp-session-id"], headers["mcp-protocol-version"]])
         .toSorted(),
       [
         ["DELETE", "s1", "2025-11-25"],
@@ -86,39 +86,39 @@ it.live("[SHS-24] [INIT-11] what comes after the handshake carries the session i
     )
   }))
 
-it.live("a server that gives no session id gets none, and no DELETE", () =>
+it.live("a server without session ids receives no session id and no DELETE", () =>
   Effect.gen(function*() {
     const others = echo()
     const peer = yield* serve((received, reply) =>
-      received.what === "initialize"
+      received.kind === "initialize"
         ? reply.json(response(received, initializeResult()))
         : others(received, reply)
     )
     const client = yield* connect(peer)
-    yield* client.shake
+    yield* client.handshake
     yield* client.request(request(1))
-    yield* client.leave
+    yield* client.closeAll
     for (const { headers } of peer.received) assert.isUndefined(headers["mcp-session-id"])
-    assert.notInclude(peer.asked(), "DELETE")
+    assert.notInclude(peer.kinds(), "DELETE")
   }))
 
-it.live("notifications and responses go out in order, each when the one before was accepted", () =>
+it.live("notifications and responses are sent in order, each after the one before was accepted", () =>
   Effect.gen(function*() {
     let isAccepting = true
-    const peer = yield* serve(mcp((_, reply) => {
+    const peer = yield* serve(withHandshake((_, reply) => {
       isAccepting = !isAccepting
       reply.status(isAccepting ? 200 : 204)
     }))
     const client = yield* connect(peer)
-    yield* client.shake
+    yield* client.handshake
     for (let id = 0; id < 10; id++) yield* client.send({ jsonrpc: "2.0", id, result: {} })
     assert.deepStrictEqual(
-      peer.received.filter(({ what }) => what === "response").map(idOf),
+      peer.received.filter(({ kind }) => kind === "response").map(idOf),
       [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     )
   }))
 
-it.live("what is no JSON is refused before anything is sent", () =>
+it.live("a value that JSON cannot represent fails before anything is sent", () =>
   Effect.gen(function*() {
     const peer = yield* serve(echo())
     const client = yield* connect(peer)
@@ -127,48 +127,48 @@ it.live("what is no JSON is refused before anything is sent", () =>
     assert.lengthOf(peer.received, 0)
   }))
 
-it.live("connections are used again, and none is left", () =>
+it.live("HTTP connections are reused, and none is left", () =>
   Effect.gen(function*() {
     const peer = yield* serve(echo())
     const client = yield* connect(peer, { standalone: false })
-    yield* client.shake
+    yield* client.handshake
     for (let id = 1; id <= 20; id++) yield* client.request(request(id))
     assert.isAtMost(peer.sockets(), 2)
-    yield* client.leave
-    yield* nothingLeft(peer)
+    yield* client.closeAll
+    yield* allClosed(peer)
   }))
 
-it.live("each connection is a session of its own", () =>
+it.live("each connection has its own session", () =>
   Effect.gen(function*() {
     const peer = yield* serve(echo())
     const first = yield* connect(peer)
     const second = yield* connect(peer)
-    yield* first.shake
-    yield* second.shake
+    yield* first.handshake
+    yield* second.handshake
     yield* first.request(request(1))
     yield* second.request(request(1))
     assert.deepStrictEqual(
-      peer.received.filter(({ what }) => what === "tools/call").map(({ headers }) => headers["mcp-session-id"]),
+      peer.received.filter(({ kind }) => kind === "tools/call").map(({ headers }) => headers["mcp-session-id"]),
       ["s1", "s2"]
     )
   }))
 
-it.live("what comes before anybody listens is kept", () =>
+it.live("messages that arrive before run are kept", () =>
   Effect.gen(function*() {
     const peer = yield* serve(echo())
     const transport = yield* StreamableHttpClient.make({ url: peer.url }).pipe(
       Effect.provide(NodeHttpClient.layerFetch)
     )
     const connection = yield* transport.connect
-    yield* connection.request?.(request(0, "initialize")) ?? Effect.die("requests have streams of their own")
+    yield* connection.request?.(request(0, "initialize")) ?? Effect.die("the connection has no streams for requests")
     const inbound: Array<Transport.Inbound> = []
-    yield* beside(connection.run((one) => inbound.push(one)))
+    yield* forkNow(connection.run((one) => inbound.push(one)))
     assert.deepStrictEqual(inbound.map(({ frame }) => frame), [
       Result.succeed({ jsonrpc: "2.0", id: 0, result: initializeResult() })
     ])
   }))
 
-it.live("[SHS-23] a program that has its headers traced does not have the session id traced", () =>
+it.live("[SHS-23] spans show no session id, also if the program traces all headers", () =>
   Effect.gen(function*() {
     const traced: Array<unknown> = []
     const tracer = Tracer.make({
@@ -181,9 +181,9 @@ it.live("[SHS-23] a program that has its headers traced does not have the sessio
     const peer = yield* serve(echo())
     yield* Effect.gen(function*() {
       const client = yield* connect(peer, { standalone: false })
-      yield* client.shake
+      yield* client.handshake
       yield* client.request(request(1))
-      yield* client.leave
+      yield* client.closeAll
     }).pipe(
       Effect.provideService(HttpClient.TracerHeaderFilter, () => true),
       Effect.withTracer(tracer)

@@ -3,8 +3,8 @@ import { RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import { until } from "../../../fixtures/process.ts"
-import { ask, initialize, listen } from "../../../support/client.ts"
+import { until } from "../../../support/process.ts"
+import { exchange, initialize, send } from "../../../support/httpClient.ts"
 import { connectSse, eventsOf, openSse, serveSse } from "../../../support/httpSse.ts"
 import { text, tools } from "../../../support/server.ts"
 
@@ -34,11 +34,11 @@ describe.concurrent("a server of HTTP+SSE", () => {
         assert.match(client.endpoint, /^\/messages\?sessionId=[0-9a-f-]{36}$/)
         const accepted = yield* client.post(initialize(revision))
         assert.deepInclude({ status: accepted.status, text: accepted.text }, { status: 202, text: "" })
-        assert.strictEqual((yield* client.reply("init"))?.result?.["protocolVersion"], revision)
-        assert.strictEqual((yield* client.tell("notifications/initialized")).status, 202)
-        assert.deepStrictEqual(yield* client.ask("ping"), { jsonrpc: "2.0", id: "ping", result: {} })
+        assert.strictEqual((yield* client.awaitResponse("init"))?.result?.["protocolVersion"], revision)
+        assert.strictEqual((yield* client.notify("notifications/initialized")).status, 202)
+        assert.deepStrictEqual(yield* client.request("ping"), { jsonrpc: "2.0", id: "ping", result: {} })
         yield* client.call(1, "steps")
-        assert.deepInclude(yield* client.reply(1), { id: 1 })
+        assert.deepInclude(yield* client.awaitResponse(1), { id: 1 })
         const steps = client.messages.filter(({ method }) => method === "notifications/progress")
         assert.deepStrictEqual(steps.map(({ params }) => params?.["progress"]), [1, 2, 3])
         // Every event says of itself what it is: some clients look at nothing else.
@@ -56,7 +56,7 @@ describe.concurrent("a server of HTTP+SSE", () => {
       yield* until(() => client.messages.some(({ method }) => method === "ping"))
       const asked = client.messages.find(({ method }) => method === "ping")
       assert.strictEqual((yield* client.post({ jsonrpc: "2.0", id: asked?.id, result: {} })).status, 202)
-      assert.property(yield* client.reply(1), "result")
+      assert.property(yield* client.awaitResponse(1), "result")
     }))
 
   it.live("[SHS-21] ids of sessions cannot be guessed, and each session hears only what is its own", () =>
@@ -66,9 +66,9 @@ describe.concurrent("a server of HTTP+SSE", () => {
       assert.strictEqual(new Set(clients.map(({ id }) => id)).size, 3)
       yield* Effect.forEach(
         clients,
-        (client, index) => Effect.andThen(client.ask("ping", {}, `of ${index}`), client.call(7, "now"))
+        (client, index) => Effect.andThen(client.request("ping", {}, `of ${index}`), client.call(7, "now"))
       )
-      for (const client of clients) yield* client.reply(7)
+      for (const client of clients) yield* client.awaitResponse(7)
       yield* server.host.find(clients[0]?.id ?? "")?.session.log({ level: "info", data: "for the first" }) ??
         Effect.die("no session")
       yield* until(() => clients[0]?.messages.at(-1)?.method === "notifications/message")
@@ -95,7 +95,7 @@ describe.concurrent("a server of HTTP+SSE", () => {
       const client = yield* connectSse(server, {}, "2025-03-26")
       const batch = [1, 2].map((id) => ({ jsonrpc: "2.0", id, method: "ping" }))
       assert.strictEqual((yield* client.post(batch)).status, 202)
-      yield* client.said(2)
+      yield* client.awaitMessages(2)
       assert.deepStrictEqual(
         JSON.parse(eventsOf(client.stream).at(-1)?.data ?? ""),
         [1, 2].map((id) => ({ jsonrpc: "2.0", id, result: {} }))
@@ -109,9 +109,9 @@ describe.concurrent("a server of HTTP+SSE", () => {
       for (const odd of ["text", 42, null, { jsonrpc: "2.0", id: 1, method: 2 }]) {
         assert.strictEqual((yield* client.post(odd)).status, 202)
       }
-      yield* client.said(5)
+      yield* client.awaitMessages(5)
       assert.deepStrictEqual(client.messages.slice(1).map(({ error }) => error?.code), [-32600, -32600, -32600, -32600])
-      assert.property(yield* client.ask("ping"), "result")
+      assert.property(yield* client.request("ping"), "result")
     }))
 
   it.live("what comes in counts in bytes", () =>
@@ -120,9 +120,9 @@ describe.concurrent("a server of HTTP+SSE", () => {
       const client = yield* connectSse(server)
       yield* client.call(1, "never", { padding: "x".repeat(600) })
       yield* client.call(2, "never", { padding: "x".repeat(600) })
-      assert.strictEqual((yield* client.reply(2))?.error?.code, -32010)
+      assert.strictEqual((yield* client.awaitResponse(2))?.error?.code, -32010)
       yield* client.call(3, "now")
-      assert.property(yield* client.reply(3), "result")
+      assert.property(yield* client.awaitResponse(3), "result")
     }))
 
   it.live("nobody on the way shall hold the stream back, and it is never silent for long", () =>
@@ -138,13 +138,13 @@ describe.concurrent("a server of HTTP+SSE", () => {
     Effect.gen(function*() {
       const server = yield* serveSse(handlers)
       // Sent in the very turn in which the stream has said where to.
-      const stream = yield* listen(server, { method: "GET", path: "/sse" })
+      const stream = yield* send(server, { method: "GET", path: "/sse" })
       const answered = yield* Deferred.make<void>()
       stream.request.on("response", (response) =>
         response.once("data", (chunk: string) => {
           const path = /data: (.*)/.exec(chunk)?.[1] ?? ""
           Effect.runFork(Effect.andThen(
-            Effect.scoped(ask(server, { path, body: initialize("2024-11-05") })),
+            Effect.scoped(exchange(server, { path, body: initialize("2024-11-05") })),
             Deferred.succeed(answered, undefined)
           ))
         }))
@@ -156,7 +156,7 @@ describe.concurrent("a server of HTTP+SSE", () => {
     Effect.gen(function*() {
       const server = yield* serveSse(tools({ now: Effect.succeed(text("now")) }), { sse: { maxStreamCharacters: 0 } })
       const client = yield* connectSse(server)
-      for (const id of [1, 2, 3]) yield* client.ask("ping", {}, id)
+      for (const id of [1, 2, 3]) yield* client.request("ping", {}, id)
       assert.deepStrictEqual(client.messages.map((message) => message.id), ["init", 1, 2, 3])
     }))
 })

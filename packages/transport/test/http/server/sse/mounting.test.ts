@@ -8,8 +8,8 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import { createServer } from "node:http"
 import { messagesPath } from "../../../../src/internal/http/server/sse/messagesPath.ts"
-import { until } from "../../../fixtures/process.ts"
-import { ask, connect } from "../../../support/client.ts"
+import { until } from "../../../support/process.ts"
+import { exchange, connect } from "../../../support/httpClient.ts"
 import { connectSse, openSse, serveSse } from "../../../support/httpSse.ts"
 import { serveWith, text, tools } from "../../../support/server.ts"
 
@@ -43,16 +43,16 @@ describe.concurrent("a server of HTTP+SSE in a backend", () => {
       const newer = yield* connect(server)
       const older = yield* connectSse(server)
       assert.strictEqual((yield* newer.ping()).status, 200)
-      assert.property(yield* older.ask("ping"), "result")
-      assert.strictEqual((yield* Effect.scoped(ask(server, { method: "GET", path: "/health" }))).text, "well")
+      assert.property(yield* older.request("ping"), "result")
+      assert.strictEqual((yield* Effect.scoped(exchange(server, { method: "GET", path: "/health" }))).text, "well")
       assert.sameMembers((yield* server.host.sessions).map(({ kind }) => kind), ["streamable-http", "http-sse"])
       // The session of one is none of the other's.
       const ping = { jsonrpc: "2.0", id: 1, method: "ping" }
-      const one = yield* Effect.scoped(ask(server, { path: `/messages?sessionId=${newer.id}`, body: ping }))
-      const other = yield* Effect.scoped(ask(server, { body: ping, headers: { "mcp-session-id": older.id } }))
+      const one = yield* Effect.scoped(exchange(server, { path: `/messages?sessionId=${newer.id}`, body: ping }))
+      const other = yield* Effect.scoped(exchange(server, { body: ping, headers: { "mcp-session-id": older.id } }))
       assert.deepStrictEqual([one.status, other.status], [404, 404])
       yield* server.stop
-      yield* until(() => older.stream.gone)
+      yield* until(() => older.stream.isClosed)
       assert.isTrue(older.stream.ended)
       assert.deepStrictEqual(server.logs, [])
     }))
@@ -62,7 +62,7 @@ describe.concurrent("a server of HTTP+SSE in a backend", () => {
       const server = yield* serveWith(backend(prefixed("/api/v1")), handlers)
       const client = yield* connectSse(server, { path: "/api/v1/sse?token=x" })
       assert.match(client.endpoint, /^\/api\/v1\/messages\?sessionId=/)
-      assert.property(yield* client.ask("ping"), "result")
+      assert.property(yield* client.request("ping"), "result")
     }))
 
   it.live("tells its clients of the values of parameters", () =>
@@ -71,7 +71,7 @@ describe.concurrent("a server of HTTP+SSE in a backend", () => {
       const server = yield* serveWith(backend(HttpSseServer.layer(paths)), handlers)
       const client = yield* connectSse(server, { path: "/acme/old/sse" })
       assert.match(client.endpoint, /^\/acme\/old\/messages\?sessionId=/)
-      assert.property(yield* client.ask("ping"), "result")
+      assert.property(yield* client.request("ping"), "result")
     }))
 
   it.live("says what it is told to, where a proxy changes the path", () =>
@@ -94,8 +94,8 @@ describe.concurrent("a server of HTTP+SSE in a backend", () => {
       const server = yield* serveSse(handlers, { sse: { paths: { stream: "/both", messages: "/both" } } })
       const client = yield* connectSse(server, { path: "/both" })
       assert.match(client.endpoint, /^\/both\?sessionId=/)
-      assert.property(yield* client.ask("ping"), "result")
-      const other = yield* Effect.scoped(ask(server, { method: "PUT", path: "/both" }))
+      assert.property(yield* client.request("ping"), "result")
+      const other = yield* Effect.scoped(exchange(server, { method: "PUT", path: "/both" }))
       assert.deepStrictEqual([other.status, other.headers["allow"]], [405, "GET, POST"])
     }))
 })

@@ -5,7 +5,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { type Ask, ask, initialize } from "../../../support/client.ts"
+import { type RequestOptions, exchange, initialize } from "../../../support/httpClient.ts"
 import { connectSse, openSse, serveSse } from "../../../support/httpSse.ts"
 import { text, tools } from "../../../support/server.ts"
 
@@ -29,7 +29,7 @@ const bearer = Effect.map(
 const as = (token: string) => ({ authorization: `Bearer ${token}` })
 
 describe.concurrent("who comes near a server of HTTP+SSE", () => {
-  const foreign: ReadonlyArray<readonly [string, Ask["headers"]]> = [
+  const foreign: ReadonlyArray<readonly [string, RequestOptions["headers"]]> = [
     ["another page", { origin: "https://evil.example" }],
     ["a page without an origin", { origin: "null" }],
     ["a picture in another page", { "sec-fetch-site": "cross-site", accept: "image/*,*/*" }],
@@ -62,7 +62,7 @@ describe.concurrent("who comes near a server of HTTP+SSE", () => {
       const origin = "https://app.example"
       const server = yield* serveSse(handlers, { sse: { allowedOrigins: [origin] } })
       for (const path of ["/sse", "/messages"]) {
-        const asked = yield* Effect.scoped(ask(server, {
+        const asked = yield* Effect.scoped(exchange(server, {
           method: "OPTIONS",
           path,
           headers: { origin, "access-control-request-method": "POST" }
@@ -72,7 +72,7 @@ describe.concurrent("who comes near a server of HTTP+SSE", () => {
       }
       const client = yield* connectSse(server, { headers: { origin } })
       assert.strictEqual(client.stream.headers["access-control-allow-origin"], origin)
-      const told = yield* client.tell("notifications/roots/list_changed")
+      const told = yield* client.notify("notifications/roots/list_changed")
       assert.strictEqual(told.status, 202)
       assert.strictEqual(told.headers["access-control-allow-origin"], origin)
     }))
@@ -98,7 +98,7 @@ describe.concurrent("who comes near a server of HTTP+SSE", () => {
       const posted = yield* client.post({}, { headers: { authorization: undefined } })
       assert.strictEqual(posted.status, 401)
       yield* client.call(1, "whoami")
-      assert.deepStrictEqual((yield* client.reply(1))?.result?.["content"], [{ type: "text", text: "\"ada\"" }])
+      assert.deepStrictEqual((yield* client.awaitResponse(1))?.result?.["content"], [{ type: "text", text: "\"ada\"" }])
       assert.strictEqual((yield* server.host.sessions)[0]?.principal, "ada")
     }))
 
@@ -107,7 +107,7 @@ describe.concurrent("who comes near a server of HTTP+SSE", () => {
       const server = yield* serveSse(handlers, { authentication: yield* bearer })
       const client = yield* connectSse(server, { headers: as("adas-secret") })
       const stolen = yield* client.post({ jsonrpc: "2.0", id: 1, method: "ping" }, { headers: as("bobs-secret") })
-      const unknown = yield* Effect.scoped(ask(server, {
+      const unknown = yield* Effect.scoped(exchange(server, {
         path: "/messages?sessionId=unknown",
         body: { jsonrpc: "2.0", id: 1, method: "ping" },
         headers: as("bobs-secret")

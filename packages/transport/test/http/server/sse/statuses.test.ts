@@ -2,7 +2,7 @@ import { ErrorCode } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { connect } from "node:net"
-import { type Answer, ask, initialize } from "../../../support/client.ts"
+import { type ReceivedResponse, exchange, initialize } from "../../../support/httpClient.ts"
 import { connectSse, openSse, serveSse } from "../../../support/httpSse.ts"
 import { text, tools } from "../../../support/server.ts"
 
@@ -11,7 +11,7 @@ const handlers = tools({ now: Effect.succeed(text("now")) })
 const ping = { jsonrpc: "2.0", id: 1, method: "ping" }
 
 /** A refusal: its status, and an error of JSON-RPC as its body. */
-const refused = (answer: Answer, status: number, code: number = ErrorCode.InvalidRequest) => {
+const refused = (answer: ReceivedResponse, status: number, code: number = ErrorCode.InvalidRequest) => {
   assert.strictEqual(answer.status, status, answer.text)
   assert.isTrue(answer.ended)
   assert.strictEqual(answer.messages[0]?.error?.code, code)
@@ -36,7 +36,7 @@ describe.concurrent("statuses of HTTP+SSE", () => {
       refused(yield* client.post(initialize("2024-11-05", { experimental: { padding: "x".repeat(1000) } })), 413)
       // Nothing of it has harmed the session.
       assert.strictEqual((yield* typed("Application/JSON; charset=UTF-8")).status, 202)
-      assert.property(yield* client.reply(1), "result")
+      assert.property(yield* client.awaitResponse(1), "result")
       assert.lengthOf(client.messages, 1)
     }))
 
@@ -52,7 +52,7 @@ describe.concurrent("statuses of HTTP+SSE", () => {
   it.live("a session that is not there gets 404, and a POST that names none 400", () =>
     Effect.gen(function*() {
       const server = yield* serveSse(handlers)
-      const post = (path: string) => Effect.scoped(ask(server, { path, body: ping }))
+      const post = (path: string) => Effect.scoped(exchange(server, { path, body: ping }))
       refused(yield* post("/messages?sessionId=00000000-0000-0000-0000-000000000000"), 404)
       refused(yield* post("/messages?sessionId="), 404)
       for (const path of ["/messages", "/messages?session=1"]) {
@@ -91,7 +91,7 @@ describe.concurrent("statuses of HTTP+SSE", () => {
           ["PUT", "/messages", "POST"]
         ] as const
       ) {
-        const answer = yield* Effect.scoped(ask(server, { method, path, ...method === "POST" ? { body: ping } : {} }))
+        const answer = yield* Effect.scoped(exchange(server, { method, path, ...method === "POST" ? { body: ping } : {} }))
         assert.strictEqual(answer.status, 405)
         assert.strictEqual(answer.headers["allow"], allow)
         assert.include(answer.headers["content-type"], "text/plain")
@@ -108,7 +108,7 @@ describe.concurrent("statuses of HTTP+SSE", () => {
       assert.isUndefined(second.stream.headers["retry-after"], "it is not known when the first leaves")
       yield* server.host.drain
       refused((yield* openSse(server)).stream, 503, ErrorCode.Overloaded)
-      const late = yield* Effect.scoped(ask(server, { path: `/messages?sessionId=${id}`, body: ping }))
+      const late = yield* Effect.scoped(exchange(server, { path: `/messages?sessionId=${id}`, body: ping }))
       refused(late, 503, ErrorCode.Overloaded)
     }))
 })

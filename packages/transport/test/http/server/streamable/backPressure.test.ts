@@ -5,12 +5,12 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
-import { until } from "../../../fixtures/process.ts"
-import { connect } from "../../../support/client.ts"
-import { MapEventStore } from "../../../support/eventStore.ts"
-import { openings } from "../../../support/openings.ts"
+import { until } from "../../../support/process.ts"
+import { connect } from "../../../support/httpClient.ts"
+import { MapEventStore } from "../../../support/mapEventStore.ts"
+import { openSockets } from "../../../support/openSockets.ts"
 import { serve, type Settings, text, tools } from "../../../support/server.ts"
-import { still } from "../../../support/still.ts"
+import { untilStable } from "../../../support/eventLoop.ts"
 
 const message = "x".repeat(10_000)
 
@@ -51,13 +51,13 @@ describe("a reader that takes nothing", () => {
         const other = yield* connect(server)
         const standalone = yield* client.get()
         const call = yield* client.call("f", "flood")
-        yield* call.begun
+        yield* call.awaitHeaders
         call.stall()
-        yield* still(() => state.said)
+        yield* untilStable(() => state.said)
         assert.isBelow(state.said, 2000)
         for (const one of [client, other]) {
           for (const answer of [yield* one.ping(), yield* one.call(2, "now")]) {
-            yield* answer.done
+            yield* answer.awaitEnd
             assert.strictEqual(answer.status, 200)
           }
         }
@@ -65,12 +65,12 @@ describe("a reader that takes nothing", () => {
           server.host.find(client.id)?.session.ping() ?? Effect.void,
           { startImmediately: true }
         )
-        yield* standalone.said(1)
-        yield* client.reply(standalone.messages[0]?.id, {})
+        yield* standalone.awaitMessages(1)
+        yield* client.respond(standalone.messages[0]?.id, {})
         yield* until(() => pong.pollUnsafe() !== undefined)
         assert.isBelow(state.said, 2000)
         call.response?.resume()
-        yield* call.done
+        yield* call.awaitEnd
         assert.isTrue(call.ended)
         const steps = call.messages.map(({ params }) => params?.["progress"]).slice(0, -1)
         assert.deepStrictEqual(steps, Array.from({ length: 3000 }, (_, step) => step + 1))
@@ -96,10 +96,10 @@ describe("a reader that takes nothing", () => {
           Effect.sync(() => said++)
         ))
       )
-      yield* still(() => said)
+      yield* untilStable(() => said)
       assert.isBelow(said, 2000)
       const call = yield* client.call(1, "now")
-      yield* call.done
+      yield* call.awaitEnd
       assert.strictEqual(call.status, 200)
     }))
 
@@ -112,7 +112,7 @@ describe("a reader that takes nothing", () => {
       const client = yield* connect(server)
       const bystander = yield* client.get()
       const call = yield* client.call("f", "flood")
-      yield* call.begun
+      yield* call.awaitHeaders
       call.stall()
       yield* until(() => state.interrupted)
       assert.deepStrictEqual(server.events.filter(({ _tag }) => _tag === "Abandoned"), [
@@ -120,10 +120,10 @@ describe("a reader that takes nothing", () => {
       ])
       yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 0 })
       call.response?.resume()
-      yield* call.done
+      yield* call.awaitEnd
       assert.isFalse(call.ended)
       // Whoever only has nothing to take is not broken off.
-      assert.isFalse(bystander.gone)
+      assert.isFalse(bystander.isClosed)
       assert.strictEqual((yield* client.ping()).status, 200)
       assert.deepStrictEqual(server.logs, [])
     }))
@@ -140,7 +140,7 @@ describe("a reader that takes nothing", () => {
         const client = yield* connect(server)
         const standalone = yield* client.get()
         const call = yield* client.call("f", "flood")
-        yield* call.begun
+        yield* call.awaitHeaders
         call.stall()
         standalone.stall()
         const session = server.host.find(client.id)?.session
@@ -155,13 +155,13 @@ describe("a reader that takes nothing", () => {
         yield* Fiber.interrupt(logging)
         for (const stream of [call, standalone]) {
           stream.response?.resume()
-          yield* stream.done
+          yield* stream.awaitEnd
           assert.isFalse(stream.ended)
         }
         const pong = yield* client.ping()
         assert.strictEqual(pong.status, 200)
         const later = yield* client.call(2, "now")
-        yield* later.done
+        yield* later.awaitEnd
         assert.strictEqual(later.status, 200)
         assert.isFalse(server.events.some(({ _tag }) => _tag === "Closed"))
       }))
@@ -176,13 +176,13 @@ describe("a reader that takes nothing", () => {
       })
       const client = yield* connect(server)
       const call = yield* client.call("f", "flood")
-      yield* call.begun
+      yield* call.awaitHeaders
       call.stall()
       yield* until(() => state.said === 3000)
       call.response?.resume()
-      yield* call.done
+      yield* call.awaitEnd
       const rest = yield* client.get(call.lastId)
-      yield* rest.done
+      yield* rest.awaitEnd
       const all = [...call.messages, ...rest.messages].map(({ id, params }) => id ?? params?.["progress"])
       assert.deepStrictEqual(all, [...Array.from({ length: 3000 }, (_, step) => step + 1), "f"])
       assert.deepStrictEqual(server.logs, [])
@@ -225,8 +225,8 @@ describe.concurrent("a client that has lost its response", () => {
           const client = yield* connect(server)
           const call = yield* client.call(1, "wait", args)
           yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 1 })
-          if (call.status === 0 && (http.responseMode === "stream" || "aloud" in args)) yield* call.begun
-          call.cut()
+          if (call.status === 0 && (http.responseMode === "stream" || "aloud" in args)) yield* call.awaitHeaders
+          call.disconnect()
           yield* client.ping()
           yield* Deferred.succeed(go, undefined)
           yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 0 })
@@ -246,11 +246,11 @@ describe.concurrent("a client that has lost its response", () => {
           const client = yield* connect(server)
           const call = yield* client.call(1, "wait", args)
           yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 1 })
-          if (http.responseMode === "stream" || "aloud" in args) yield* call.begun
+          if (http.responseMode === "stream" || "aloud" in args) yield* call.awaitHeaders
           // As long as somebody waits it goes on.
           yield* Effect.sleep("200 millis")
           assert.isFalse(state.interrupted)
-          call.cut()
+          call.disconnect()
           yield* until(() => state.interrupted)
           yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 0 })
           assert.deepStrictEqual(server.events.filter(({ _tag }) => _tag === "Abandoned"), [
@@ -259,7 +259,7 @@ describe.concurrent("a client that has lost its response", () => {
           // The id is free again.
           yield* Deferred.succeed(go, undefined)
           const again = yield* client.call(1, "wait")
-          yield* again.done
+          yield* again.awaitEnd
           assert.deepStrictEqual(again.messages.at(-1)?.result, { ...text("done") })
           assert.deepStrictEqual(server.logs, [])
         }))
@@ -275,13 +275,13 @@ describe.concurrent("a client that has lost its response", () => {
       const server = yield* Effect.provideService(serve(handlers, settings), Clock.Clock, clock)
       const client = yield* connect(server)
       const call = yield* client.call(1, "wait", { aloud: true })
-      yield* call.said(1)
-      call.cut()
+      yield* call.awaitMessages(1)
+      call.disconnect()
       const back = yield* client.get(call.lastId)
       yield* clock.adjust("10 minutes")
       assert.isFalse(state.interrupted)
       yield* Deferred.succeed(go, undefined)
-      yield* back.done
+      yield* back.awaitEnd
       assert.deepStrictEqual(back.messages.map(({ id, params }) => id ?? params?.["progress"]), [2, 1])
     }))
 
@@ -296,7 +296,7 @@ describe.concurrent("a client that has lost its response", () => {
             onFailure: ({ reason }) => text(reason._tag)
           }))
         })
-        const opened = yield* openings
+        const opened = yield* openSockets
         const server = yield* serve(asking, { store: new MapEventStore().service, http: { responseMode: "stream" } })
         const client = yield* connect(server, { revision, capabilities: { elicitation: {} } })
         const call = yield* client.call(1, "ask")
@@ -304,14 +304,14 @@ describe.concurrent("a client that has lost its response", () => {
         yield* until(() => call.status !== 0 && (!resumable || call.lastId !== undefined))
         const port = call.request.socket?.localPort
         assert.isTrue(opened.isAccepted(port))
-        call.cut()
+        call.disconnect()
         yield* until(() => !opened.isAccepted(port))
         yield* Deferred.succeed(go, undefined)
         if (resumable) {
           const back = yield* client.get(call.lastId)
-          yield* back.said(1)
-          yield* client.reply(back.messages[0]?.id, { action: "decline" })
-          yield* back.done
+          yield* back.awaitMessages(1)
+          yield* client.respond(back.messages[0]?.id, { action: "decline" })
+          yield* back.awaitEnd
           assert.deepStrictEqual(back.messages.at(-1)?.result, { ...text("decline") })
         } else {
           // Nothing that it has got has an id: it has no way back.

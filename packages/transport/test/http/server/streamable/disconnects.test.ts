@@ -4,9 +4,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import * as net from "node:net"
-import { until } from "../../../fixtures/process.ts"
-import { connect, initialize, listen } from "../../../support/client.ts"
-import { MapEventStore } from "../../../support/eventStore.ts"
+import { until } from "../../../support/process.ts"
+import { connect, initialize, send } from "../../../support/httpClient.ts"
+import { MapEventStore } from "../../../support/mapEventStore.ts"
 import { serve, text, tools } from "../../../support/server.ts"
 
 const handlers = tools({
@@ -23,8 +23,8 @@ describe.concurrent("clients that go whenever they like", () => {
     for (const delay of [undefined, 2]) {
       it.live(`[law 2] leave nothing behind (${mode}, ${delay === undefined ? "stored at once" : "stored slowly"})`, () =>
         Effect.gen(function*() {
-          const census = FiberCount.make()
-          const server = yield* census.count(serve(handlers, {
+          const fibers = FiberCount.make()
+          const server = yield* fibers.count(serve(handlers, {
             http: { responseMode: mode, adaptiveTimeout: "2 millis" },
             store: new MapEventStore(() => delay).service
           }))
@@ -35,7 +35,7 @@ describe.concurrent("clients that go whenever they like", () => {
             const kind = yield* Random.nextIntBetween(0, 6)
             const tool = ["now", "aloud", "soon"][kind]
             const answer = kind === 5
-              ? yield* listen(server, { body: initialize("2025-11-25") })
+              ? yield* send(server, { body: initialize("2025-11-25") })
               : tool === undefined
               ? yield* client.send({
                 method: "GET",
@@ -45,7 +45,7 @@ describe.concurrent("clients that go whenever they like", () => {
             // Before it has come, while it is answered, or behind that.
             const when = yield* Random.nextIntBetween(0, 5)
             if (when > 0) yield* Effect.sleep(when - 1)
-            answer.cut()
+            answer.disconnect()
             if (answer.lastId !== undefined) known.push(answer.lastId)
           }
           const own = () => Effect.map(server.host.sessions, (all) => all.find((one) => one.id === client.id))
@@ -54,7 +54,7 @@ describe.concurrent("clients that go whenever they like", () => {
           assert.isFalse(standalone.ended)
           assert.strictEqual((yield* client.ping()).status, 200)
           yield* server.stop
-          yield* until(() => census.living() === 0)
+          yield* until(() => fibers.living() === 0)
           assert.deepStrictEqual(server.logs, [])
         }))
     }
@@ -69,10 +69,10 @@ describe.concurrent("clients that go whenever they like", () => {
       })
       const client = yield* connect(server)
       const call = yield* client.call(1, "now")
-      yield* call.done
+      yield* call.awaitEnd
       const back = yield* client.send({ method: "GET", headers: { "last-event-id": call.lastId } })
       yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.held === 1 })
-      back.cut()
+      back.disconnect()
       yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.held === 0 })
       assert.deepStrictEqual(server.logs, [])
     }))

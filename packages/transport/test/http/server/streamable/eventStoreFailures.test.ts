@@ -3,9 +3,9 @@ import { RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
-import { until } from "../../../fixtures/process.ts"
-import { type Answer, connect } from "../../../support/client.ts"
-import { type Failure, failures, MapEventStore } from "../../../support/eventStore.ts"
+import { until } from "../../../support/process.ts"
+import { type ReceivedResponse, connect } from "../../../support/httpClient.ts"
+import { type Failure, failures, MapEventStore } from "../../../support/mapEventStore.ts"
 import { serve, type Settings, text, tools } from "../../../support/server.ts"
 
 /** A tool that reports the steps that it is given, until there are none. */
@@ -21,7 +21,7 @@ const stepping = Effect.gen(function*() {
   return { steps, handlers: tools({ walk, now: Effect.succeed(text("now")), never: Effect.never }) }
 })
 
-const stepsOf = ({ messages }: Answer) =>
+const stepsOf = ({ messages }: ReceivedResponse) =>
   messages.map(({ id, method, params }) => method === "notifications/progress" ? params?.["progress"] : `reply ${id}`)
 
 /** A server with a store that can be broken, and a client of it. */
@@ -46,20 +46,20 @@ describe.concurrent("a store of events", () => {
         const { client, server, steps, store } = yield* prepared()
         const call = yield* client.call("w", "walk")
         yield* Queue.offer(steps, 1)
-        yield* call.said(1)
+        yield* call.awaitMessages(1)
         const lastStored = call.lastId
         store.broken.append = failure
         yield* Queue.offerAll(steps, [2, 3])
-        yield* call.said(3)
+        yield* call.awaitMessages(3)
         // Behind a gap the stream would seem to be complete.
         store.broken.append = undefined
         yield* Queue.offer(steps, 4)
-        yield* call.said(4)
+        yield* call.awaitMessages(4)
         assert.strictEqual(call.lastId, lastStored)
         const resumed = yield* client.get(lastStored)
         assert.strictEqual(resumed.status, 400)
         yield* Queue.offer(steps, "end")
-        yield* call.done
+        yield* call.awaitEnd
         assert.isTrue(call.ended)
         assert.deepStrictEqual(stepsOf(call), [1, 2, 3, 4, "reply w"])
         assert.strictEqual((yield* client.ping()).status, 200)
@@ -72,8 +72,8 @@ describe.concurrent("a store of events", () => {
         const { client, server, steps, store } = yield* prepared()
         const call = yield* client.call("w", "walk")
         yield* Queue.offer(steps, 1)
-        yield* call.said(1)
-        call.cut()
+        yield* call.awaitMessages(1)
+        call.disconnect()
         store.broken.replay = failure
         const refused = yield* client.get(call.lastId)
         assert.strictEqual(refused.status, 503)
@@ -83,7 +83,7 @@ describe.concurrent("a store of events", () => {
         yield* Queue.offerAll(steps, [2, "end"])
         const resume = Effect.tap(
           client.get(call.lastId),
-          (answer) => answer.status === 200 ? answer.done : Effect.void
+          (answer) => answer.status === 200 ? answer.awaitEnd : Effect.void
         )
         const resumed = yield* Effect.repeat(resume, { until: ({ status }) => status === 200 })
         assert.deepStrictEqual(stepsOf(resumed), [2, "reply w"])
@@ -94,10 +94,10 @@ describe.concurrent("a store of events", () => {
         const { client, server, steps, store } = yield* prepared()
         const call = yield* client.call("w", "walk")
         yield* Queue.offer(steps, 1)
-        yield* call.said(1)
+        yield* call.awaitMessages(1)
         for (const operation of ["append", "replay", "end", "drop"] as const) store.broken[operation] = failure
         assert.strictEqual((yield* client.delete).status, 204)
-        yield* call.done
+        yield* call.awaitEnd
         assert.isTrue(call.ended)
         assert.strictEqual(stepsOf(call).at(-1), "reply w")
         yield* until(() => server.events.some(({ _tag }) => _tag === "Closed"))
@@ -112,16 +112,16 @@ describe.concurrent("a store of events", () => {
       const { client, store } = yield* prepared({ eventStoreTimeout: "1 second" })
       store.broken.append = "hangs"
       const first = yield* client.call(0, "now")
-      yield* first.done
+      yield* first.awaitEnd
       const before = store.calls.append
       for (let id = 1; id <= 20; id++) {
         const call = yield* client.call(id, "now")
-        yield* call.done
+        yield* call.awaitEnd
         assert.deepStrictEqual(stepsOf(call), [`reply ${id}`])
       }
       assert.isBelow(store.calls.append - before, 20)
       store.broken.append = undefined
-      const stored = Effect.tap(client.call("again", "now"), ({ done }) => done)
+      const stored = Effect.tap(client.call("again", "now"), ({ awaitEnd }) => awaitEnd)
       yield* Effect.repeat(stored, { until: ({ lastId }) => lastId !== undefined })
     }))
 
@@ -129,22 +129,22 @@ describe.concurrent("a store of events", () => {
     Effect.gen(function*() {
       const { client, server, store } = yield* prepared()
       const log = (data: string) => server.host.find(client.id)?.session.log({ level: "info", data }) ?? Effect.void
-      const dataOf = ({ messages }: Answer) => messages.map(({ params }) => params?.["data"])
+      const dataOf = ({ messages }: ReceivedResponse) => messages.map(({ params }) => params?.["data"])
       const listening = yield* client.get()
       yield* log("1")
-      yield* listening.said(1)
+      yield* listening.awaitMessages(1)
       store.broken.append = "fails"
       yield* log("2")
-      yield* listening.said(2)
+      yield* listening.awaitMessages(2)
       store.broken.append = undefined
       // It cannot be resumed, but another begins, which can.
       const next = yield* client.get(listening.lastId)
       assert.strictEqual(next.status, 200)
       yield* until(() => next.lastId !== undefined)
-      next.cut()
+      next.disconnect()
       yield* log("3")
       const resumed = yield* client.get(next.lastId)
-      yield* resumed.said(1)
+      yield* resumed.awaitMessages(1)
       assert.deepStrictEqual([listening, next, resumed].map(dataOf), [["1", "2"], [], ["3"]])
     }))
 })

@@ -6,9 +6,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as net from "node:net"
-import { until } from "../../../fixtures/process.ts"
-import { ask, connect, initialize } from "../../../support/client.ts"
-import { MapEventStore } from "../../../support/eventStore.ts"
+import { until } from "../../../support/process.ts"
+import { exchange, connect, initialize } from "../../../support/httpClient.ts"
+import { MapEventStore } from "../../../support/mapEventStore.ts"
 import { serve, text, tools } from "../../../support/server.ts"
 
 const owners: Readonly<Record<string, string>> = { "adas-secret": "ada", "bobs-secret": "bob" }
@@ -38,7 +38,7 @@ describe.concurrent("who asks", () => {
       const server = yield* serve(whoami, { authentication: yield* bearer })
       const client = yield* connect(server, { headers: as("adas-secret") })
       const attempt = (authorization: string | undefined, method: string) =>
-        client.ask({
+        client.exchange({
           ...(method === "POST" ? { body: initialize("2025-11-25") } : { method }),
           headers: { authorization }
         })
@@ -62,7 +62,7 @@ describe.concurrent("who asks", () => {
         }
       }
       assert.strictEqual((yield* server.host.sessions).length, 1)
-      const lowercase = yield* client.ask({
+      const lowercase = yield* client.exchange({
         body: { jsonrpc: "2.0", id: 1, method: "ping" },
         headers: { authorization: "bearer adas-secret" }
       })
@@ -100,7 +100,7 @@ describe.concurrent("who asks", () => {
       const server = yield* serve(whoami, { authentication: yield* bearer })
       const client = yield* connect(server, { headers: as("adas-secret") })
       const answer = yield* client.call(1, "whoami")
-      yield* answer.done
+      yield* answer.awaitEnd
       const ada = { id: "ada", claims: { scope: "notes" } }
       assert.deepStrictEqual(answer.messages[0]?.result, { ...text(JSON.stringify(ada)) })
       assert.strictEqual((yield* server.host.sessions)[0]?.principal, "ada")
@@ -112,25 +112,25 @@ describe.concurrent("who asks", () => {
       const server = yield* serve(whoami, { authentication: yield* bearer, store: store.service })
       const ada = yield* connect(server, { headers: as("adas-secret") })
       const told = yield* ada.call(1, "tell")
-      yield* told.done
+      yield* told.awaitEnd
       assert.isDefined(told.lastId)
       const bob = yield* connect(server, { headers: as("bobs-secret") })
       const stolen = { "mcp-session-id": ada.id }
       const ping = { jsonrpc: "2.0", id: 1, method: "ping" }
-      const unknown = yield* bob.ask({ body: ping, headers: { "mcp-session-id": "unknown" } })
+      const unknown = yield* bob.exchange({ body: ping, headers: { "mcp-session-id": "unknown" } })
       const attempts = [
-        yield* bob.ask({ body: ping, headers: stolen }),
-        yield* bob.ask({ body: { jsonrpc: "2.0", method: "notifications/cancelled", params: {} }, headers: stolen }),
-        yield* bob.ask({ method: "GET", headers: stolen }),
-        yield* bob.ask({ method: "GET", headers: { ...stolen, "last-event-id": told.events[0]?.id } }),
-        yield* bob.ask({ method: "DELETE", headers: stolen })
+        yield* bob.exchange({ body: ping, headers: stolen }),
+        yield* bob.exchange({ body: { jsonrpc: "2.0", method: "notifications/cancelled", params: {} }, headers: stolen }),
+        yield* bob.exchange({ method: "GET", headers: stolen }),
+        yield* bob.exchange({ method: "GET", headers: { ...stolen, "last-event-id": told.events[0]?.id } }),
+        yield* bob.exchange({ method: "DELETE", headers: stolen })
       ]
       for (const answer of attempts) {
         assert.strictEqual(answer.status, 404)
         // Not even that there is one is to be seen.
         assert.strictEqual(answer.messages[0]?.error?.message, unknown.messages[0]?.error?.message)
       }
-      const resumed = yield* bob.ask({ method: "GET", headers: { "last-event-id": told.events[0]?.id } })
+      const resumed = yield* bob.exchange({ method: "GET", headers: { "last-event-id": told.events[0]?.id } })
       assert.strictEqual(resumed.status, 400)
       assert.strictEqual((yield* ada.ping()).status, 200)
     }))
@@ -146,7 +146,7 @@ describe.concurrent("who asks", () => {
         }
       })
       const ada = yield* connect(server, { headers: { "x-user": "ada" } })
-      const nobody = yield* ask(server, { method: "GET", headers: { "mcp-session-id": ada.id } })
+      const nobody = yield* exchange(server, { method: "GET", headers: { "mcp-session-id": ada.id } })
       assert.strictEqual(nobody.status, 401)
       assert.strictEqual(nobody.headers["www-authenticate"], "Gateway")
     }))

@@ -2,9 +2,9 @@ import { RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import { until } from "../../../fixtures/process.ts"
-import { connect } from "../../../support/client.ts"
-import { MapEventStore } from "../../../support/eventStore.ts"
+import { until } from "../../../support/process.ts"
+import { connect } from "../../../support/httpClient.ts"
+import { MapEventStore } from "../../../support/mapEventStore.ts"
 import { serve, text, tools } from "../../../support/server.ts"
 
 const progress = (step: number) => RequestContext.progress({ progress: step })
@@ -31,10 +31,10 @@ describe.concurrent("the answer to a POST", () => {
       }))
       const client = yield* connect(server)
       const quiet = yield* client.call(1, "quiet")
-      yield* quiet.done
+      yield* quiet.awaitEnd
       assert.strictEqual(quiet.headers["content-type"], "application/json")
       const aloud = yield* client.call(2, "aloud")
-      yield* aloud.done
+      yield* aloud.awaitEnd
       assert.strictEqual(aloud.headers["content-type"], "text/event-stream")
       assert.include(aloud.headers["cache-control"] ?? "", "no-cache")
       assert.strictEqual(aloud.headers["x-accel-buffering"], "no")
@@ -50,11 +50,11 @@ describe.concurrent("the answer to a POST", () => {
       })
       const client = yield* connect(server)
       const call = yield* client.call(1, "wait")
-      yield* call.begun
+      yield* call.awaitHeaders
       assert.deepInclude({ stream: call.isStream, status: call.status }, { stream: true, status: 200 })
       assert.deepStrictEqual(call.messages, [])
       yield* Deferred.succeed(go, undefined)
-      yield* call.done
+      yield* call.awaitEnd
       assert.deepStrictEqual(call.messages.map(({ id, result }) => ({ id, result })), [
         { id: 1, result: { ...text("done") } }
       ])
@@ -65,11 +65,11 @@ describe.concurrent("the answer to a POST", () => {
       const server = yield* serve(tools({ quiet: Effect.succeed(text("quiet")) }), { http: { responseMode: "stream" } })
       const client = yield* connect(server)
       for (const answer of [yield* client.ping(1), yield* client.call(2, "quiet"), yield* client.call(3, "unknown")]) {
-        yield* answer.done
+        yield* answer.awaitEnd
         assert.isTrue(answer.isStream)
         assert.strictEqual(answer.messages.length, 1)
       }
-      assert.strictEqual((yield* client.tell("notifications/x")).status, 202)
+      assert.strictEqual((yield* client.notify("notifications/x")).status, 202)
     }))
 
   it.live("[SHS-08] [SHS-14] [SHS-16] what belongs to a request goes on its stream only, questions included", () =>
@@ -79,13 +79,13 @@ describe.concurrent("the answer to a POST", () => {
         const client = yield* connect(server, { capabilities: elicitation })
         const standalone = yield* client.get()
         const calls = [yield* client.call("a", "asked"), yield* client.call("b", "asked")]
-        for (const call of calls) yield* call.said(2)
+        for (const call of calls) yield* call.awaitMessages(2)
         for (const [index, call] of calls.entries()) {
           const [step, question] = call.messages
           assert.strictEqual(step?.params?.["progressToken"], "ab"[index])
           assert.strictEqual(question?.method, "elicitation/create")
-          yield* client.reply(question?.id, { action: "accept", content: { name: `name ${index}` } })
-          yield* call.done
+          yield* client.respond(question?.id, { action: "accept", content: { name: `name ${index}` } })
+          yield* call.awaitEnd
           assert.deepStrictEqual(call.messages.at(-1)?.result, { ...text(`name ${index}`) })
           assert.strictEqual(call.messages.length, 3)
         }
@@ -110,7 +110,7 @@ describe.concurrent("the answer to a POST", () => {
         const client = yield* connect(server, { capabilities: elicitation })
         const standalone = yield* client.get()
         const call = yield* client.call(1, "asked")
-        yield* call.done
+        yield* call.awaitEnd
         assert.strictEqual(call.headers["content-type"], "application/json")
         assert.deepStrictEqual(call.messages[0]?.result, { ...text("SendFailed NoRoute") })
         const failed = server.events.flatMap((event) =>
@@ -118,7 +118,7 @@ describe.concurrent("the answer to a POST", () => {
         )
         assert.deepStrictEqual(failed, ["notifications/progress NoRoute", "elicitation/create NoRoute"])
         const release = yield* client.call(2, "release")
-        yield* release.done
+        yield* release.awaitEnd
         assert.deepStrictEqual(release.messages[0]?.result, { ...text("false") })
         assert.deepStrictEqual(standalone.messages, [])
         assert.deepStrictEqual(server.logs, [])
@@ -136,11 +136,11 @@ describe.concurrent("the answer to a POST", () => {
       assert.strictEqual(pinged.reason._tag, "SendFailed")
       const standalone = yield* client.get()
       const call = yield* client.call(1, "quiet")
-      yield* call.done
+      yield* call.awaitEnd
       const pong = yield* Effect.forkChild(hosted.session.ping(), { startImmediately: true })
-      yield* standalone.said(1)
+      yield* standalone.awaitMessages(1)
       assert.deepStrictEqual(standalone.messages.map(({ method }) => method), ["ping"])
-      yield* client.reply(standalone.messages[0]?.id, {})
+      yield* client.respond(standalone.messages[0]?.id, {})
       yield* until(() => pong.pollUnsafe() !== undefined)
       assert.isFalse(standalone.ended)
     }))
@@ -157,7 +157,7 @@ describe.concurrent("the answer to a POST", () => {
       yield* until(() => call.comments.length >= 4 && standalone.comments.length >= 4)
       assert.deepStrictEqual([call.messages, standalone.messages], [[], []])
       yield* Deferred.succeed(go, undefined)
-      yield* call.done
+      yield* call.awaitEnd
       assert.strictEqual(call.messages.length, 1)
     }))
 })

@@ -4,8 +4,8 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { until } from "../../../fixtures/process.ts"
-import { Client, connect } from "../../../support/client.ts"
+import { until } from "../../../support/process.ts"
+import { Client, connect } from "../../../support/httpClient.ts"
 import { serve, type Served, type Settings, text, tools } from "../../../support/server.ts"
 
 const shared = Effect.map(
@@ -33,7 +33,7 @@ describe.concurrent("a session that another host goes on with", () => {
   for (
     const [name, go] of [
       ["a POST", (client: Client) => client.ping()],
-      ["a notification", (client: Client) => client.tell("notifications/roots/list_changed")],
+      ["a notification", (client: Client) => client.notify("notifications/roots/list_changed")],
       ["a GET", (client: Client) => client.get()]
     ] as const
   ) {
@@ -54,7 +54,7 @@ describe.concurrent("a session that another host goes on with", () => {
         const [session] = yield* second.host.sessions
         assert.deepInclude(session, { id: client.id, principal: "ada", revision: "2025-06-18" })
         const call = yield* again.call(1, "now")
-        yield* call.done
+        yield* call.awaitEnd
         assert.deepStrictEqual(call.messages[0]?.result, { ...text("now") })
         assert.strictEqual((yield* again.delete).status, 204)
         yield* second.stop
@@ -70,23 +70,23 @@ describe.concurrent("a session that another host goes on with", () => {
       const first = yield* serve(handlers, settings)
       const client = yield* connect(first)
       const ended = yield* client.call("ended", "aloud")
-      yield* ended.done
+      yield* ended.awaitEnd
       const cut = yield* client.call("cut", "forever")
-      yield* cut.said(1)
-      cut.cut()
+      yield* cut.awaitMessages(1)
+      cut.disconnect()
       yield* first.stop
       const again = at(yield* serve(handlers, settings), client)
       const rest = yield* again.get(ended.events[0]?.id)
-      yield* rest.done
+      yield* rest.awaitEnd
       assert.deepStrictEqual(rest.messages, ended.messages)
       assert.isTrue(rest.ended)
       const broken = yield* again.get(cut.lastId)
-      yield* broken.done
+      yield* broken.awaitEnd
       assert.deepStrictEqual(broken.messages.map(({ error, id }) => [id, typeof error?.code]), [["cut", "number"]])
       assert.isTrue(broken.ended)
       // What it is told from now on can be taken up again, too.
       const call = yield* again.call("new", "aloud")
-      yield* call.done
+      yield* call.awaitEnd
       assert.strictEqual(call.events[0]?.data, "")
       const ids = [...ended.events, ...cut.events, ...broken.events, ...call.events].map(({ id }) => id)
       assert.strictEqual(new Set(ids).size, ids.length)
@@ -102,20 +102,20 @@ describe.concurrent("a session that another host goes on with", () => {
       const before = yield* client.get()
       yield* until(() => before.lastId !== undefined)
       yield* log(first, "missed")
-      yield* before.said(1)
+      yield* before.awaitMessages(1)
       const [primed] = before.events
       yield* first.stop
       const second = yield* serve(handlers, settings)
       const again = at(second, client)
       const rest = yield* again.get(primed?.id)
-      yield* rest.done
+      yield* rest.awaitEnd
       assert.deepStrictEqual(rest.messages.map(({ params }) => params?.["data"]), ["missed"])
       // It would come back for ever, and hear nothing.
       const nothing = yield* again.get(rest.lastId)
       assert.strictEqual(nothing.status, 400)
       const live = yield* again.get()
       yield* log(second, "live")
-      yield* live.said(1)
+      yield* live.awaitMessages(1)
       assert.deepStrictEqual(live.messages.map(({ params }) => params?.["data"]), ["live"])
     }))
 
@@ -153,7 +153,7 @@ describe.concurrent("a session that another host goes on with", () => {
       assert.strictEqual(refused.headers["retry-after"], "10")
       assert.strictEqual(refused.messages[0]?.id, 7)
       yield* Deferred.succeed(go, undefined)
-      yield* call.done
+      yield* call.awaitEnd
       assert.deepStrictEqual(call.messages[0]?.result, { ...text("done") })
       yield* until(() => draining.pollUnsafe() !== undefined)
       const other = yield* serve(handlers, settings)

@@ -7,9 +7,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Schema from "effect/Schema"
-import { until } from "../../../fixtures/process.ts"
-import { type Answer, type Client, connect } from "../../../support/client.ts"
-import { MapEventStore } from "../../../support/eventStore.ts"
+import { until } from "../../../support/process.ts"
+import { type ReceivedResponse, type Client, connect } from "../../../support/httpClient.ts"
+import { MapEventStore } from "../../../support/mapEventStore.ts"
 import { serve, type Served, text, tools } from "../../../support/server.ts"
 
 const stores = {
@@ -38,7 +38,7 @@ const stepping = Effect.gen(function*() {
 })
 
 /** What was said on a stream: steps, and the id of a reply. */
-const said = (...answers: ReadonlyArray<Answer>) =>
+const said = (...answers: ReadonlyArray<ReceivedResponse>) =>
   answers.flatMap(({ messages }) =>
     messages.map(({ id, method, params }) =>
       method === "notifications/progress"
@@ -63,25 +63,25 @@ describe.concurrent("resumption", () => {
         const client = yield* connect(server)
         const call = yield* client.call("w", "walk")
         yield* Queue.offerAll(steps, [1, 2, 3])
-        yield* call.said(3)
-        call.cut()
+        yield* call.awaitMessages(3)
+        call.disconnect()
         yield* Queue.offerAll(steps, [4, 5])
         const second = yield* client.get(call.lastId)
         assert.strictEqual(second.status, 200)
         assert.isTrue(second.isStream)
-        yield* second.said(2)
+        yield* second.awaitMessages(2)
         yield* Queue.offerAll(steps, [6])
-        yield* second.said(3)
-        second.cut()
+        yield* second.awaitMessages(3)
+        second.disconnect()
         yield* Queue.offerAll(steps, [7, "end"])
         yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 0 })
         const third = yield* client.get(second.lastId)
-        yield* third.done
+        yield* third.awaitEnd
         assert.isTrue(third.ended)
         assert.deepStrictEqual(said(call, second, third), [1, 2, 3, 4, 5, 6, 7, "reply w"])
         // What was fetched can be fetched again, and from the beginning.
         const all = yield* client.get(call.events[0]?.id)
-        yield* all.done
+        yield* all.awaitEnd
         assert.deepStrictEqual(said(all), [1, 2, 3, 4, 5, 6, 7, "reply w"])
         // There is nothing to come back to behind the end (SHS-13); who gets a stream comes back to it.
         const none = yield* client.get(third.lastId)
@@ -101,32 +101,32 @@ describe.concurrent("resumption", () => {
         yield* log(server, client, "a")
         yield* log(server, other, "other")
         yield* Queue.offerAll(steps, [1])
-        yield* first.said(1)
-        yield* call.said(1)
-        first.cut()
+        yield* first.awaitMessages(1)
+        yield* call.awaitMessages(1)
+        first.disconnect()
         yield* Effect.repeat(server.host.sessions, {
           until: (all) => all.find(({ id }) => id === client.id)?.held === 0
         })
         yield* log(server, client, "b")
         yield* Queue.offerAll(steps, [2])
         yield* log(server, other, "other")
-        yield* call.said(2)
+        yield* call.awaitMessages(2)
         const again = yield* client.get(first.lastId)
-        yield* again.said(1)
+        yield* again.awaitMessages(1)
         yield* log(server, client, "c")
-        yield* again.said(2)
+        yield* again.awaitMessages(2)
         assert.deepStrictEqual(said(first, again), ["a", "b", "c"])
         // Who comes back takes the place of an earlier response, whether that is known to be lost or not.
         const takeover = yield* client.get(again.lastId)
         assert.strictEqual(takeover.status, 200)
-        yield* again.done
+        yield* again.awaitEnd
         yield* log(server, client, "d")
-        yield* takeover.said(1)
+        yield* takeover.awaitMessages(1)
         assert.deepStrictEqual(said(takeover), ["d"])
         yield* Queue.offerAll(steps, ["end"])
-        yield* call.done
+        yield* call.awaitEnd
         assert.deepStrictEqual(said(call), [1, 2, "reply w"])
-        yield* others.said(2)
+        yield* others.awaitMessages(2)
         assert.deepStrictEqual(said(others), ["other", "other"])
         assert.deepStrictEqual(server.logs, [])
       }))
@@ -139,18 +139,18 @@ describe.concurrent("resumption", () => {
         // Nothing has been said yet when it lets go.
         const call = yield* client.call("w", "walk")
         yield* Queue.offerAll(steps, ["release"])
-        yield* call.done
+        yield* call.awaitEnd
         assert.isTrue(call.ended)
         assert.deepStrictEqual(call.retries, ["50"])
         assert.deepStrictEqual(said(call), [])
         yield* Queue.offerAll(steps, [1, 2])
         const second = yield* client.get(call.lastId)
-        yield* second.said(2)
+        yield* second.awaitMessages(2)
         yield* Queue.offerAll(steps, ["release", 3, "end"])
-        yield* second.done
+        yield* second.awaitEnd
         assert.isTrue(second.ended)
         const third = yield* client.get(second.lastId)
-        yield* third.done
+        yield* third.awaitEnd
         assert.deepStrictEqual(said(call, second, third), [1, 2, 3, "reply w"])
         assert.deepStrictEqual(server.logs, [])
       }))
@@ -187,22 +187,22 @@ describe.concurrent("resumption", () => {
               const client = yield* connect(server)
               const ids: Array<string> = []
               /** Reads a stream to its end, with all these cuts. */
-              const read = Effect.fnUntraced(function*(answer: Answer, from: number) {
+              const read = Effect.fnUntraced(function*(answer: ReceivedResponse, from: number) {
                 const parts = [answer]
                 for (let index = from; index < from + cuts.length; index++) {
                   const part = parts.at(-1)
                   if (part === undefined) break
-                  yield* until(() => part.lastId !== undefined || part.gone)
+                  yield* until(() => part.lastId !== undefined || part.isClosed)
                   const wanted = cuts[index % cuts.length] ?? 0
-                  yield* until(() => part.messages.length >= wanted || part.gone)
-                  part.cut()
+                  yield* until(() => part.messages.length >= wanted || part.isClosed)
+                  part.disconnect()
                   const next = yield* client.get(parts.findLast(({ lastId }) => lastId !== undefined)?.lastId)
                   // It had heard everything.
                   if (next.status === 405) break
                   assert.strictEqual(next.status, 200, next.text)
                   parts.push(next)
                 }
-                yield* parts.at(-1)?.done ?? Effect.void
+                yield* parts.at(-1)?.awaitEnd ?? Effect.void
                 ids.push(...parts.flatMap(({ events }) => events.flatMap(({ id }) => id ?? [])))
                 return said(...parts)
               })
@@ -238,12 +238,12 @@ describe.concurrent("resumption", () => {
       const client = yield* connect(server)
       const other = yield* connect(server)
       const secret = yield* other.call("secret", "now")
-      yield* secret.done
+      yield* secret.awaitEnd
       const id = secret.events[0]?.id ?? ""
       assert.isNotEmpty(id)
       for (const forged of [id, "1", "x".repeat(5000), id.replace(/\d$/, "9"), "__proto__", "../../etc", "\"", ""]) {
         const answer = yield* client.get(forged)
-        yield* answer.done
+        yield* answer.awaitEnd
         assert.strictEqual(answer.status, 400)
         assert.notInclude(answer.text, "secret")
       }
@@ -264,7 +264,7 @@ describe.concurrent("resumption", () => {
           const client = yield* connect(server, { revision })
           const standalone = yield* client.get()
           const call = yield* client.call(1, "now")
-          yield* call.done
+          yield* call.awaitEnd
           if (primed) yield* until(() => standalone.events.length > 0)
           for (const answer of [standalone, call]) {
             assert.strictEqual(answer.events[0]?.data === "", primed)
@@ -283,7 +283,7 @@ describe.concurrent("resumption", () => {
       const client = yield* connect(server, { revision: "2025-06-18" })
       const call = yield* client.call(1, "walk")
       yield* Queue.offerAll(steps, [1, "release"])
-      yield* call.done
+      yield* call.awaitEnd
       assert.deepStrictEqual(call.messages.at(-1)?.result, { ...text("not released") })
     }))
 
@@ -294,7 +294,7 @@ describe.concurrent("resumption", () => {
       const client = yield* connect(server)
       const call = yield* client.call(1, "walk")
       yield* Queue.offerAll(steps, [1, "release"])
-      yield* call.done
+      yield* call.awaitEnd
       assert.deepStrictEqual(call.messages.at(-1)?.result, { ...text("not released") })
       assert.isTrue(call.events.every(({ id }) => id === undefined))
       assert.deepStrictEqual(call.retries, [])
@@ -326,14 +326,14 @@ describe.concurrent("resumption", () => {
       const client = yield* connect(server)
       const call = yield* client.call("f", "flood")
       yield* until(() => call.lastId !== undefined)
-      call.cut()
+      call.disconnect()
       yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.held === 0 })
       const rest = yield* client.get(call.events[0]?.id)
       rest.stall()
       yield* Deferred.succeed(go, undefined)
       yield* Effect.sleep("100 millis")
       rest.response?.resume()
-      yield* rest.done
+      yield* rest.awaitEnd
       assert.deepStrictEqual(said(rest), [...Array.from({ length: 5000 }, (_, step) => step + 1), "reply f"])
     }))
 
@@ -348,7 +348,7 @@ describe.concurrent("resumption", () => {
         for (const one of [client, other]) {
           const standalone = yield* one.get()
           const call = yield* one.call(1, "talk")
-          yield* call.said(1)
+          yield* call.awaitMessages(1)
           yield* until(() => standalone.lastId !== undefined)
         }
         assert.sameMembers(Array.from(store.streams.keys()), [client.id, other.id])
@@ -371,19 +371,19 @@ describe.concurrent("resumption", () => {
         const client = yield* connect(server)
         const call = yield* client.call("w", "walk")
         yield* Queue.offerAll(steps, [1])
-        yield* call.said(1)
+        yield* call.awaitMessages(1)
         store.failing = true
         yield* Queue.offerAll(steps, [2, 3, "end"])
-        yield* call.done
+        yield* call.awaitEnd
         assert.deepStrictEqual(said(call), [1, 2, 3, "reply w"])
         const resumed = yield* client.get(call.lastId)
         assert.strictEqual(resumed.status, 503)
         assert.isUndefined(resumed.headers["retry-after"])
         const waiting = yield* client.call("v", "walk")
         yield* Queue.offerAll(steps, [1])
-        yield* waiting.said(1)
+        yield* waiting.awaitMessages(1)
         yield* client.delete
-        yield* waiting.done
+        yield* waiting.awaitEnd
         assert.isTrue(waiting.ended)
         assert.strictEqual(waiting.messages.at(-1)?.id, "v")
         assert.isAbove(server.logs.length, 0)

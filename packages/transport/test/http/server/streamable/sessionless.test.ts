@@ -5,8 +5,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { until } from "../../../fixtures/process.ts"
-import { type Answer, ask, initialize, listen } from "../../../support/client.ts"
+import { until } from "../../../support/process.ts"
+import { type ReceivedResponse, exchange, initialize, send } from "../../../support/httpClient.ts"
 import { text, tools } from "../../../support/server.ts"
 import { serveSessionless } from "../../../support/sessionlessServer.ts"
 
@@ -21,7 +21,7 @@ const call = (id: string | number, name: string) => ({
 
 const newest = { "mcp-protocol-version": "2025-11-25" }
 
-const codeOf = (answer: Answer) => answer.messages.map(({ error, id }) => [id ?? undefined, error?.code])
+const codeOf = (answer: ReceivedResponse) => answer.messages.map(({ error, id }) => [id ?? undefined, error?.code])
 
 /** A result with this text, as it comes. */
 const said = (words: string) => ({ content: [{ type: "text", text: words }] })
@@ -42,11 +42,11 @@ describe.concurrent("Streamable HTTP without sessions", () => {
         const headers = { "mcp-protocol-version": revision }
         // In any order, and again and again.
         for (let time = 0; time < 2; time++) {
-          const called = yield* ask(server, { body: call(8, "now"), headers })
+          const called = yield* exchange(server, { body: call(8, "now"), headers })
           assert.deepStrictEqual([called.status, called.messages[0]?.result], [200, said("now")])
-          const opened = yield* ask(server, { body: initialize(revision) })
+          const opened = yield* exchange(server, { body: initialize(revision) })
           assert.deepStrictEqual([opened.status, opened.messages[0]?.result?.["protocolVersion"]], [200, revision])
-          const pong = yield* ask(server, {
+          const pong = yield* exchange(server, {
             body: ping(7),
             headers: { ...headers, "mcp-session-id": "of another time" }
           })
@@ -75,7 +75,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
         [{ jsonrpc: "2.0", method: "notifications/initialized" }, { jsonrpc: "2.0", id: 1, result: {} }]
       ]
       for (const body of told) {
-        const answer = yield* ask(server, { body })
+        const answer = yield* exchange(server, { body })
         assert.deepStrictEqual([answer.status, answer.text, answer.ended], [202, "", true])
       }
       assert.deepStrictEqual(heard, [])
@@ -87,11 +87,11 @@ describe.concurrent("Streamable HTTP without sessions", () => {
     Effect.gen(function*() {
       const server = yield* serveSessionless({})
       for (const method of ["GET", "DELETE", "PUT", "OPTIONS"]) {
-        const answer = yield* ask(server, { method, headers: { "mcp-session-id": "any" } })
+        const answer = yield* exchange(server, { method, headers: { "mcp-session-id": "any" } })
         assert.deepStrictEqual([answer.status, answer.headers.allow], [405, "POST"], method)
         assert.deepStrictEqual(codeOf(answer), [[undefined, -32600]], method)
       }
-      const preflight = yield* ask(server, {
+      const preflight = yield* exchange(server, {
         method: "OPTIONS",
         headers: { origin: "http://localhost:3000", "access-control-request-method": "POST" }
       })
@@ -104,13 +104,13 @@ describe.concurrent("Streamable HTTP without sessions", () => {
   it.live("[SHS-29] [MSG-15] takes what says no revision to be in 2025-03-26", () =>
     Effect.gen(function*() {
       const server = yield* serveSessionless(tools({ sum: Effect.succeed(structured) }))
-      const old = yield* ask(server, { body: call(1, "sum") })
+      const old = yield* exchange(server, { body: call(1, "sum") })
       // A revision that does not know what is structured has it in text as well.
       assert.deepStrictEqual(old.messages[0]?.result, {
         ...structured,
         content: [{ type: "text", text: "{\"sum\":42}" }]
       })
-      const recent = yield* ask(server, { body: call(1, "sum"), headers: newest })
+      const recent = yield* exchange(server, { body: call(1, "sum"), headers: newest })
       assert.deepStrictEqual(recent.messages[0]?.result, structured)
       const batch = [
         ping(1),
@@ -118,7 +118,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
         { jsonrpc: "2.0", method: "notifications/initialized" },
         initialize("2025-03-26")
       ]
-      const together = yield* ask(server, { body: batch })
+      const together = yield* exchange(server, { body: batch })
       assert.deepStrictEqual(
         [together.status, together.messages.flat().map(({ error, id }) => [id, error?.code])],
         [200, [[1, undefined], [2, undefined], ["init", -32600]]]
@@ -134,14 +134,14 @@ describe.concurrent("Streamable HTTP without sessions", () => {
         { body: ping(), headers: { "mcp-protocol-version": "1999-01-01" } }
       ]
       for (const asked of refused) {
-        const answer = yield* ask(server, asked)
+        const answer = yield* exchange(server, asked)
         assert.strictEqual(answer.status, 400)
         assert.match(answer.text, /MCP-Protocol-Version .* is not supported/)
       }
-      const batch = yield* ask(server, { body: [ping()], headers: newest })
+      const batch = yield* exchange(server, { body: [ping()], headers: newest })
       assert.deepStrictEqual([batch.status, codeOf(batch)], [400, [[undefined, -32600]]])
       // It does not know yet what it will speak.
-      const opened = yield* ask(server, { body: initialize("2025-03-26") })
+      const opened = yield* exchange(server, { body: initialize("2025-03-26") })
       assert.strictEqual(opened.messages[0]?.result?.["protocolVersion"], "2025-11-25")
     }))
 
@@ -152,7 +152,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
       for (const responseMode of ["adaptive", "json", "stream"] as const) {
         const server = yield* serveSessionless(handlers, { http: { responseMode } })
         for (const tool of ["now", "report"]) {
-          const answered = yield* ask(server, { body: call(1, tool), headers: newest })
+          const answered = yield* exchange(server, { body: call(1, tool), headers: newest })
           assert.isTrue(answered.ended)
           seen.push([responseMode, tool, answered.isStream, answered.messages.map(({ id, method }) => method ?? id)])
           // There is nothing to come back to.
@@ -177,11 +177,11 @@ describe.concurrent("Streamable HTTP without sessions", () => {
         tools({ wait: Effect.as(Deferred.await(gate), text("done")) }),
         { http: { adaptiveTimeout: 10 } }
       )
-      const answer = yield* listen(server, { body: call(1, "wait"), headers: newest })
-      yield* answer.begun
+      const answer = yield* send(server, { body: call(1, "wait"), headers: newest })
+      yield* answer.awaitHeaders
       assert.isTrue(answer.isStream)
       yield* Deferred.succeed(gate, undefined)
-      yield* answer.done
+      yield* answer.awaitEnd
       assert.deepStrictEqual(answer.messages.map(({ id }) => id), [1])
     }))
 
@@ -191,7 +191,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
         ask: Effect.flatMap(RequestContext.RequestContext, (context) =>
           Effect.map(Effect.flip(context.listRoots()), (error) => text(error.reason._tag))).pipe(Effect.orDie)
       }))
-      const answer = yield* ask(server, { body: call(1, "ask") })
+      const answer = yield* exchange(server, { body: call(1, "ask") })
       assert.deepStrictEqual(answer.messages[0]?.result, said("StatelessModeNotSupported"))
     }))
 
@@ -213,12 +213,12 @@ describe.concurrent("Streamable HTTP without sessions", () => {
       })
       const server = yield* serveSessionless(handlers, { http: { detachedRequestTimeout: 300 } })
       const patient = yield* serveSessionless(handlers)
-      const lost = yield* listen(patient, { body: call(1, "finish") })
-      const hanging = yield* listen(server, { body: call(1, "hang") })
-      yield* hanging.begun
+      const lost = yield* send(patient, { body: call(1, "finish") })
+      const hanging = yield* send(server, { body: call(1, "hang") })
+      yield* hanging.awaitHeaders
       yield* until(() => seen.length === 2)
-      lost.cut()
-      hanging.cut()
+      lost.disconnect()
+      hanging.disconnect()
       yield* until(() => seen.includes("hang interrupted"))
       yield* Deferred.succeed(gate, undefined)
       yield* until(() => seen.includes("finish finished"))
@@ -243,27 +243,27 @@ describe.concurrent("Streamable HTTP without sessions", () => {
       )
       const from = (address: string) => ({ body: call(1, "wait"), headers: { "x-forwarded-for": address } })
       const waiting = [
-        yield* listen(server, from("192.0.2.1")),
-        yield* listen(server, from("192.0.2.1"))
+        yield* send(server, from("192.0.2.1")),
+        yield* send(server, from("192.0.2.1"))
       ]
       yield* until(() => began.length === 2)
       // What room there is left is for others.
-      const greedy = yield* ask(server, from("192.0.2.1"))
+      const greedy = yield* exchange(server, from("192.0.2.1"))
       assert.deepStrictEqual([greedy.status, codeOf(greedy)], [429, [[1, -32010]]])
       assert.match(greedy.headers["retry-after"] ?? "", /^\d+$/)
-      waiting.push(yield* listen(server, from("192.0.2.2")))
+      waiting.push(yield* send(server, from("192.0.2.2")))
       yield* until(() => began.length === 3)
-      const refused = yield* ask(server, from("192.0.2.2"))
+      const refused = yield* exchange(server, from("192.0.2.2"))
       assert.deepStrictEqual([refused.status, codeOf(refused)], [429, [[1, -32010]]])
       // The client with most makes room for a newcomer.
-      waiting.push(yield* listen(server, from("192.0.2.3")))
+      waiting.push(yield* send(server, from("192.0.2.3")))
       yield* until(() => began.length === 4)
       const [displaced, ...others] = waiting
-      yield* displaced?.done ?? Effect.void
+      yield* displaced?.awaitEnd ?? Effect.void
       assert.strictEqual(displaced?.messages.at(-1)?.error?.code, -32010)
       yield* Deferred.succeed(gate, undefined)
       for (const answer of others) {
-        yield* answer.done
+        yield* answer.awaitEnd
         assert.deepStrictEqual(answer.messages[0]?.result, said("done"))
       }
     }))
@@ -275,7 +275,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
         loud: Effect.andThen(reporting, Effect.succeed({ content: [], structuredContent: { sum: 42n } }))
       }))
       for (const tool of ["big", "loud"]) {
-        const answer = yield* ask(server, { body: call(1, tool), headers: newest })
+        const answer = yield* exchange(server, { body: call(1, tool), headers: newest })
         const reply = answer.messages.at(-1)
         assert.deepStrictEqual([reply?.id, reply?.error?.code], [1, -32603], tool)
       }
@@ -299,9 +299,9 @@ describe.concurrent("Streamable HTTP without sessions", () => {
       )
       const body = call(1, "who")
       const authorization = "Bearer ada"
-      const stranger = yield* ask(server, { body })
+      const stranger = yield* exchange(server, { body })
       assert.deepStrictEqual([stranger.status, stranger.headers["www-authenticate"]], [401, "Bearer"])
-      const known = yield* ask(server, { body, headers: { authorization } })
+      const known = yield* exchange(server, { body, headers: { authorization } })
       assert.deepStrictEqual(known.messages[0]?.result, said(authorization))
       const refusals = [
         [{ body, headers: { authorization, origin: "https://evil.example" } }, 403],
@@ -312,11 +312,11 @@ describe.concurrent("Streamable HTTP without sessions", () => {
         [{ raw: `"${"x".repeat(1000)}"`, headers: { authorization } }, 413]
       ] as const
       for (const [asked, status] of refusals) {
-        assert.strictEqual((yield* ask(server, asked)).status, status)
+        assert.strictEqual((yield* exchange(server, asked)).status, status)
       }
     }))
 
-  for (const place of ["by itself", "in a backend"] as const) {
+  for (const place of ["on its own", "in a backend"] as const) {
     it.live(`[law 2] when it goes, handlers may finish, every response ends, and nothing is left (${place})`, () =>
       Effect.gen(function*() {
         const gate = yield* Deferred.make<void>()
@@ -333,19 +333,19 @@ describe.concurrent("Streamable HTTP without sessions", () => {
           { server: { limits: { gracefulCloseTimeout: 500 } } },
           place
         )
-        const finishing = yield* listen(server, { body: call(1, "finish") })
-        const hanging = yield* listen(server, { body: call(2, "hang") })
-        const streaming = yield* listen(server, { body: call(3, "stream") })
+        const finishing = yield* send(server, { body: call(1, "finish") })
+        const hanging = yield* send(server, { body: call(2, "hang") })
+        const streaming = yield* send(server, { body: call(3, "stream") })
         yield* until(() => seen.length === 3)
-        yield* streaming.begun
+        yield* streaming.awaitHeaders
         const stopping = yield* Effect.forkChild(server.stop, { startImmediately: true })
         yield* Deferred.succeed(gate, undefined)
-        yield* finishing.done
+        yield* finishing.awaitEnd
         assert.deepStrictEqual(finishing.messages[0]?.result, said("done"))
         yield* Fiber.join(stopping)
-        yield* until(() => hanging.gone && streaming.gone)
+        yield* until(() => hanging.isClosed && streaming.isClosed)
         assert.deepStrictEqual(seen, ["began", "began", "began", "interrupted", "interrupted"])
-        const late = yield* ask(server, { body: ping() })
+        const late = yield* exchange(server, { body: ping() })
         assert.strictEqual(late.status, 0)
         assert.deepStrictEqual(
           server.events.map((event) => event._tag === "Abandoned" ? event.id : event._tag).toSorted(),

@@ -5,8 +5,8 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as net from "node:net"
 import * as zlib from "node:zlib"
-import { until } from "../../../fixtures/process.ts"
-import { type Answer, ask, connect, initialize, listen } from "../../../support/client.ts"
+import { until } from "../../../support/process.ts"
+import { type ReceivedResponse, exchange, connect, initialize, send } from "../../../support/httpClient.ts"
 import { serve, text, tools } from "../../../support/server.ts"
 import { serveSessionless } from "../../../support/sessionlessServer.ts"
 
@@ -15,7 +15,7 @@ const ping = (id: string | number = 1) => ({ jsonrpc: "2.0", id, method: "ping" 
 const revisions = ["2025-03-26", "2025-06-18", "2025-11-25"] as const
 
 /** A refusal: its status, and an error of JSON-RPC as its body. */
-const refused = (answer: Answer, status: number, id?: unknown) => {
+const refused = (answer: ReceivedResponse, status: number, id?: unknown) => {
   assert.strictEqual(answer.status, status, answer.text)
   assert.isTrue(answer.ended)
   const [error] = answer.messages
@@ -31,7 +31,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
     it.live(`[HTTP-01] [HTTP-06] [HTTP-09] serves a session at one path (${revision})`, () =>
       Effect.gen(function*() {
         const server = yield* serve(handlers)
-        const opened = yield* ask(server, { body: initialize(revision) })
+        const opened = yield* exchange(server, { body: initialize(revision) })
         assert.strictEqual(opened.status, 200)
         assert.strictEqual(opened.headers["content-type"], "application/json")
         assert.strictEqual(opened.messages[0]?.result?.["protocolVersion"], revision)
@@ -39,13 +39,13 @@ describe.concurrent("statuses of Streamable HTTP", () => {
         const pong = yield* client.ping(7)
         assert.deepStrictEqual(pong.messages, [{ jsonrpc: "2.0", id: 7, result: {} }])
         const called = yield* client.call(8, "now")
-        yield* called.done
+        yield* called.awaitEnd
         assert.deepInclude(called.messages[0], { id: 8 })
-        const told = yield* client.tell("notifications/roots/list_changed")
+        const told = yield* client.notify("notifications/roots/list_changed")
         assert.deepInclude({ status: told.status, text: told.text }, { status: 202, text: "" })
-        const replied = yield* client.reply("nobody asked", {})
+        const replied = yield* client.respond("nobody asked", {})
         assert.deepInclude({ status: replied.status, text: replied.text }, { status: 202, text: "" })
-        const elsewhere = yield* client.ask({ body: ping(), path: "/elsewhere" })
+        const elsewhere = yield* client.exchange({ body: ping(), path: "/elsewhere" })
         assert.strictEqual(elsewhere.status, 404)
         assert.isTrue(elsewhere.messages.length === 0)
       }))
@@ -54,11 +54,11 @@ describe.concurrent("statuses of Streamable HTTP", () => {
   it.live("[SHS-25] a message without a session id gets 400, unless it is initialize", () =>
     Effect.gen(function*() {
       const server = yield* serve(handlers)
-      refused(yield* ask(server, { body: ping(3) }), 400, 3)
-      refused(yield* ask(server, { body: { jsonrpc: "2.0", method: "notifications/initialized" } }), 400)
-      refused(yield* ask(server, { method: "GET" }), 400)
-      refused(yield* ask(server, { method: "DELETE" }), 400)
-      refused(yield* ask(server, { body: [initialize("2025-03-26")] }), 400)
+      refused(yield* exchange(server, { body: ping(3) }), 400, 3)
+      refused(yield* exchange(server, { body: { jsonrpc: "2.0", method: "notifications/initialized" } }), 400)
+      refused(yield* exchange(server, { method: "GET" }), 400)
+      refused(yield* exchange(server, { method: "DELETE" }), 400)
+      refused(yield* exchange(server, { body: [initialize("2025-03-26")] }), 400)
       assert.deepStrictEqual(yield* server.host.sessions, [])
     }))
 
@@ -67,10 +67,10 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       const server = yield* serve(handlers)
       const client = yield* connect(server)
       const unknown = { headers: { "mcp-session-id": "4711" } }
-      refused(yield* ask(server, { body: ping(3), ...unknown }), 404, 3)
-      refused(yield* ask(server, { body: initialize("2025-11-25"), ...unknown }), 404, "init")
-      refused(yield* ask(server, { method: "GET", ...unknown }), 404)
-      refused(yield* ask(server, { method: "DELETE", ...unknown }), 404)
+      refused(yield* exchange(server, { body: ping(3), ...unknown }), 404, 3)
+      refused(yield* exchange(server, { body: initialize("2025-11-25"), ...unknown }), 404, "init")
+      refused(yield* exchange(server, { method: "GET", ...unknown }), 404)
+      refused(yield* exchange(server, { method: "DELETE", ...unknown }), 404)
       const deleted = yield* client.delete
       assert.deepInclude({ status: deleted.status, text: deleted.text }, { status: 204, text: "" })
       refused(yield* client.ping(4), 404, 4)
@@ -102,7 +102,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       for (const responseMode of ["adaptive", "json", "stream"] as const) {
         const server = yield* serve(handlers, { http: { responseMode } })
         const client = yield* connect(server)
-        const withAccept = (accept: string | undefined) => client.ask({ body: ping(), headers: { accept } })
+        const withAccept = (accept: string | undefined) => client.exchange({ body: ping(), headers: { accept } })
         for (
           const accept of [
             undefined,
@@ -133,7 +133,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       const server = yield* serve(handlers)
       const client = yield* connect(server)
       for (const coding of ["gzip", "br", "identity, gzip", "unheard-of"]) {
-        const answer = yield* client.ask({
+        const answer = yield* client.exchange({
           raw: zlib.gzipSync(JSON.stringify(ping())),
           headers: { "content-encoding": coding }
         })
@@ -142,7 +142,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
         assert.include(answer.text, "Content-Encoding")
       }
       assert.strictEqual(
-        (yield* client.ask({ body: ping(), headers: { "content-encoding": "identity" } })).status,
+        (yield* client.exchange({ body: ping(), headers: { "content-encoding": "identity" } })).status,
         200
       )
     }))
@@ -151,7 +151,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
     Effect.gen(function*() {
       const server = yield* serve(handlers)
       const client = yield* connect(server)
-      const withType = (type: string | undefined) => client.ask({ body: ping(), headers: { "content-type": type } })
+      const withType = (type: string | undefined) => client.exchange({ body: ping(), headers: { "content-type": type } })
       for (const type of [undefined, "text/plain", "application/jsonp", "application/json; charset=latin1"]) {
         refused(yield* withType(type), 415)
       }
@@ -165,7 +165,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       const server = yield* serve(handlers)
       const client = yield* connect(server)
       const withVersion = (version: string | undefined, method = "POST") =>
-        client.ask({
+        client.exchange({
           ...(method === "POST" ? { body: ping() } : { method }),
           headers: { "mcp-protocol-version": version }
         })
@@ -190,11 +190,11 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       const server = yield* serve(handlers)
       const client = yield* connect(server)
       for (const method of ["PUT", "PATCH", "OPTIONS"]) {
-        const answer = yield* client.ask({ method, headers: { "content-type": "application/json" } })
+        const answer = yield* client.exchange({ method, headers: { "content-type": "application/json" } })
         refused(answer, 405)
         assert.strictEqual(answer.headers["allow"], "GET, POST, DELETE")
       }
-      assert.strictEqual((yield* client.ask({ method: "HEAD" })).status, 405)
+      assert.strictEqual((yield* client.exchange({ method: "HEAD" })).status, 405)
       assert.strictEqual((yield* client.ping()).status, 200)
     }))
 
@@ -210,13 +210,13 @@ describe.concurrent("statuses of Streamable HTTP", () => {
         "nonsense"
       ]
       for (const raw of parse) {
-        const answer = yield* client.ask({ raw })
+        const answer = yield* client.exchange({ raw })
         refused(answer, 400)
         assert.strictEqual(answer.messages[0]?.error?.code, ErrorCode.ParseError)
       }
       const malformed = ["[]", "null", "7", "{}", "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", "{\"id\":{}}"]
       for (const raw of malformed) {
-        const answer = yield* client.ask({ raw })
+        const answer = yield* client.exchange({ raw })
         assert.strictEqual(answer.status, 400, raw)
         assert.strictEqual(answer.messages[0]?.error?.code, ErrorCode.InvalidRequest)
       }
@@ -238,8 +238,8 @@ describe.concurrent("statuses of Streamable HTTP", () => {
           server.host.find(client.id)?.session.ping() ?? Effect.void,
           { startImmediately: true }
         )
-        yield* standalone.said(index + 1)
-        const answer = yield* client.ask({ body: { jsonrpc: "2.0", id: standalone.messages[index]?.id, ...members } })
+        yield* standalone.awaitMessages(index + 1)
+        const answer = yield* client.exchange({ body: { jsonrpc: "2.0", id: standalone.messages[index]?.id, ...members } })
         assert.strictEqual(answer.status, status)
         const outcome = yield* Effect.match(Fiber.join(pong), {
           onSuccess: () => undefined,
@@ -261,12 +261,12 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       const client = yield* connect(server)
       const sessionless = yield* serveSessionless(handlers)
       for (const body of bodies) {
-        for (const answer of [yield* client.ask({ body }), yield* ask(sessionless, { body })]) {
+        for (const answer of [yield* client.exchange({ body }), yield* exchange(sessionless, { body })]) {
           refused(answer, 400)
           assert.strictEqual(answer.messages[0]?.error?.code, ErrorCode.InvalidRequest)
         }
       }
-      refused(yield* ask(server, { body: { ...ping(long), method: "initialize" } }), 400)
+      refused(yield* exchange(server, { body: { ...ping(long), method: "initialize" } }), 400)
     }))
 
   it.live("an error has no more than an excerpt of a header's value", () =>
@@ -274,7 +274,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       const server = yield* serve(handlers)
       const long = "x".repeat(4000)
       for (const name of ["mcp-protocol-version", "origin", "host"]) {
-        const answer = yield* ask(server, { body: initialize("2025-11-25"), headers: { [name]: long } })
+        const answer = yield* exchange(server, { body: initialize("2025-11-25"), headers: { [name]: long } })
         assert.include([400, 403], answer.status)
         const message = answer.messages[0]?.error?.message
         assert.include(message, "x".repeat(100))
@@ -288,9 +288,9 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       const client = yield* connect(server)
       const fits = JSON.stringify({ ...ping(), params: { _meta: { x: "" } } })
       const body = (bytes: number) => fits.replace("\"x\":\"\"", `"x":"${"x".repeat(bytes - fits.length)}"`)
-      assert.strictEqual((yield* client.ask({ raw: body(10_000) })).status, 200)
-      refused(yield* client.ask({ raw: body(10_001) }), 413)
-      refused(yield* client.ask({ raw: body(5_000_000) }), 413)
+      assert.strictEqual((yield* client.exchange({ raw: body(10_000) })).status, 200)
+      refused(yield* client.exchange({ raw: body(10_001) }), 413)
+      refused(yield* client.exchange({ raw: body(5_000_000) }), 413)
       const head = [
         "POST /mcp HTTP/1.1",
         `host: 127.0.0.1:${server.port}`,
@@ -339,8 +339,8 @@ describe.concurrent("statuses of Streamable HTTP", () => {
         type: "text/event-stream"
       })
       refused(yield* client.get(), 409)
-      assert.isFalse(first.gone)
-      first.cut()
+      assert.isFalse(first.isClosed)
+      first.disconnect()
       const again = yield* Effect.repeat(client.get(), { until: ({ status }) => status === 200 })
       assert.isFalse(again.ended)
     }))
@@ -350,9 +350,9 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       const server = yield* serve(tools({}), { http: { maxInitializeBytes: 1000 } })
       const { params, ...request } = initialize("2025-11-25")
       const long = { ...request, params: { ...params, clientInfo: { name: "x".repeat(1000), version: "1" } } }
-      refused(yield* ask(server, { body: long }), 413, request.id)
+      refused(yield* exchange(server, { body: long }), 413, request.id)
       assert.lengthOf(yield* server.host.sessions, 0)
-      assert.strictEqual((yield* ask(server, { body: { ...request, params } })).status, 200)
+      assert.strictEqual((yield* exchange(server, { body: { ...request, params } })).status, 200)
     }))
 
   it.live("[MSG-10] an error that a handler answers with is a reply, whatever its code", () =>
@@ -360,7 +360,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       const server = yield* serve(tools({ refuse: Effect.fail(McpError.invalidRequest("not like this")) }))
       const client = yield* connect(server)
       const answer = yield* client.call(6, "refuse")
-      yield* answer.done
+      yield* answer.awaitEnd
       refused(answer, 200, 6)
     }))
 
@@ -373,10 +373,10 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       yield* until(() => server.host.find(client.id) !== undefined && first.status === 0)
       yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 1 })
       const second = yield* client.call(5, "wait")
-      yield* second.done
+      yield* second.awaitEnd
       refused(second, 200, 5)
       yield* Deferred.succeed(go, undefined)
-      yield* first.done
+      yield* first.awaitEnd
       assert.deepStrictEqual(first.messages[0]?.result, { ...text("first") })
     }))
 
@@ -388,7 +388,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       yield* client.call(2, "never")
       yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 2 })
       const third = yield* client.call(3, "never")
-      yield* third.done
+      yield* third.awaitEnd
       refused(third, 429, 3)
       assert.strictEqual(third.messages[0]?.error?.code, ErrorCode.Overloaded)
       assert.match(third.headers["retry-after"] ?? "", /^\d+$/)
@@ -398,7 +398,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
     Effect.gen(function*() {
       const server = yield* serve(handlers, { session: { sessions: { max: 1 } } })
       const client = yield* connect(server)
-      const answer = yield* ask(server, { body: initialize("2025-11-25") })
+      const answer = yield* exchange(server, { body: initialize("2025-11-25") })
       refused(answer, 503, "init")
       assert.strictEqual(answer.messages[0]?.error?.code, ErrorCode.Overloaded)
       // When its client leaves for 5 minutes.
@@ -406,11 +406,11 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       assert.isUndefined(answer.headers["mcp-session-id"])
       const listening = yield* client.get()
       yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.held === 1 })
-      const again = yield* ask(server, { body: initialize("2025-11-25") })
+      const again = yield* exchange(server, { body: initialize("2025-11-25") })
       assert.deepStrictEqual([again.status, again.headers["retry-after"]], [503, undefined], "it is in use")
-      listening.cut()
+      listening.disconnect()
       yield* client.delete
-      assert.strictEqual((yield* ask(server, { body: initialize("2025-11-25") })).status, 200)
+      assert.strictEqual((yield* exchange(server, { body: initialize("2025-11-25") })).status, 200)
     }))
 
   for (const responseMode of ["adaptive", "json", "stream"] as const) {
@@ -418,7 +418,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       Effect.gen(function*() {
         const server = yield* serve(handlers, { http: { responseMode } })
         const body = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: 7 } }
-        const refusal = yield* ask(server, { body })
+        const refusal = yield* exchange(server, { body })
         assert.isNumber(refusal.messages[0]?.error?.code)
         assert.isUndefined(refusal.headers["mcp-session-id"])
         assert.strictEqual((yield* server.host.health).sessions, 0)
@@ -436,9 +436,9 @@ describe.concurrent("statuses of Streamable HTTP", () => {
             remove: () => Effect.void
           }
         })
-        const waiting = yield* listen(server, { body: initialize("2025-11-25") })
+        const waiting = yield* send(server, { body: initialize("2025-11-25") })
         yield* Effect.repeat(server.host.sessions, { until: (sessions) => sessions.length === 1 })
-        waiting.cut()
+        waiting.disconnect()
         yield* Effect.repeat(server.host.health, { until: ({ sessions }) => sessions === 0 })
         assert.deepStrictEqual(server.logs, [])
       }))
@@ -450,16 +450,16 @@ describe.concurrent("statuses of Streamable HTTP", () => {
         const server = yield* serve(handlers, { http: { responseMode }, session: { limits: { maxBatchMessages: 3 } } })
         const client = yield* connect(server, { revision: "2025-03-26" })
         const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "now" } }
-        const both = yield* client.ask({ body: [ping(1), call] })
+        const both = yield* client.exchange({ body: [ping(1), call] })
         assert.strictEqual(both.status, 200)
         const replies = both.messages.flat()
         assert.sameMembers(replies.map(({ id }) => id), [1, 2])
-        const told = yield* client.ask({
+        const told = yield* client.exchange({
           body: [{ jsonrpc: "2.0", method: "notifications/x" }, { jsonrpc: "2.0", id: 9, result: {} }]
         })
         assert.deepInclude({ status: told.status, text: told.text }, { status: 202, text: "" })
-        refused(yield* client.ask({ body: [1, 2, 3, 4].map(ping) }), 400)
-        assert.strictEqual((yield* client.ask({ body: [1, 2, 3].map(ping) })).status, 200)
+        refused(yield* client.exchange({ body: [1, 2, 3, 4].map(ping) }), 400)
+        assert.strictEqual((yield* client.exchange({ body: [1, 2, 3].map(ping) })).status, 200)
       }
     }))
 
@@ -471,7 +471,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
           const client = yield* connect(server, { revision })
           // At 2025-03-26 a batch in a batch is rejected, and else every batch is.
           const body = revision === "2025-03-26" ? [[ping(1)]] : [ping(1), ping(2)]
-          const answers = yield* Effect.replicateEffect(client.ask({ body }), 10)
+          const answers = yield* Effect.replicateEffect(client.exchange({ body }), 10)
           const rejected = answers.filter(({ status }) => status === 429)
           const answered = answers.filter(({ messages }) =>
             messages.flat()[0]?.error?.code === ErrorCode.InvalidRequest
@@ -492,7 +492,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       const server = yield* serve(handlers)
       for (const revision of ["2025-06-18", "2025-11-25"] as const) {
         const client = yield* connect(server, { revision })
-        refused(yield* client.ask({ body: [ping(1), ping(2)] }), 400)
+        refused(yield* client.exchange({ body: [ping(1), ping(2)] }), 400)
         assert.strictEqual((yield* client.ping()).status, 200)
       }
     }))

@@ -7,9 +7,9 @@ import * as HttpEffect from "effect/http/HttpEffect"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
 import * as Scheduler from "effect/Scheduler"
-import { until } from "../../../fixtures/process.ts"
-import { initialize } from "../../../support/client.ts"
-import { hostOf, listening, text, tools } from "../../../support/server.ts"
+import { until } from "../../../support/process.ts"
+import { initialize } from "../../../support/httpClient.ts"
+import { hostOf, collectLogs, text, tools } from "../../../support/server.ts"
 
 const said = { begun: 0, interrupted: 0 }
 
@@ -39,7 +39,7 @@ const make = Effect.fnUntraced(function*(options?: StreamableHttpServer.Options)
           hostOf(handlers, {}, events),
           Authentication.anonymous,
           EventStore.layerMemory(),
-          listening(logs)
+          collectLogs(logs)
         ),
         options
       )

@@ -7,11 +7,11 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { createServer } from "node:http"
 import * as HttpConnections from "../../../../src/internal/http/server/HttpConnections.ts"
 import * as StreamWatchdog from "../../../../src/internal/http/server/StreamWatchdog.ts"
-import { until } from "../../../fixtures/process.ts"
+import { until } from "../../../support/process.ts"
 import { connectRaw, postText } from "../../../support/rawConnection.ts"
 
 describe("a connection that has closed", () => {
-  it.live("leaves no timeout behind, also without a readerStallTimeout", () =>
+  it.live("leaves no timeout, also with an infinite readerStallTimeout", () =>
     Effect.gen(function*() {
       const watchdog = yield* StreamWatchdog.make({
         keepAliveMillis: Number.POSITIVE_INFINITY,
@@ -19,13 +19,13 @@ describe("a connection that has closed", () => {
         detachedMillis: Number.POSITIVE_INFINITY
       })
       const timeouts = new Set<StreamWatchdog.Timeout>()
-      let made = 0
+      let scheduled = 0
       const connections = HttpConnections.make({
         ...watchdog,
-        schedule: (afterMillis, keep) => {
-          const timeout = watchdog.schedule(afterMillis, keep)
+        schedule: (afterMillis, run) => {
+          const timeout = watchdog.schedule(afterMillis, run)
           timeouts.add(timeout)
-          made++
+          scheduled++
           return timeout
         },
         cancel: (timeout) => {
@@ -48,7 +48,7 @@ describe("a connection that has closed", () => {
       connection.write(postText("{}"))
       connection.write(postText("{}"))
       yield* until(() => connection.statuses.length === 2)
-      assert.deepStrictEqual([made, timeouts.size], [1, 1])
+      assert.deepStrictEqual([scheduled, timeouts.size], [1, 1])
       connection.socket.destroy()
       yield* until(() => timeouts.size === 0)
     }))

@@ -12,8 +12,8 @@ import * as IncomingBodies from "../../../../src/internal/http/server/IncomingBo
 import * as StreamWatchdog from "../../../../src/internal/http/server/StreamWatchdog.ts"
 import { connectRaw, postText } from "../../../support/rawConnection.ts"
 
-describe("a body that arrives", () => {
-  it.live("may break off while the server stops reading it: the late error does not end the process", () =>
+describe("an arriving body", () => {
+  it.live("may break when the server stops reading it: the late error does not end the process", () =>
     Effect.gen(function*() {
       const watchdog = yield* StreamWatchdog.make({
         keepAliveMillis: Number.POSITIVE_INFINITY,

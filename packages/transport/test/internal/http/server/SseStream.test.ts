@@ -20,7 +20,7 @@ const numbersIn = (text: string) => Array.from(text.matchAll(/^data: n(\d+)$/gm)
 
 const key = (stream: string) => ({ session: "session", stream })
 
-/** Returns the numbers that a client reads from a stream which numbers are written to at the same time. */
+/** Writes numbers to a stream while a client reads it, and returns the numbers that the client reads. */
 const readWhileWritten = Effect.fnUntraced(function*(
   stream: SseStream,
   body: SseResponseBody,
@@ -44,7 +44,7 @@ const readWhileWritten = Effect.fnUntraced(function*(
   return numbersIn(text)
 })
 
-const ways: ReadonlyArray<readonly [number, number]> = Array.from(
+const stepCounts: ReadonlyArray<readonly [number, number]> = Array.from(
   { length: 36 },
   (_, reader) => Array.from({ length: 10 }, (_, writer) => [reader + 4, writer + 4] as const)
 ).flat()
@@ -99,14 +99,14 @@ describe("a stream and its response body, at every point where their fibers yiel
     Effect.gen(function*() {
       const store = yield* EventStore.makeMemory()
       const common = yield* settings(store)
-      for (const [reader, writer] of ways) {
+      for (const [reader, writer] of stepCounts) {
         const stream = new SseStream(key(`${reader}.${writer}`), common)
         const first = stream.attach(undefined)
         yield* stream.write("before")
         first.close()
-        const seen = yield* store.append(stream.key, "seen")
-        const got = yield* readWhileWritten(stream, stream.attach(seen), reader, writer)
-        assert.deepStrictEqual(got, numbers, `${reader} and ${writer} steps`)
+        const lastRead = yield* store.append(stream.key, "last read")
+        const read = yield* readWhileWritten(stream, stream.attach(lastRead), reader, writer)
+        assert.deepStrictEqual(read, numbers, `${reader} and ${writer} steps`)
       }
     }))
 
@@ -124,10 +124,10 @@ describe("a stream and its response body, at every point where their fibers yiel
       const stream = new SseStream(key("one"), yield* settings(store))
       const first = stream.attach(undefined)
       yield* stream.write("n0")
-      const seen = yield* memory.append(stream.key, "n1")
+      const lastRead = yield* memory.append(stream.key, "n1")
       yield* stream.write("n2")
       first.close()
-      const body = stream.attach(seen)
+      const body = stream.attach(lastRead)
       const reading = yield* Effect.forkChild(Stream.mkString(Stream.decodeText(body.stream)), {
         startImmediately: true
       })
@@ -143,10 +143,10 @@ describe("a stream and its response body, at every point where their fibers yiel
   it.effect("[SHS-09] a client that never disconnects reads every event once, in order, and the end", () =>
     Effect.gen(function*() {
       const common = yield* settings(undefined)
-      for (const [reader, writer] of ways) {
+      for (const [reader, writer] of stepCounts) {
         const stream = new SseStream(key("one"), common)
-        const got = yield* readWhileWritten(stream, stream.attach(undefined), reader, writer)
-        assert.deepStrictEqual(got, numbers, `${reader} and ${writer} steps`)
+        const read = yield* readWhileWritten(stream, stream.attach(undefined), reader, writer)
+        assert.deepStrictEqual(read, numbers, `${reader} and ${writer} steps`)
       }
     }))
 })

@@ -1,4 +1,4 @@
-/** The watchdog of streams uses a clock that never jumps. */
+/** The watchdog measures durations on the monotonic clock, so a change of the wall clock has no effect. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -10,15 +10,15 @@ import * as StreamWatchdog from "../../../../src/internal/http/server/StreamWatc
 
 const hour = 60 * 60 * 1000
 
-/** A clock whose wall time can be set, as an administrator or NTP does. */
-const settable = Effect.gen(function*() {
-  let set = 0
+/** Creates a watchdog on a clock whose wall time a test changes, as an administrator or NTP does. */
+const onSettableClock = Effect.gen(function*() {
+  let offset = 0
   const clock = yield* Clock.Clock
   const wall: Clock.Clock = {
-    currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + set,
-    currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + set),
-    currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + BigInt(set) * 1_000_000n,
-    currentTimeNanos: Effect.sync(() => clock.currentTimeNanosUnsafe() + BigInt(set) * 1_000_000n),
+    currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + offset,
+    currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + offset),
+    currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + BigInt(offset) * 1_000_000n,
+    currentTimeNanos: Effect.sync(() => clock.currentTimeNanosUnsafe() + BigInt(offset) * 1_000_000n),
     monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
     monotonicTimeNanos: clock.monotonicTimeNanos,
     sleep: (duration) => clock.sleep(duration)
@@ -31,7 +31,7 @@ const settable = Effect.gen(function*() {
   return {
     watchdog,
     setBy: (millis: number) => {
-      set += millis
+      offset += millis
     }
   }
 })
@@ -48,11 +48,11 @@ const bodyOf = (watchdog: StreamWatchdog.StreamWatchdog) => {
   return body
 }
 
-describe("a watchdog, when the wall clock is set", () => {
+describe("a watchdog, after a change of the wall clock", () => {
   for (const [name, change] of [["back", -hour], ["forward", hour]] as const) {
     it.effect(`${name}, sends a comment on a silent stream when it is due`, () =>
       Effect.gen(function*() {
-        const { watchdog, setBy } = yield* settable
+        const { watchdog, setBy } = yield* onSettableClock
         let comments = 0
         const body = bodyOf(watchdog)
         yield* Effect.forkChild(
@@ -73,7 +73,7 @@ describe("a watchdog, when the wall clock is set", () => {
 
     it.effect(`${name}, aborts the response of a client that reads nothing when it is due`, () =>
       Effect.gen(function*() {
-        const { watchdog, setBy } = yield* settable
+        const { watchdog, setBy } = yield* onSettableClock
         const body = bodyOf(watchdog)
         body.put("waiting")
         yield* TestClock.adjust("5 seconds")
@@ -86,7 +86,7 @@ describe("a watchdog, when the wall clock is set", () => {
 
     it.effect(`${name}, runs a timeout when it is due`, () =>
       Effect.gen(function*() {
-        const { watchdog, setBy } = yield* settable
+        const { watchdog, setBy } = yield* onSettableClock
         let runs = 0
         watchdog.schedule(300_000, () => runs++)
         yield* TestClock.adjust("1 minute")

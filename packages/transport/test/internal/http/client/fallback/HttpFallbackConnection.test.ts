@@ -9,64 +9,63 @@ import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Scheduler from "effect/Scheduler"
 import * as HttpFallbackConnection from "../../../../../src/internal/http/client/fallback/HttpFallbackConnection.ts"
+import { InboundBuffer } from "../../../../../src/internal/shared/InboundBuffer.ts"
 
 type Port = Transport.Transport["Service"]
 
-/** Runs it in a fiber that yields after so many steps, and so sooner or later between any two. */
+/** Returns a function that runs effects in fibers that yield after this many steps, so between any two of them. */
 const yielding = (steps: number): <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E> =>
   Effect.runForkWith(Context.make(Scheduler.MaxOpsBeforeYield, steps))
 
 const end: Transport.End = { exit: undefined, writable: false }
 
-/** Two transports, of which the newer refuses what is sent, and how many connections of both are open. */
+/** Returns a fallback over a Streamable HTTP transport that rejects each message, and counts the open connections. */
 const transports = () => {
-  const state = { newer: 0, older: 0, refused: 0 }
-  const opened = (kind: "newer" | "older") =>
+  const counts = { streamable: 0, httpSse: 0, rejected: 0 }
+  const opened = (kind: "streamable" | "httpSse") =>
     Effect.acquireRelease(
       Effect.sync(() => {
-        state[kind]++
+        counts[kind]++
         return Deferred.makeUnsafe<Transport.End>()
       }),
-      (over) =>
+      (ended) =>
         Effect.sync(() => {
-          state[kind]--
-          Deferred.doneUnsafe(over, Exit.succeed(end))
+          counts[kind]--
+          Deferred.doneUnsafe(ended, Exit.succeed(end))
         })
     )
-  const refusal = TransportError.make({ _tag: "Rejected", status: 405, problem: "no", retryAfterMillis: undefined })
-  const refuse = Effect.andThen(
+  const rejection = TransportError.make({ _tag: "Rejected", status: 405, problem: "no", retryAfterMillis: undefined })
+  const reject = Effect.andThen(
     Effect.yieldNow,
     Effect.suspend(() => {
-      state.refused++
-      return Effect.fail(refusal)
+      counts.rejected++
+      return Effect.fail(rejection)
     })
   )
-  const newer: Port = {
-    connect: Effect.map(opened("newer"), (over): Transport.Connection => ({
-      run: () => Deferred.await(over),
-      send: () => refuse,
-      request: () => refuse
+  const streamable: Port = {
+    connect: Effect.map(opened("streamable"), (ended): Transport.Connection => ({
+      run: () => Deferred.await(ended),
+      send: () => reject,
+      request: () => reject
     }))
   }
-  const older: Port = {
+  const httpSse: Port = {
     connect: Effect.andThen(
       Effect.yieldNow,
-      Effect.map(opened("older"), (over): Transport.Connection => {
-        const kept: Array<Transport.Inbound> = []
-        let deliver = (inbound: Transport.Inbound): void => void kept.push(inbound)
+      Effect.map(opened("httpSse"), (ended): Transport.Connection => {
+        const buffer = new InboundBuffer()
         return {
-          run: (heard) =>
+          run: (deliver) =>
             Effect.suspend(() => {
-              kept.splice(0).forEach(heard)
-              deliver = heard
-              return Deferred.await(over)
+              buffer.subscribe(deliver)
+              return Deferred.await(ended)
             }),
           send: ({ message }) =>
             Effect.andThen(
               Effect.yieldNow,
               Effect.sync(() => {
                 if (JsonRpc.isRequest(message)) {
-                  deliver({ frame: Result.succeed(JsonRpc.success(message.id, {})), bytes: 1 })
+                  buffer.deliver({ frame: Result.succeed(JsonRpc.success(message.id, {})), bytes: 1 })
                 }
               })
             )
@@ -74,68 +73,68 @@ const transports = () => {
       })
     )
   }
-  return { state, transport: HttpFallbackConnection.make(newer, older) }
+  return { counts, transport: HttpFallbackConnection.make(streamable, httpSse) }
 }
 
-/** One session: it asks, and is over when it has been answered. What comes back is what it heard, and whether it ended before. */
+/** Sends one request in a session. Returns the frames that arrived, and whether `run` ended before the scope closed. */
 const session = ({ connect }: Port) =>
   Effect.scoped(Effect.gen(function*() {
     const scope = yield* Effect.scope
     const connection = yield* connect
-    const heard: Array<unknown> = []
+    const received: Array<unknown> = []
     const running = yield* Effect.forkIn(
-      connection.run((inbound) => heard.push(Result.merge(inbound.frame)), { abandon: () => {}, report: () => {} }),
+      connection.run((inbound) => received.push(Result.merge(inbound.frame)), { abandon: () => {}, report: () => {} }),
       scope
     )
     const message = JsonRpc.request(0, "initialize", {})
     yield* connection.request?.(message) ?? connection.send({ message, replyTo: undefined, last: false })
     for (let step = 0; step < 50; step++) yield* Effect.yieldNow
-    return { heard, ended: running.pollUnsafe() !== undefined }
+    return { received, ended: running.pollUnsafe() !== undefined }
   }))
 
-const answered = { heard: [JsonRpc.success(0, {})], ended: false }
+const expected = { received: [JsonRpc.success(0, {})], ended: false }
 
-const ways = Array.from({ length: 40 }, (_, index) => index + 3)
+const stepCounts = Array.from({ length: 40 }, (_, index) => index + 3)
 
 describe("a client that falls back, wherever its fibers yield", () => {
-  it.live("[SSE-07] hears its answer on the older way, and goes on there", () =>
+  it.live("[SSE-07] receives its response over HTTP+SSE, and continues there", () =>
     Effect.gen(function*() {
-      for (const steps of ways) {
-        const { state, transport } = transports()
-        const sessions = ways.slice(0, 3).map(() => yielding(steps)(session(transport)))
-        for (const fiber of sessions) assert.deepStrictEqual(yield* Fiber.join(fiber), answered, `${steps} steps`)
-        assert.deepStrictEqual(state, { newer: 0, older: 0, refused: 1 }, `${steps} steps`)
+      for (const steps of stepCounts) {
+        const { counts, transport } = transports()
+        const sessions = stepCounts.slice(0, 3).map(() => yielding(steps)(session(transport)))
+        for (const fiber of sessions) assert.deepStrictEqual(yield* Fiber.join(fiber), expected, `${steps} steps`)
+        assert.deepStrictEqual(counts, { streamable: 0, httpSse: 0, rejected: 1 }, `${steps} steps`)
       }
     }))
 
-  it.live("[law 2] leaves nothing where it is interrupted, and nobody who waits for it waits for ever", () =>
+  it.live("[law 2] leaves no connection if it is interrupted, and a session that waits for it continues", () =>
     Effect.gen(function*() {
       for (const steps of [3, 5, 8]) {
         for (let after = 0; after < 80; after++) {
-          const { state, transport } = transports()
+          const { counts, transport } = transports()
           const first = yielding(steps)(session(transport))
           const second = yielding(steps)(session(transport))
           for (let step = 0; step < after; step++) yield* Effect.yieldNow
           yield* Fiber.interrupt(first)
-          assert.deepStrictEqual(yield* Fiber.join(second), answered, `${steps} steps, after ${after}`)
-          assert.deepStrictEqual([state.newer, state.older], [0, 0], `${steps} steps, after ${after}`)
+          assert.deepStrictEqual(yield* Fiber.join(second), expected, `${steps} steps, after ${after}`)
+          assert.deepStrictEqual([counts.streamable, counts.httpSse], [0, 0], `${steps} steps, after ${after}`)
         }
       }
     }))
 
-  it.live("[SSE-07] is heard also where nobody listened before it was decided", () =>
+  it.live("[SSE-07] delivers responses also if it is run only after the detection", () =>
     Effect.scoped(Effect.gen(function*() {
       const { transport } = transports()
       const connection = yield* transport.connect
       const message = JsonRpc.notification("notifications/initialized")
       yield* connection.send({ message, replyTo: undefined, last: false })
-      const heard: Array<Transport.Inbound> = []
+      const received: Array<Transport.Inbound> = []
       const running = yield* Effect.forkScoped(
-        connection.run((inbound) => heard.push(inbound), { abandon: () => {}, report: () => {} }),
+        connection.run((inbound) => received.push(inbound), { abandon: () => {}, report: () => {} }),
         { startImmediately: true }
       )
-      yield* connection.request?.(JsonRpc.request(1, "ping", {})) ?? Effect.die("requests have streams of their own")
-      assert.lengthOf(heard, 1)
+      yield* connection.request?.(JsonRpc.request(1, "ping", {})) ?? Effect.die("the connection has no streams for requests")
+      assert.lengthOf(received, 1)
       assert.isUndefined(running.pollUnsafe())
     })))
 })

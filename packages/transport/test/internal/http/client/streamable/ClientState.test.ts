@@ -11,7 +11,7 @@ import { response, scripted, stateOver } from "../../../../support/scriptedEndpo
 
 const lost = TransportError.make({ _tag: "SessionLost", problem: "for good" })
 
-it.effect("only a 404 in a session with an id says that the session is lost", () =>
+it.effect("indicatesLoss is true only for a 404 in a session with an id", () =>
   Effect.gen(function*() {
     const { state } = yield* stateOver(() => response(404))
     const without = yield* sessionIdentity(undefined, false)
@@ -20,7 +20,7 @@ it.effect("only a 404 in a session with an id says that the session is lost", ()
     assert.isFalse(state.indicatesLoss(response(404), without))
   }))
 
-it.effect("frames that arrive before the subscriber are delivered first, and none after it has left", () =>
+it.effect("early frames are delivered first to a subscriber, and none after it has unsubscribed", () =>
   Effect.gen(function*() {
     const { state: { settings } } = yield* stateOver(() => response(202))
     const { endpoint } = scripted(() => response(202))

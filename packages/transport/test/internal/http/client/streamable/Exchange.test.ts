@@ -6,9 +6,9 @@ import { Exchange } from "../../../../../src/internal/http/client/streamable/Exc
 import * as SessionCleanup from "../../../../../src/internal/http/client/streamable/SessionCleanup.ts"
 import { events, json, response, type Script, stateOver } from "../../../../support/scriptedEndpoint.ts"
 
-const answer = (id: unknown) => ({ jsonrpc: "2.0", id, result: {} })
+const responseTo = (id: unknown) => ({ jsonrpc: "2.0", id, result: {} })
 
-/** An exchange whose renewal gives the session the id "two". */
+/** Creates an exchange over scripted responses. A renewal sets the session id to "two". */
 const over = Effect.fnUntraced(function*(script: Script) {
   const parts = yield* stateOver(script)
   const { state } = parts
@@ -34,23 +34,23 @@ const over = Effect.fnUntraced(function*(script: Script) {
 describe("a request", () => {
   it.effect("[HTTP-10] delivers a JSON body, and marks its session as used", () =>
     Effect.gen(function*() {
-      const { delivered, request, state } = yield* over(() => json(answer(1)))
+      const { delivered, request, state } = yield* over(() => json(responseTo(1)))
       yield* request(1, "tools/call")
-      assert.deepStrictEqual(delivered, [answer(1)])
+      assert.deepStrictEqual(delivered, [responseTo(1)])
       assert.isTrue(state.session.answered)
     }))
 
   it.effect("[HTTP-10] delivers an SSE stream up to the response", () =>
     Effect.gen(function*() {
       const note = { jsonrpc: "2.0", method: "notifications/progress" }
-      const { delivered, request } = yield* over(() => events([["a", note], ["b", answer(1)]]))
+      const { delivered, request } = yield* over(() => events([["a", note], ["b", responseTo(1)]]))
       yield* request(1, "tools/call")
-      assert.deepStrictEqual(delivered, [note, answer(1)])
+      assert.deepStrictEqual(delivered, [note, responseTo(1)])
     }))
 
   it.effect("[SHS-24] takes the session id from the response to initialize", () =>
     Effect.gen(function*() {
-      const { request, state } = yield* over(() => json(answer(0), { "mcp-session-id": "first" }))
+      const { request, state } = yield* over(() => json(responseTo(0), { "mcp-session-id": "first" }))
       yield* Effect.scoped(request(0, "initialize"))
       assert.strictEqual(state.session.id, "first")
       assert.strictEqual(state.initializeRequest?.id, 0)
@@ -58,7 +58,7 @@ describe("a request", () => {
 
   it.effect("[SHS-27] that a lost session rejects is sent again in a new one, once", () =>
     Effect.gen(function*() {
-      const found = yield* over(({ session }) => session === "two" ? json(answer(1)) : response(404))
+      const found = yield* over(({ session }) => session === "two" ? json(responseTo(1)) : response(404))
       yield* found.request(1, "tools/call")
       assert.deepStrictEqual(found.sent.map(({ session }) => session), ["one", "two"])
       const lost = yield* over(() => response(404))
@@ -70,14 +70,14 @@ describe("a request", () => {
   it.effect("that may have been carried out is repeated only if its method is safe", () =>
     Effect.gen(function*() {
       for (const [method, count] of [["tools/call", 1], ["tools/list", 2]] as const) {
-        let renewMeanwhile = () => {}
+        let renewSession = () => {}
         const { request, sent, state } = yield* over(({ session }) => {
-          if (session === "two") return json(answer(1))
-          renewMeanwhile()
+          if (session === "two") return json(responseTo(1))
+          renewSession()
           // The stream ends without a response, and cannot be resumed.
           return events([])
         })
-        renewMeanwhile = () => {
+        renewSession = () => {
           state.session = { id: "two", openedAt: 0, isRenewed: true, answered: false }
         }
         const exit = yield* Effect.exit(request(1, method))

@@ -12,7 +12,7 @@ const answer = { jsonrpc: "2.0", id: 7, result: {} }
 const note = { jsonrpc: "2.0", method: "notifications/message", params: {} }
 const broken = new Error("reset")
 
-/** A request whose stream broke after one event, with its reader. */
+/** Creates a request whose stream broke after one event, and its resumption. */
 const brokenStream = Effect.fnUntraced(function*(script: Script, firstId = "a") {
   const parts = yield* stateOver(script)
   const reader = new ResponseReader(7, parts.state.settings, parts.state.deliver)

@@ -53,7 +53,7 @@ describe("a renewal", () => {
       assert.strictEqual(resets(), 1)
     }))
 
-  it.effect("is one for all that have lost the same session", () =>
+  it.effect("is shared by all callers that have lost the same session", () =>
     Effect.gen(function*() {
       const { renew, sent, state } = yield* renewal(accepting())
       const lost = state.session
@@ -62,7 +62,7 @@ describe("a renewal", () => {
       assert.lengthOf(sent, 2)
     }))
 
-  it.effect("goes on although its caller is interrupted", () =>
+  it.effect("continues although its caller is interrupted", () =>
     Effect.gen(function*() {
       const { renew, state } = yield* renewal(accepting())
       const fiber = yield* Effect.forkChild(renew(state.session), { startImmediately: true })
@@ -88,7 +88,7 @@ describe("a renewal", () => {
       assert.include(error.message, "a new one could not be opened")
     }))
 
-  it.effect("fails in the handshake, which cannot be repeated", () =>
+  it.effect("fails if the session is lost during the handshake", () =>
     Effect.gen(function*() {
       const { renew, sent, state } = yield* renewal(accepting())
       state.initializeRequest = undefined
@@ -107,7 +107,7 @@ describe("the back-off of renewals", () => {
     return { ...parts, wait: new RenewalBackOff(parts.state, sessions) }
   })
 
-  it.effect("lets a first renewal start at once, and each useless one wait longer", () =>
+  it.effect("starts the first renewal at once, and delays each later one longer", () =>
     Effect.gen(function*() {
       const { state, wait } = yield* backOff
       yield* wait.wait(state.session)
@@ -118,7 +118,7 @@ describe("the back-off of renewals", () => {
       yield* Fiber.join(fiber)
     }))
 
-  it.effect("fails after too many useless ones in a row", () =>
+  it.effect("fails after too many sessions in a row without use", () =>
     Effect.gen(function*() {
       const { wait } = yield* backOff
       const useless = Effect.flatMap(sessionIdentity("again", true), (session) => wait.wait(session))
@@ -128,7 +128,7 @@ describe("the back-off of renewals", () => {
       assert.include((yield* Effect.flip(useless)).message, "2 new ones in a row were lost")
     }))
 
-  it.effect("starts anew after a session in which a request was answered", () =>
+  it.effect("is reset by a session in which a request was answered", () =>
     Effect.gen(function*() {
       const { wait } = yield* backOff
       for (const _ of [1, 2, 3, 4]) {

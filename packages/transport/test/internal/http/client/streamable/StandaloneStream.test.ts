@@ -20,7 +20,7 @@ const standalone = Effect.fnUntraced(function*(script: Script) {
   return { ...parts, renewed, stream }
 })
 
-it.effect("[SHS-13] a server that answers 405 is not asked again", () =>
+it.effect("[SHS-13] the stream is not requested again after a 405", () =>
   Effect.gen(function*() {
     const { reported, sent } = yield* standalone(() => response(405))
     yield* TestClock.adjust("1 hour")
@@ -28,7 +28,7 @@ it.effect("[SHS-13] a server that answers 405 is not asked again", () =>
     assert.deepStrictEqual(reported, [])
   }))
 
-it.effect("a 404 without an earlier stream does not lose the session", () =>
+it.effect("the stream does not renew the session after a 404, if there was no stream before", () =>
   Effect.gen(function*() {
     const { renewed, sent } = yield* standalone(() => response(404))
     yield* TestClock.adjust("1 hour")
@@ -36,7 +36,7 @@ it.effect("a 404 without an earlier stream does not lose the session", () =>
     assert.deepStrictEqual(renewed, [])
   }))
 
-it.effect("a 404 after a stream renews the session", () =>
+it.effect("the stream renews the session after a 404, if there was a stream before", () =>
   Effect.gen(function*() {
     const { renewed, reported, state } = yield* standalone((_, index) =>
       index === 0 ? events([["a", note(1)]]) : response(404)
@@ -46,7 +46,7 @@ it.effect("a 404 after a stream renews the session", () =>
     assert.deepStrictEqual(reported.map(({ _tag }) => _tag), ["StreamLost", "StreamLost"])
   }))
 
-it.effect("a stream that ends is reconnected after its last event, for as long as the session lasts", () =>
+it.effect("the stream is reconnected after its last event, as long as the session lasts", () =>
   Effect.gen(function*() {
     const { delivered, sent } = yield* standalone((_, index) => events([[`e${index}`, note(index)]]))
     for (let turn = 0; turn < 20; turn++) yield* TestClock.adjust("1 second")
@@ -55,14 +55,14 @@ it.effect("a stream that ends is reconnected after its last event, for as long a
     assert.deepStrictEqual(delivered.slice(0, 3), [note(0), note(1), note(2)])
   }))
 
-it.effect("a new stream starts if the server has dropped the events to resume after", () =>
+it.effect("the stream starts anew if the server has dropped the events to resume after", () =>
   Effect.gen(function*() {
     const { sent } = yield* standalone((_, index) => index === 1 ? response(400) : events([[`e${index}`, note(index)]]))
     for (let turn = 0; turn < 5; turn++) yield* TestClock.adjust("1 second")
     assert.deepStrictEqual(sent.slice(0, 3).map(({ lastEventId }) => lastEventId), [undefined, "e0", undefined])
   }))
 
-it.effect("the stream of a renewed session replaces the earlier one", () =>
+it.effect("the stream is replaced by the stream of a renewed session", () =>
   Effect.gen(function*() {
     const { sent, state, stream } = yield* standalone(() => response(503))
     assert.lengthOf(sent, 1)

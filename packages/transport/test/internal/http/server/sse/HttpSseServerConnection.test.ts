@@ -27,7 +27,7 @@ const outbound = (id: number): Transport.Outbound => ({
 const textOf = (chunks: ReadonlyArray<Uint8Array>) => Buffer.concat(chunks).toString()
 
 describe("the connection of a session over HTTP+SSE", () => {
-  it.effect("delivers messages that came before its session runs, in order", () =>
+  it.effect("delivers messages that arrived before its session runs, in order", () =>
     Effect.gen(function*() {
       const { connection, inbound, running } = yield* open()
       connection.post(1, 10, { id: "ada" })
@@ -43,7 +43,7 @@ describe("the connection of a session over HTTP+SSE", () => {
       assert.isUndefined(running.pollUnsafe())
     }))
 
-  it.effect("delivers messages also if its stream closes before its session runs", () =>
+  it.effect("delivers early messages also if its stream closes before its session runs", () =>
     Effect.gen(function*() {
       const { connection, inbound, running } = yield* open()
       connection.post(1, 10, undefined)
@@ -76,7 +76,7 @@ describe("the connection of a session over HTTP+SSE", () => {
       assert.strictEqual(late.reason._tag, "PeerEnded")
     }))
 
-  it.effect("a response that the client never reads is aborted, and its session ends", () =>
+  it.effect("is aborted if the client never reads the stream, and its session ends", () =>
     Effect.gen(function*() {
       const { connection, running } = yield* open()
       let released = 0
@@ -95,7 +95,7 @@ describe("the connection of a session over HTTP+SSE", () => {
       assert.isTrue(connection.isClosed)
     }))
 
-  it.effect("a message that JSON cannot represent fails, and later messages are sent", () =>
+  it.effect("fails for a message that JSON cannot represent, and sends later messages", () =>
     Effect.gen(function*() {
       const { connection } = yield* open()
       connection.start()

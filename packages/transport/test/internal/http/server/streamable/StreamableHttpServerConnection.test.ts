@@ -25,7 +25,7 @@ const open = Effect.fnUntraced(function*(store?: EventStore.EventStore["Service"
 })
 
 describe("the connection of a session over Streamable HTTP", () => {
-  it.effect("responds with 503 to requests that came before its session runs, and to those after its end", () =>
+  it.effect("responds with 503 to requests that arrived before its session runs, and to those after its end", () =>
     Effect.gen(function*() {
       const connection = yield* open()
       const early = connection.post(JsonRpc.request(1, "ping", undefined), 10, undefined)
