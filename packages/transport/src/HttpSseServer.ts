@@ -47,9 +47,9 @@ export interface Paths {
  */
 export interface Options extends HttpServerOptions.Options {
   /**
-   * The reference for POSTs that clients get; they resolve it against the URL of the stream. The server adds the session
+   * The reference for POSTs that clients receive and resolve against the URL of the stream. The server adds the session
    * to its query. Set it if a proxy removes a part of the path: `"/notes/messages"`, or, relative to the stream,
-   * `"messages"`. Default: the path for POSTs, with the prefix of the router.
+   * `"messages"`. The default is the path for POSTs, with the prefix of the router.
    */
   readonly endpoint?: string | undefined
 }

@@ -500,8 +500,8 @@ describe.concurrent("[STD-07] closing the scope", () => {
     "does not wait until the exit statuses of zombies are collected",
     () =>
       Effect.gen(function*() {
-        // The fixture adopts the orphans of its child, as the first process of a container does, and never collects their
-        // exit statuses. 36 is PR_SET_CHILD_SUBREAPER, and the other number is the system call `prctl`.
+        // The fixture adopts the orphans of its child, as the first process of a container does, and never collects
+        // their exit statuses. 36 is PR_SET_CHILD_SUBREAPER, and the other number is the system call `prctl`.
         const prctl = process.arch === "arm64" ? 167 : 157
         const adopt = `syscall(${prctl}, 36, 1, 0, 0, 0) == 0 or die; exec @ARGV`
         const { stdout } = yield* Effect.promise(() =>

@@ -5,7 +5,8 @@ const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5
 
 /**
  * Waits for this many turns of the event loop, in real time. After them, everything that has arrived at the sockets of
- * this process is read. A single timer would not do: after a pause of the process it may fire before the sockets are read.
+ * this process is read. A single timer is not enough: after a pause of the process, it may fire before the sockets are
+ * read.
  */
 export const turns = (count: number): Effect.Effect<void> =>
   Effect.promise(async () => {

@@ -124,7 +124,7 @@ export interface RequestOptions {
 
 const unfinished = new Set<ReceivedResponse>()
 
-/** Returns the number of these responses that are awaited or have begun, and have neither ended nor lost their connection. */
+/** Returns the number of these responses that have not ended, and whose connection is open. */
 export const countOpen = (responses: ReadonlyArray<ReceivedResponse>): number =>
   responses.filter((one) => unfinished.has(one)).length
 
@@ -160,8 +160,10 @@ export const send = (
   server: { readonly port: number },
   options: RequestOptions
 ): Effect.Effect<ReceivedResponse, never, Scope.Scope> =>
-  Effect.acquireRelease(Effect.sync(() => sendUnscoped(server, options)), (received) =>
-    Effect.sync(() => received.disconnect()))
+  Effect.acquireRelease(
+    Effect.sync(() => sendUnscoped(server, options)),
+    (received) => Effect.sync(() => received.disconnect())
+  )
 
 /** Sends a request, and waits for the whole response. Closing the scope breaks the connection. */
 export const exchange = Effect.fnUntraced(function*(server: { readonly port: number }, options: RequestOptions) {

@@ -1,4 +1,4 @@
-/** The sockets of Node that a test opens. Other tests open sockets in the same process, so each is tracked by itself. */
+/** The open sockets of one test. Other tests open sockets in the same process, so each socket is tracked by itself. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { subscribe, unsubscribe } from "node:diagnostics_channel"

@@ -1,4 +1,4 @@
-/** An HTTP server on a real socket, which a test scripts, correctly or not. It records the requests that it receives. */
+/** An HTTP server on a real socket that a test scripts, correctly or not. It records the requests that it receives. */
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import type * as Scope from "effect/Scope"
@@ -22,7 +22,7 @@ export interface Received {
 export interface EventReply {
   readonly event: (data: unknown, id?: string) => EventReply
   readonly raw: (text: string | Uint8Array) => EventReply
-  /** Writes a text this many times, each when the last is accepted. Returns a function that returns the number so far. */
+  /** Writes a text this many times, as the connection takes it. Returns a function that returns the number so far. */
   readonly writeRepeatedly: (text: string | Uint8Array, times: number) => () => number
   readonly end: () => void
   readonly disconnect: () => void
@@ -198,8 +198,8 @@ export const initializeResult = (revision = "2025-11-25"): object => ({
 })
 
 /**
- * Returns the handler of a server that performs handshakes correctly, with the session ids `s1`, `s2` and so on. It offers
- * no standalone stream, accepts DELETE, and passes all other requests on.
+ * Returns the handler of a server that performs handshakes correctly, with the session ids `s1`, `s2` and so on. It
+ * offers no standalone stream, accepts DELETE, and passes all other requests on.
  */
 export const withHandshake = (rest: Handler): Handler => {
   let sessions = 0

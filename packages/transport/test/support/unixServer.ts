@@ -9,8 +9,8 @@ import * as Scope from "effect/Scope"
 import * as Net from "node:net"
 import * as path from "node:path"
 import { until } from "./process.ts"
-import { temporaryDirectory } from "./temporaryDirectory.ts"
 import { collectLogs, hostOf, type ServerHandlers } from "./server.ts"
+import { temporaryDirectory } from "./temporaryDirectory.ts"
 
 export interface Settings {
   readonly session?: Partial<SessionHost.Options>

@@ -12,10 +12,10 @@ import * as Scope from "effect/Scope"
 import * as fs from "node:fs"
 import * as Net from "node:net"
 import * as path from "node:path"
-import { until } from "../support/process.ts"
-import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { openSockets } from "../support/openSockets.ts"
+import { until } from "../support/process.ts"
 import { info, text, tools } from "../support/server.ts"
+import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { serve } from "../support/unixServer.ts"
 
 const message = (data: unknown) => ({ jsonrpc: "2.0", method: "notifications/message", params: { data } }) as const

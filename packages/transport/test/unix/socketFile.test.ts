@@ -8,8 +8,8 @@ import * as fs from "node:fs"
 import * as Net from "node:net"
 import * as path from "node:path"
 import { until } from "../support/process.ts"
-import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { text, tools } from "../support/server.ts"
+import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { openSession, ping, serveAt } from "../support/unixServer.ts"
 
 const handlers = tools({ greet: Effect.succeed(text("hello")) })

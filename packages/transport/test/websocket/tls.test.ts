@@ -14,10 +14,10 @@ import * as fs from "node:fs"
 import * as https from "node:https"
 import * as path from "node:path"
 import { promisify } from "node:util"
-import { fixture, until } from "../support/process.ts"
-import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { openSockets } from "../support/openSockets.ts"
-import { hostOf, collectLogs, text, tools } from "../support/server.ts"
+import { fixture, until } from "../support/process.ts"
+import { collectLogs, hostOf, text, tools } from "../support/server.ts"
+import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { open } from "../support/webSocketClient.ts"
 
 const handlers = tools({ echo: (input) => Effect.succeed(text(String(input["text"]))) })

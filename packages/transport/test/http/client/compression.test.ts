@@ -7,8 +7,8 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as zlib from "node:zlib"
 import {
-  forkNow,
   connect,
+  forkNow,
   notification,
   profile,
   quickReconnect,
@@ -16,7 +16,15 @@ import {
   request,
   until
 } from "../../support/httpClientConnection.ts"
-import { type EventReply, type Handler, idOf, withHandshake, type Reply, response, serve } from "../../support/scriptedHttpServer.ts"
+import {
+  type EventReply,
+  type Handler,
+  idOf,
+  type Reply,
+  response,
+  serve,
+  withHandshake
+} from "../../support/scriptedHttpServer.ts"
 import * as sse from "../../support/scriptedSseServer.ts"
 
 const encoders: Readonly<Record<string, (text: string) => Uint8Array>> = {
@@ -69,9 +77,12 @@ const response1 = { jsonrpc: "2.0", id: 1, result: {} }
 describe.concurrent("a compressed response", () => {
   it.live("is accepted for each POST, unless the program sets Accept-Encoding, and never for a GET", () =>
     Effect.gen(function*() {
-      const { close, peer, request: sendRequest } = yield* connected((received, reply) => reply.json(response(received)), {
-        standalone: true
-      })
+      const { close, peer, request: sendRequest } = yield* connected(
+        (received, reply) => reply.json(response(received)),
+        {
+          standalone: true
+        }
+      )
       yield* sendRequest(request(1))
       yield* until(() => peer.kinds().includes("GET"))
       yield* close

@@ -4,8 +4,16 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { connect, notification, profile, quickReconnect, reasonOf, request, until } from "../../support/httpClientConnection.ts"
-import { type Handler, withHandshake, type Received, response, serve } from "../../support/scriptedHttpServer.ts"
+import {
+  connect,
+  notification,
+  profile,
+  quickReconnect,
+  reasonOf,
+  request,
+  until
+} from "../../support/httpClientConnection.ts"
+import { type Handler, type Received, response, serve, withHandshake } from "../../support/scriptedHttpServer.ts"
 import { respondOnStream } from "../../support/scriptedSseServer.ts"
 
 /** Returns the redirect of a request; `undefined` if it is served. */

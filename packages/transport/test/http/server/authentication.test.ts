@@ -1,4 +1,4 @@
-/** The requirement of every network server to know from whom requests come, and what becomes of an `identify` that fails. */
+/** The requirement of an `Authentication` for every network server, and calls of `identify` that fail. */
 import type { SessionHost } from "@effect-mcp/session"
 import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
@@ -6,7 +6,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import { exchange, connect, initialize } from "../../support/httpClient.ts"
+import { connect, exchange, initialize } from "../../support/httpClient.ts"
 import { openSse } from "../../support/httpSse.ts"
 import { hostOf, serve, serveWith, tools } from "../../support/server.ts"
 
@@ -16,7 +16,7 @@ const tokens = Authentication.layerBearer({ verify: () => Effect.undefined })
 
 const info = { name: "test", version: "1.0.0" }
 
-/** The Layers of every network server, each with all it needs besides the `Authentication`. */
+/** The Layers of all network servers, each provided with everything except the `Authentication`. */
 const host = hostOf(handlers, {})
 const servers = {
   streamableHttp: Layer.provide(StreamableHttpServer.layerNode({ port: 0 }), host),
@@ -25,32 +25,32 @@ const servers = {
   webSocket: Layer.provide(WebSocketServer.layerNode({ port: 0 }), host)
 }
 
-type Needed<L> = L extends Layer.Layer<infer _Provided, infer _Error, infer Required> ? Required : "no Layer"
+type RequirementsOf<L> = L extends Layer.Layer<infer _Provided, infer _Error, infer Required> ? Required : "no Layer"
 
 describe("the requirement of an Authentication", () => {
-  it("[HTTP-14] is that of every Layer that listens on a network", () => {
-    expectTypeOf<Needed<typeof servers[keyof typeof servers]>>().toEqualTypeOf<Authentication.Authentication>()
+  it("[HTTP-14] exists for every Layer that listens on a network", () => {
+    expectTypeOf<RequirementsOf<typeof servers[keyof typeof servers]>>().toEqualTypeOf<Authentication.Authentication>()
     expectTypeOf<Authentication.Authentication>().toExtend<
-      Needed<ReturnType<typeof StreamableHttpServer.layer>>
+      RequirementsOf<ReturnType<typeof StreamableHttpServer.layer>>
     >()
     expectTypeOf<Authentication.Authentication>().toExtend<
-      Needed<ReturnType<typeof StreamableHttpServer.layerSessionless>>
+      RequirementsOf<ReturnType<typeof StreamableHttpServer.layerSessionless>>
     >()
-    expectTypeOf<Authentication.Authentication>().toExtend<Needed<ReturnType<typeof HttpSseServer.layer>>>()
-    expectTypeOf<Authentication.Authentication>().toExtend<Needed<ReturnType<typeof WebSocketServer.layer>>>()
+    expectTypeOf<Authentication.Authentication>().toExtend<RequirementsOf<ReturnType<typeof HttpSseServer.layer>>>()
+    expectTypeOf<Authentication.Authentication>().toExtend<RequirementsOf<ReturnType<typeof WebSocketServer.layer>>>()
   })
 
-  it("[HTTP-14] leaves a program that does not compile if it is merged beside a server instead of provided to it", () => {
-    /** The programs that `NodeRuntime.runMain` takes, among others: they lack no service. */
+  it("[HTTP-14] fails to compile if the Authentication is merged with a server instead of provided to it", () => {
+    /** A program without requirements, which `NodeRuntime.runMain` accepts. */
     type Runnable = Effect.Effect<never, unknown>
-    const beside = Layer.launch(Layer.merge(servers.streamableHttp, tokens))
-    expectTypeOf(beside).not.toExtend<Runnable>()
-    expectTypeOf<Effect.Services<typeof beside>>().toEqualTypeOf<Authentication.Authentication>()
+    const merged = Layer.launch(Layer.merge(servers.streamableHttp, tokens))
+    expectTypeOf(merged).not.toExtend<Runnable>()
+    expectTypeOf<Effect.Services<typeof merged>>().toEqualTypeOf<Authentication.Authentication>()
     expectTypeOf(Layer.launch(Layer.provide(servers.streamableHttp, tokens))).toExtend<Runnable>()
     expectTypeOf(Layer.launch(Layer.provide(servers.streamableHttp, Authentication.anonymous))).toExtend<Runnable>()
   })
 
-  it("[HTTP-14] is that of a web handler, too", () => {
+  it("[HTTP-14] exists for a web handler", () => {
     type Given = Parameters<typeof StreamableHttpServer.toWebHandler>[0]
     expectTypeOf<Layer.Layer<SessionHost.SessionHost>>().not.toExtend<Given>()
     expectTypeOf<Layer.Layer<Authentication.Authentication | SessionHost.SessionHost>>().toExtend<Given>()
@@ -59,7 +59,7 @@ describe("the requirement of an Authentication", () => {
 
 type Identify = Authentication.Authentication["Service"]["identify"]
 
-/** Calls of `identify` that come to no identity, and the status that each is answered with. */
+/** Calls of `identify` that return no identity, and the status of each response. */
 const failing: ReadonlyArray<readonly [string, Identify, number]> = [
   ["hangs", () => Effect.never, 503],
   ["hangs and cannot be interrupted", () => Effect.uninterruptible(Effect.never), 503],
@@ -72,35 +72,37 @@ const failing: ReadonlyArray<readonly [string, Identify, number]> = [
 
 describe.concurrent("an Authentication", () => {
   for (const [name, identify, status] of failing) {
-    it.live(`[HTTP-14] that ${name} accepts no request, and each is answered with ${status}`, () =>
+    it.live(`[HTTP-14] that ${name} rejects every request with ${status}`, () =>
       Effect.gen(function*() {
         const http = { identifyTimeout: "20 millis" } as const
         const authentication = { identify }
         const streamable = yield* serve(handlers, { http, authentication })
         for (
-          const answer of [
+          const response of [
             yield* exchange(streamable, { body: initialize("2025-11-25") }),
             yield* exchange(streamable, { method: "GET" })
           ]
         ) {
-          assert.strictEqual(answer.status, status)
-          assert.isNumber(answer.messages[0]?.error?.code)
+          assert.strictEqual(response.status, status)
+          assert.isNumber(response.messages[0]?.error?.code)
         }
         assert.strictEqual((yield* streamable.host.sessions).length, 0)
-        // The same failure may come with each request: one line says it for ten seconds.
+        // The same failure may occur with each request, so it is logged once in ten seconds.
         assert.strictEqual(streamable.logs.length, 1)
         assert.include(streamable.logs[0], "Authentication.identify")
 
-        const older = yield* serveWith(HttpSseServer.layerNode({ port: 0, ...http }), handlers, { authentication })
-        const stream = yield* openSse(older)
+        const httpSse = yield* serveWith(HttpSseServer.layerNode({ port: 0, ...http }), handlers, { authentication })
+        const stream = yield* openSse(httpSse)
         assert.strictEqual(stream.stream.status, status)
-        const sockets = yield* serveWith(WebSocketServer.layerNode({ port: 0, ...http }), handlers, { authentication })
-        const upgrade = yield* exchange(sockets, { method: "GET" })
+        const webSocket = yield* serveWith(WebSocketServer.layerNode({ port: 0, ...http }), handlers, {
+          authentication
+        })
+        const upgrade = yield* exchange(webSocket, { method: "GET" })
         assert.strictEqual(upgrade.status, status)
       }))
   }
 
-  it.live("that is slow holds up its own request only", () =>
+  it.live("that is slow delays only its own request", () =>
     Effect.gen(function*() {
       const slow = yield* Deferred.make<void>()
       const server = yield* serve(handlers, {

@@ -1,4 +1,4 @@
-/** What a client can take of a server with connections on which it reads nothing, or sends slowly. */
+/** The limits on connections whose clients read nothing, or send slowly. */
 import { MemoryBudget, SessionHost } from "@effect-mcp/session"
 import { HttpSseServer, StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
@@ -11,16 +11,16 @@ import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 import { createServer } from "node:http"
 import type { Socket } from "node:net"
-import { until } from "../../support/process.ts"
 import { type Client, connect } from "../../support/httpClient.ts"
 import { connectSse } from "../../support/httpSse.ts"
+import { until } from "../../support/process.ts"
 import { connectRaw, postText } from "../../support/rawConnection.ts"
 import { serve, type ServerHandlers, serveWith, text, tools } from "../../support/server.ts"
 
 const mebibyte = 1024 * 1024
 
-/** A server in a backend, and the server's sides of its connections. */
-const serveSeen = Effect.fnUntraced(function*(handlers: ServerHandlers, options: StreamableHttpServer.Options) {
+/** Runs a server in a backend, and records the server's sides of its connections. */
+const serveObserved = Effect.fnUntraced(function*(handlers: ServerHandlers, options: StreamableHttpServer.Options) {
   const sockets: Array<Socket> = []
   const node = createServer().on("connection", (socket: Socket) => void sockets.push(socket))
   const backend = SessionHost.layerDrain.pipe(
@@ -30,7 +30,7 @@ const serveSeen = Effect.fnUntraced(function*(handlers: ServerHandlers, options:
     Layer.provideMerge(NodeHttpServer.layerServer(() => node, { port: 0, host: "127.0.0.1" }))
   )
   const server = yield* serveWith(backend, handlers)
-  /** The server's side of this client's connection. */
+  /** Returns the server's side of a client's connection. */
   const sideOf = (client: Socket) => sockets.find(({ remotePort }) => remotePort === client.localPort)
   return { ...server, sideOf }
 })
@@ -43,7 +43,7 @@ const callText = (client: Client, id: number, name: string): string =>
 const calls = (client: Client, name: string, count: number): string =>
   Array.from({ length: count }, (_, id) => callText(client, id, name)).join("")
 
-/** Tools with large results, and tools that wait; and how often each was called and interrupted. */
+/** Creates tools with large results and tools that wait, and counts their calls and interruptions. */
 const counting = Effect.gen(function*() {
   const gate = yield* Deferred.make<void>()
   const counts = { called: 0, interrupted: 0 }
@@ -58,11 +58,11 @@ const counting = Effect.gen(function*() {
   return { gate, counts, handlers }
 })
 
-describe.concurrent("responses in JSON that a client does not read", () => {
-  it.live("cost the client its connection once it has read nothing for as long as a stream's reader may", () =>
+describe.concurrent("JSON responses that a client does not read", () => {
+  it.live("destroy its connection after readerStallTimeout", () =>
     Effect.gen(function*() {
       const { handlers } = yield* counting
-      const server = yield* serveSeen(handlers, { responseMode: "json", readerStallTimeout: "100 millis" })
+      const server = yield* serveObserved(handlers, { responseMode: "json", readerStallTimeout: "100 millis" })
       const client = yield* connect(server)
       const connection = yield* connectRaw(server)
       connection.stall()
@@ -74,11 +74,11 @@ describe.concurrent("responses in JSON that a client does not read", () => {
       assert.deepStrictEqual(server.logs, [])
     }))
 
-  it.live("cost it nothing while it reads, however long that takes", () =>
+  it.live("keep its connection while the client reads slowly", () =>
     Effect.gen(function*() {
       const { handlers } = yield* counting
       const clock = yield* TestClock.make()
-      const serving = serveSeen(handlers, { responseMode: "json", readerStallTimeout: "20 seconds" })
+      const serving = serveObserved(handlers, { responseMode: "json", readerStallTimeout: "20 seconds" })
       const server = yield* Effect.provideService(serving, Clock.Clock, clock)
       const client = yield* connect(server)
       const connection = yield* connectRaw(server)
@@ -87,7 +87,7 @@ describe.concurrent("responses in JSON that a client does not read", () => {
       yield* until(() => (server.sideOf(connection.socket)?.writableLength ?? 0) > 0)
       const side = server.sideOf(connection.socket)
       const taken = () => side === undefined ? 0 : side.bytesWritten - side.writableLength
-      // A little now and then, which takes half an hour.
+      // The client reads a little at intervals, for half an hour in all.
       while (connection.received.length < 8 * mebibyte) {
         const before = taken()
         connection.socket.resume()
@@ -99,10 +99,10 @@ describe.concurrent("responses in JSON that a client does not read", () => {
       assert.deepStrictEqual(connection.statuses, [200])
     }))
 
-  it.live("cost it its connection at once if those that wait on it have more than `maxUnreadBytes`", () =>
+  it.live("destroy its connection above `maxUnreadBytes`", () =>
     Effect.gen(function*() {
       const { counts, handlers } = yield* counting
-      const server = yield* serveSeen(handlers, { responseMode: "json", maxUnreadBytes: 20 * mebibyte })
+      const server = yield* serveObserved(handlers, { responseMode: "json", maxUnreadBytes: 20 * mebibyte })
       const client = yield* connect(server)
       const connection = yield* connectRaw(server)
       connection.stall()
@@ -116,10 +116,10 @@ describe.concurrent("responses in JSON that a client does not read", () => {
       assert.isAtMost(counts.called, 3)
     }))
 
-  it.live("cost the connection that has read nothing for longest if all have more than `maxTotalUnreadBytes`", () =>
+  it.live("destroy the connection that has read nothing for longest, above `maxTotalUnreadBytes` in all", () =>
     Effect.gen(function*() {
       const { handlers } = yield* counting
-      const server = yield* serveSeen(handlers, { responseMode: "json", maxTotalUnreadBytes: 20 * mebibyte })
+      const server = yield* serveObserved(handlers, { responseMode: "json", maxTotalUnreadBytes: 20 * mebibyte })
       const client = yield* connect(server)
       const stalled = yield* Effect.forEach([1, 2, 3], (id) =>
         Effect.gen(function*() {
@@ -134,15 +134,15 @@ describe.concurrent("responses in JSON that a client does not read", () => {
         }))
       yield* until(() => stalled[0]?.destroyed === true)
       assert.deepStrictEqual(stalled.map((side) => side?.destroyed), [true, false, false])
-      // A client that reads has its response, though it is the largest.
+      // A client that reads receives its response.
       const call = yield* client.call(4, "large")
       yield* call.awaitEnd
       assert.isTrue(call.ended)
     }))
 })
 
-describe.concurrent("requests that a client pipelines", () => {
-  it.live("are served up to `maxPipelinedRequests`, and answered in order; one more is answered with 429", () =>
+describe.concurrent("pipelined requests", () => {
+  it.live("are served in order up to `maxPipelinedRequests`, and the next one is rejected with 429", () =>
     Effect.gen(function*() {
       const { counts, gate, handlers } = yield* counting
       const server = yield* serve(handlers, { http: { responseMode: "json", maxPipelinedRequests: 3 } })
@@ -158,7 +158,7 @@ describe.concurrent("requests that a client pipelines", () => {
       assert.strictEqual(counts.called, 3)
     }))
 
-  it.live("cost it its connection if there are more than twice as many", () =>
+  it.live("destroy their connection above twice `maxPipelinedRequests`", () =>
     Effect.gen(function*() {
       const { counts, handlers } = yield* counting
       const server = yield* serve(handlers, {
@@ -169,14 +169,14 @@ describe.concurrent("requests that a client pipelines", () => {
       connection.write(calls(client, "wait", 7))
       yield* until(() => connection.isClosed)
       assert.deepStrictEqual(connection.statuses, [])
-      // Those that were served are left by their client, in whatever order they would have been answered.
+      // The requests that were served are detached, in any order of their responses.
       yield* until(() => counts.interrupted === 3)
       assert.strictEqual(counts.called, 3)
       assert.strictEqual((yield* client.ping()).status, 200)
       assert.deepStrictEqual(server.logs, [])
     }))
 
-  it.live("are all left when the client leaves, those behind a response that never began included", () =>
+  it.live("are all detached when the client disconnects, also those after a response that never started", () =>
     Effect.gen(function*() {
       const { counts, handlers } = yield* counting
       const server = yield* serve(handlers, { http: { detachedRequestTimeout: "20 millis" } })
@@ -199,7 +199,7 @@ describe.concurrent("bodies that arrive slowly", () => {
   }
 
   for (const [name, form] of Object.entries(forms)) {
-    it.live(`are answered with 408 after \`bodyTimeout\`, and their connection is closed (${name})`, () =>
+    it.live(`are rejected with 408 after \`bodyTimeout\`, and their connection is closed (${name})`, () =>
       Effect.gen(function*() {
         const server = yield* serve(tools({}), { http: { bodyTimeout: "500 millis" } })
         const client = yield* connect(server)
@@ -212,7 +212,7 @@ describe.concurrent("bodies that arrive slowly", () => {
       }))
   }
 
-  it.live("are answered with 408 over HTTP+SSE, too", () =>
+  it.live("are rejected with 408 over HTTP+SSE, too", () =>
     Effect.gen(function*() {
       const server = yield* serveWith(HttpSseServer.layerNode({ port: 0, bodyTimeout: "500 millis" }), tools({}))
       const client = yield* connectSse(server)
@@ -223,9 +223,9 @@ describe.concurrent("bodies that arrive slowly", () => {
       assert.property(yield* client.request("ping"), "result")
     }))
 
-  it.live("do no harm to the server when their connection is destroyed, wherever their last byte was", () =>
+  it.live("leave the server running if their connection is destroyed, at whichever byte", () =>
     Effect.gen(function*() {
-      const server = yield* serveSeen(tools({}), { maxPipelinedRequests: 1 })
+      const server = yield* serveObserved(tools({}), { maxPipelinedRequests: 1 })
       const client = yield* connect(server)
       const ping = (id: string) =>
         postText(JSON.stringify({ jsonrpc: "2.0", id, method: "ping" }), { "mcp-session-id": client.id })
@@ -242,9 +242,9 @@ describe.concurrent("bodies that arrive slowly", () => {
       assert.deepStrictEqual(server.logs, [])
     }))
 
-  it.live("make room, the slowest first, when all have more than `maxTotalBodyBytes`", () =>
+  it.live("are rejected with 503 above `maxTotalBodyBytes` in all, the slowest first", () =>
     Effect.gen(function*() {
-      const server = yield* serveSeen(tools({}), { maxTotalBodyBytes: 280_000 })
+      const server = yield* serveObserved(tools({}), { maxTotalBodyBytes: 280_000 })
       const client = yield* connect(server)
       const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })
       const half = Effect.gen(function*() {
@@ -274,26 +274,30 @@ describe.concurrent("bodies in chunks", () => {
   const inChunks = (text: string): string => Array.from(text, (byte) => `1\r\n${byte}\r\n`).join("")
   const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })
 
-  it.live("of one byte are read, 16,384 of them at the most: one more is answered with 413, and the connection is closed", () =>
+  it.live("are read up to 16,384 chunks; with more they are rejected with 413, and the connection is closed", () =>
     Effect.gen(function*() {
       const server = yield* serve(tools({}))
       const client = yield* connect(server)
       const headers = { ...chunked, "mcp-session-id": client.id }
-      const most = yield* connectRaw(server)
-      most.write(`${postText("", headers)}${inChunks(ping.padEnd(16_384))}0\r\n\r\n`)
-      yield* until(() => most.statuses.length > 0)
-      assert.deepStrictEqual(most.statuses, [200])
-      const more = yield* connectRaw(server)
-      more.write(`${postText("", headers)}${inChunks(ping.padEnd(16_385))}`)
-      yield* until(() => more.isClosed)
-      assert.deepStrictEqual(more.statuses, [413])
-      assert.include(more.received, "more than 16384 chunks")
+      const atLimit = yield* connectRaw(server)
+      atLimit.write(`${postText("", headers)}${inChunks(ping.padEnd(16_384))}0\r\n\r\n`)
+      yield* until(() => atLimit.statuses.length > 0)
+      assert.deepStrictEqual(atLimit.statuses, [200])
+      const aboveLimit = yield* connectRaw(server)
+      aboveLimit.write(`${postText("", headers)}${inChunks(ping.padEnd(16_385))}`)
+      yield* until(() => aboveLimit.isClosed)
+      assert.deepStrictEqual(aboveLimit.statuses, [413])
+      assert.include(aboveLimit.received, "more than 16384 chunks")
     }))
 })
 
 describe.concurrent("the budget of the process", () => {
-  /** A server that charges this budget; its host does not. */
-  const charging = (budget: MemoryBudget.MemoryBudget, options: StreamableHttpServer.Options, handlers = tools({})) =>
+  /** Runs a server that charges this budget. Its host charges another one. */
+  const serveWithBudget = (
+    budget: MemoryBudget.MemoryBudget,
+    options: StreamableHttpServer.Options,
+    handlers = tools({})
+  ) =>
     serveWith(
       Layer.provide(
         StreamableHttpServer.layerNode({ port: 0, ...options }),
@@ -302,16 +306,16 @@ describe.concurrent("the budget of the process", () => {
       handlers
     )
 
-  it.live("is charged with bodies while they arrive, and no longer", () =>
+  it.live("is charged for bodies only while they arrive", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make({ maxBytes: 100_000 })
-      const server = yield* charging(budget, {})
+      const server = yield* serveWithBudget(budget, {})
       const client = yield* connect(server)
       const halves = yield* Effect.replicateEffect(connectRaw(server), 2)
       for (const half of halves) {
         half.write(postText("{".padEnd(60_000), { "content-length": "90000", "mcp-session-id": client.id }))
       }
-      // One of them has to make room.
+      // The budget has room for one of them.
       yield* until(() => halves.some(({ isClosed }) => isClosed))
       assert.deepStrictEqual(halves.flatMap(({ statuses }) => statuses), [503])
       yield* until(() => budget.usedBytes() === 60_000)
@@ -321,11 +325,11 @@ describe.concurrent("the budget of the process", () => {
       assert.strictEqual(budget.usedBytes(), 0)
     }))
 
-  it.live("is charged by half with large responses: the connection that has read nothing for longest makes room", () =>
+  it.live("is charged up to half for responses, and then the slowest reader's connection is destroyed", () =>
     Effect.gen(function*() {
       const { handlers } = yield* counting
       const budget = MemoryBudget.make({ maxBytes: 40 * mebibyte })
-      const server = yield* charging(budget, { responseMode: "json" }, handlers)
+      const server = yield* serveWithBudget(budget, { responseMode: "json" }, handlers)
       const client = yield* connect(server)
       const readers = yield* Effect.forEach([1, 2], (id) =>
         Effect.gen(function*() {
@@ -346,11 +350,11 @@ describe.concurrent("the budget of the process", () => {
       yield* until(() => budget.usedBytes() === 0)
     }))
 
-  it.live("is charged with large responses until they are read", () =>
+  it.live("is charged for large responses until they are read", () =>
     Effect.gen(function*() {
       const { handlers } = yield* counting
       const budget = MemoryBudget.make()
-      const server = yield* charging(budget, { responseMode: "json" }, handlers)
+      const server = yield* serveWithBudget(budget, { responseMode: "json" }, handlers)
       const client = yield* connect(server)
       const readers = yield* Effect.replicateEffect(connectRaw(server), 2)
       for (const [id, reader] of readers.entries()) {

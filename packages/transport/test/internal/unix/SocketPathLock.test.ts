@@ -5,8 +5,8 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { promisify } from "node:util"
 import * as SocketPathLock from "../../../src/internal/unix/SocketPathLock.ts"
-import { fixture } from "../../support/process.ts"
 import { listen } from "../../support/listeningSocket.ts"
+import { fixture } from "../../support/process.ts"
 import { temporaryDirectory } from "../../support/temporaryDirectory.ts"
 
 const execFilePromise = promisify(execFile)
@@ -120,7 +120,9 @@ describe("the path of a socket", () => {
     Effect.gen(function*() {
       const { directory, file } = yield* paths
       const competitors = Array.from({ length: 4 }, () =>
-        Effect.tryPromise(() => execFilePromise(process.execPath, [fixture("competingServer.ts"), directory, "300"])))
+        Effect.tryPromise(() =>
+          execFilePromise(process.execPath, [fixture("competingServer.ts"), directory, "300"])
+        ))
       const tallies = yield* Effect.all(competitors, { concurrency: "unbounded" })
       for (const { stdout } of tallies) {
         assert.deepInclude(JSON.parse(stdout), { shared: 0, lost: 0, NoSocket: 0 })

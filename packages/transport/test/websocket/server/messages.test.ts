@@ -18,7 +18,8 @@ const echo = tools({
   })
 })
 
-const awaitResponse = (peer: Peer, id: number | string) => until(() => peer.responseTo(id) !== undefined || peer.isClosed)
+const awaitResponse = (peer: Peer, id: number | string) =>
+  until(() => peer.responseTo(id) !== undefined || peer.isClosed)
 
 const bytesOf = (message: unknown): Buffer => Buffer.from(JSON.stringify(message))
 
@@ -258,7 +259,12 @@ describe.concurrent("a server closes the connection", () => {
       /MASK must be set/,
       (peer) => peer.frame(textFrame, "{}", { masked: false })
     ],
-    ["after a continuation frame without a first one", 1002, /invalid opcode/, (peer) => peer.frame(continuation, "{}")],
+    [
+      "after a continuation frame without a first one",
+      1002,
+      /invalid opcode/,
+      (peer) => peer.frame(continuation, "{}")
+    ],
     ["after a frame with an unknown opcode", 1002, /invalid opcode/, (peer) => peer.frame(0x3, "{}")],
     ["after a close frame with an invalid code", 1002, /invalid status code/, (peer) => peer.sendClose(1006)]
   ]

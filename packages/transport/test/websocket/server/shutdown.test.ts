@@ -19,9 +19,9 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as http from "node:http"
-import { until } from "../../support/process.ts"
 import { openSockets } from "../../support/openSockets.ts"
-import { hostOf, info, collectLogs, text, tools } from "../../support/server.ts"
+import { until } from "../../support/process.ts"
+import { collectLogs, hostOf, info, text, tools } from "../../support/server.ts"
 import { call, connect, dial, type Peer } from "../../support/webSocketPeer.ts"
 
 const handlers = tools({

@@ -35,15 +35,21 @@ const withToken = (token: string): UpgradeOptions => ({ headers: { Authorization
 const rejections: ReadonlyArray<
   readonly [name: string, status: number, problem: RegExp, options: UpgradeOptions]
 > = [
-  ["[HTTP-11] [HTTP-12] a request of a page of another origin", 403, /Origin/, { headers: { Origin: "https://evil.example" } }],
-  ["[HTTP-11] a request with a foreign Host, as after DNS rebinding,", 403, /Host/, { headers: { Host: "evil.example" } }],
+  ["[HTTP-11] [HTTP-12] a request of a page of another origin", 403, /Origin/, {
+    headers: { Origin: "https://evil.example" }
+  }],
+  ["[HTTP-11] a request with a foreign Host, as after DNS rebinding,", 403, /Host/, {
+    headers: { Host: "evil.example" }
+  }],
   ["a POST", 405, /POST/, { method: "POST" }],
   ["a request without an upgrade", 426, /WebSocket/, {
     headers: { Connection: undefined, Upgrade: undefined }
   }],
   ["a request for an upgrade to another protocol", 426, /WebSocket/, { headers: { Upgrade: "h2c" } }],
   ["a request without Connection: upgrade", 426, /WebSocket/, { headers: { Connection: "close" } }],
-  ["a request of another WebSocket version", 426, /Sec-WebSocket-Version/, { headers: { "Sec-WebSocket-Version": "8" } }],
+  ["a request of another WebSocket version", 426, /Sec-WebSocket-Version/, {
+    headers: { "Sec-WebSocket-Version": "8" }
+  }],
   ["a request without a key", 400, /Sec-WebSocket-Key/, { headers: { "Sec-WebSocket-Key": undefined } }],
   ["a request with an invalid key", 400, /Sec-WebSocket-Key/, { headers: { "Sec-WebSocket-Key": "secret" } }],
   ["a request without a subprotocol", 400, /Sec-WebSocket-Protocol must offer mcp/, {
@@ -109,7 +115,10 @@ describe.concurrent("before the upgrade", () => {
       for (const [index, peer] of peers.entries()) {
         peer.send(call(1, "whoami"))
         yield* until(() => peer.responseTo(1) !== undefined)
-        assert.deepStrictEqual(peer.responseTo(1)?.result?.["content"], text(index === 0 ? "\"ada\"" : "\"bob\"").content)
+        assert.deepStrictEqual(
+          peer.responseTo(1)?.result?.["content"],
+          text(index === 0 ? "\"ada\"" : "\"bob\"").content
+        )
       }
       const sessions = yield* server.host.sessions
       assert.sameDeepMembers(

@@ -10,9 +10,16 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import { forkNow, allClosed, exitOf, profile, reasonOf, request, until } from "../../../support/httpClientConnection.ts"
-import { type EventReply, type Handler, idOf, withHandshake, response, serve } from "../../../support/scriptedHttpServer.ts"
-import { respondOnStream, endpointEvent, messageEvent, type PostHandler } from "../../../support/scriptedSseServer.ts"
+import { allClosed, exitOf, forkNow, profile, reasonOf, request, until } from "../../../support/httpClientConnection.ts"
+import {
+  type EventReply,
+  type Handler,
+  idOf,
+  response,
+  serve,
+  withHandshake
+} from "../../../support/scriptedHttpServer.ts"
+import { endpointEvent, messageEvent, type PostHandler, respondOnStream } from "../../../support/scriptedSseServer.ts"
 import { serveWith, text, tools } from "../../../support/server.ts"
 
 /** Serves HTTP+SSE. `reject` handles a POST to the path of the stream. */

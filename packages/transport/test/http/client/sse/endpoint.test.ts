@@ -5,9 +5,10 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import { untilStable } from "../../../support/eventLoop.ts"
 import {
-  forkNow,
   allClosed,
+  forkNow,
   notification,
   profile,
   reasonOf,
@@ -16,7 +17,6 @@ import {
 } from "../../../support/httpClientConnection.ts"
 import { serve } from "../../../support/scriptedHttpServer.ts"
 import { connect, messageEvent, serveStream, transportTo } from "../../../support/scriptedSseServer.ts"
-import { untilStable } from "../../../support/eventLoop.ts"
 
 /** Returns the reason why connect fails. */
 const rejectionOf = (peer: { readonly url: string }, options?: Partial<HttpSseClient.Options>) =>
@@ -41,7 +41,9 @@ describe.concurrent("the endpoint for messages of an HTTP+SSE client", () => {
       Effect.gen(function*() {
         const peer = yield* serve((received, reply) => {
           if (received.method !== "GET") return reply.status(202)
-          reply.stream().raw(`event: endpoint\ndata: ${reference.replace("PEER", `http://${received.headers.host}`)}\n\n`)
+          reply.stream().raw(
+            `event: endpoint\ndata: ${reference.replace("PEER", `http://${received.headers.host}`)}\n\n`
+          )
         })
         const client = yield* connect(peer)
         yield* client.send(request(0, "initialize"))

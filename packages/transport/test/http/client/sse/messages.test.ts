@@ -10,17 +10,17 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import {
-  forkNow,
   allClosed,
-  notification,
   exitOf,
+  forkNow,
+  notification,
   profile,
   reasonOf,
   request,
   until
 } from "../../../support/httpClientConnection.ts"
 import { type Handler, idOf, response, serve } from "../../../support/scriptedHttpServer.ts"
-import { respondOnStream, connect, messageEvent, serveStream, transportTo } from "../../../support/scriptedSseServer.ts"
+import { connect, messageEvent, respondOnStream, serveStream, transportTo } from "../../../support/scriptedSseServer.ts"
 
 /** Returns the reason why connect fails. */
 const rejectionOf = (peer: { readonly url: string }, options?: Partial<HttpSseClient.Options>) =>

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { connect, notification, reasonOf, request } from "../../../support/httpClientConnection.ts"
-import { type Handler, withHandshake, response, serve } from "../../../support/scriptedHttpServer.ts"
+import { type Handler, response, serve, withHandshake } from "../../../support/scriptedHttpServer.ts"
 
 const challenge = "Bearer resource_metadata=\"https://example.com/.well-known/oauth-protected-resource\""
 

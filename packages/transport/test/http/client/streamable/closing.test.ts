@@ -2,9 +2,9 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import {
-  forkNow,
-  connect,
   allClosed,
+  connect,
+  forkNow,
   notification,
   reasonOf,
   request,
@@ -14,11 +14,11 @@ import {
   type Handler,
   idOf,
   initializeResult,
-  withHandshake,
   type Received,
   type Reply,
   response,
-  serve
+  serve,
+  withHandshake
 } from "../../../support/scriptedHttpServer.ts"
 
 it.live("[SHS-28] closing sends a DELETE for the session, after all other requests have ended", () =>
@@ -28,7 +28,9 @@ it.live("[SHS-28] closing sends a DELETE for the session, after all other reques
       reply.stream().event(notification(1))
     })
     const peer = yield* serve((received, reply) => {
-      if (received.kind === "DELETE") finishedBefore.push(peer.received.every((one) => one === received || one.isFinished()))
+      if (received.kind === "DELETE") {
+        finishedBefore.push(peer.received.every((one) => one === received || one.isFinished()))
+      }
       others(received, reply)
     })
     const client = yield* connect(peer)

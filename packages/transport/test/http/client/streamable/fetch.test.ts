@@ -5,7 +5,13 @@ import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as Layer from "effect/Layer"
 import { reasonOf, request, until } from "../../../support/httpClientConnection.ts"
-import { type Handler, type ScriptedServer, withHandshake, response, serve } from "../../../support/scriptedHttpServer.ts"
+import {
+  type Handler,
+  response,
+  type ScriptedServer,
+  serve,
+  withHandshake
+} from "../../../support/scriptedHttpServer.ts"
 
 const options = (peer: ScriptedServer): StreamableHttpClient.Options => ({
   url: peer.url,

@@ -8,8 +8,23 @@ import * as HttpClient from "effect/http/HttpClient"
 import * as Result from "effect/Result"
 import * as Tracer from "effect/Tracer"
 import { inspect } from "node:util"
-import { forkNow, connect, allClosed, profile, reasonOf, request, until } from "../../../support/httpClientConnection.ts"
-import { type Handler, idOf, initializeResult, withHandshake, response, serve } from "../../../support/scriptedHttpServer.ts"
+import {
+  allClosed,
+  connect,
+  forkNow,
+  profile,
+  reasonOf,
+  request,
+  until
+} from "../../../support/httpClientConnection.ts"
+import {
+  type Handler,
+  idOf,
+  initializeResult,
+  response,
+  serve,
+  withHandshake
+} from "../../../support/scriptedHttpServer.ts"
 
 const echo = (): Handler =>
   withHandshake((received, reply) => idOf(received) === undefined ? reply.status(202) : reply.json(response(received)))

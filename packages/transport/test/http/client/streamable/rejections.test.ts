@@ -2,8 +2,8 @@ import { TransportError } from "@effect-mcp/session"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { inspect } from "node:util"
-import { connect, allClosed, notification, reasonOf, request, until } from "../../../support/httpClientConnection.ts"
-import { type Handler, idOf, withHandshake, serve } from "../../../support/scriptedHttpServer.ts"
+import { allClosed, connect, notification, reasonOf, request, until } from "../../../support/httpClientConnection.ts"
+import { type Handler, idOf, serve, withHandshake } from "../../../support/scriptedHttpServer.ts"
 
 const connected = Effect.fnUntraced(function*(rest: Handler) {
   const peer = yield* serve(withHandshake(rest))
@@ -25,7 +25,9 @@ it.live("a JSON-RPC error in an error response is the response to its request, w
 
 it.live("a JSON-RPC error with another id fails the request with Rejected", () =>
   Effect.gen(function*() {
-    const { messages, request: sendRequest } = yield* connected((_, reply) => reply.status(400, failure(2, "for request 2")))
+    const { messages, request: sendRequest } = yield* connected((_, reply) =>
+      reply.status(400, failure(2, "for request 2"))
+    )
     assert.deepStrictEqual(yield* reasonOf(sendRequest(request(1))), {
       _tag: "Rejected",
       status: 400,
@@ -71,7 +73,9 @@ it.live("any other error response fails with its status, the beginning of its bo
 
 it.live("[law 1] a request may have been carried out after a 5xx of the server or a proxy", () =>
   Effect.gen(function*() {
-    const { request: sendRequest } = yield* connected((received, reply) => reply.raw(Number(idOf(received)), {}, "error"))
+    const { request: sendRequest } = yield* connected((received, reply) =>
+      reply.raw(Number(idOf(received)), {}, "error")
+    )
     for (const status of [500, 502, 504, 520]) {
       const reason = yield* reasonOf(sendRequest(request(status)))
       const cause = reason._tag === "ExchangeEnded" && reason.cause instanceof TransportError.TransportError

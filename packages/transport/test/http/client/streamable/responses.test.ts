@@ -2,16 +2,16 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import {
-  forkNow,
-  connect,
   allClosed,
-  notification,
+  connect,
   exitOf,
+  forkNow,
+  notification,
   reasonOf,
   request,
   until
 } from "../../../support/httpClientConnection.ts"
-import { type Handler, idOf, withHandshake, response, serve } from "../../../support/scriptedHttpServer.ts"
+import { type Handler, idOf, response, serve, withHandshake } from "../../../support/scriptedHttpServer.ts"
 
 const connected = Effect.fnUntraced(function*(rest: Handler, options?: Parameters<typeof connect>[1]) {
   const peer = yield* serve(withHandshake(rest))
@@ -206,7 +206,9 @@ it.live("a response above maxMessageBytes is reported, and fails its request", (
         reply.raw(200, { "content-type": "application/json" }, "x".repeat(2_000), false)
       } else reply.stream().event(notification(1)).event(response(received, large)).event(notification(2)).end()
     }, { maxMessageBytes: 1_000 })
-    for (let id = 1; id <= 3; id++) assert.strictEqual((yield* reasonOf(sendRequest(request(id))))._tag, "ExchangeEnded")
+    for (let id = 1; id <= 3; id++) {
+      assert.strictEqual((yield* reasonOf(sendRequest(request(id))))._tag, "ExchangeEnded")
+    }
     const tooLarge = { _tag: "TooLarge", limitBytes: 1_000 } as const
     assert.deepStrictEqual(frameErrors(), [tooLarge, tooLarge, tooLarge])
     assert.deepStrictEqual(messages(), [notification(1), notification(2)])
@@ -223,7 +225,9 @@ it.live("law 12: a response with more nodes than maxMessageNodes is not parsed, 
       else if (calls === 2) reply.stream().event(notification(1)).event(response(received, wide)).end()
       else reply.json(response(received))
     }, { maxMessageNodes: 50 })
-    for (let id = 1; id <= 2; id++) assert.strictEqual((yield* reasonOf(sendRequest(request(id))))._tag, "ExchangeEnded")
+    for (let id = 1; id <= 2; id++) {
+      assert.strictEqual((yield* reasonOf(sendRequest(request(id))))._tag, "ExchangeEnded")
+    }
     // The message and its four members, the result and its member, the list, and the 100 arrays in it.
     const tooComplex = { _tag: "TooComplex", nodes: 107, limitNodes: 50 } as const
     assert.deepStrictEqual(frameErrors(), [tooComplex, tooComplex])

@@ -3,11 +3,11 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import {
-  forkNow,
-  connect,
   allClosed,
-  notification,
+  connect,
   exitOf,
+  forkNow,
+  notification,
   quickReconnect,
   reasonOf,
   request,
@@ -17,14 +17,14 @@ import {
   type EventReply,
   type Handler,
   idOf,
-  withHandshake,
   type Received,
   type Reply,
   response,
-  serve
+  serve,
+  withHandshake
 } from "../../../support/scriptedHttpServer.ts"
 
-/** Returns the handler of a server whose stream breaks, and which handles each resumption with the next of `resumptions`. */
+/** Returns the handler of a server whose stream breaks. Each of `resumptions` handles one GET that resumes it. */
 const breaking = (first: (stream: EventReply) => void, ...resumptions: ReadonlyArray<Handler>): Handler => {
   let calls = 0
   return withHandshake((received, reply) =>
@@ -154,7 +154,8 @@ it.live("repeated events are recognized by the newest 1,024 ids", () =>
         for (let id = 0; id <= 1_024; id++) stream.event(notification(id), `${id}`)
         stream.end()
       },
-      (_, reply) => reply.stream().event(notification("repeated"), "0").event(notification(1), "1").event(response1).end()
+      (_, reply) =>
+        reply.stream().event(notification("repeated"), "0").event(notification(1), "1").event(response1).end()
     ))
     yield* sendRequest(request(1))
     assert.lengthOf(messages(), 1_027)
@@ -210,7 +211,9 @@ for (
 ) {
   it.live(`a resumption that is rejected with ${name} fails its request at once`, () =>
     Effect.gen(function*() {
-      const { request: sendRequest, resumptions } = yield* connected(breaking((stream) => stream.event("", "a").end(), reject))
+      const { request: sendRequest, resumptions } = yield* connected(
+        breaking((stream) => stream.event("", "a").end(), reject)
+      )
       const reason = yield* reasonOf(sendRequest(request(1)))
       assert.isTrue(reason._tag === "ExchangeEnded" && reason.cause !== undefined)
       assert.lengthOf(resumptions(), 1)

@@ -8,15 +8,15 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import { forkNow, allClosed, quickReconnect, until } from "../../../support/httpClientConnection.ts"
+import { allClosed, forkNow, quickReconnect, until } from "../../../support/httpClientConnection.ts"
 import {
   type Handler,
-  type ScriptedServer,
   idOf,
   initializeResult,
-  withHandshake,
   response,
-  serve
+  type ScriptedServer,
+  serve,
+  withHandshake
 } from "../../../support/scriptedHttpServer.ts"
 
 /** Opens a session with a server, in its own scope. */

@@ -1,8 +1,8 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
-import { connect, allClosed, notification, request, until } from "../../../support/httpClientConnection.ts"
-import { type Handler, withHandshake, response, serve } from "../../../support/scriptedHttpServer.ts"
+import { allClosed, connect, notification, request, until } from "../../../support/httpClientConnection.ts"
+import { type Handler, response, serve, withHandshake } from "../../../support/scriptedHttpServer.ts"
 
 /** Returns the handler of a server that handles each GET with the next of these handlers. */
 const offering = (...handlers: ReadonlyArray<Handler>): Handler => {
@@ -46,7 +46,9 @@ it.live("[SHS-12] the stream is opened after the handshake, and its messages are
 it.live("[SHS-12] the stream is not requested again from a server that does not offer it", () =>
   Effect.gen(function*() {
     for (const status of [405, 404, 400, 501]) {
-      const { events, gets, peer, request: sendRequest } = yield* connected(offering((_, reply) => reply.status(status)))
+      const { events, gets, peer, request: sendRequest } = yield* connected(
+        offering((_, reply) => reply.status(status))
+      )
       yield* until(() => gets().length === 1)
       yield* sendRequest(request(1))
       yield* until(() => peer.openResponses() === 0)

@@ -10,19 +10,19 @@ import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { until } from "../../../support/process.ts"
+import { turns, untilStable } from "../../../support/eventLoop.ts"
 import { exchange, send } from "../../../support/httpClient.ts"
 import { connectSse, openSse, serveSse, type SseClient } from "../../../support/httpSse.ts"
-import { hostOf, collectLogs, type Served, text, tools } from "../../../support/server.ts"
-import { untilStable, turns } from "../../../support/eventLoop.ts"
+import { until } from "../../../support/process.ts"
+import { collectLogs, hostOf, type Served, text, tools } from "../../../support/server.ts"
 
-/** A tool that waits, and one that says more than anybody takes. */
-const busy = () => {
-  const state = { begun: 0, interrupted: 0, said: 0 }
+/** Creates a tool that waits, and one that sends more than a client reads, and counts what they do. */
+const busyTools = () => {
+  const state = { started: 0, interrupted: 0, steps: 0 }
   const interruptible = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.onInterrupt(
       Effect.suspend(() => {
-        state.begun++
+        state.started++
         return effect
       }),
       () => Effect.sync(() => void state.interrupted++)
@@ -36,9 +36,9 @@ const busy = () => {
         interruptible(Effect.gen(function*() {
           for (let progress = 1; progress <= Number(steps ?? Infinity); progress++) {
             yield* RequestContext.progress({ progress, message: "x".repeat(10_000) })
-            state.said = progress
+            state.steps = progress
           }
-          return text("arrived")
+          return text("done")
         }))
     })
   }
@@ -46,20 +46,21 @@ const busy = () => {
 
 const reasonsOf = ({ events }: Served) => events.flatMap((event) => event._tag === "Closed" ? [event.reason] : [])
 
-const empty = (server: Served) => Effect.repeat(server.host.health, { until: ({ sessions }) => sessions === 0 })
+const awaitNoSessions = (server: Served) =>
+  Effect.repeat(server.host.health, { until: ({ sessions }) => sessions === 0 })
 
 describe.concurrent("a session of HTTP+SSE ends", () => {
-  it.live("with its stream: its handlers are interrupted, and nobody can come back", () =>
+  it.live("with its stream: its handlers are interrupted, and it cannot be resumed", () =>
     Effect.gen(function*() {
-      const { handlers, state } = busy()
+      const { handlers, state } = busyTools()
       const server = yield* serveSse(handlers)
       const client = yield* connectSse(server)
       const { endpoint } = client
       yield* client.call(1, "wait")
-      yield* until(() => state.begun === 1)
+      yield* until(() => state.started === 1)
       client.stream.disconnect()
       yield* until(() => state.interrupted === 1)
-      yield* empty(server)
+      yield* awaitNoSessions(server)
       assert.deepStrictEqual(reasonsOf(server), [{ _tag: "PeerEnded", exit: undefined }])
       const late = yield* Effect.scoped(
         exchange(server, { path: endpoint, body: { jsonrpc: "2.0", id: 2, method: "ping" } })
@@ -68,53 +69,53 @@ describe.concurrent("a session of HTTP+SSE ends", () => {
       assert.deepStrictEqual(server.logs, [])
     }))
 
-  const endings: ReadonlyArray<{
+  const causes: ReadonlyArray<{
     readonly name: string
     readonly reason: string
     readonly sessions?: { readonly maxAge: "1 second" }
     readonly act: (scene: { readonly server: Served; readonly client: SseClient }) => Effect.Effect<unknown>
   }> = [
-    { name: "its age", reason: "Expired", sessions: { maxAge: "1 second" }, act: () => Effect.void },
+    { name: "its maximum age", reason: "Expired", sessions: { maxAge: "1 second" }, act: () => Effect.void },
     {
-      name: "the host's closing of it",
+      name: "close of the host",
       reason: "Requested",
       act: ({ client, server }) => server.host.find(client.id)?.close({ _tag: "Requested" }) ?? Effect.die("none")
     },
-    { name: "a drained host", reason: "Requested", act: ({ server }) => server.host.drain },
-    { name: "the server's shutdown", reason: "Requested", act: ({ server }) => server.stop }
+    { name: "the drain of the host", reason: "Requested", act: ({ server }) => server.host.drain },
+    { name: "the shutdown of the server", reason: "Requested", act: ({ server }) => server.stop }
   ]
-  for (const { act, name, reason, sessions } of endings) {
-    it.live(`with ${name}, and its stream ends in good order`, () =>
+  for (const { act, name, reason, sessions } of causes) {
+    it.live(`with ${name}, and its stream ends normally`, () =>
       Effect.gen(function*() {
-        const { handlers, state } = busy()
+        const { handlers, state } = busyTools()
         const server = yield* serveSse(handlers, { session: sessions === undefined ? {} : { sessions } })
         const client = yield* connectSse(server)
         yield* client.call(1, "wait")
-        // A slow machine may let it come to its age before.
-        yield* until(() => state.begun === 1 || client.stream.isClosed)
+        // On a slow machine, the session may expire before.
+        yield* until(() => state.started === 1 || client.stream.isClosed)
         yield* act({ server, client })
         yield* until(() => client.stream.isClosed)
         assert.isTrue(client.stream.ended)
-        yield* empty(server)
-        assert.strictEqual(state.interrupted, state.begun)
+        yield* awaitNoSessions(server)
+        assert.strictEqual(state.interrupted, state.started)
         assert.deepStrictEqual(reasonsOf(server).map(({ _tag }) => _tag), [reason])
         assert.deepStrictEqual(server.logs, [])
       }))
   }
 
-  it.live("[INIT-16] if its client never introduces itself", () =>
+  it.live("[INIT-16] if the handshake does not finish in time", () =>
     Effect.gen(function*() {
-      const server = yield* serveSse(busy().handlers, { session: { limits: { initializeTimeout: "100 millis" } } })
+      const server = yield* serveSse(busyTools().handlers, { session: { limits: { initializeTimeout: "100 millis" } } })
       const client = yield* openSse(server)
       yield* until(() => client.stream.isClosed)
       assert.isTrue(client.stream.ended)
       assert.deepStrictEqual(reasonsOf(server), [{ _tag: "HandshakeTimeout", afterMillis: 100 }])
     }))
 
-  it.live("[SHS-26] but not for being idle, while its stream is read", () =>
+  it.live("[SHS-26] but not for idleness while its stream is open", () =>
     Effect.gen(function*() {
       const clock = yield* TestClock.make()
-      const serving = serveSse(busy().handlers, { session: { sessions: { idle: "1 minute" } } })
+      const serving = serveSse(busyTools().handlers, { session: { sessions: { idle: "1 minute" } } })
       const server = yield* Effect.provideService(serving, Clock.Clock, clock)
       const client = yield* connectSse(server)
       yield* clock.adjust("1 hour")
@@ -124,10 +125,10 @@ describe.concurrent("a session of HTTP+SSE ends", () => {
     }))
 })
 
-describe.concurrent("a reader of HTTP+SSE that does not read", () => {
-  it.live("makes its own session wait and nobody else's, and has everything in the end", () =>
+describe.concurrent("a client of HTTP+SSE that does not read", () => {
+  it.live("suspends only its own session, and receives all messages later", () =>
     Effect.gen(function*() {
-      const { handlers, state } = busy()
+      const { handlers, state } = busyTools()
       const server = yield* serveSse(handlers, {
         sse: { maxStreamCharacters: 50_000 },
         session: { limits: { maxOutgoingMessages: 16 } }
@@ -136,8 +137,8 @@ describe.concurrent("a reader of HTTP+SSE that does not read", () => {
       const other = yield* connectSse(server, {}, "2025-11-25")
       client.stream.stall()
       yield* client.call(1, "flood", { steps: 3000 })
-      yield* untilStable(() => state.said)
-      assert.isBelow(state.said, 2000)
+      yield* untilStable(() => state.steps)
+      assert.isBelow(state.steps, 2000)
       assert.property(yield* other.request("ping"), "result")
       client.stream.response?.resume()
       yield* client.awaitResponse(1)
@@ -146,9 +147,9 @@ describe.concurrent("a reader of HTTP+SSE that does not read", () => {
       assert.deepStrictEqual(server.logs, [])
     }))
 
-  it.live("is broken off in the end, and its session ends with a reason that says so", () =>
+  it.live("is disconnected after readerStallTimeout, and its session ends with the reason", () =>
     Effect.gen(function*() {
-      const { handlers, state } = busy()
+      const { handlers, state } = busyTools()
       const server = yield* serveSse(handlers, {
         sse: { maxStreamCharacters: 50_000, readerStallTimeout: "100 millis" }
       })
@@ -168,25 +169,25 @@ describe.concurrent("a reader of HTTP+SSE that does not read", () => {
       assert.property(yield* bystander.request("ping"), "result")
     }))
 
-  it.live("does not keep the server from going", () =>
+  it.live("does not delay the shutdown of the server", () =>
     Effect.gen(function*() {
-      const { handlers, state } = busy()
+      const { handlers, state } = busyTools()
       const server = yield* serveSse(handlers, { sse: { maxStreamCharacters: 10_000 } })
       const client = yield* connectSse(server, {}, "2025-11-25")
       client.stream.stall()
       yield* client.call(1, "flood")
-      yield* untilStable(() => state.said)
+      yield* untilStable(() => state.steps)
       yield* server.stop
       assert.deepStrictEqual(server.logs, [])
     }))
 })
 
-describe("when a server of HTTP+SSE goes", () => {
-  it.live("[law 2] nothing is left of clients that stay, that leave, and that leave at once", () =>
+describe("the shutdown of a server of HTTP+SSE", () => {
+  it.live("[law 2] leaves no fiber, also of clients that have disconnected at any time", () =>
     Effect.gen(function*() {
       const fibers = FiberCount.make()
       const logs: Array<string> = []
-      const { handlers } = busy()
+      const { handlers } = busyTools()
       const scope = yield* Scope.make()
       const layer = HttpSseServer.layerNode({ port: 0 }).pipe(
         Layer.provideMerge(hostOf(handlers, {})),
@@ -197,22 +198,22 @@ describe("when a server of HTTP+SSE goes", () => {
       const { address } = Context.get(context, HttpServer)
       const port = address._tag === "UnixPathAddress" ? 0 : address.port
       const before = fibers.living()
-      const leaving = yield* Effect.forEach(Array.from({ length: 10 }), () => connectSse({ port }))
-      for (const client of leaving) {
+      const disconnecting = yield* Effect.forEach(Array.from({ length: 10 }), () => connectSse({ port }))
+      for (const client of disconnecting) {
         yield* client.call(1, "wait")
         client.stream.disconnect()
       }
       for (let times = 0; times < 10; times++) {
         const stream = yield* send({ port }, { method: "GET", path: "/sse" })
-        // Before, while, and after the request goes out.
+        // Before, during and after the request is sent.
         if (times % 3 > 0) yield* Effect.sleep(times % 3 - 1)
         stream.disconnect()
       }
       yield* until(() => fibers.living() === before)
-      const staying = yield* Effect.forEach([1, 2, 3], () => connectSse({ port }))
-      for (const client of staying) yield* client.call(1, "wait")
+      const connected = yield* Effect.forEach([1, 2, 3], () => connectSse({ port }))
+      for (const client of connected) yield* client.call(1, "wait")
       yield* Scope.close(scope, Exit.void)
-      yield* until(() => staying.every(({ stream }) => stream.ended))
+      yield* until(() => connected.every(({ stream }) => stream.ended))
       yield* until(() => fibers.living() === 0)
       assert.deepStrictEqual(logs, [])
     }))

@@ -3,9 +3,9 @@ import { RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import { until } from "../../../support/process.ts"
 import { exchange, initialize, send } from "../../../support/httpClient.ts"
 import { connectSse, eventsOf, openSse, serveSse } from "../../../support/httpSse.ts"
+import { until } from "../../../support/process.ts"
 import { text, tools } from "../../../support/server.ts"
 
 const handlers = tools({
@@ -15,16 +15,16 @@ const handlers = tools({
     for (let progress = 1; progress <= 3; progress++) yield* RequestContext.progress({ progress })
     return text("done")
   }),
-  ask: Effect.gen(function*() {
+  pingClient: Effect.gen(function*() {
     const context = yield* RequestContext.RequestContext
     yield* Effect.mapError(context.request("ping", {}), () => McpError.internalError)
-    return text("answered")
+    return text("done")
   })
 })
 
 describe.concurrent("a server of HTTP+SSE", () => {
   for (const revision of Revision.supported) {
-    it.live(`[SSE-01] [SSE-02] [SSE-04] says where to POST to, and answers on its stream (${revision})`, () =>
+    it.live(`[SSE-01] [SSE-02] [SSE-04] names the endpoint for POSTs, and responds on its stream (${revision})`, () =>
       Effect.gen(function*() {
         const server = yield* serveSse(handlers)
         const client = yield* openSse(server)
@@ -41,25 +41,25 @@ describe.concurrent("a server of HTTP+SSE", () => {
         assert.deepInclude(yield* client.awaitResponse(1), { id: 1 })
         const steps = client.messages.filter(({ method }) => method === "notifications/progress")
         assert.deepStrictEqual(steps.map(({ params }) => params?.["progress"]), [1, 2, 3])
-        // Every event says of itself what it is: some clients look at nothing else.
+        // Every event has a type, because some clients read only the type.
         assert.isTrue(client.stream.blocks.every((block) => /^event: (endpoint|message)\ndata: /.test(block)))
         assert.strictEqual(eventsOf(client.stream).filter(({ type }) => type === "endpoint").length, 1)
         assert.deepStrictEqual(server.logs, [])
       }))
   }
 
-  it.live("[PING-01] asks its client on the stream, and hears the answer by POST", () =>
+  it.live("[PING-01] sends requests on the stream, and receives the responses by POST", () =>
     Effect.gen(function*() {
       const server = yield* serveSse(handlers)
       const client = yield* connectSse(server)
-      yield* client.call(1, "ask")
+      yield* client.call(1, "pingClient")
       yield* until(() => client.messages.some(({ method }) => method === "ping"))
-      const asked = client.messages.find(({ method }) => method === "ping")
-      assert.strictEqual((yield* client.post({ jsonrpc: "2.0", id: asked?.id, result: {} })).status, 202)
+      const ping = client.messages.find(({ method }) => method === "ping")
+      assert.strictEqual((yield* client.post({ jsonrpc: "2.0", id: ping?.id, result: {} })).status, 202)
       assert.property(yield* client.awaitResponse(1), "result")
     }))
 
-  it.live("[SHS-21] ids of sessions cannot be guessed, and each session hears only what is its own", () =>
+  it.live("[SHS-21] creates unpredictable session ids, and sends each session only its own messages", () =>
     Effect.gen(function*() {
       const server = yield* serveSse(handlers, { session: { capabilities: { logging: {} } } })
       const clients = yield* Effect.forEach([1, 2, 3], () => connectSse(server))
@@ -89,7 +89,7 @@ describe.concurrent("a server of HTTP+SSE", () => {
       )
     }))
 
-  it.live("a batch is one message", () =>
+  it.live("accepts a batch as one message", () =>
     Effect.gen(function*() {
       const server = yield* serveSse(handlers)
       const client = yield* connectSse(server, {}, "2025-03-26")
@@ -102,19 +102,19 @@ describe.concurrent("a server of HTTP+SSE", () => {
       )
     }))
 
-  it.live("[MSG-07] what is JSON and no message is answered on the stream, and costs only itself", () =>
+  it.live("[MSG-07] rejects a JSON value that is not a message on the stream, and serves the next one", () =>
     Effect.gen(function*() {
       const server = yield* serveSse(handlers)
       const client = yield* connectSse(server)
-      for (const odd of ["text", 42, null, { jsonrpc: "2.0", id: 1, method: 2 }]) {
-        assert.strictEqual((yield* client.post(odd)).status, 202)
+      for (const value of ["text", 42, null, { jsonrpc: "2.0", id: 1, method: 2 }]) {
+        assert.strictEqual((yield* client.post(value)).status, 202)
       }
       yield* client.awaitMessages(5)
       assert.deepStrictEqual(client.messages.slice(1).map(({ error }) => error?.code), [-32600, -32600, -32600, -32600])
       assert.property(yield* client.request("ping"), "result")
     }))
 
-  it.live("what comes in counts in bytes", () =>
+  it.live("counts the bytes of received messages", () =>
     Effect.gen(function*() {
       const server = yield* serveSse(handlers, { session: { limits: { maxIncomingBytes: 1000 } } })
       const client = yield* connectSse(server)
@@ -125,7 +125,7 @@ describe.concurrent("a server of HTTP+SSE", () => {
       assert.property(yield* client.awaitResponse(3), "result")
     }))
 
-  it.live("nobody on the way shall hold the stream back, and it is never silent for long", () =>
+  it.live("sends headers against buffering, and a comment after keepAliveInterval", () =>
     Effect.gen(function*() {
       const server = yield* serveSse(handlers, { sse: { keepAliveInterval: "20 millis" } })
       const client = yield* openSse(server)
@@ -134,25 +134,25 @@ describe.concurrent("a server of HTTP+SSE", () => {
       assert.strictEqual(eventsOf(client.stream).length, 1)
     }))
 
-  it.live("a POST that comes before the session reads is not lost", () =>
+  it.live("loses no POST that arrives before the session runs", () =>
     Effect.gen(function*() {
       const server = yield* serveSse(handlers)
-      // Sent in the very turn in which the stream has said where to.
+      // The POST is sent in the turn in which the endpoint event arrives.
       const stream = yield* send(server, { method: "GET", path: "/sse" })
-      const answered = yield* Deferred.make<void>()
+      const accepted = yield* Deferred.make<void>()
       stream.request.on("response", (response) =>
         response.once("data", (chunk: string) => {
           const path = /data: (.*)/.exec(chunk)?.[1] ?? ""
           Effect.runFork(Effect.andThen(
             Effect.scoped(exchange(server, { path, body: initialize("2024-11-05") })),
-            Deferred.succeed(answered, undefined)
+            Deferred.succeed(accepted, undefined)
           ))
         }))
-      yield* Deferred.await(answered)
+      yield* Deferred.await(accepted)
       yield* until(() => eventsOf(stream).length === 2)
     }))
 
-  it.live("says one thing at a time, where no characters may wait", () =>
+  it.live("sends one message at a time if maxStreamCharacters is 0", () =>
     Effect.gen(function*() {
       const server = yield* serveSse(tools({ now: Effect.succeed(text("now")) }), { sse: { maxStreamCharacters: 0 } })
       const client = yield* connectSse(server)

@@ -8,11 +8,11 @@ import * as Layer from "effect/Layer"
 import * as Tracer from "effect/Tracer"
 import { createServer } from "node:http"
 import { reasonOf, request } from "../../../support/httpClientConnection.ts"
-import { connect, serveStream } from "../../../support/scriptedSseServer.ts"
 import { connectSse } from "../../../support/httpSse.ts"
+import { connect, serveStream } from "../../../support/scriptedSseServer.ts"
 import { serveWith, text, tools } from "../../../support/server.ts"
 
-/** A tracer, and what its spans say of URLs. */
+/** Creates a tracer, and functions that return the queries and all attributes of its spans. */
 const recording = () => {
   const spans: Array<Tracer.Span> = []
   return {
@@ -24,7 +24,7 @@ const recording = () => {
       }
     }),
     queries: () => spans.flatMap(({ attributes }) => attributes.get("url.query") ?? []),
-    everything: () =>
+    attributes: () =>
       JSON.stringify(
         spans.map(({ attributes, status }) => [...attributes, status]),
         (_, value) => typeof value === "bigint" ? undefined : value
@@ -32,10 +32,10 @@ const recording = () => {
   }
 }
 
-describe.concurrent("[SHS-23] a span shows no session", () => {
-  it.live("of a client, whatever its server calls it", () =>
+describe.concurrent("[SHS-23] spans show no session id", () => {
+  it.live("of a client, whatever the name of its query parameter", () =>
     Effect.gen(function*() {
-      const { everything, queries, tracer } = recording()
+      const { attributes, queries, tracer } = recording()
       const peer = yield* serveStream(
         (_, reply) => reply.raw(404, {}, "no"),
         "event: endpoint\ndata: /in?place=secret\n\n"
@@ -48,25 +48,25 @@ describe.concurrent("[SHS-23] a span shows no session", () => {
         tracer
       )
       assert.deepStrictEqual(queries(), ["place=REDACTED"])
-      assert.notInclude(everything(), "secret")
+      assert.notInclude(attributes(), "secret")
     }))
 
-  it.live("of a server of its own", () =>
+  it.live("of a server on its own port", () =>
     Effect.gen(function*() {
-      const { everything, queries, tracer } = recording()
+      const { attributes, queries, tracer } = recording()
       const server = yield* serveWith(
         Layer.provide(HttpSseServer.layerNode({ port: 0 }), Layer.succeed(Tracer.Tracer, tracer)),
         tools({ now: Effect.succeed(text("now")) })
       )
       const client = yield* connectSse(server)
       assert.deepStrictEqual(queries(), ["sessionId=REDACTED", "sessionId=REDACTED"])
-      assert.notInclude(everything(), client.id)
+      assert.notInclude(attributes(), client.id)
     }))
 
-  it.live("of a backend that it is mounted in, below which `layerRedacted` is", () =>
+  it.live("of a backend to which `layerRedacted` is provided", () =>
     Effect.gen(function*() {
       for (const [redacted, isShown] of [[HttpSseServer.layerRedacted, false], [Layer.empty, true]] as const) {
-        const { everything, tracer } = recording()
+        const { attributes, tracer } = recording()
         const backend = SessionHost.layerDrain.pipe(
           Layer.provideMerge(HttpRouter.serve(HttpSseServer.layer(), { disableLogger: true, disableListenLog: true })),
           Layer.provide(redacted),
@@ -75,7 +75,7 @@ describe.concurrent("[SHS-23] a span shows no session", () => {
         )
         const server = yield* serveWith(backend, tools({ now: Effect.succeed(text("now")) }))
         const client = yield* connectSse(server)
-        assert.strictEqual(everything().includes(client.id), isShown)
+        assert.strictEqual(attributes().includes(client.id), isShown)
       }
     }))
 })

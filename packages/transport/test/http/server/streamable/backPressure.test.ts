@@ -5,24 +5,24 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
-import { until } from "../../../support/process.ts"
+import { untilStable } from "../../../support/eventLoop.ts"
 import { connect } from "../../../support/httpClient.ts"
 import { MapEventStore } from "../../../support/mapEventStore.ts"
 import { openSockets } from "../../../support/openSockets.ts"
+import { until } from "../../../support/process.ts"
 import { serve, type Settings, text, tools } from "../../../support/server.ts"
-import { untilStable } from "../../../support/eventLoop.ts"
 
 const message = "x".repeat(10_000)
 
-/** A tool that says much more than anybody takes at once, and how far it has come. */
+/** Creates a tool that sends much more progress than all buffers hold, and records its steps. */
 const flooding = (steps: number) => {
-  const state = { said: 0, interrupted: false }
+  const state = { steps: 0, interrupted: false }
   const flood = Effect.gen(function*() {
     for (let progress = 1; progress <= steps; progress++) {
       yield* RequestContext.progress({ progress, message })
-      state.said = progress
+      state.steps = progress
     }
-    return text("arrived")
+    return text("done")
   }).pipe(Effect.onInterrupt(() =>
     Effect.sync(() => {
       state.interrupted = true
@@ -37,9 +37,9 @@ const stores = [
   ["with a slow store", () => new MapEventStore(() => 1).service]
 ] as const
 
-describe("a reader that takes nothing", () => {
+describe("a client that reads nothing", () => {
   for (const [name, store] of stores.slice(0, 2)) {
-    it.live(`makes its own sender wait and nobody else, and has everything in the end (${name})`, () =>
+    it.live(`suspends only its own handler, and receives all messages later (${name})`, () =>
       Effect.gen(function*() {
         const { handlers, state } = flooding(3000)
         const server = yield* serve(handlers, {
@@ -53,12 +53,12 @@ describe("a reader that takes nothing", () => {
         const call = yield* client.call("f", "flood")
         yield* call.awaitHeaders
         call.stall()
-        yield* untilStable(() => state.said)
-        assert.isBelow(state.said, 2000)
+        yield* untilStable(() => state.steps)
+        assert.isBelow(state.steps, 2000)
         for (const one of [client, other]) {
-          for (const answer of [yield* one.ping(), yield* one.call(2, "now")]) {
-            yield* answer.awaitEnd
-            assert.strictEqual(answer.status, 200)
+          for (const response of [yield* one.ping(), yield* one.call(2, "now")]) {
+            yield* response.awaitEnd
+            assert.strictEqual(response.status, 200)
           }
         }
         const pong = yield* Effect.forkChild(
@@ -68,7 +68,7 @@ describe("a reader that takes nothing", () => {
         yield* standalone.awaitMessages(1)
         yield* client.respond(standalone.messages[0]?.id, {})
         yield* until(() => pong.pollUnsafe() !== undefined)
-        assert.isBelow(state.said, 2000)
+        assert.isBelow(state.steps, 2000)
         call.response?.resume()
         yield* call.awaitEnd
         assert.isTrue(call.ended)
@@ -78,7 +78,7 @@ describe("a reader that takes nothing", () => {
       }))
   }
 
-  it.live("a standalone stream likewise", () =>
+  it.live("suspends the senders of its standalone stream", () =>
     Effect.gen(function*() {
       const { handlers } = flooding(0)
       const server = yield* serve(handlers, {
@@ -88,29 +88,29 @@ describe("a reader that takes nothing", () => {
       const client = yield* connect(server)
       const standalone = yield* client.get()
       standalone.stall()
-      let said = 0
+      let sent = 0
       const session = server.host.find(client.id)?.session
       yield* Effect.forkChild(
         Effect.forever(Effect.andThen(
           session?.log({ level: "info", data: message }) ?? Effect.never,
-          Effect.sync(() => said++)
+          Effect.sync(() => sent++)
         ))
       )
-      yield* untilStable(() => said)
-      assert.isBelow(said, 2000)
+      yield* untilStable(() => sent)
+      assert.isBelow(sent, 2000)
       const call = yield* client.call(1, "now")
       yield* call.awaitEnd
       assert.strictEqual(call.status, 200)
     }))
 
-  it.live("is broken off in the end, and its request then has nobody who waits for it", () =>
+  it.live("is disconnected after readerStallTimeout, and its request is abandoned after detachedRequestTimeout", () =>
     Effect.gen(function*() {
       const { handlers, state } = flooding(Number.POSITIVE_INFINITY)
       const server = yield* serve(handlers, {
         http: { maxStreamCharacters: 50_000, readerStallTimeout: "100 millis", detachedRequestTimeout: "100 millis" }
       })
       const client = yield* connect(server)
-      const bystander = yield* client.get()
+      const idleStream = yield* client.get()
       const call = yield* client.call("f", "flood")
       yield* call.awaitHeaders
       call.stall()
@@ -122,14 +122,14 @@ describe("a reader that takes nothing", () => {
       call.response?.resume()
       yield* call.awaitEnd
       assert.isFalse(call.ended)
-      // Whoever only has nothing to take is not broken off.
-      assert.isFalse(bystander.isClosed)
+      // A stream without messages is not disconnected.
+      assert.isFalse(idleStream.isClosed)
       assert.strictEqual((yield* client.ping()).status, 200)
       assert.deepStrictEqual(server.logs, [])
     }))
 
   for (const [name, store] of stores.slice(0, 2)) {
-    it.live(`costs its session nothing but its stream, also if nothing has broken that off in time (${name})`, () =>
+    it.live(`loses only its stream after writeTimeout, also if the watchdog has not disconnected it (${name})`, () =>
       Effect.gen(function*() {
         const { handlers, state } = flooding(Number.POSITIVE_INFINITY)
         const server = yield* serve(handlers, {
@@ -148,7 +148,7 @@ describe("a reader that takes nothing", () => {
           Effect.forever(session?.log({ level: "info", data: message }) ?? Effect.never)
         )
         yield* until(() => state.interrupted)
-        // Both are given up, and only then read again.
+        // The client reads again only after both streams are aborted.
         yield* Effect.repeat(Effect.andThen(Effect.yieldNow, server.host.sessions), {
           until: ([one]) => one?.held === 0
         })
@@ -167,7 +167,7 @@ describe("a reader that takes nothing", () => {
       }))
   }
 
-  it.live("and can come back for the rest, where there is a store", () =>
+  it.live("can resume its stream after a disconnection, with a store", () =>
     Effect.gen(function*() {
       const { handlers, state } = flooding(3000)
       const server = yield* serve(handlers, {
@@ -178,7 +178,7 @@ describe("a reader that takes nothing", () => {
       const call = yield* client.call("f", "flood")
       yield* call.awaitHeaders
       call.stall()
-      yield* until(() => state.said === 3000)
+      yield* until(() => state.steps === 3000)
       call.response?.resume()
       yield* call.awaitEnd
       const rest = yield* client.get(call.lastId)
@@ -190,13 +190,13 @@ describe("a reader that takes nothing", () => {
 })
 
 describe.concurrent("a client that has lost its response", () => {
-  /** A tool that says one thing, waits, and says another. */
-  const waiting = (go: Deferred.Deferred<void>) => {
+  /** Creates a tool that sends progress, if `reports` is true, waits, and sends progress again. */
+  const waiting = (released: Deferred.Deferred<void>) => {
     const state = { finished: false, interrupted: false }
-    const wait = ({ aloud }: { readonly [name: string]: unknown }) =>
+    const wait = ({ reports }: { readonly [name: string]: unknown }) =>
       Effect.gen(function*() {
-        if (aloud === true) yield* RequestContext.progress({ progress: 1 })
-        yield* Deferred.await(go)
+        if (reports === true) yield* RequestContext.progress({ progress: 1 })
+        yield* Deferred.await(released)
         yield* RequestContext.progress({ progress: 2 })
         state.finished = true
         return text("done")
@@ -208,37 +208,37 @@ describe.concurrent("a client that has lost its response", () => {
     return { state, handlers: tools({ wait }) }
   }
 
-  const ways: ReadonlyArray<readonly [string, Settings["http"] & object, object]> = [
-    ["before it began", {}, {}],
-    ["in JSON", { responseMode: "json" }, {}],
-    ["of a stream that had begun", { responseMode: "stream" }, {}],
-    ["in the middle of a stream", {}, { aloud: true }]
+  const cases: ReadonlyArray<readonly [string, Settings["http"] & object, object]> = [
+    ["before its headers", {}, {}],
+    ["as JSON", { responseMode: "json" }, {}],
+    ["as a stream without messages", { responseMode: "stream" }, {}],
+    ["as a stream with messages", {}, { reports: true }]
   ]
 
   for (const [name, store] of stores) {
-    for (const [way, http, args] of ways) {
-      it.live(`[SHS-10] has cancelled nothing (${way}, ${name})`, () =>
+    for (const [form, http, args] of cases) {
+      it.live(`[SHS-10] has not cancelled its request (${form}, ${name})`, () =>
         Effect.gen(function*() {
-          const go = yield* Deferred.make<void>()
-          const { handlers, state } = waiting(go)
+          const released = yield* Deferred.make<void>()
+          const { handlers, state } = waiting(released)
           const server = yield* serve(handlers, { store: store(), http })
           const client = yield* connect(server)
           const call = yield* client.call(1, "wait", args)
           yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 1 })
-          if (call.status === 0 && (http.responseMode === "stream" || "aloud" in args)) yield* call.awaitHeaders
+          if (call.status === 0 && (http.responseMode === "stream" || "reports" in args)) yield* call.awaitHeaders
           call.disconnect()
           yield* client.ping()
-          yield* Deferred.succeed(go, undefined)
+          yield* Deferred.succeed(released, undefined)
           yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 0 })
           assert.deepStrictEqual(state, { finished: true, interrupted: false })
           assert.isFalse(server.events.some(({ _tag }) => _tag === "Abandoned" || _tag === "Cancelled"))
           assert.deepStrictEqual(server.logs, [])
         }))
 
-      it.live(`has its request go on for so long and no longer (${way}, ${name})`, () =>
+      it.live(`has its request interrupted after detachedRequestTimeout (${form}, ${name})`, () =>
         Effect.gen(function*() {
-          const go = yield* Deferred.make<void>()
-          const { handlers, state } = waiting(go)
+          const released = yield* Deferred.make<void>()
+          const { handlers, state } = waiting(released)
           const server = yield* serve(handlers, {
             store: store(),
             http: { ...http, detachedRequestTimeout: "50 millis" }
@@ -246,8 +246,8 @@ describe.concurrent("a client that has lost its response", () => {
           const client = yield* connect(server)
           const call = yield* client.call(1, "wait", args)
           yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 1 })
-          if (http.responseMode === "stream" || "aloud" in args) yield* call.awaitHeaders
-          // As long as somebody waits it goes on.
+          if (http.responseMode === "stream" || "reports" in args) yield* call.awaitHeaders
+          // The request continues while its client is connected.
           yield* Effect.sleep("200 millis")
           assert.isFalse(state.interrupted)
           call.disconnect()
@@ -256,8 +256,8 @@ describe.concurrent("a client that has lost its response", () => {
           assert.deepStrictEqual(server.events.filter(({ _tag }) => _tag === "Abandoned"), [
             { _tag: "Abandoned", method: "tools/call", id: 1 }
           ])
-          // The id is free again.
-          yield* Deferred.succeed(go, undefined)
+          // The id can be used again.
+          yield* Deferred.succeed(released, undefined)
           const again = yield* client.call(1, "wait")
           yield* again.awaitEnd
           assert.deepStrictEqual(again.messages.at(-1)?.result, { ...text("done") })
@@ -266,55 +266,55 @@ describe.concurrent("a client that has lost its response", () => {
     }
   }
 
-  it.live("has its request go on when it has come back", () =>
+  it.live("keeps its request running if it resumes the stream", () =>
     Effect.gen(function*() {
-      const go = yield* Deferred.make<void>()
-      const { handlers, state } = waiting(go)
+      const released = yield* Deferred.make<void>()
+      const { handlers, state } = waiting(released)
       const clock = yield* TestClock.make()
       const settings = { store: new MapEventStore().service, http: { detachedRequestTimeout: "1 minute" } } as const
       const server = yield* Effect.provideService(serve(handlers, settings), Clock.Clock, clock)
       const client = yield* connect(server)
-      const call = yield* client.call(1, "wait", { aloud: true })
+      const call = yield* client.call(1, "wait", { reports: true })
       yield* call.awaitMessages(1)
       call.disconnect()
-      const back = yield* client.get(call.lastId)
+      const resumed = yield* client.get(call.lastId)
       yield* clock.adjust("10 minutes")
       assert.isFalse(state.interrupted)
-      yield* Deferred.succeed(go, undefined)
-      yield* back.awaitEnd
-      assert.deepStrictEqual(back.messages.map(({ id, params }) => id ?? params?.["progress"]), [2, 1])
+      yield* Deferred.succeed(released, undefined)
+      yield* resumed.awaitEnd
+      assert.deepStrictEqual(resumed.messages.map(({ id, params }) => id ?? params?.["progress"]), [2, 1])
     }))
 
-  it.live("has its question go nowhere at once, unless it can come back for it", () =>
+  it.live("fails a request of the server at once, unless the client can resume the stream", () =>
     Effect.gen(function*() {
       for (const revision of ["2025-06-18", "2025-11-25"] as const) {
-        const go = yield* Deferred.make<void>()
-        const question = RequestContext.elicit({ message: "?", requestedSchema: { type: "object", properties: {} } })
-        const asking = tools({
-          ask: Effect.andThen(Deferred.await(go), question).pipe(Effect.match({
+        const released = yield* Deferred.make<void>()
+        const elicit = RequestContext.elicit({ message: "?", requestedSchema: { type: "object", properties: {} } })
+        const handlers = tools({
+          elicit: Effect.andThen(Deferred.await(released), elicit).pipe(Effect.match({
             onSuccess: ({ action }) => text(action),
             onFailure: ({ reason }) => text(reason._tag)
           }))
         })
         const opened = yield* openSockets
-        const server = yield* serve(asking, { store: new MapEventStore().service, http: { responseMode: "stream" } })
+        const server = yield* serve(handlers, { store: new MapEventStore().service, http: { responseMode: "stream" } })
         const client = yield* connect(server, { revision, capabilities: { elicitation: {} } })
-        const call = yield* client.call(1, "ask")
+        const call = yield* client.call(1, "elicit")
         const resumable = revision === "2025-11-25"
         yield* until(() => call.status !== 0 && (!resumable || call.lastId !== undefined))
         const port = call.request.socket?.localPort
         assert.isTrue(opened.isAccepted(port))
         call.disconnect()
         yield* until(() => !opened.isAccepted(port))
-        yield* Deferred.succeed(go, undefined)
+        yield* Deferred.succeed(released, undefined)
         if (resumable) {
-          const back = yield* client.get(call.lastId)
-          yield* back.awaitMessages(1)
-          yield* client.respond(back.messages[0]?.id, { action: "decline" })
-          yield* back.awaitEnd
-          assert.deepStrictEqual(back.messages.at(-1)?.result, { ...text("decline") })
+          const resumed = yield* client.get(call.lastId)
+          yield* resumed.awaitMessages(1)
+          yield* client.respond(resumed.messages[0]?.id, { action: "decline" })
+          yield* resumed.awaitEnd
+          assert.deepStrictEqual(resumed.messages.at(-1)?.result, { ...text("decline") })
         } else {
-          // Nothing that it has got has an id: it has no way back.
+          // The client has received no event id, so it cannot resume the stream.
           yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 0 })
           assert.isTrue(
             server.events.some((event) => event._tag === "SendFailed" && event.method === "elicitation/create")

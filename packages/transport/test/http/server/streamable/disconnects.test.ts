@@ -4,24 +4,24 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import * as net from "node:net"
-import { until } from "../../../support/process.ts"
 import { connect, initialize, send } from "../../../support/httpClient.ts"
 import { MapEventStore } from "../../../support/mapEventStore.ts"
+import { until } from "../../../support/process.ts"
 import { serve, text, tools } from "../../../support/server.ts"
 
 const handlers = tools({
   now: Effect.succeed(text("now")),
-  aloud: Effect.as(
+  reports: Effect.as(
     Effect.forEach([1, 2, 3], (progress) => Effect.andThen(RequestContext.progress({ progress }), Effect.sleep(1))),
-    text("aloud")
+    text("reported")
   ),
   soon: Effect.as(Effect.sleep("5 millis"), text("soon"))
 })
 
-describe.concurrent("clients that go whenever they like", () => {
+describe.concurrent("clients that disconnect at any time", () => {
   for (const mode of ["adaptive", "json", "stream"] as const) {
     for (const delay of [undefined, 2]) {
-      it.live(`[law 2] leave nothing behind (${mode}, ${delay === undefined ? "stored at once" : "stored slowly"})`, () =>
+      it.live(`[law 2] leave no fiber (${mode}, with a ${delay === undefined ? "fast" : "slow"} store)`, () =>
         Effect.gen(function*() {
           const fibers = FiberCount.make()
           const server = yield* fibers.count(serve(handlers, {
@@ -33,8 +33,8 @@ describe.concurrent("clients that go whenever they like", () => {
           const known: Array<string> = []
           for (let round = 0; round < 40; round++) {
             const kind = yield* Random.nextIntBetween(0, 6)
-            const tool = ["now", "aloud", "soon"][kind]
-            const answer = kind === 5
+            const tool = ["now", "reports", "soon"][kind]
+            const response = kind === 5
               ? yield* send(server, { body: initialize("2025-11-25") })
               : tool === undefined
               ? yield* client.send({
@@ -42,11 +42,11 @@ describe.concurrent("clients that go whenever they like", () => {
                 headers: kind === 4 && known.length > 0 ? { "last-event-id": known.at(-1) } : {}
               })
               : yield* client.call(id++, tool)
-            // Before it has come, while it is answered, or behind that.
+            // Before, during or after the response.
             const when = yield* Random.nextIntBetween(0, 5)
             if (when > 0) yield* Effect.sleep(when - 1)
-            answer.disconnect()
-            if (answer.lastId !== undefined) known.push(answer.lastId)
+            response.disconnect()
+            if (response.lastId !== undefined) known.push(response.lastId)
           }
           const own = () => Effect.map(server.host.sessions, (all) => all.find((one) => one.id === client.id))
           yield* Effect.repeat(own(), { until: (one) => one?.held === 0 && one.inFlight === 0 })
@@ -60,7 +60,7 @@ describe.concurrent("clients that go whenever they like", () => {
     }
   }
 
-  it.live("are not waited for where the store takes for ever", () =>
+  it.live("release their session although the store never returns", () =>
     Effect.gen(function*() {
       const { service } = new MapEventStore()
       const server = yield* serve(handlers, {
@@ -70,15 +70,15 @@ describe.concurrent("clients that go whenever they like", () => {
       const client = yield* connect(server)
       const call = yield* client.call(1, "now")
       yield* call.awaitEnd
-      const back = yield* client.send({ method: "GET", headers: { "last-event-id": call.lastId } })
+      const resumed = yield* client.send({ method: "GET", headers: { "last-event-id": call.lastId } })
       yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.held === 1 })
-      back.disconnect()
+      resumed.disconnect()
       yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.held === 0 })
       assert.deepStrictEqual(server.logs, [])
     }))
 
   for (const mode of ["adaptive", "json", "stream"] as const) {
-    it.live(`leave no session when they reset the connection before initialize is answered (${mode})`, () =>
+    it.live(`leave no session if they reset the connection before the response to initialize (${mode})`, () =>
       Effect.gen(function*() {
         const server = yield* serve(handlers, { http: { responseMode: mode } })
         const posted = (text: string) =>
@@ -87,13 +87,13 @@ describe.concurrent("clients that go whenever they like", () => {
         const resets = 20
         for (let count = 0; count < resets; count++) {
           const socket = net.connect(server.port, "127.0.0.1")
-          let heard = ""
+          let output = ""
           socket.on("error", () => {}).on("data", (chunk) => {
-            heard += chunk.toString()
+            output += chunk.toString()
           })
-          // The connection is known to the server then.
+          // After this response, the server has accepted the connection.
           socket.write(posted("nonsense"))
-          yield* until(() => heard.includes("Parse error"))
+          yield* until(() => output.includes("Parse error"))
           socket.write(posted(JSON.stringify(initialize("2025-11-25"))))
           socket.resetAndDestroy()
         }
@@ -106,7 +106,7 @@ describe.concurrent("clients that go whenever they like", () => {
       }))
   }
 
-  it.live("in the middle of a request, are no matter", () =>
+  it.live("in the middle of a request do not affect the server", () =>
     Effect.gen(function*() {
       const server = yield* serve(handlers)
       const client = yield* connect(server)

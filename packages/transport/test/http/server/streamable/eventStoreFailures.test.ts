@@ -1,20 +1,20 @@
-/** What a store of events can cost a server that it fails: resumability, and nothing else. */
+/** Failures of an event store, which cost only the resumption of streams. */
 import { RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
-import { until } from "../../../support/process.ts"
-import { type ReceivedResponse, connect } from "../../../support/httpClient.ts"
+import { connect, type ReceivedResponse } from "../../../support/httpClient.ts"
 import { type Failure, failures, MapEventStore } from "../../../support/mapEventStore.ts"
+import { until } from "../../../support/process.ts"
 import { serve, type Settings, text, tools } from "../../../support/server.ts"
 
-/** A tool that reports the steps that it is given, until there are none. */
+/** Creates a tool that reports the steps in a queue, until "end". */
 const stepping = Effect.gen(function*() {
   const steps = yield* Queue.unbounded<number | "end">()
   const walk = Effect.gen(function*() {
     while (true) {
       const step = yield* Queue.take(steps)
-      if (step === "end") return text("arrived")
+      if (step === "end") return text("done")
       yield* RequestContext.progress({ progress: step })
     }
   })
@@ -24,7 +24,7 @@ const stepping = Effect.gen(function*() {
 const stepsOf = ({ messages }: ReceivedResponse) =>
   messages.map(({ id, method, params }) => method === "notifications/progress" ? params?.["progress"] : `reply ${id}`)
 
-/** A server with a store that can be broken, and a client of it. */
+/** Runs a server with a store that a test can break, and connects a client. */
 const prepared = Effect.fnUntraced(function*(http: Settings["http"] = {}) {
   const store = new MapEventStore()
   const { handlers, steps } = yield* stepping
@@ -41,7 +41,7 @@ const names = Object.keys(failures).filter((name): name is Failure => name in fa
 
 describe.concurrent("a store of events", () => {
   for (const failure of names) {
-    it.live(`[SHS-09] whose append ${failure} takes no event from a reader, and its stream cannot be resumed`, () =>
+    it.live(`[SHS-09] whose append ${failure} costs a client no event, and its stream cannot be resumed`, () =>
       Effect.gen(function*() {
         const { client, server, steps, store } = yield* prepared()
         const call = yield* client.call("w", "walk")
@@ -51,7 +51,7 @@ describe.concurrent("a store of events", () => {
         store.broken.append = failure
         yield* Queue.offerAll(steps, [2, 3])
         yield* call.awaitMessages(3)
-        // Behind a gap the stream would seem to be complete.
+        // The later events would hide the gap.
         store.broken.append = undefined
         yield* Queue.offer(steps, 4)
         yield* call.awaitMessages(4)
@@ -67,7 +67,7 @@ describe.concurrent("a store of events", () => {
         assert.include(server.logs[0], "EventStore.append failed: the stream of this event cannot be resumed")
       }))
 
-    it.live(`[SHS-19] whose replay ${failure} costs a client this try, and its session goes on`, () =>
+    it.live(`[SHS-19] whose replay ${failure} fails one resumption with 503, and the session continues`, () =>
       Effect.gen(function*() {
         const { client, server, steps, store } = yield* prepared()
         const call = yield* client.call("w", "walk")
@@ -75,21 +75,21 @@ describe.concurrent("a store of events", () => {
         yield* call.awaitMessages(1)
         call.disconnect()
         store.broken.replay = failure
-        const refused = yield* client.get(call.lastId)
-        assert.strictEqual(refused.status, 503)
+        const rejected = yield* client.get(call.lastId)
+        assert.strictEqual(rejected.status, 503)
         yield* Effect.repeat(server.host.sessions, { until: ([session]) => session?.held === 0 })
         assert.strictEqual((yield* client.ping()).status, 200)
         store.broken.replay = undefined
         yield* Queue.offerAll(steps, [2, "end"])
         const resume = Effect.tap(
           client.get(call.lastId),
-          (answer) => answer.status === 200 ? answer.awaitEnd : Effect.void
+          (response) => response.status === 200 ? response.awaitEnd : Effect.void
         )
         const resumed = yield* Effect.repeat(resume, { until: ({ status }) => status === 200 })
         assert.deepStrictEqual(stepsOf(resumed), [2, "reply w"])
       }))
 
-    it.live(`that ${failure} lets a session end, with every request answered and its end reported`, () =>
+    it.live(`that ${failure} does not prevent the end of a session, with a reply to every request`, () =>
       Effect.gen(function*() {
         const { client, server, steps, store } = yield* prepared()
         const call = yield* client.call("w", "walk")
@@ -107,7 +107,7 @@ describe.concurrent("a store of events", () => {
       }))
   }
 
-  it.live("that hangs holds up one call in `eventStoreTimeout`, and not each stream", () =>
+  it.live("that hangs delays one call for `eventStoreTimeout`, and not each stream", () =>
     Effect.gen(function*() {
       const { client, store } = yield* prepared({ eventStoreTimeout: "1 second" })
       store.broken.append = "hangs"
@@ -125,7 +125,7 @@ describe.concurrent("a store of events", () => {
       yield* Effect.repeat(stored, { until: ({ lastId }) => lastId !== undefined })
     }))
 
-  it.live("that was broken for a while costs a session no more than the standalone stream of that time", () =>
+  it.live("that fails for a while costs a session only the standalone stream of that time", () =>
     Effect.gen(function*() {
       const { client, server, store } = yield* prepared()
       const log = (data: string) => server.host.find(client.id)?.session.log({ level: "info", data }) ?? Effect.void
@@ -137,7 +137,7 @@ describe.concurrent("a store of events", () => {
       yield* log("2")
       yield* listening.awaitMessages(2)
       store.broken.append = undefined
-      // It cannot be resumed, but another begins, which can.
+      // The old stream cannot be resumed. A new one starts, which can.
       const next = yield* client.get(listening.lastId)
       assert.strictEqual(next.status, 200)
       yield* until(() => next.lastId !== undefined)

@@ -6,7 +6,7 @@ import * as HttpMiddleware from "effect/http/HttpMiddleware"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
 import { createServer } from "node:http"
-import { type ReceivedResponse, exchange, connect, initialize } from "../../../support/httpClient.ts"
+import { connect, exchange, initialize, type ReceivedResponse } from "../../../support/httpClient.ts"
 import { serve, serveWith, type Settings, text, tools } from "../../../support/server.ts"
 
 const handlers = tools({ now: Effect.succeed(text("now")) })
@@ -15,9 +15,9 @@ const body = initialize("2025-11-25")
 
 const ping = { jsonrpc: "2.0", id: 1, method: "ping" }
 
-const idOf = (answer: ReceivedResponse) => String(answer.headers["mcp-session-id"])
+const idOf = (response: ReceivedResponse) => String(response.headers["mcp-session-id"])
 
-/** Serves behind a proxy that forwards the addresses of its clients. */
+/** Runs a server behind a proxy that forwards the addresses of its clients. */
 const serveBehindProxy = (settings: Settings) =>
   serveWith(
     Layer.provideMerge(
@@ -35,13 +35,13 @@ const serveBehindProxy = (settings: Settings) =>
 const from = (address: string) => ({ body, headers: { "x-forwarded-for": address } })
 
 describe.concurrent("a full host over Streamable HTTP", () => {
-  it.live("[SHS-26] makes room for a client of another address; the evicted client gets 404", () =>
+  it.live("[SHS-26] evicts a session for a client of another address, and the evicted client receives 404", () =>
     Effect.gen(function*() {
       const server = yield* serveBehindProxy({ session: { sessions: { max: 20 } } })
       const hostile = yield* Effect.forEach(Array.from({ length: 20 }), () => exchange(server, from("203.0.113.7")))
       assert.deepStrictEqual(new Set(hostile.map(({ status }) => status)), new Set([200]))
-      const refused = yield* exchange(server, from("203.0.113.7"))
-      assert.deepStrictEqual([refused.status, refused.headers["retry-after"]], [503, "3"])
+      const rejected = yield* exchange(server, from("203.0.113.7"))
+      assert.deepStrictEqual([rejected.status, rejected.headers["retry-after"]], [503, "3"])
       for (const [index, address] of ["198.51.100.1", "2001:db8::1"].entries()) {
         const honest = yield* exchange(server, from(address))
         assert.strictEqual(honest.status, 200)
@@ -60,7 +60,7 @@ describe.concurrent("a full host over Streamable HTTP", () => {
       )
     }))
 
-  it.live("has all addresses of one IPv6 network for one client", () =>
+  it.live("counts all addresses of an IPv6 network as one client", () =>
     Effect.gen(function*() {
       const server = yield* serveBehindProxy({ session: { sessions: { max: 20 } } })
       for (let count = 1; count <= 20; count++) yield* exchange(server, from(`2001:db8:1:2:${count}::1`))
@@ -68,18 +68,18 @@ describe.concurrent("a full host over Streamable HTTP", () => {
       assert.strictEqual((yield* exchange(server, from("2001:db8:1:3::1"))).status, 200)
     }))
 
-  it.live("answers 429 to a principal that has too many sessions, and says when there will be room", () =>
+  it.live("answers 429 with Retry-After to a principal that has too many sessions", () =>
     Effect.gen(function*() {
       const server = yield* serve(handlers, {
-        authentication: { identify: ({ headers }) => Effect.succeed({ id: headers["x-user"] ?? "nobody" }) },
+        authentication: { identify: ({ headers }) => Effect.succeed({ id: headers["x-user"] ?? "unknown" }) },
         session: { sessions: { maxPerPrincipal: 1 } }
       })
       const headers = { "x-user": "ada" }
       yield* connect(server, { headers })
-      const answer = yield* exchange(server, { body, headers })
-      assert.strictEqual(answer.status, 429)
-      assert.match(answer.messages[0]?.error?.message ?? "", /of this principal: it has 1/)
-      assert.strictEqual(answer.headers["retry-after"], "3")
+      const response = yield* exchange(server, { body, headers })
+      assert.strictEqual(response.status, 429)
+      assert.match(response.messages[0]?.error?.message ?? "", /of this principal: it has 1/)
+      assert.strictEqual(response.headers["retry-after"], "3")
       assert.strictEqual((yield* exchange(server, { body, headers: { "x-user": "bob" } })).status, 200)
     }))
 })

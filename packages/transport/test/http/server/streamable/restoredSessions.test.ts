@@ -4,11 +4,11 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { until } from "../../../support/process.ts"
 import { Client, connect } from "../../../support/httpClient.ts"
+import { until } from "../../../support/process.ts"
 import { serve, type Served, type Settings, text, tools } from "../../../support/server.ts"
 
-const shared = Effect.map(
+const sharedStores = Effect.map(
   Layer.build(Layer.merge(EventStore.layerMemory(), SessionStore.layerMemory())),
   (context) => ({
     store: Context.get(context, EventStore.EventStore),
@@ -18,39 +18,40 @@ const shared = Effect.map(
 
 const handlers = tools({
   now: Effect.succeed(text("now")),
-  aloud: Effect.as(RequestContext.progress({ progress: 1 }), text("aloud")),
+  reports: Effect.as(RequestContext.progress({ progress: 1 }), text("reported")),
   forever: Effect.andThen(RequestContext.progress({ progress: 1 }), Effect.never)
 })
 
-/** The same client, at another server. */
-const at = (server: { readonly port: number }, { headers, id, scope }: Client) => new Client(server, id, headers, scope)
+/** Returns the same client at another server. */
+const clientAt = (server: { readonly port: number }, { headers, id, scope }: Client) =>
+  new Client(server, id, headers, scope)
 
-describe.concurrent("a session that another host goes on with", () => {
+describe.concurrent("a session that another host restores", () => {
   const authentication: Settings["authentication"] = {
-    identify: ({ headers }) => Effect.succeed({ id: headers["x-user"] ?? "nobody" })
+    identify: ({ headers }) => Effect.succeed({ id: headers["x-user"] ?? "unknown" })
   }
 
   for (
-    const [name, go] of [
+    const [name, sendFirst] of [
       ["a POST", (client: Client) => client.ping()],
       ["a notification", (client: Client) => client.notify("notifications/roots/list_changed")],
       ["a GET", (client: Client) => client.get()]
     ] as const
   ) {
-    it.live(`goes on with ${name}, as it was`, () =>
+    it.live(`continues unchanged with ${name}`, () =>
       Effect.gen(function*() {
-        const settings = { ...(yield* shared), authentication }
+        const settings = { ...(yield* sharedStores), authentication }
         const first = yield* serve(handlers, settings)
         const client = yield* connect(first, { revision: "2025-06-18", headers: { "x-user": "ada" } })
         yield* first.stop
         const second = yield* serve(handlers, settings)
-        const again = at(second, client)
-        const stolen = yield* go(
+        const again = clientAt(second, client)
+        const stolen = yield* sendFirst(
           new Client(second, client.id, { ...client.headers, "x-user": "bob" }, client.scope)
         )
         assert.strictEqual(stolen.status, 404)
-        const answer = yield* go(again)
-        assert.isBelow(answer.status, 300)
+        const response = yield* sendFirst(again)
+        assert.isBelow(response.status, 300)
         const [session] = yield* second.host.sessions
         assert.deepInclude(session, { id: client.id, principal: "ada", revision: "2025-06-18" })
         const call = yield* again.call(1, "now")
@@ -59,42 +60,42 @@ describe.concurrent("a session that another host goes on with", () => {
         assert.strictEqual((yield* again.delete).status, 204)
         yield* second.stop
         const third = yield* serve(handlers, settings)
-        assert.strictEqual((yield* at(third, client).ping()).status, 404)
+        assert.strictEqual((yield* clientAt(third, client).ping()).status, 404)
         assert.deepStrictEqual([first.logs, second.logs, third.logs], [[], [], []])
       }))
   }
 
-  it.live("has what it missed of a stream, whether that had ended or was broken off with its host", () =>
+  it.live("resumes streams of the first host, also one that ended with that host", () =>
     Effect.gen(function*() {
-      const settings = { ...(yield* shared), http: { responseMode: "stream" as const } }
+      const settings = { ...(yield* sharedStores), http: { responseMode: "stream" as const } }
       const first = yield* serve(handlers, settings)
       const client = yield* connect(first)
-      const ended = yield* client.call("ended", "aloud")
+      const ended = yield* client.call("ended", "reports")
       yield* ended.awaitEnd
-      const cut = yield* client.call("cut", "forever")
-      yield* cut.awaitMessages(1)
-      cut.disconnect()
+      const lost = yield* client.call("lost", "forever")
+      yield* lost.awaitMessages(1)
+      lost.disconnect()
       yield* first.stop
-      const again = at(yield* serve(handlers, settings), client)
+      const again = clientAt(yield* serve(handlers, settings), client)
       const rest = yield* again.get(ended.events[0]?.id)
       yield* rest.awaitEnd
       assert.deepStrictEqual(rest.messages, ended.messages)
       assert.isTrue(rest.ended)
-      const broken = yield* again.get(cut.lastId)
+      const broken = yield* again.get(lost.lastId)
       yield* broken.awaitEnd
-      assert.deepStrictEqual(broken.messages.map(({ error, id }) => [id, typeof error?.code]), [["cut", "number"]])
+      assert.deepStrictEqual(broken.messages.map(({ error, id }) => [id, typeof error?.code]), [["lost", "number"]])
       assert.isTrue(broken.ended)
-      // What it is told from now on can be taken up again, too.
-      const call = yield* again.call("new", "aloud")
+      // New streams can be resumed, too.
+      const call = yield* again.call("new", "reports")
       yield* call.awaitEnd
       assert.strictEqual(call.events[0]?.data, "")
-      const ids = [...ended.events, ...cut.events, ...broken.events, ...call.events].map(({ id }) => id)
+      const ids = [...ended.events, ...lost.events, ...broken.events, ...call.events].map(({ id }) => id)
       assert.strictEqual(new Set(ids).size, ids.length)
     }))
 
-  it.live("[SHS-12] has a standalone stream of that host, once it has what it missed of the other's", () =>
+  it.live("[SHS-12] opens a new standalone stream after it has resumed that of the first host", () =>
     Effect.gen(function*() {
-      const settings = { ...(yield* shared), session: { capabilities: { logging: {} } } }
+      const settings = { ...(yield* sharedStores), session: { capabilities: { logging: {} } } }
       const log = (server: Served, data: string) =>
         server.host.find(client.id)?.session.log({ level: "info", data }) ?? Effect.die("no session")
       const first = yield* serve(handlers, settings)
@@ -106,68 +107,68 @@ describe.concurrent("a session that another host goes on with", () => {
       const [primed] = before.events
       yield* first.stop
       const second = yield* serve(handlers, settings)
-      const again = at(second, client)
+      const again = clientAt(second, client)
       const rest = yield* again.get(primed?.id)
       yield* rest.awaitEnd
       assert.deepStrictEqual(rest.messages.map(({ params }) => params?.["data"]), ["missed"])
-      // It would come back for ever, and hear nothing.
-      const nothing = yield* again.get(rest.lastId)
-      assert.strictEqual(nothing.status, 400)
+      // With an empty stream, the client would reconnect again and again.
+      const empty = yield* again.get(rest.lastId)
+      assert.strictEqual(empty.status, 400)
       const live = yield* again.get()
       yield* log(second, "live")
       yield* live.awaitMessages(1)
       assert.deepStrictEqual(live.messages.map(({ params }) => params?.["data"]), ["live"])
     }))
 
-  it.live("is restored once, though all of its requests come at the same time", () =>
+  it.live("is restored once for requests that arrive at the same time", () =>
     Effect.gen(function*() {
-      const settings = yield* shared
+      const settings = yield* sharedStores
       const first = yield* serve(handlers, settings)
       const client = yield* connect(first)
       yield* first.stop
       const second = yield* serve(handlers, settings)
-      const again = at(second, client)
-      const answers = yield* Effect.forEach(Array.from({ length: 10 }, (_, id) => id), (id) => again.ping(id), {
+      const again = clientAt(second, client)
+      const responses = yield* Effect.forEach(Array.from({ length: 10 }, (_, id) => id), (id) => again.ping(id), {
         concurrency: "unbounded"
       })
-      assert.deepStrictEqual(answers.map(({ messages: [message] }) => message?.id), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+      assert.deepStrictEqual(responses.map(({ messages: [message] }) => message?.id), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
       assert.strictEqual((yield* second.host.sessions).length, 1)
     }))
 
-  it.live("is not taken for lost while its host is about to go", () =>
+  it.live("is rejected with 503 instead of 404 while its host drains", () =>
     Effect.gen(function*() {
-      const go = yield* Deferred.make<void>()
+      const released = yield* Deferred.make<void>()
       const settings = {
-        ...(yield* shared),
+        ...(yield* sharedStores),
         session: { limits: { gracefulCloseTimeout: "10 seconds" } }
       } as const
-      const server = yield* serve(tools({ wait: Effect.as(Deferred.await(go), text("done")) }), settings)
+      const server = yield* serve(tools({ wait: Effect.as(Deferred.await(released), text("done")) }), settings)
       const client = yield* connect(server)
       const call = yield* client.call(1, "wait")
       yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 1 })
       const draining = yield* Effect.forkChild(server.host.drain, { startImmediately: true })
       yield* Effect.repeat(server.host.health, { until: (health) => health.draining })
-      const refused = yield* client.ping(7)
-      assert.strictEqual(refused.status, 503)
-      // By then this host has gone.
-      assert.strictEqual(refused.headers["retry-after"], "10")
-      assert.strictEqual(refused.messages[0]?.id, 7)
-      yield* Deferred.succeed(go, undefined)
+      const rejected = yield* client.ping(7)
+      assert.strictEqual(rejected.status, 503)
+      // After that time, this host has stopped.
+      assert.strictEqual(rejected.headers["retry-after"], "10")
+      assert.strictEqual(rejected.messages[0]?.id, 7)
+      yield* Deferred.succeed(released, undefined)
       yield* call.awaitEnd
       assert.deepStrictEqual(call.messages[0]?.result, { ...text("done") })
       yield* until(() => draining.pollUnsafe() !== undefined)
       const other = yield* serve(handlers, settings)
-      assert.strictEqual((yield* at(other, client).ping()).status, 200)
+      assert.strictEqual((yield* clientAt(other, client).ping()).status, 200)
     }))
 
-  it.live("cannot be saved when the store throws, and is opened all the same", () =>
+  it.live("is opened although the store throws when it is saved", () =>
     Effect.gen(function*() {
-      const { sessionStore } = yield* shared
+      const { sessionStore } = yield* sharedStores
       const server = yield* serve(handlers, {
         sessionStore: {
           ...sessionStore,
           save: () => {
-            throw new Error("the store is gone")
+            throw new Error("the store is not available")
           }
         }
       })
@@ -180,9 +181,9 @@ describe.concurrent("a session that another host goes on with", () => {
       assert.strictEqual(server.logs.length, 1)
     }))
 
-  it.live("cannot be looked up while the store fails, and is not lost then", () =>
+  it.live("is rejected with 503 while the store fails, and restored after that", () =>
     Effect.gen(function*() {
-      const { sessionStore, store } = yield* shared
+      const { sessionStore, store } = yield* sharedStores
       const first = yield* serve(handlers, { sessionStore, store })
       const client = yield* connect(first)
       yield* first.stop
@@ -192,15 +193,15 @@ describe.concurrent("a session that another host goes on with", () => {
           ...sessionStore,
           load: (id) =>
             failing
-              ? Effect.fail(new SessionStore.SessionStoreError({ cause: new Error("the store is gone") }))
+              ? Effect.fail(new SessionStore.SessionStoreError({ cause: new Error("the store is not available") }))
               : sessionStore.load(id)
         }
       })
-      const refused = yield* at(second, client).ping()
-      assert.strictEqual(refused.status, 503)
-      assert.isUndefined(refused.headers["retry-after"])
+      const rejected = yield* clientAt(second, client).ping()
+      assert.strictEqual(rejected.status, 503)
+      assert.isUndefined(rejected.headers["retry-after"])
       assert.strictEqual(second.logs.length, 1)
       failing = false
-      assert.strictEqual((yield* at(second, client).ping()).status, 200)
+      assert.strictEqual((yield* clientAt(second, client).ping()).status, 200)
     }))
 })

@@ -7,9 +7,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Schema from "effect/Schema"
-import { until } from "../../../support/process.ts"
-import { type ReceivedResponse, type Client, connect } from "../../../support/httpClient.ts"
+import { type Client, connect, type ReceivedResponse } from "../../../support/httpClient.ts"
 import { MapEventStore } from "../../../support/mapEventStore.ts"
+import { until } from "../../../support/process.ts"
 import { serve, type Served, text, tools } from "../../../support/server.ts"
 
 const stores = {
@@ -21,13 +21,13 @@ const stores = {
   })
 }
 
-/** Says the steps that it is given, until there are none. */
+/** Creates a tool that reports the steps in a queue, and releases its stream for "release", until "end". */
 const stepping = Effect.gen(function*() {
   const steps = yield* Queue.unbounded<number | "end" | "release">()
   const walk = Effect.gen(function*() {
     while (true) {
       const step = yield* Queue.take(steps)
-      if (step === "end") return text("arrived")
+      if (step === "end") return text("done")
       if (step === "release") {
         const context = yield* RequestContext.RequestContext
         if (!(yield* context.releaseStream)) return text("not released")
@@ -37,9 +37,9 @@ const stepping = Effect.gen(function*() {
   return { steps, handlers: tools({ walk, now: Effect.succeed(text("now")) }) }
 })
 
-/** What was said on a stream: steps, and the id of a reply. */
-const said = (...answers: ReadonlyArray<ReceivedResponse>) =>
-  answers.flatMap(({ messages }) =>
+/** Returns the messages of streams: the steps, the log data, and the ids of the replies. */
+const messagesOf = (...responses: ReadonlyArray<ReceivedResponse>) =>
+  responses.flatMap(({ messages }) =>
     messages.map(({ id, method, params }) =>
       method === "notifications/progress"
         ? params?.["progress"]
@@ -56,7 +56,7 @@ const withLogging = { capabilities: { logging: {} } }
 
 describe.concurrent("resumption", () => {
   for (const [name, make] of Object.entries(stores)) {
-    it.live(`[SHS-04] [SHS-10] a POST's stream goes on where it broke off, in mid-flood and behind its end (store ${name})`, () =>
+    it.live(`[SHS-04] [SHS-10] resumes the stream of a POST, while it is open and after its end (store ${name})`, () =>
       Effect.gen(function*() {
         const { handlers, steps } = yield* stepping
         const server = yield* serve(handlers, { store: yield* make })
@@ -78,18 +78,18 @@ describe.concurrent("resumption", () => {
         const third = yield* client.get(second.lastId)
         yield* third.awaitEnd
         assert.isTrue(third.ended)
-        assert.deepStrictEqual(said(call, second, third), [1, 2, 3, 4, 5, 6, 7, "reply w"])
-        // What was fetched can be fetched again, and from the beginning.
+        assert.deepStrictEqual(messagesOf(call, second, third), [1, 2, 3, 4, 5, 6, 7, "reply w"])
+        // Events can be replayed again, also from the first one.
         const all = yield* client.get(call.events[0]?.id)
         yield* all.awaitEnd
-        assert.deepStrictEqual(said(all), [1, 2, 3, 4, 5, 6, 7, "reply w"])
-        // There is nothing to come back to behind the end (SHS-13); who gets a stream comes back to it.
-        const none = yield* client.get(third.lastId)
-        assert.strictEqual(none.status, 405)
+        assert.deepStrictEqual(messagesOf(all), [1, 2, 3, 4, 5, 6, 7, "reply w"])
+        // There is nothing to resume after the last event (SHS-13). After an empty stream, clients would reconnect.
+        const nothing = yield* client.get(third.lastId)
+        assert.strictEqual(nothing.status, 405)
         assert.deepStrictEqual(server.logs, [])
       }))
 
-    it.live(`[SHS-16] [SHS-20] the standalone stream likewise, and nothing of any other stream (store ${name})`, () =>
+    it.live(`[SHS-16] [SHS-20] continues the standalone stream with its own messages only (store ${name})`, () =>
       Effect.gen(function*() {
         const { handlers, steps } = yield* stepping
         const server = yield* serve(handlers, { store: yield* make, session: withLogging })
@@ -115,34 +115,34 @@ describe.concurrent("resumption", () => {
         yield* again.awaitMessages(1)
         yield* log(server, client, "c")
         yield* again.awaitMessages(2)
-        assert.deepStrictEqual(said(first, again), ["a", "b", "c"])
-        // Who comes back takes the place of an earlier response, whether that is known to be lost or not.
+        assert.deepStrictEqual(messagesOf(first, again), ["a", "b", "c"])
+        // The resumed stream replaces the earlier response even if the server has not noticed that it is lost.
         const takeover = yield* client.get(again.lastId)
         assert.strictEqual(takeover.status, 200)
         yield* again.awaitEnd
         yield* log(server, client, "d")
         yield* takeover.awaitMessages(1)
-        assert.deepStrictEqual(said(takeover), ["d"])
+        assert.deepStrictEqual(messagesOf(takeover), ["d"])
         yield* Queue.offerAll(steps, ["end"])
         yield* call.awaitEnd
-        assert.deepStrictEqual(said(call), [1, 2, "reply w"])
+        assert.deepStrictEqual(messagesOf(call), [1, 2, "reply w"])
         yield* others.awaitMessages(2)
-        assert.deepStrictEqual(said(others), ["other", "other"])
+        assert.deepStrictEqual(messagesOf(others), ["other", "other"])
         assert.deepStrictEqual(server.logs, [])
       }))
 
-    it.live(`[SHS-04] [SHS-05] a handler may let go of its stream, and the client fetches the rest (store ${name})`, () =>
+    it.live(`[SHS-04] [SHS-05] continues a stream that its handler has released (store ${name})`, () =>
       Effect.gen(function*() {
         const { handlers, steps } = yield* stepping
         const server = yield* serve(handlers, { store: yield* make, http: { retryInterval: "50 millis" } })
         const client = yield* connect(server)
-        // Nothing has been said yet when it lets go.
+        // The handler releases its stream before its first message.
         const call = yield* client.call("w", "walk")
         yield* Queue.offerAll(steps, ["release"])
         yield* call.awaitEnd
         assert.isTrue(call.ended)
         assert.deepStrictEqual(call.retries, ["50"])
-        assert.deepStrictEqual(said(call), [])
+        assert.deepStrictEqual(messagesOf(call), [])
         yield* Queue.offerAll(steps, [1, 2])
         const second = yield* client.get(call.lastId)
         yield* second.awaitMessages(2)
@@ -151,7 +151,7 @@ describe.concurrent("resumption", () => {
         assert.isTrue(second.ended)
         const third = yield* client.get(second.lastId)
         yield* third.awaitEnd
-        assert.deepStrictEqual(said(call, second, third), [1, 2, 3, "reply w"])
+        assert.deepStrictEqual(messagesOf(call, second, third), [1, 2, 3, "reply w"])
         assert.deepStrictEqual(server.logs, [])
       }))
 
@@ -163,7 +163,7 @@ describe.concurrent("resumption", () => {
       cuts: Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 25 }))).check(Schema.isMaxLength(6))
     })
 
-    it.live(`[SHS-16] [SHS-17] [SHS-20] every message comes once and in order, wherever streams are cut (store ${name})`, () =>
+    it.live(`[SHS-16] [SHS-17] [SHS-20] delivers each message once, in order, wherever streams break (${name})`, () =>
       Effect.gen(function*() {
         const flood = tools({
           flood: ({ count }) =>
@@ -172,7 +172,7 @@ describe.concurrent("resumption", () => {
                 yield* RequestContext.progress({ progress, message: "x".repeat(progress % 7 === 0 ? 20_000 : 10) })
                 if (progress % 5 === 0) yield* Effect.sleep("1 millis")
               }
-              return text("arrived")
+              return text("done")
             })
         })
         const server = yield* serve(flood, {
@@ -186,9 +186,9 @@ describe.concurrent("resumption", () => {
             Effect.scoped(Effect.gen(function*() {
               const client = yield* connect(server)
               const ids: Array<string> = []
-              /** Reads a stream to its end, with all these cuts. */
-              const read = Effect.fnUntraced(function*(answer: ReceivedResponse, from: number) {
-                const parts = [answer]
+              /** Reads a stream to its end, and breaks the connection after each number of messages in `cuts`. */
+              const read = Effect.fnUntraced(function*(response: ReceivedResponse, from: number) {
+                const parts = [response]
                 for (let index = from; index < from + cuts.length; index++) {
                   const part = parts.at(-1)
                   if (part === undefined) break
@@ -197,19 +197,19 @@ describe.concurrent("resumption", () => {
                   yield* until(() => part.messages.length >= wanted || part.isClosed)
                   part.disconnect()
                   const next = yield* client.get(parts.findLast(({ lastId }) => lastId !== undefined)?.lastId)
-                  // It had heard everything.
+                  // The client had all messages.
                   if (next.status === 405) break
                   assert.strictEqual(next.status, 200, next.text)
                   parts.push(next)
                 }
                 yield* parts.at(-1)?.awaitEnd ?? Effect.void
                 ids.push(...parts.flatMap(({ events }) => events.flatMap(({ id }) => id ?? [])))
-                return said(...parts)
+                return messagesOf(...parts)
               })
               const all = yield* Effect.forEach(
                 calls,
                 (count, index) =>
-                  Effect.flatMap(client.call(index, "flood", { count }), (answer) => read(answer, index)),
+                  Effect.flatMap(client.call(index, "flood", { count }), (response) => read(response, index)),
                 { concurrency: "unbounded" }
               )
               for (const [index, count] of calls.entries()) {
@@ -229,7 +229,7 @@ describe.concurrent("resumption", () => {
       }))
   }
 
-  it.live("[SHS-20] an id that is none, or of another session, gets 400 and tells nothing", () =>
+  it.live("[SHS-20] rejects an invalid event id, and one of another session, with 400", () =>
     Effect.gen(function*() {
       const server = yield* serve((yield* stepping).handlers, {
         store: new MapEventStore().service,
@@ -242,16 +242,16 @@ describe.concurrent("resumption", () => {
       const id = secret.events[0]?.id ?? ""
       assert.isNotEmpty(id)
       for (const forged of [id, "1", "x".repeat(5000), id.replace(/\d$/, "9"), "__proto__", "../../etc", "\"", ""]) {
-        const answer = yield* client.get(forged)
-        yield* answer.awaitEnd
-        assert.strictEqual(answer.status, 400)
-        assert.notInclude(answer.text, "secret")
+        const response = yield* client.get(forged)
+        yield* response.awaitEnd
+        assert.strictEqual(response.status, 400)
+        assert.notInclude(response.text, "secret")
       }
       assert.strictEqual((yield* client.ping()).status, 200)
       assert.deepStrictEqual(server.logs, [])
     }))
 
-  it.live("[SHS-03] [SHS-05] a stream begins with an id and when to come back, for a client that knows of that", () =>
+  it.live("[SHS-03] [SHS-05] begins each stream with a priming event and a retry field from 2025-11-25 on", () =>
     Effect.gen(function*() {
       for (const store of [new MapEventStore().service, new MapEventStore(() => 2).service]) {
         const server = yield* serve((yield* stepping).handlers, {
@@ -266,17 +266,17 @@ describe.concurrent("resumption", () => {
           const call = yield* client.call(1, "now")
           yield* call.awaitEnd
           if (primed) yield* until(() => standalone.events.length > 0)
-          for (const answer of [standalone, call]) {
-            assert.strictEqual(answer.events[0]?.data === "", primed)
-            assert.deepStrictEqual(answer.retries, primed ? ["3000"] : [])
+          for (const response of [standalone, call]) {
+            assert.strictEqual(response.events[0]?.data === "", primed)
+            assert.deepStrictEqual(response.retries, primed ? ["3000"] : [])
           }
-          assert.deepStrictEqual(said(call), ["reply 1"])
+          assert.deepStrictEqual(messagesOf(call), ["reply 1"])
           assert.isTrue(call.events.every(({ id }) => id !== undefined))
         }
       }
     }))
 
-  it.live("[SHS-02] a client that does not know of it is not let go", () =>
+  it.live("[SHS-02] releases no stream of a client with an earlier revision", () =>
     Effect.gen(function*() {
       const { handlers, steps } = yield* stepping
       const server = yield* serve(handlers, { store: new MapEventStore().service })
@@ -287,7 +287,7 @@ describe.concurrent("resumption", () => {
       assert.deepStrictEqual(call.messages.at(-1)?.result, { ...text("not released") })
     }))
 
-  it.live("without a store there are no ids, nothing is let go, and a GET begins anew", () =>
+  it.live("does not exist without a store: events have no ids, and a GET opens a new stream", () =>
     Effect.gen(function*() {
       const { handlers, steps } = yield* stepping
       const server = yield* serve(handlers, { http: { responseMode: "stream" } })
@@ -301,9 +301,9 @@ describe.concurrent("resumption", () => {
       assert.strictEqual((yield* client.get("4711")).status, 200)
     }))
 
-  it.live("a client that is far behind is not outrun by what is still being said", () =>
+  it.live("suspends the senders of a stream while its client reads missed events", () =>
     Effect.gen(function*() {
-      const go = yield* Deferred.make<void>()
+      const released = yield* Deferred.make<void>()
       const store = yield* Effect.map(
         Layer.build(
           EventStore.layerMemory({ maxEventsPerStream: 200, maxBytesPerStream: 2 ** 26, maxBytesPerSession: 2 ** 26 })
@@ -313,12 +313,12 @@ describe.concurrent("resumption", () => {
       const server = yield* serve(
         tools({
           flood: Effect.gen(function*() {
-            // More than the buffers of a socket take.
+            // More bytes than the buffers of a socket hold.
             const message = "x".repeat(200_000)
             for (let progress = 1; progress <= 100; progress++) yield* RequestContext.progress({ progress, message })
-            yield* Deferred.await(go)
+            yield* Deferred.await(released)
             for (let progress = 101; progress <= 5000; progress++) yield* RequestContext.progress({ progress })
-            return text("arrived")
+            return text("done")
           })
         }),
         { store, http: { maxStreamCharacters: 2000 } }
@@ -330,24 +330,24 @@ describe.concurrent("resumption", () => {
       yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.held === 0 })
       const rest = yield* client.get(call.events[0]?.id)
       rest.stall()
-      yield* Deferred.succeed(go, undefined)
+      yield* Deferred.succeed(released, undefined)
       yield* Effect.sleep("100 millis")
       rest.response?.resume()
       yield* rest.awaitEnd
-      assert.deepStrictEqual(said(rest), [...Array.from({ length: 5000 }, (_, step) => step + 1), "reply f"])
+      assert.deepStrictEqual(messagesOf(rest), [...Array.from({ length: 5000 }, (_, step) => step + 1), "reply f"])
     }))
 
-  it.live("what was said in a session is forgotten when its client ends it, and kept when its host goes", () =>
+  it.live("removes the events of a session after a DELETE, and keeps them after a shutdown", () =>
     Effect.gen(function*() {
       for (const delay of [undefined, 3]) {
         const store = new MapEventStore(() => delay)
-        const talk = Effect.andThen(RequestContext.progress({ progress: 1 }), Effect.never)
-        const server = yield* serve(tools({ talk }), { store: store.service })
+        const report = Effect.andThen(RequestContext.progress({ progress: 1 }), Effect.never)
+        const server = yield* serve(tools({ report }), { store: store.service })
         const client = yield* connect(server)
         const other = yield* connect(server)
         for (const one of [client, other]) {
           const standalone = yield* one.get()
-          const call = yield* one.call(1, "talk")
+          const call = yield* one.call(1, "report")
           yield* call.awaitMessages(1)
           yield* until(() => standalone.lastId !== undefined)
         }
@@ -355,14 +355,14 @@ describe.concurrent("resumption", () => {
         yield* client.delete
         assert.deepStrictEqual(Array.from(store.streams.keys()), [other.id])
         yield* server.stop
-        const kept = Array.from(store.streams.get(other.id)?.values() ?? [])
-        assert.deepStrictEqual(kept.map(({ ended }) => ended), [true, true])
+        const remaining = Array.from(store.streams.get(other.id)?.values() ?? [])
+        assert.deepStrictEqual(remaining.map(({ ended }) => ended), [true, true])
         assert.deepStrictEqual(Array.from(store.streams.keys()), [other.id])
         assert.deepStrictEqual(server.logs, [])
       }
     }))
 
-  it.live("a store that fails takes nobody's answer away, and says so once a stream", () =>
+  it.live("is lost while the store fails, and all messages are delivered", () =>
     Effect.gen(function*() {
       for (const delay of [undefined, 2]) {
         const store = new MapEventStore(() => delay)
@@ -375,7 +375,7 @@ describe.concurrent("resumption", () => {
         store.failing = true
         yield* Queue.offerAll(steps, [2, 3, "end"])
         yield* call.awaitEnd
-        assert.deepStrictEqual(said(call), [1, 2, 3, "reply w"])
+        assert.deepStrictEqual(messagesOf(call), [1, 2, 3, "reply w"])
         const resumed = yield* client.get(call.lastId)
         assert.strictEqual(resumed.status, 503)
         assert.isUndefined(resumed.headers["retry-after"])

@@ -5,8 +5,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import { exchange, initialize, type ReceivedResponse, send } from "../../../support/httpClient.ts"
 import { until } from "../../../support/process.ts"
-import { type ReceivedResponse, exchange, initialize, send } from "../../../support/httpClient.ts"
 import { text, tools } from "../../../support/server.ts"
 import { serveSessionless } from "../../../support/sessionlessServer.ts"
 
@@ -21,10 +21,10 @@ const call = (id: string | number, name: string) => ({
 
 const newest = { "mcp-protocol-version": "2025-11-25" }
 
-const codeOf = (answer: ReceivedResponse) => answer.messages.map(({ error, id }) => [id ?? undefined, error?.code])
+const codeOf = (response: ReceivedResponse) => response.messages.map(({ error, id }) => [id ?? undefined, error?.code])
 
-/** A result with this text, as it comes. */
-const said = (words: string) => ({ content: [{ type: "text", text: words }] })
+/** Returns a result with this text, as JSON. */
+const textResult = (value: string) => ({ content: [{ type: "text", text: value }] })
 
 const structured = { content: [], structuredContent: { sum: 42 } }
 
@@ -36,60 +36,60 @@ const reporting = Effect.gen(function*() {
 
 describe.concurrent("Streamable HTTP without sessions", () => {
   for (const revision of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]) {
-    it.live(`[HTTP-01] [INIT-04] [HTTP-09] serves each request for itself, and gives no session id (${revision})`, () =>
+    it.live(`[HTTP-01] [INIT-04] [HTTP-09] serves each request by itself, and issues no session id (${revision})`, () =>
       Effect.gen(function*() {
         const server = yield* serveSessionless(tools({ now: Effect.succeed(text("now")) }))
         const headers = { "mcp-protocol-version": revision }
-        // In any order, and again and again.
+        // In any order, repeatedly.
         for (let time = 0; time < 2; time++) {
           const called = yield* exchange(server, { body: call(8, "now"), headers })
-          assert.deepStrictEqual([called.status, called.messages[0]?.result], [200, said("now")])
+          assert.deepStrictEqual([called.status, called.messages[0]?.result], [200, textResult("now")])
           const opened = yield* exchange(server, { body: initialize(revision) })
           assert.deepStrictEqual([opened.status, opened.messages[0]?.result?.["protocolVersion"]], [200, revision])
           const pong = yield* exchange(server, {
             body: ping(7),
-            headers: { ...headers, "mcp-session-id": "of another time" }
+            headers: { ...headers, "mcp-session-id": "unknown" }
           })
           assert.deepStrictEqual(pong.messages, [{ jsonrpc: "2.0", id: 7, result: {} }])
-          for (const answer of [called, opened, pong]) {
-            assert.notProperty(answer.headers, "mcp-session-id")
-            assert.strictEqual(answer.headers["content-type"], "application/json")
+          for (const response of [called, opened, pong]) {
+            assert.notProperty(response.headers, "mcp-session-id")
+            assert.strictEqual(response.headers["content-type"], "application/json")
           }
         }
         assert.deepStrictEqual(server.events, [])
       }))
   }
 
-  it.live("[HTTP-06] takes notifications and responses with 202, though they are still dealt with", () =>
+  it.live("[HTTP-06] accepts notifications and responses with 202, before they are handled", () =>
     Effect.gen(function*() {
       const gate = yield* Deferred.make<void>()
-      const heard: Array<string> = []
+      const handled: Array<string> = []
       const server = yield* serveSessionless({
         "notifications/roots/list_changed": () =>
-          Effect.andThen(Deferred.await(gate), Effect.sync(() => void heard.push("heard")))
+          Effect.andThen(Deferred.await(gate), Effect.sync(() => void handled.push("handled")))
       })
-      const told = [
+      const bodies = [
         { jsonrpc: "2.0", method: "notifications/initialized" },
         { jsonrpc: "2.0", method: "notifications/roots/list_changed" },
         { jsonrpc: "2.0", id: 1, result: {} },
         [{ jsonrpc: "2.0", method: "notifications/initialized" }, { jsonrpc: "2.0", id: 1, result: {} }]
       ]
-      for (const body of told) {
-        const answer = yield* exchange(server, { body })
-        assert.deepStrictEqual([answer.status, answer.text, answer.ended], [202, "", true])
+      for (const body of bodies) {
+        const response = yield* exchange(server, { body })
+        assert.deepStrictEqual([response.status, response.text, response.ended], [202, "", true])
       }
-      assert.deepStrictEqual(heard, [])
+      assert.deepStrictEqual(handled, [])
       yield* Deferred.succeed(gate, undefined)
-      yield* until(() => heard.length === 1)
+      yield* until(() => handled.length === 1)
     }))
 
-  it.live("[SHS-13] [SHS-28] answers GET and DELETE, and whatever else is no POST, with 405", () =>
+  it.live("[SHS-13] [SHS-28] answers GET, DELETE and every other method than POST with 405", () =>
     Effect.gen(function*() {
       const server = yield* serveSessionless({})
       for (const method of ["GET", "DELETE", "PUT", "OPTIONS"]) {
-        const answer = yield* exchange(server, { method, headers: { "mcp-session-id": "any" } })
-        assert.deepStrictEqual([answer.status, answer.headers.allow], [405, "POST"], method)
-        assert.deepStrictEqual(codeOf(answer), [[undefined, -32600]], method)
+        const response = yield* exchange(server, { method, headers: { "mcp-session-id": "any" } })
+        assert.deepStrictEqual([response.status, response.headers.allow], [405, "POST"], method)
+        assert.deepStrictEqual(codeOf(response), [[undefined, -32600]], method)
       }
       const preflight = yield* exchange(server, {
         method: "OPTIONS",
@@ -101,12 +101,12 @@ describe.concurrent("Streamable HTTP without sessions", () => {
       )
     }))
 
-  it.live("[SHS-29] [MSG-15] takes what says no revision to be in 2025-03-26", () =>
+  it.live("[SHS-29] [MSG-15] serves a request without a revision with 2025-03-26", () =>
     Effect.gen(function*() {
       const server = yield* serveSessionless(tools({ sum: Effect.succeed(structured) }))
-      const old = yield* exchange(server, { body: call(1, "sum") })
-      // A revision that does not know what is structured has it in text as well.
-      assert.deepStrictEqual(old.messages[0]?.result, {
+      const withoutRevision = yield* exchange(server, { body: call(1, "sum") })
+      // A revision without structured content has it as text.
+      assert.deepStrictEqual(withoutRevision.messages[0]?.result, {
         ...structured,
         content: [{ type: "text", text: "{\"sum\":42}" }]
       })
@@ -125,27 +125,27 @@ describe.concurrent("Streamable HTTP without sessions", () => {
       )
     }))
 
-  it.live("[HTTP-15] [MSG-17] refuses a revision that it does not speak, and what that has no word for", () =>
+  it.live("[HTTP-15] [MSG-17] rejects a revision that it does not serve, and a batch of a later revision", () =>
     Effect.gen(function*() {
       const server = yield* serveSessionless({}, { server: { revisions: ["2025-06-18", "2025-11-25"] } })
-      const refused = [
+      const rejected = [
         { body: ping() },
         { body: ping(), headers: { "mcp-protocol-version": "2025-03-26" } },
         { body: ping(), headers: { "mcp-protocol-version": "1999-01-01" } }
       ]
-      for (const asked of refused) {
-        const answer = yield* exchange(server, asked)
-        assert.strictEqual(answer.status, 400)
-        assert.match(answer.text, /MCP-Protocol-Version .* is not supported/)
+      for (const request of rejected) {
+        const response = yield* exchange(server, request)
+        assert.strictEqual(response.status, 400)
+        assert.match(response.text, /MCP-Protocol-Version .* is not supported/)
       }
       const batch = yield* exchange(server, { body: [ping()], headers: newest })
       assert.deepStrictEqual([batch.status, codeOf(batch)], [400, [[undefined, -32600]]])
-      // It does not know yet what it will speak.
+      // `initialize` negotiates the revision.
       const opened = yield* exchange(server, { body: initialize("2025-03-26") })
       assert.strictEqual(opened.messages[0]?.result?.["protocolVersion"], "2025-11-25")
     }))
 
-  it.live("[HTTP-09] [SHS-08] [SHS-09] answers in the way that it is told to", () =>
+  it.live("[HTTP-09] [SHS-08] [SHS-09] responds in the form of its responseMode", () =>
     Effect.gen(function*() {
       const handlers = tools({ now: Effect.succeed(text("now")), report: reporting })
       const seen: Array<unknown> = []
@@ -155,7 +155,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
           const answered = yield* exchange(server, { body: call(1, tool), headers: newest })
           assert.isTrue(answered.ended)
           seen.push([responseMode, tool, answered.isStream, answered.messages.map(({ id, method }) => method ?? id)])
-          // There is nothing to come back to.
+          // No stream can be resumed.
           assert.isUndefined(answered.lastId)
         }
       }
@@ -170,38 +170,38 @@ describe.concurrent("Streamable HTTP without sessions", () => {
       ])
     }))
 
-  it.live("[HTTP-09] makes a stream of an answer that takes long", () =>
+  it.live("[HTTP-09] responds with a stream after adaptiveTimeout", () =>
     Effect.gen(function*() {
       const gate = yield* Deferred.make<void>()
       const server = yield* serveSessionless(
         tools({ wait: Effect.as(Deferred.await(gate), text("done")) }),
         { http: { adaptiveTimeout: 10 } }
       )
-      const answer = yield* send(server, { body: call(1, "wait"), headers: newest })
-      yield* answer.awaitHeaders
-      assert.isTrue(answer.isStream)
+      const response = yield* send(server, { body: call(1, "wait"), headers: newest })
+      yield* response.awaitHeaders
+      assert.isTrue(response.isStream)
       yield* Deferred.succeed(gate, undefined)
-      yield* answer.awaitEnd
-      assert.deepStrictEqual(answer.messages.map(({ id }) => id), [1])
+      yield* response.awaitEnd
+      assert.deepStrictEqual(response.messages.map(({ id }) => id), [1])
     }))
 
-  it.live("asks nothing of its client", () =>
+  it.live("fails requests to its client with StatelessModeNotSupported", () =>
     Effect.gen(function*() {
       const server = yield* serveSessionless(tools({
-        ask: Effect.flatMap(RequestContext.RequestContext, (context) =>
+        listRoots: Effect.flatMap(RequestContext.RequestContext, (context) =>
           Effect.map(Effect.flip(context.listRoots()), (error) => text(error.reason._tag))).pipe(Effect.orDie)
       }))
-      const answer = yield* exchange(server, { body: call(1, "ask") })
-      assert.deepStrictEqual(answer.messages[0]?.result, said("StatelessModeNotSupported"))
+      const response = yield* exchange(server, { body: call(1, "listRoots") })
+      assert.deepStrictEqual(response.messages[0]?.result, textResult("StatelessModeNotSupported"))
     }))
 
-  it.live("[SHS-10] takes no lost connection for a cancellation, until it has waited long", () =>
+  it.live("[SHS-10] interrupts a request after a lost connection only after detachedRequestTimeout", () =>
     Effect.gen(function*() {
       const gate = yield* Deferred.make<void>()
       const seen: Array<string> = []
-      const note = (words: string) => Effect.sync(() => void seen.push(words))
+      const note = (event: string) => Effect.sync(() => void seen.push(event))
       const work = (until: Effect.Effect<void, never, RequestContext.RequestContext>, name: string) =>
-        note(`${name} began`).pipe(
+        note(`${name} started`).pipe(
           Effect.andThen(until),
           Effect.andThen(note(`${name} finished`)),
           Effect.onInterrupt(() => note(`${name} interrupted`)),
@@ -212,8 +212,8 @@ describe.concurrent("Streamable HTTP without sessions", () => {
         hang: work(Effect.andThen(RequestContext.log({ level: "info", data: 1 }), Effect.never), "hang")
       })
       const server = yield* serveSessionless(handlers, { http: { detachedRequestTimeout: 300 } })
-      const patient = yield* serveSessionless(handlers)
-      const lost = yield* send(patient, { body: call(1, "finish") })
+      const withDefaults = yield* serveSessionless(handlers)
+      const lost = yield* send(withDefaults, { body: call(1, "finish") })
       const hanging = yield* send(server, { body: call(1, "hang") })
       yield* hanging.awaitHeaders
       yield* until(() => seen.length === 2)
@@ -224,16 +224,16 @@ describe.concurrent("Streamable HTTP without sessions", () => {
       yield* until(() => seen.includes("finish finished"))
       assert.notInclude(seen, "finish interrupted")
       assert.deepStrictEqual(server.events.map(({ _tag }) => _tag), ["Abandoned"])
-      assert.deepStrictEqual([server.logs, patient.logs], [[], []])
+      assert.deepStrictEqual([server.logs, withDefaults.logs], [[], []])
     }))
 
-  it.live("serves clients with the same ids at the same time, and no more than it may", () =>
+  it.live("serves requests with the same id of several clients at the same time, up to its limits", () =>
     Effect.gen(function*() {
       const gate = yield* Deferred.make<void>()
-      const began: Array<string> = []
+      const started: Array<string> = []
       const server = yield* serveSessionless(
         tools({
-          wait: Effect.sync(() => void began.push("began")).pipe(
+          wait: Effect.sync(() => void started.push("started")).pipe(
             Effect.andThen(Deferred.await(gate)),
             Effect.as(text("done"))
           )
@@ -246,46 +246,46 @@ describe.concurrent("Streamable HTTP without sessions", () => {
         yield* send(server, from("192.0.2.1")),
         yield* send(server, from("192.0.2.1"))
       ]
-      yield* until(() => began.length === 2)
-      // What room there is left is for others.
-      const greedy = yield* exchange(server, from("192.0.2.1"))
-      assert.deepStrictEqual([greedy.status, codeOf(greedy)], [429, [[1, -32010]]])
-      assert.match(greedy.headers["retry-after"] ?? "", /^\d+$/)
+      yield* until(() => started.length === 2)
+      // The remaining room is for other clients.
+      const third = yield* exchange(server, from("192.0.2.1"))
+      assert.deepStrictEqual([third.status, codeOf(third)], [429, [[1, -32010]]])
+      assert.match(third.headers["retry-after"] ?? "", /^\d+$/)
       waiting.push(yield* send(server, from("192.0.2.2")))
-      yield* until(() => began.length === 3)
-      const refused = yield* exchange(server, from("192.0.2.2"))
-      assert.deepStrictEqual([refused.status, codeOf(refused)], [429, [[1, -32010]]])
-      // The client with most makes room for a newcomer.
+      yield* until(() => started.length === 3)
+      const rejected = yield* exchange(server, from("192.0.2.2"))
+      assert.deepStrictEqual([rejected.status, codeOf(rejected)], [429, [[1, -32010]]])
+      // A request of the client with the most requests is evicted for a new client.
       waiting.push(yield* send(server, from("192.0.2.3")))
-      yield* until(() => began.length === 4)
-      const [displaced, ...others] = waiting
-      yield* displaced?.awaitEnd ?? Effect.void
-      assert.strictEqual(displaced?.messages.at(-1)?.error?.code, -32010)
+      yield* until(() => started.length === 4)
+      const [evicted, ...others] = waiting
+      yield* evicted?.awaitEnd ?? Effect.void
+      assert.strictEqual(evicted?.messages.at(-1)?.error?.code, -32010)
       yield* Deferred.succeed(gate, undefined)
-      for (const answer of others) {
-        yield* answer.awaitEnd
-        assert.deepStrictEqual(answer.messages[0]?.result, said("done"))
+      for (const response of others) {
+        yield* response.awaitEnd
+        assert.deepStrictEqual(response.messages[0]?.result, textResult("done"))
       }
     }))
 
-  it.live("says that something failed where a reply is no JSON", () =>
+  it.live("responds with an internal error if JSON cannot represent a reply", () =>
     Effect.gen(function*() {
       const server = yield* serveSessionless(tools({
         big: Effect.succeed({ content: [], structuredContent: { sum: 42n } }),
-        loud: Effect.andThen(reporting, Effect.succeed({ content: [], structuredContent: { sum: 42n } }))
+        reports: Effect.andThen(reporting, Effect.succeed({ content: [], structuredContent: { sum: 42n } }))
       }))
-      for (const tool of ["big", "loud"]) {
-        const answer = yield* exchange(server, { body: call(1, tool), headers: newest })
-        const reply = answer.messages.at(-1)
+      for (const tool of ["big", "reports"]) {
+        const response = yield* exchange(server, { body: call(1, tool), headers: newest })
+        const reply = response.messages.at(-1)
         assert.deepStrictEqual([reply?.id, reply?.error?.code], [1, -32603], tool)
       }
     }))
 
-  it.live("[HTTP-11] [HTTP-12] [HTTP-14] lets in whom it should, and tells its handlers who it is", () =>
+  it.live("[HTTP-11] [HTTP-12] [HTTP-14] checks requests as with sessions, and forwards the principal", () =>
     Effect.gen(function*() {
       const server = yield* serveSessionless(
         tools({
-          who: Effect.map(RequestContext.RequestContext, ({ principal }) => text(principal?.id ?? "nobody"))
+          who: Effect.map(RequestContext.RequestContext, ({ principal }) => text(principal?.id ?? "anonymous"))
         }),
         {
           http: { maxBodyBytes: 1000 },
@@ -299,11 +299,11 @@ describe.concurrent("Streamable HTTP without sessions", () => {
       )
       const body = call(1, "who")
       const authorization = "Bearer ada"
-      const stranger = yield* exchange(server, { body })
-      assert.deepStrictEqual([stranger.status, stranger.headers["www-authenticate"]], [401, "Bearer"])
-      const known = yield* exchange(server, { body, headers: { authorization } })
-      assert.deepStrictEqual(known.messages[0]?.result, said(authorization))
-      const refusals = [
+      const unauthenticated = yield* exchange(server, { body })
+      assert.deepStrictEqual([unauthenticated.status, unauthenticated.headers["www-authenticate"]], [401, "Bearer"])
+      const authenticated = yield* exchange(server, { body, headers: { authorization } })
+      assert.deepStrictEqual(authenticated.messages[0]?.result, textResult(authorization))
+      const rejections = [
         [{ body, headers: { authorization, origin: "https://evil.example" } }, 403],
         [{ body, headers: { authorization, host: "evil.example" } }, 403],
         [{ body, headers: { authorization, accept: "application/json" } }, 406],
@@ -311,22 +311,22 @@ describe.concurrent("Streamable HTTP without sessions", () => {
         [{ raw: "{", headers: { authorization } }, 400],
         [{ raw: `"${"x".repeat(1000)}"`, headers: { authorization } }, 413]
       ] as const
-      for (const [asked, status] of refusals) {
-        assert.strictEqual((yield* exchange(server, asked)).status, status)
+      for (const [request, status] of rejections) {
+        assert.strictEqual((yield* exchange(server, request)).status, status)
       }
     }))
 
   for (const place of ["on its own", "in a backend"] as const) {
-    it.live(`[law 2] when it goes, handlers may finish, every response ends, and nothing is left (${place})`, () =>
+    it.live(`[law 2] on shutdown, lets handlers finish, and ends every response (${place})`, () =>
       Effect.gen(function*() {
         const gate = yield* Deferred.make<void>()
         const seen: Array<string> = []
-        const note = (words: string) => Effect.sync(() => void seen.push(words))
+        const note = (event: string) => Effect.sync(() => void seen.push(event))
         const server = yield* serveSessionless(
           tools({
-            finish: Effect.andThen(note("began"), Effect.as(Deferred.await(gate), text("done"))),
-            hang: Effect.andThen(note("began"), Effect.never).pipe(Effect.onInterrupt(() => note("interrupted"))),
-            stream: Effect.andThen(reporting, Effect.andThen(note("began"), Effect.never)).pipe(
+            finish: Effect.andThen(note("started"), Effect.as(Deferred.await(gate), text("done"))),
+            hang: Effect.andThen(note("started"), Effect.never).pipe(Effect.onInterrupt(() => note("interrupted"))),
+            stream: Effect.andThen(reporting, Effect.andThen(note("started"), Effect.never)).pipe(
               Effect.onInterrupt(() => note("interrupted"))
             )
           }),
@@ -341,10 +341,10 @@ describe.concurrent("Streamable HTTP without sessions", () => {
         const stopping = yield* Effect.forkChild(server.stop, { startImmediately: true })
         yield* Deferred.succeed(gate, undefined)
         yield* finishing.awaitEnd
-        assert.deepStrictEqual(finishing.messages[0]?.result, said("done"))
+        assert.deepStrictEqual(finishing.messages[0]?.result, textResult("done"))
         yield* Fiber.join(stopping)
         yield* until(() => hanging.isClosed && streaming.isClosed)
-        assert.deepStrictEqual(seen, ["began", "began", "began", "interrupted", "interrupted"])
+        assert.deepStrictEqual(seen, ["started", "started", "started", "interrupted", "interrupted"])
         const late = yield* exchange(server, { body: ping() })
         assert.strictEqual(late.status, 0)
         assert.deepStrictEqual(

@@ -7,28 +7,28 @@ import * as HttpEffect from "effect/http/HttpEffect"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
 import * as Scheduler from "effect/Scheduler"
-import { until } from "../../../support/process.ts"
 import { initialize } from "../../../support/httpClient.ts"
-import { hostOf, collectLogs, text, tools } from "../../../support/server.ts"
+import { until } from "../../../support/process.ts"
+import { collectLogs, hostOf, text, tools } from "../../../support/server.ts"
 
-const said = { begun: 0, interrupted: 0 }
+const counts = { started: 0, interrupted: 0 }
 
 const handlers = tools({
   now: Effect.succeed(text("now")),
-  aloud: Effect.as(RequestContext.progress({ progress: 1 }), text("aloud")),
-  forever: ({ aloud }) =>
+  reports: Effect.as(RequestContext.progress({ progress: 1 }), text("reported")),
+  forever: ({ reports }) =>
     Effect.gen(function*() {
-      said.begun++
-      if (aloud === true) yield* RequestContext.progress({ progress: 1 })
+      counts.started++
+      if (reports === true) yield* RequestContext.progress({ progress: 1 })
       return yield* Effect.never
     }).pipe(Effect.onInterrupt(() =>
       Effect.sync(() => {
-        said.interrupted++
+        counts.interrupted++
       })
     ))
 })
 
-/** The handler, with what is seen of its sessions; it is disposed of with the scope. */
+/** Creates the handler, and records the events of its sessions. Closing the scope disposes of it. */
 const make = Effect.fnUntraced(function*(options?: StreamableHttpServer.Options) {
   const events: Array<SessionEvent.SessionEvent> = []
   const logs: Array<string> = []
@@ -81,16 +81,16 @@ const call = (id: number, name: string, args: object = {}) => ({
   params: { name, arguments: args, _meta: { progressToken: id } }
 })
 
-describe("the server as a function of web standards", () => {
-  it.live("answers with JSON, or with a stream", () =>
+describe("the server as a function on web standards", () => {
+  it.live("responds with JSON or a stream", () =>
     Effect.gen(function*() {
       const { logs, send } = yield* make()
       const now = yield* Effect.promise(() => send({ body: call(1, "now") }))
       assert.strictEqual(now.headers.get("content-type"), "application/json")
       assert.deepStrictEqual(yield* Effect.promise(() => now.json()), { jsonrpc: "2.0", id: 1, result: text("now") })
-      const aloud = yield* Effect.promise(() => send({ body: call(2, "aloud") }))
-      assert.strictEqual(aloud.headers.get("content-type"), "text/event-stream")
-      const all = yield* Effect.promise(() => aloud.text())
+      const stream = yield* Effect.promise(() => send({ body: call(2, "reports") }))
+      assert.strictEqual(stream.headers.get("content-type"), "text/event-stream")
+      const all = yield* Effect.promise(() => stream.text())
       assert.include(all, "notifications/progress")
       assert.include(all, "\"id\":2")
       const unsupported = yield* Effect.promise(() => send({ method: "PUT" }))
@@ -98,7 +98,7 @@ describe("the server as a function of web standards", () => {
       assert.deepStrictEqual(logs, [])
     }))
 
-  it.live("takes a Content-Length that is no number for none", () =>
+  it.live("ignores an invalid Content-Length", () =>
     Effect.gen(function*() {
       const { send } = yield* make()
       for (const length of ["many", "-1"]) {
@@ -108,7 +108,7 @@ describe("the server as a function of web standards", () => {
       }
     }))
 
-  it.live("[HTTP-11] [HTTP-12] knows by the URL what it is asked for, where no header says it", () =>
+  it.live("[HTTP-11] [HTTP-12] reads the host from the URL if there is no Host header", () =>
     Effect.gen(function*() {
       const { dispose, handler } = StreamableHttpServer.toWebHandler(
         Layer.merge(hostOf(handlers, {}), Authentication.anonymous),
@@ -128,25 +128,25 @@ describe("the server as a function of web standards", () => {
       yield* Effect.promise(dispose)
     }))
 
-  it.live("whoever aborts has left, and has cancelled nothing at once", () =>
+  it.live("detaches an aborted request, and interrupts it after detachedRequestTimeout", () =>
     Effect.gen(function*() {
-      for (const aloud of [false, true]) {
+      for (const reports of [false, true]) {
         const { events, logs, send } = yield* make({
           detachedRequestTimeout: "100 millis",
-          responseMode: aloud ? "adaptive" : "json"
+          responseMode: reports ? "adaptive" : "json"
         })
-        const { begun, interrupted: before } = said
+        const { interrupted: before, started } = counts
         const controller = new AbortController()
-        const pending = send({ body: call(1, "forever", { aloud }), signal: controller.signal })
+        const pending = send({ body: call(1, "forever", { reports }), signal: controller.signal })
         pending.catch(() => {})
-        if (aloud) {
+        if (reports) {
           const response = yield* Effect.promise(() => pending)
           const reader = response.body?.getReader()
           yield* Effect.promise(async () => reader?.read())
-        } else yield* until(() => said.begun > begun)
+        } else yield* until(() => counts.started > started)
         controller.abort()
-        assert.strictEqual(said.interrupted, before)
-        yield* until(() => said.interrupted > before)
+        assert.strictEqual(counts.interrupted, before)
+        yield* until(() => counts.interrupted > before)
         assert.isTrue(events.some(({ _tag }) => _tag === "Abandoned"))
         const ping = yield* Effect.promise(() => send({ body: { jsonrpc: "2.0", id: 2, method: "ping" } }))
         assert.strictEqual(ping.status, 200)
@@ -155,7 +155,7 @@ describe("the server as a function of web standards", () => {
     }))
 
   it.live(
-    "[law 2] leaves nothing in its session, wherever in the course of a request it aborts",
+    "[law 2] leaves no exchange in the session, at whichever step a request is aborted",
     () =>
       Effect.gen(function*() {
         const turns = (count: number) =>
@@ -173,7 +173,7 @@ describe("the server as a function of web standards", () => {
           )
           const handler = HttpEffect.toWebHandler(
             Effect.interruptible(Effect.flatMap(HttpServerRequest, handle)).pipe(
-              // Its fiber yields so often that an abort may come in between any two steps.
+              // The fiber yields so often that an abort may happen between any two steps.
               Effect.provideService(Scheduler.MaxOpsBeforeYield, steps)
             )
           )
@@ -208,7 +208,7 @@ describe("the server as a function of web standards", () => {
     30_000
   )
 
-  it.live("whoever cancels the body of a standalone stream may have another", () =>
+  it.live("opens another standalone stream after the body of the first one was cancelled", () =>
     Effect.gen(function*() {
       const { logs, send } = yield* make()
       const first = yield* Effect.promise(() => send({ method: "GET" }))
@@ -223,10 +223,10 @@ describe("the server as a function of web standards", () => {
       assert.deepStrictEqual(logs, [])
     }))
 
-  it.live("a stream can be taken up again", () =>
+  it.live("resumes a stream", () =>
     Effect.gen(function*() {
       const { send } = yield* make({ responseMode: "stream" })
-      const first = yield* Effect.promise(() => send({ body: call(1, "aloud") }))
+      const first = yield* Effect.promise(() => send({ body: call(1, "reports") }))
       const all = yield* Effect.promise(() => first.text())
       const id = /^id: (.*)$/m.exec(all)?.[1] ?? ""
       const rest = yield* Effect.promise(() => send({ method: "GET", headers: { "last-event-id": id } }))
@@ -235,18 +235,18 @@ describe("the server as a function of web standards", () => {
       assert.strictEqual(events(all).length, 2)
     }))
 
-  it.live("to dispose of it ends what is open", () =>
+  it.live("dispose ends all open responses", () =>
     Effect.gen(function*() {
       const { dispose, logs, send } = yield* make()
       const standalone = yield* Effect.promise(() => send({ method: "GET" }))
-      const aloud = yield* Effect.promise(() => send({ body: call(1, "forever", { aloud: true }) }))
-      const { begun } = said
-      const quiet = send({ body: call(2, "forever") })
-      yield* until(() => said.begun > begun)
+      const stream = yield* Effect.promise(() => send({ body: call(1, "forever", { reports: true }) }))
+      const { started } = counts
+      const waiting = send({ body: call(2, "forever") })
+      yield* until(() => counts.started > started)
       yield* Effect.promise(dispose)
       yield* Effect.promise(() => standalone.text())
-      assert.include(yield* Effect.promise(() => aloud.text()), "\"id\":1,\"error\"")
-      assert.strictEqual((yield* Effect.promise(() => quiet)).status, 503)
+      assert.include(yield* Effect.promise(() => stream.text()), "\"id\":1,\"error\"")
+      assert.strictEqual((yield* Effect.promise(() => waiting)).status, 503)
       assert.deepStrictEqual(logs, [])
     }))
 })

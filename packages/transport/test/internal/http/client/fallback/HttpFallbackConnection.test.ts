@@ -133,7 +133,8 @@ describe("a client that falls back, wherever its fibers yield", () => {
         connection.run((inbound) => received.push(inbound), { abandon: () => {}, report: () => {} }),
         { startImmediately: true }
       )
-      yield* connection.request?.(JsonRpc.request(1, "ping", {})) ?? Effect.die("the connection has no streams for requests")
+      yield* connection.request?.(JsonRpc.request(1, "ping", {})) ??
+        Effect.die("the connection has no streams for requests")
       assert.lengthOf(received, 1)
       assert.isUndefined(running.pollUnsafe())
     })))

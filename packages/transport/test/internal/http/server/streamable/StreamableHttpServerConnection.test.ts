@@ -8,7 +8,9 @@ import * as Logger from "effect/Logger"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { GuardedEventStore } from "../../../../../src/internal/http/server/GuardedEventStore.ts"
-import { StreamableHttpServerConnection } from "../../../../../src/internal/http/server/streamable/StreamableHttpServerConnection.ts"
+import {
+  StreamableHttpServerConnection
+} from "../../../../../src/internal/http/server/streamable/StreamableHttpServerConnection.ts"
 import * as StreamWatchdog from "../../../../../src/internal/http/server/StreamWatchdog.ts"
 
 const open = Effect.fnUntraced(function*(store?: EventStore.EventStore["Service"]) {
