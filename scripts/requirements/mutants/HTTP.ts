@@ -16,7 +16,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken:
       "      yield* Effect.ignore(state.endpoint.post(json, state.membership(session)))\n      const response = yield* state.endpoint.post(json, state.membership(session))\n",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",
-    name: "each message is a POST of its own with one message in it"
+    name: "each POST carries exactly one message"
   },
   {
     id: "HTTP-03",
@@ -24,7 +24,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "{ accept: \"application/json, text/event-stream\" }",
     broken: "{ accept: \"application/json\" }",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",
-    name: "each POST accepts JSON and streams of events"
+    name: "each POST accepts JSON and SSE streams"
   },
   {
     id: "HTTP-04",
@@ -32,7 +32,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "      const response = yield* state.endpoint.post(json, state.membership(session))\n",
     broken: "      const response = yield* state.endpoint.post(`[${json}]`, state.membership(session))\n",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",
-    name: "each message is a POST of its own with one message in it"
+    name: "each POST carries exactly one message"
   },
   {
     id: "HTTP-06",
@@ -48,7 +48,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "if (classified._tag !== \"Request\") return 400",
     broken: "if (classified._tag !== \"Request\") return 200",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",
-    name: "what is no message gets 400 every time, and the session lives on"
+    name: "every body that is not a message is answered with 400, and the session continues"
   },
   {
     id: "HTTP-09",
@@ -56,7 +56,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "contentType: \"text/event-stream\"",
     broken: "contentType: \"text/plain\"",
     test: "packages/transport/test/http/server/streamable/responses.test.ts",
-    name: "adaptive: JSON where the reply is the first there is to say, else a stream"
+    name: "is JSON in adaptive mode if the reply is the first message, and otherwise a stream"
   },
   {
     id: "HTTP-10",
@@ -64,7 +64,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "      if (type !== \"text/event-stream\") return yield* unexpectedResponse(response)\n",
     broken: "      if (type !== \"text/json\") return yield* unexpectedResponse(response)\n",
     test: "packages/transport/test/http/client/streamable/responses.test.ts",
-    name: "an answer may be JSON or a stream of events, whose messages come in order"
+    name: "a response is JSON or an SSE stream, whose messages are delivered in order"
   },
   {
     id: "HTTP-10",
@@ -72,7 +72,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "      if (type === \"application/json\") {\n",
     broken: "      if (type === \"text/json\") {\n",
     test: "packages/transport/test/http/client/streamable/responses.test.ts",
-    name: "an answer may be JSON or a stream of events, whose messages come in order"
+    name: "a response is JSON or an SSE stream, whose messages are delivered in order"
   },
   {
     id: "HTTP-11",
@@ -80,7 +80,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "return origin === undefined || isOrigin(origin, host)",
     broken: "return origin !== undefined || isHost(host)",
     test: "packages/transport/test/http/server/originPolicy.test.ts",
-    name: "every method is looked at"
+    name: "requests of all methods are checked"
   },
   {
     id: "HTTP-12",
@@ -88,7 +88,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "HttpResponses.error(403, problem)",
     broken: "HttpResponses.error(400, problem)",
     test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
-    name: "lets in whom it should, and tells its handlers who it is"
+    name: "checks requests as with sessions, and forwards the principal"
   },
   {
     id: "HTTP-13",
@@ -96,7 +96,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "host: hostname ?? \"127.0.0.1\"",
     broken: "host: hostname ?? \"0.0.0.0\"",
     test: "packages/transport/test/http/server/originPolicy.test.ts",
-    name: "a server of its own listens on this machine only"
+    name: "a server on its own port listens on this machine only"
   },
   {
     id: "HTTP-14",
@@ -105,7 +105,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken:
       "Effect.flatMapEager(Effect.option(authenticate(request)), () => serve({ request, principal: undefined })) ?? Effect.flatMapEager(authenticate(request), (principal)",
     test: "packages/transport/test/http/server/streamable/principals.test.ts",
-    name: "nobody is let in without a token that is somebody's"
+    name: "rejects a request without a valid token with 401 and a challenge"
   },
   {
     id: "HTTP-15",
@@ -114,6 +114,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken:
       "if (version === undefined || Revision.isRevision(version) || version !== \"\") return Effect.succeed(undefined)",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",
-    name: "a version header that is not supported gets 400; none is fine, another is reported"
+    name: "an unsupported version header is answered with 400, and a mismatch is reported"
   }
 ]

@@ -98,7 +98,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "...revision === undefined ? {} : { \"mcp-protocol-version\": revision }",
     broken: "...{}",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",
-    name: "what comes after the handshake carries the session id and the revision"
+    name: "every request after the handshake has the session id and the revision"
   },
   {
     id: "INIT-12",

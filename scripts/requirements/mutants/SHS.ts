@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "? this.#replies : undefined",
     broken: "? this.#replies.slice(1) : undefined",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",
-    name: "batches are answered together at 2025-03-26"
+    name: "a batch of revision 2025-03-26 is answered with one batch"
   },
   {
     id: "SHS-02",
@@ -15,7 +15,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "Revision.isAtLeast(this.#revision, \"2025-11-25\")",
     broken: "Revision.isAtLeast(this.#revision, \"2025-03-26\")",
     test: "packages/transport/test/http/server/streamable/resumption.test.ts",
-    name: "a client that does not know of it is not let go"
+    name: "releases no stream of a client with an earlier revision"
   },
   {
     id: "SHS-03",
@@ -23,7 +23,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    if (this.#owner.sendsPrimingEvents) stream.sendPrimingEvent()\n",
     broken: "",
     test: "packages/transport/test/http/server/streamable/resumption.test.ts",
-    name: "a stream begins with an id and when to come back, for a client that knows of that"
+    name: "begins each stream with a priming event and a retry field from 2025-11-25 on"
   },
   {
     id: "SHS-04",
@@ -31,7 +31,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "return this.#stream === undefined ? Effect.succeed(false) : this.#stream.detach()",
     broken: "return Effect.succeed(false)",
     test: "packages/transport/test/http/server/streamable/resumption.test.ts",
-    name: "a handler may let go of its stream, and the client fetches the rest"
+    name: "continues a stream that its handler has released"
   },
   {
     id: "SHS-05",
@@ -39,7 +39,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    this.#body?.put(Sse.retry(retryMillis))\n",
     broken: "",
     test: "packages/transport/test/http/server/streamable/resumption.test.ts",
-    name: "a stream begins with an id and when to come back, for a client that knows of that"
+    name: "begins each stream with a priming event and a retry field from 2025-11-25 on"
   },
   {
     id: "SHS-06",
@@ -47,7 +47,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "const byField = retryMillis === undefined ? undefined",
     broken: "const byField = retryMillis !== undefined ? undefined",
     test: "packages/transport/test/internal/http/client/streamable/ReconnectDelay.test.ts",
-    name: "is at least what the server asks for"
+    name: "is at least the server's delay"
   },
   {
     id: "SHS-07",
@@ -55,7 +55,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "reader.isAnswered ? undefined : yield* resume(state, this.#renew, stream)",
     broken: "reader.isAnswered ? undefined : unexpectedResponse(response)",
     test: "packages/transport/test/http/client/streamable/resumption.test.ts",
-    name: "a stream that ends before the response is taken up again behind its last event"
+    name: "a stream that ends before the response is resumed after its last event"
   },
   {
     id: "SHS-08",
@@ -63,7 +63,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "if (replyTo instanceof PostExchange) return replyTo.write(message, last)",
     broken: "if (replyTo instanceof PostExchange && last) return replyTo.write(message, last)",
     test: "packages/transport/test/http/server/streamable/responses.test.ts",
-    name: "what belongs to a request goes on its stream only, questions included",
+    name: "carries all messages of its request, and no others",
     hangs: true
   },
   {
@@ -72,7 +72,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    this.#stream?.end()\n",
     broken: "",
     test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
-    name: "answers in the way that it is told to",
+    name: "responds in the form of its responseMode",
     hangs: true
   },
   {
@@ -81,7 +81,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    this.#timeout = watchdog.schedule(detachedMillis, () => this.#owner.abandon(this))\n",
     broken: "    this.#owner.abandon(this)\n",
     test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
-    name: "takes no lost connection for a cancellation, until it has waited long",
+    name: "interrupts a request after a lost connection only after detachedRequestTimeout",
     hangs: true
   },
   {
@@ -91,7 +91,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken:
       "    if (entry !== undefined && exchange.stream === undefined && !outbox.withdraw(entry) && exchange.method !== \"initialize\") {",
     test: "packages/transport/test/http/client/streamable/session.test.ts",
-    name: "a call that is given up is cancelled by a message, and its request does not stay open",
+    name: "an interrupted call sends a cancellation, and its request is closed",
     hangs: true
   },
   {
@@ -100,7 +100,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "{ accept: \"text/event-stream\", ...",
     broken: "{ accept: \"application/json\", ...",
     test: "packages/transport/test/http/client/streamable/standaloneStream.test.ts",
-    name: "once the handshake is done a stream is opened, and what comes on it is delivered"
+    name: "the stream is opened after the handshake, and its messages are delivered"
   },
   {
     id: "SHS-13",
@@ -108,7 +108,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "HttpResponses.error(405, message, { headers })",
     broken: "HttpResponses.error(404, message, { headers })",
     test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
-    name: "answers GET and DELETE, and whatever else is no POST, with 405"
+    name: "answers GET, DELETE and every other method than POST with 405"
   },
   {
     id: "SHS-13",
@@ -116,7 +116,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "      [\"GET\", get],\n",
     broken: "",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",
-    name: "a GET gets a stream; a second one gets 409, and the first goes on"
+    name: "a second GET is answered with 409, and the first stream continues"
   },
   {
     id: "SHS-14",
@@ -125,7 +125,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken:
       "if (replyTo instanceof PostExchange && (last || this.#standalone === undefined)) return replyTo.write(message, last)\n    replyTo = undefined",
     test: "packages/transport/test/http/server/streamable/responses.test.ts",
-    name: "what belongs to a request goes on its stream only, questions included",
+    name: "carries all messages of its request, and no others",
     hangs: true
   },
   {
@@ -135,7 +135,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken:
       "if (replyTo instanceof PostExchange && (!last || this.#standalone === undefined)) return replyTo.write(message, last)\n    if (last && replyTo instanceof PostExchange) replyTo.settle()\n    replyTo = undefined",
     test: "packages/transport/test/http/server/streamable/responses.test.ts",
-    name: "what belongs to no request goes on the standalone stream, or nowhere"
+    name: "never carries messages outside of requests, which need the standalone stream"
   },
   {
     id: "SHS-16",
@@ -144,7 +144,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken:
       "if (replyTo instanceof PostExchange) {\n      if (!last) void this.#standalone?.write(JSON.stringify(message))\n      return replyTo.write(message, last)\n    }",
     test: "packages/transport/test/http/server/streamable/responses.test.ts",
-    name: "what belongs to a request goes on its stream only, questions included"
+    name: "carries all messages of its request, and no others"
   },
   {
     id: "SHS-17",
@@ -168,7 +168,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "...lastEventId === undefined ? {} : { \"last-event-id\": lastEventId }",
     broken: "...{}",
     test: "packages/transport/test/http/client/streamable/resumption.test.ts",
-    name: "so is one whose connection breaks, also before any message"
+    name: "a stream whose connection breaks is resumed, also before any message"
   },
   {
     id: "SHS-20",
@@ -192,7 +192,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "const id = SessionId.make()",
     broken: "const id = `${SessionId.make()} 1`",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",
-    name: "ids of sessions are visible ASCII, and no two are alike"
+    name: "session ids are visible ASCII and unique"
   },
   {
     id: "SHS-23",
@@ -200,7 +200,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "[...redacted, \"mcp-session-id\"]",
     broken: "redacted",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",
-    name: "a program that has its headers traced does not have the session id traced"
+    name: "spans show no session id, also if the program traces all headers"
   },
   {
     id: "SHS-24",
@@ -208,7 +208,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "...session === undefined ? {} : { \"mcp-session-id\": session }",
     broken: "...{}",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",
-    name: "what comes after the handshake carries the session id and the revision"
+    name: "every request after the handshake has the session id and the revision"
   },
   {
     id: "SHS-25",
@@ -216,7 +216,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "HttpResponses.error(400, \"The header Mcp-Session-Id is missing\"",
     broken: "HttpResponses.error(404, \"The header Mcp-Session-Id is missing\"",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",
-    name: "a message without a session id gets 400, unless it is initialize"
+    name: "a message without a session id is answered with 400, unless it is initialize"
   },
   {
     id: "SHS-26",
@@ -224,7 +224,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "HttpResponses.error(404, \"There is no session",
     broken: "HttpResponses.error(410, \"There is no session",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",
-    name: "a session that nobody knows, or that has ended, gets 404"
+    name: "an unknown session, and one that has ended, is answered with 404"
   },
   {
     id: "SHS-27",
@@ -232,7 +232,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "response.status === 404 && session.id !== undefined",
     broken: "response.status === 410 && session.id !== undefined",
     test: "packages/transport/test/http/client/streamable/sessionRenewal.test.ts",
-    name: "a message that is refused with 404 is sent again in a new session"
+    name: "a request that is rejected with 404 is sent again in a new session"
   },
   {
     id: "SHS-28",
@@ -240,7 +240,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "  yield* Scope.addFinalizer(scope, sessions.end)\n",
     broken: "",
     test: "packages/transport/test/http/client/streamable/closing.test.ts",
-    name: "leaving ends the session at the server, behind everything else"
+    name: "closing sends a DELETE for the session, after all other requests have ended"
   },
   {
     id: "SHS-29",
@@ -248,7 +248,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "const undeclared: Revision.Revision = \"2025-03-26\"",
     broken: "const undeclared: Revision.Revision = \"2025-11-25\"",
     test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
-    name: "takes what says no revision to be in 2025-03-26"
+    name: "serves a request without a revision with 2025-03-26"
   },
   {
     id: "SHS-30",
@@ -256,6 +256,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "      state.revision = profile.revision\n",
     broken: "      state.revision = \"2025-11-25\"\n",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",
-    name: "the revision in the header is the one that was agreed on"
+    name: "the header has the negotiated revision, not the one that the client requested"
   }
 ]

@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "messages: protect([\"POST\", post])",
     broken: "messages: protect([\"PUT\", post])",
     test: "packages/transport/test/http/server/sse/messages.test.ts",
-    name: "says where to POST to, and answers on its stream"
+    name: "names the endpoint for POSTs, and responds on its stream"
   },
   {
     id: "SSE-02",
@@ -15,7 +15,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "Sse.event(undefined, endpoint, \"endpoint\")",
     broken: "Sse.event(undefined, endpoint, \"address\")",
     test: "packages/transport/test/http/server/sse/messages.test.ts",
-    name: "says where to POST to, and answers on its stream (2024-11-05)",
+    name: "names the endpoint for POSTs, and responds on its stream (2024-11-05)",
     hangs: true
   },
   {
@@ -24,7 +24,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "messages.post(json",
     broken: "stream.post(json",
     test: "packages/transport/test/http/client/sse/endpoint.test.ts",
-    name: "all messages go to"
+    name: "that is named as"
   },
   {
     id: "SSE-04",
@@ -32,7 +32,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "Sse.event(undefined, data, \"message\")",
     broken: "Sse.event(undefined, data)",
     test: "packages/transport/test/http/server/sse/messages.test.ts",
-    name: "says where to POST to, and answers on its stream"
+    name: "names the endpoint for POSTs, and responds on its stream"
   },
   {
     id: "SSE-05",
@@ -40,7 +40,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    if (problem !== undefined) return Effect.succeed(HttpResponses.error(403, problem))\n",
     broken: "",
     test: "packages/transport/test/http/server/sse/originPolicy.test.ts",
-    name: "another page does not, at neither endpoint"
+    name: "rejects a request of a page of another origin with 403 at both endpoints"
   },
   {
     id: "SSE-06",
@@ -48,7 +48,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "host: hostname ?? \"127.0.0.1\"",
     broken: "host: hostname ?? \"0.0.0.0\"",
     test: "packages/transport/test/http/server/sse/originPolicy.test.ts",
-    name: "a server of its own listens on this machine only"
+    name: "on its own port listens on this machine only"
   },
   {
     id: "SSE-07",
@@ -56,7 +56,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "reason.status >= 400 && reason.status < 500",
     broken: "reason.status === 404",
     test: "packages/transport/test/http/client/fallback/fallback.test.ts",
-    name: "after 405, which may mean that nothing is POSTed there"
+    name: "falls back after 405, which may mean that POST is not supported"
   },
   {
     id: "SSE-09",
@@ -64,6 +64,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "stream: streamAt = \"/sse\"",
     broken: "stream: streamAt = \"/mcp\"",
     test: "packages/transport/test/http/server/sse/mounting.test.ts",
-    name: "stands beside Streamable HTTP, before the same host"
+    name: "serves sessions of the same host as Streamable HTTP"
   }
 ]

@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "JSON.stringify(frame)\n",
     broken: "JSON.stringify(frame, undefined, 1)\n",
     test: "packages/transport/test/JsonLines.test.ts",
-    name: "a line holds no newline but its last, and reads back as it was"
+    name: "an encoded line has no newline except its last character, and decodes to the same message"
   },
   {
     id: "STD-03",
@@ -16,7 +16,7 @@ export const mutants: ReadonlyArray<Mutant> = [
       "  Object.defineProperty(globalThis.console, output, { configurable: true, get: () => process.stderr })\n",
     broken: "",
     test: "packages/transport/test/stdio/StdioServer.test.ts",
-    name: "nothing but messages goes to standard output, whoever logs and whenever"
+    name: "writes only messages to standard output, and all logs to standard error, at any time"
   },
   {
     id: "STD-04",
@@ -24,7 +24,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "OutgoingFrame.encode(message, \"\\n\")",
     broken: "OutgoingFrame.encode(message, \"\\n# a remark\\n\")",
     test: "packages/transport/test/stdio/StdioClient.test.ts",
-    name: "messages go to the child line by line, and come back",
+    name: "are written to the child's input and read from its output, one on each line",
     hangs: true
   },
   {
@@ -33,7 +33,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "stderr: options.stderr === \"inherit\" ? \"inherit\" : \"pipe\"",
     broken: "stderr: \"inherit\"",
     test: "packages/transport/test/stdio/StdioClient.test.ts",
-    name: "a function sees its lines, and is no reason to fail"
+    name: "is passed to a function line by line, and is never a failure"
   },
   {
     id: "STD-06",
@@ -42,7 +42,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken:
       "      if (exit !== undefined && exit.stderr.length > 0) {\n        return yield* TransportError.make({ _tag: \"ReadFailed\", cause: exit.stderr })\n      }\n      return { exit, writable: false }\n",
     test: "packages/transport/test/stdio/StdioClient.test.ts",
-    name: "a function sees its lines, and is no reason to fail"
+    name: "is passed to a function line by line, and is never a failure"
   },
   {
     id: "STD-07",
@@ -50,7 +50,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "killSignal: \"SIGTERM\"",
     broken: "killSignal: \"SIGKILL\"",
     test: "packages/transport/test/stdio/StdioClient.test.ts",
-    name: "terminates a child that does not exit on the end of its input, and not before"
+    name: "sends SIGTERM to a child that does not exit after the end of its input"
   },
   {
     id: "STD-08",
@@ -58,7 +58,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "      return { exit, writable: false }\n",
     broken: "      return yield* TransportError.make({ _tag: \"ReadFailed\", cause: exit })\n",
     test: "packages/transport/test/stdio/StdioClient.test.ts",
-    name: "the report has the exit code and the last lines of standard error"
+    name: "the exit report has the exit code and the last lines of standard error"
   },
   {
     id: "STD-09",
@@ -66,7 +66,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "Effect.andThen(output.begin, atMost(ended,",
     broken: "Effect.andThen(Effect.andThen(output.begin, Effect.ignore(handle.kill())), atMost(ended,",
     test: "packages/transport/test/stdio/StdioClient.test.ts",
-    name: "ends the child's input, and a child that exits then gets no signal"
+    name: "ends the child's input, and sends no signal to a child that exits then"
   },
   {
     id: "STD-10",
@@ -74,7 +74,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    decoder.finish()\n    return {",
     broken: "    decoder.finish()\n    yield* Effect.never\n    return {",
     test: "packages/transport/test/stdio/StdioServer.test.ts",
-    name: "answers what came before the end of input, and exits with 0",
+    name: "responds to the messages before the end of input, and exits with 0",
     hangs: true
   }
 ]

@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "this.#queue.send(encoded.success)",
     broken: "this.#queue.send(`[${encoded.success}]`)",
     test: "packages/transport/test/websocket/server/messages.test.ts",
-    name: "go as whole text frames, one message each, and are not masked",
+    name: "are sent as unmasked text frames, one for each message",
     hangs: true
   }
 ]
