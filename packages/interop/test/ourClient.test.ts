@@ -229,7 +229,7 @@ describe("a server that speaks one old revision", () => {
       )
       assert.deepStrictEqual(error.reason, {
         _tag: "UnsupportedRevision",
-        answered: old,
+        chosen: old,
         supported: ["2025-11-25"]
       })
       assert.isFalse(Child.isRunning(child.pid()))

@@ -12,7 +12,7 @@
  *   tool.
  * - Its size is limited, and so is the code that it becomes. A schema that refers to another one does not copy it.
  * - A check counts its steps: keywords evaluated, items and properties visited, states of a pattern reached. It ends
- *   with a problem after `maximumSteps`, which take some tenths of a second.
+ *   with a problem after `maxSteps`, which take some tenths of a second.
  * - `pattern` and `patternProperties` are matched in linear time. Backreferences and groups with flags are refused.
  * - `enum`, `const` and `uniqueItems` compare canonical texts, in time proportional to the text of the value.
  * - A schema, or a value, that is nested deeper than the stack reaches fails.
@@ -58,17 +58,17 @@ export interface Options {
    * How many characters a schema may have as JSON text. Default 65,536; compiling as much takes some tenths of a
    * second.
    */
-  readonly maximumSize?: number
+  readonly maxSchemaCharacters?: number
   /**
    * The most steps that one check may take: keywords evaluated, items and properties visited, states of a pattern
    * reached. A step is about ten nanoseconds. Default 20,000,000; a check that needs more fails with a problem that
    * says so.
    */
-  readonly maximumSteps?: number
+  readonly maxSteps?: number
   /**
    * How many checks are kept; the one not used for longest makes room. Default 256, and no more than 16 of the largest.
    */
-  readonly capacity?: number
+  readonly maxChecks?: number
   /**
    * Compiles `pattern` and the names of `patternProperties`, and throws for patterns that it does not support. Default:
    * an engine that takes linear time and refuses backreferences. An engine that backtracks, such as JavaScript's
@@ -78,7 +78,7 @@ export interface Options {
 }
 
 /** How many steps compiling one schema may take; a step is about one character of generated code. */
-const maximumCompilation = 10_000_000
+const maxCompilationSteps = 10_000_000
 
 /**
  * How many schemas of the largest size are kept: compiled, they take about thirty times as much memory as their text.
@@ -112,15 +112,15 @@ const textOf = (schema: JsonSchema): Result.Result<string, UnsupportedSchema.Uns
  */
 export const make = (options: Options = {}): JsonSchemaValidatorShape => {
   NumericOption.check(options, {
-    maximumSize: NumericOption.count,
-    maximumSteps: NumericOption.count,
-    capacity: NumericOption.countFromZero
+    maxSchemaCharacters: NumericOption.count,
+    maxSteps: NumericOption.count,
+    maxChecks: NumericOption.countFromZero
   })
-  const { capacity = 256, maximumSize = 65_536, maximumSteps = 20_000_000, regExp } = options
-  const checkOf = CountedAjv.make({ maximumCompilation, maximumSteps, regExp })
+  const { maxChecks = 256, maxSchemaCharacters = 65_536, maxSteps = 20_000_000, regExp } = options
+  const checkOf = CountedAjv.make({ maxCompilationSteps, maxSteps, regExp })
   const checks = LeastRecentlyUsed.make<Result.Result<Check, UnsupportedSchema.UnsupportedSchema>>({
-    size: capacity,
-    weight: largestKept * maximumSize
+    size: maxChecks,
+    weight: largestKept * maxSchemaCharacters
   })
 
   return {
@@ -128,8 +128,8 @@ export const make = (options: Options = {}): JsonSchemaValidatorShape => {
       const text = textOf(schema)
       if (Result.isFailure(text)) return Result.fail(UnsupportedSchema.make(text.failure))
       const { length } = text.success
-      if (length > maximumSize) {
-        return Result.fail(UnsupportedSchema.make({ _tag: "TooLarge", characters: length, limit: maximumSize }))
+      if (length > maxSchemaCharacters) {
+        return Result.fail(UnsupportedSchema.make({ _tag: "TooLarge", characters: length, limit: maxSchemaCharacters }))
       }
       const known = checks.get(text.success)
       if (known !== undefined) return known
@@ -154,7 +154,7 @@ export const make = (options: Options = {}): JsonSchemaValidatorShape => {
  *
  * export const session = Layer.unwrap(
  *   Effect.map(JsonSchemaValidator.JsonSchemaValidator, (validator) => ClientSession.layer({ info, validator }))
- * ).pipe(Layer.provide(AjvValidator.layer({ maximumSize: 16_384 })))
+ * ).pipe(Layer.provide(AjvValidator.layer({ maxSchemaCharacters: 16_384 })))
  * ```
  *
  * @category layers

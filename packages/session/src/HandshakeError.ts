@@ -9,7 +9,7 @@ import type { TransportError } from "./TransportError.ts"
  * The kinds of {@link HandshakeError}.
  *
  * - `ConnectFailed`: there was no connection to shake hands over.
- * - `Refused`: the server answered `initialize` with an error.
+ * - `Rejected`: the server answered `initialize` with an error.
  * - `UnsupportedRevision`: the server chose a revision this client does not speak (INIT-06).
  * - `InvalidResult`: the server's answer does not fit; `problem` names the first mismatch.
  * - `Timeout`: no answer came in time.
@@ -19,8 +19,8 @@ import type { TransportError } from "./TransportError.ts"
  */
 export type HandshakeErrorReason =
   | { readonly _tag: "ConnectFailed"; readonly error: TransportError }
-  | { readonly _tag: "Refused"; readonly error: McpError.McpError }
-  | { readonly _tag: "UnsupportedRevision"; readonly answered: string; readonly supported: ReadonlyArray<string> }
+  | { readonly _tag: "Rejected"; readonly error: McpError.McpError }
+  | { readonly _tag: "UnsupportedRevision"; readonly chosen: string; readonly supported: ReadonlyArray<string> }
   | { readonly _tag: "InvalidResult"; readonly problem: string }
   | { readonly _tag: "Timeout"; readonly afterMillis: number }
   | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason }
@@ -34,7 +34,7 @@ export type HandshakeErrorReason =
  *
  * export const words = HandshakeError.describe({
  *   _tag: "UnsupportedRevision",
- *   answered: "1999-01-01",
+ *   chosen: "1999-01-01",
  *   supported: ["2025-06-18", "2025-11-25"]
  * }) // => "the server chose revision 1999-01-01, this client speaks 2025-06-18, 2025-11-25"
  * ```
@@ -45,10 +45,10 @@ export const describe = (reason: HandshakeErrorReason): string => {
   switch (reason._tag) {
     case "ConnectFailed":
       return reason.error.message
-    case "Refused":
+    case "Rejected":
       return `the server refused with error ${reason.error.code}: ${reason.error.message}`
     case "UnsupportedRevision":
-      return `the server chose revision ${reason.answered}, this client speaks ${reason.supported.join(", ")}`
+      return `the server chose revision ${reason.chosen}, this client speaks ${reason.supported.join(", ")}`
     case "InvalidResult":
       return `the server's answer does not fit: ${reason.problem}`
     case "Timeout":
@@ -71,7 +71,7 @@ export const describe = (reason: HandshakeErrorReason): string => {
  *
  * export const greeting = ClientSession.make({ info, revisions: ["2024-11-05"] }).pipe(
  *   Effect.as("hello"),
- *   Effect.catchReason("HandshakeError", "UnsupportedRevision", ({ answered }) => Effect.succeed(`learn ${answered}`)),
+ *   Effect.catchReason("HandshakeError", "UnsupportedRevision", ({ chosen }) => Effect.succeed(`learn ${chosen}`)),
  *   Effect.scoped,
  *   Effect.provide(server)
  * ) // => "learn 2025-11-25"

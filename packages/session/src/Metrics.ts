@@ -82,7 +82,7 @@ export const serverSessions: Metric.Gauge<number> = Metric.gauge("mcp.server.ses
  *
  * @category metrics
  */
-export const serverSessionsRefused: Metric.Counter<number> = Metric.counter("mcp.server.sessions.refused", {
+export const serverSessionsRejected: Metric.Counter<number> = Metric.counter("mcp.server.sessions.rejected", {
   description: "The MCP sessions that a host has refused to open",
   incremental: true
 })
@@ -175,7 +175,7 @@ const measured = <A, E, R>(
 
 /**
  * The middleware that measures requests of both directions. What is refused before it reaches a handler, say of an unknown
- * method, is not measured; the event `Refused` tells of it. A duration carries the method, the revision, the tool or prompt,
+ * method, is not measured; the event `Rejected` tells of it. A duration carries the method, the revision, the tool or prompt,
  * and what went wrong, if something did.
  *
  * Labels come from bounded sets, because a registry keeps each series for the life of the process and peers invent

@@ -84,7 +84,7 @@ export type OutboundMiddleware<Services = never> = <Params extends object, Resul
 export interface Middleware<InboundServices = never, OutboundServices = never> {
   /**
    * Runs for each request of the peer that reaches a handler. It does not run for `initialize` and `ping`, which the
-   * session answers itself, and for rejected requests, which the event `Refused` reports.
+   * session answers itself, and for rejected requests, which the event `Rejected` reports.
    */
   readonly inbound?: InboundMiddleware<InboundServices> | undefined
   /** Runs for each request of this side except `initialize`, also for one that a gate rejects next. */

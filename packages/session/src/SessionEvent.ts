@@ -31,7 +31,7 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * - `UnmatchedResponse`: no exchange waits for it. `Late` ones come after a cancellation or a deadline, `Duplicate`
  *   ones after a first response, `Unknown` ones were never asked for, and `NoId` ones say that the peer could not read
  *   one of our requests.
- * - `Refused`: a request was answered with an error before any handler saw it.
+ * - `Rejected`: a request was answered with an error before any handler saw it.
  * - `NotificationIgnored`: a notification had no effect; `problem` says why.
  * - `CancelIgnored`: a cancellation named no request in flight. `Cancelled`: one did, and its handler was interrupted.
  * - `Abandoned`: the stream of a request has no reader left; its handler was interrupted.
@@ -64,7 +64,7 @@ export type SessionEvent =
     readonly kind: "Late" | "Duplicate" | "Unknown" | "NoId"
     readonly response: JsonRpc.Response
   }
-  | { readonly _tag: "Refused"; readonly method: string; readonly id: RequestId.RequestId; readonly code: number }
+  | { readonly _tag: "Rejected"; readonly method: string; readonly id: RequestId.RequestId; readonly code: number }
   | { readonly _tag: "NotificationIgnored"; readonly method: string; readonly problem: string }
   | { readonly _tag: "CancelIgnored"; readonly id: RequestId.RequestId | undefined }
   | {

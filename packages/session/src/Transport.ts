@@ -73,7 +73,7 @@ export type TransportEvent =
   }
   | { readonly _tag: "StreamResumed"; readonly method: string | undefined }
   | { readonly _tag: "SessionRenewed" }
-  | { readonly _tag: "RevisionMismatch"; readonly agreed: Revision.Revision; readonly said: Revision.Revision }
+  | { readonly _tag: "RevisionMismatch"; readonly negotiated: Revision.Revision; readonly received: Revision.Revision }
 
 /**
  * The calls of a transport to its session beside frames. Neither suspends or throws.

@@ -173,8 +173,8 @@ describe("AjvValidator", () => {
   it("[MSG-35] a schema has a largest size", () => {
     const schema = { description: "x".repeat(100) }
     const characters = JSON.stringify(schema).length
-    assert.isUndefined(compile(schema, { maximumSize: characters })({}))
-    assert.deepStrictEqual(refused(schema, { maximumSize: characters - 1 }), {
+    assert.isUndefined(compile(schema, { maxSchemaCharacters: characters })({}))
+    assert.deepStrictEqual(refused(schema, { maxSchemaCharacters: characters - 1 }), {
       _tag: "TooLarge",
       characters,
       limit: characters - 1
@@ -197,7 +197,7 @@ describe("AjvValidator", () => {
   }
 
   it("a check that was given up leaves the next one its own budget", () => {
-    const check = compile({ items: { $ref: "#/$defs/a" }, $defs: { a: { type: "number" } } }, { maximumSteps: 200 })
+    const check = compile({ items: { $ref: "#/$defs/a" }, $defs: { a: { type: "number" } } }, { maxSteps: 200 })
     assert.isUndefined(check([1, 2, 3]))
     assert.strictEqual(check(Array.from({ length: 100 }, () => 1)), "the check was given up after 200 steps")
     assert.isUndefined(check([1, 2, 3]))
@@ -206,7 +206,7 @@ describe("AjvValidator", () => {
   for (const [what, [schema, value]] of Object.entries(costly)) {
     it(`[MSG-35] each visit is a step: ${what}`, () => {
       // What is asked for takes more steps than it has, and is given up before it has taken longer than these.
-      assert.strictEqual(compile(schema, { maximumSteps: 50_000 })(value), "the check was given up after 50000 steps")
+      assert.strictEqual(compile(schema, { maxSteps: 50_000 })(value), "the check was given up after 50000 steps")
     })
   }
 
@@ -314,7 +314,7 @@ describe("AjvValidator", () => {
   })
 
   it("keeps the checks that were used last", () => {
-    const validator = AjvValidator.make({ capacity: 2 })
+    const validator = AjvValidator.make({ maxChecks: 2 })
     const check = (title: string) => Result.getOrThrow(validator.compile({ title }))
     const [first, second] = [check("a"), check("b")]
     assert.strictEqual(check("a"), first)
@@ -332,7 +332,7 @@ describe("AjvValidator", () => {
   it("[MSG-35] a server that never lists the same schema twice takes no more and more memory", () => {
     // It keeps the code of functions for some time, in case the same text is compiled again.
     v8.setFlagsFromString("--no-compilation-cache")
-    const validator = AjvValidator.make({ capacity: 4 })
+    const validator = AjvValidator.make({ maxChecks: 4 })
     let made = 0
     const compileMore = (count: number): number => {
       for (let index = 0; index < count; index++) {

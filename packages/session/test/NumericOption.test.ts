@@ -126,7 +126,7 @@ const constructors: ReadonlyArray<
   ],
   ["a store of events", () => Effect.scoped(EventStore.makeMemory({ maxBytesPerStream: 0.5 })), "maxBytesPerStream"],
   ["a store of sessions", () => SessionStore.makeMemory({ idle: -1 }), "idle"],
-  ["a validator", () => Effect.sync(() => AjvValidator.make({ maximumSteps: Number.NaN })), "maximumSteps"],
+  ["a validator", () => Effect.sync(() => AjvValidator.make({ maxSteps: Number.NaN })), "maxSteps"],
   ["a budget", () => Effect.sync(() => MemoryBudget.make({ maxBytes: Number.NaN })), "maxBytes"]
 ]
 

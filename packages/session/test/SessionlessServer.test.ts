@@ -214,7 +214,7 @@ describe("a server of frames", () => {
           })
           const held = yield* hog(server, 20, whose)
           assert.strictEqual(refusedOf(held), 12)
-          assert.strictEqual(record.of("Refused").length, 12)
+          assert.strictEqual(record.of("Rejected").length, 12)
           const refused = yield* server.handle(call(99, "x"), { revision, ...whose })
           assert.deepNestedInclude(refused, {
             "error.code": -32010,
@@ -259,7 +259,7 @@ describe("a server of frames", () => {
       const other = yield* start(ask("three", call(1, "wait")))
       assert.deepStrictEqual(yield* ask("four", call(7, "x")), JsonRpc.success(7, text("x")))
       assert.strictEqual(interrupted, 1)
-      assert.deepStrictEqual(record.of("Refused").map(({ code, id }) => [id, code]), [[1, -32010]])
+      assert.deepStrictEqual(record.of("Rejected").map(({ code, id }) => [id, code]), [[1, -32010]])
       yield* start(ask("four", call(8, "wait")))
       // All have one now, and none has more than another.
       assert.strictEqual(code(yield* ask("five", call(9, "x"))), -32010)

@@ -132,8 +132,8 @@ describe("a client's handshake", () => {
         "id" in message && message.id === 0 ? [JsonRpc.failure(0, refusal)] : []
       )
       const { message, reason } = yield* error
-      assert.strictEqual(reason._tag, "Refused")
-      if (reason._tag !== "Refused") return
+      assert.strictEqual(reason._tag, "Rejected")
+      if (reason._tag !== "Rejected") return
       assert.deepStrictEqual([reason.error.code, reason.error.message, reason.error.data], [
         -32000,
         "not you",
@@ -160,7 +160,7 @@ describe("a client's handshake", () => {
       )
       assert.deepStrictEqual((yield* error).reason, {
         _tag: "UnsupportedRevision",
-        answered: "2099-01-01",
+        chosen: "2099-01-01",
         supported: ["2025-06-18", "2025-03-26"]
       })
       assert.deepStrictEqual(names(raw.received), ["initialize"])
@@ -318,7 +318,7 @@ describe("a client's handshake", () => {
       yield* TestClock.adjust(49)
       assert.isUndefined(made.pollUnsafe())
       yield* TestClock.adjust(1)
-      assert.strictEqual((yield* Fiber.join(made)).reason._tag, "Refused")
+      assert.strictEqual((yield* Fiber.join(made)).reason._tag, "Rejected")
       assert.isTrue(released)
     }))
 
@@ -384,7 +384,7 @@ describe("a client's handshake", () => {
       const refused = yield* raw.receive
       assert.deepStrictEqual(["id" in refused && refused.id, codeOf(refused)], ["too early", ErrorCode.InvalidRequest])
       assert.deepStrictEqual(record.of("NotificationIgnored").map(({ method }) => method), ["no/such/notification"])
-      assert.deepStrictEqual(record.of("Refused").map(({ id, method }) => [id, method]), [[
+      assert.deepStrictEqual(record.of("Rejected").map(({ id, method }) => [id, method]), [[
         "too early",
         "sampling/createMessage"
       ]])
@@ -481,7 +481,7 @@ describe("a client's handshake", () => {
       })))
       yield* raw.receive
       yield* raw.say(logMessage("hello"), JsonRpc.failure(0, McpError.invalidRequest("no")))
-      assert.strictEqual((yield* Fiber.join(made)).reason._tag, "Refused")
+      assert.strictEqual((yield* Fiber.join(made)).reason._tag, "Rejected")
       assert.deepStrictEqual(record.of("NotificationIgnored"), [{
         _tag: "NotificationIgnored",
         method: "notifications/message",

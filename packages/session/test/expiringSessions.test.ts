@@ -246,7 +246,7 @@ describe("sessions of a host", () => {
       yield* Effect.flip(arrive(shape))
       const kind = { "mcp.session.kind": "memory" }
       assert.deepStrictEqual(yield* valueOf("mcp.server.sessions"), [{ ...kind, value: 2 }])
-      assert.deepStrictEqual<unknown>(yield* valueOf("mcp.server.sessions.refused"), [
+      assert.deepStrictEqual<unknown>(yield* valueOf("mcp.server.sessions.rejected"), [
         { ...kind, "error.type": "host", value: 1 }
       ])
       yield* TestClock.adjust("1 minute")

@@ -42,7 +42,7 @@ describe("observers", () => {
         "StateChanged",
         "UnmatchedResponse",
         "Malformed",
-        "Refused",
+        "Rejected",
         "StateChanged",
         "StateChanged",
         "Closed"
@@ -58,9 +58,9 @@ describe("observers", () => {
       yield* raw.send(call(3, "unknown"))
       yield* Effect.forEach([1, 2, 3], () => raw.response)
       // The third was answered with an error by its handler.
-      assert.deepStrictEqual(record.of("Refused"), [
-        { _tag: "Refused", method: "acme/unknown", id: 1, code: -32601 },
-        { _tag: "Refused", method: "tools/call", id: 2, code: -32602 }
+      assert.deepStrictEqual(record.of("Rejected"), [
+        { _tag: "Rejected", method: "acme/unknown", id: 1, code: -32601 },
+        { _tag: "Rejected", method: "tools/call", id: 2, code: -32602 }
       ])
     }))
 

@@ -43,8 +43,8 @@ describe("too many requests", () => {
           id: 3,
           error: { code: -32010, message: "Overloaded: 2 requests are in flight, the limit" }
         })
-        assert.deepStrictEqual(record.of("Refused"), [
-          { _tag: "Refused", method: "tools/call", id: 3, code: ErrorCode.Overloaded }
+        assert.deepStrictEqual(record.of("Rejected"), [
+          { _tag: "Rejected", method: "tools/call", id: 3, code: ErrorCode.Overloaded }
         ])
         assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 2 })
         yield* raw.send(JsonRpc.request(4, "ping", undefined))

@@ -152,7 +152,7 @@ describe("a server's handshake", () => {
       yield* raw.send(initialized)
       assert.deepStrictEqual(yield* session.state, before)
       assert.strictEqual((yield* session.profile).revision, "2025-06-18")
-      assert.deepStrictEqual(record.of("Refused").map(({ id }) => id), [1, 2])
+      assert.deepStrictEqual(record.of("Rejected").map(({ id }) => id), [1, 2])
       assert.deepStrictEqual(record.of("NotificationIgnored").map(({ method }) => method), [
         "notifications/initialized"
       ])

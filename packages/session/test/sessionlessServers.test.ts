@@ -82,7 +82,7 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
         )
       }
       // The last was refused by its handler.
-      assert.strictEqual(events.filter(({ _tag }) => _tag === "Refused").length, codes.length - 1)
+      assert.strictEqual(events.filter(({ _tag }) => _tag === "Rejected").length, codes.length - 1)
     }))
 
   it.effect("[MSG-17] answers what is no message, if it may have been a request", () =>
@@ -301,7 +301,7 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
         [[1, -32600], [2, undefined], [1, -32600]]
       )
       assert.deepStrictEqual(work.seen, ["began", "interrupted"])
-      assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["Refused", "Refused", "Cancelled"])
+      assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["Rejected", "Rejected", "Cancelled"])
     }))
 
   it.effect("has middleware, extensions and handlers of notifications", () =>

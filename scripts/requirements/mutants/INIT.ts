@@ -144,7 +144,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "INIT-16",
     file: "packages/session/src/internal/client/ClientHandshake.ts",
-    original: "_tag: \"UnsupportedRevision\", answered: protocolVersion, supported: revisions",
+    original: "_tag: \"UnsupportedRevision\", chosen: protocolVersion, supported: revisions",
     broken: "_tag: \"InvalidResult\", problem: protocolVersion",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "UnsupportedRevision: nothing more is sent, whatever comes behind it"

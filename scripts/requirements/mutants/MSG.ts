@@ -315,8 +315,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MSG-35",
     file: "packages/session/src/AjvValidator.ts",
-    original: "if (length > maximumSize) {",
-    broken: "if (length > 2 * maximumSize) {",
+    original: "if (length > maxSchemaCharacters) {",
+    broken: "if (length > 2 * maxSchemaCharacters) {",
     test: "packages/session/test/AjvValidator.test.ts",
     name: "a schema has a largest size"
   },

@@ -70,7 +70,7 @@ describe("simulated conversations", () => {
       "event: BadFrame",
       "event: Malformed",
       "event: UnmatchedResponse",
-      "event: Refused",
+      "event: Rejected",
       "event: NotificationIgnored",
       "event: CancelIgnored",
       "event: Cancelled",

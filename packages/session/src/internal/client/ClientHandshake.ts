@@ -81,14 +81,14 @@ export const judge = (
   response: JsonRpc.Response
 ): Result.Result<KeptProfile.Kept<Profile.ServerProfile>, HandshakeError.HandshakeErrorReason> => {
   if (JsonRpc.isFailure(response)) {
-    return Result.fail({ _tag: "Refused", error: McpError.received(response.error) })
+    return Result.fail({ _tag: "Rejected", error: McpError.received(response.error) })
   }
   const result = validate(MethodTable.requests.initialize.result)(response.result)
   if (Result.isFailure(result)) return Result.fail({ _tag: "InvalidResult", problem: result.failure })
   const { instructions, protocolVersion, serverInfo } = result.success
   const revision = revisions.find((revision) => revision === protocolVersion)
   if (revision === undefined) {
-    return Result.fail({ _tag: "UnsupportedRevision", answered: protocolVersion, supported: revisions })
+    return Result.fail({ _tag: "UnsupportedRevision", chosen: protocolVersion, supported: revisions })
   }
   // A capability that has no meaning in the revision does not count as declared, even if the result has it.
   const { capabilities } = RevisionProjection.downgrade("initialize", "result", revision, result.success, projection)

@@ -72,7 +72,7 @@ export const reject = (
   error: JsonRpc.ErrorObject,
   origin: StreamOrigin | undefined
 ): void => {
-  runtime.emit({ _tag: "Refused", method, id, code: error.code })
+  runtime.emit({ _tag: "Rejected", method, id, code: error.code })
   runtime.replies.reply(JsonRpc.failure(id, error), origin)
 }
 

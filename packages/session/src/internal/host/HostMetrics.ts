@@ -12,7 +12,7 @@ export const sessions = (kind: string, change: 1 | -1): Effect.Effect<void> =>
 /** Counts a session that was not opened. */
 export const refused = (kind: string, scope: HostFullScope): Effect.Effect<void> =>
   Metric.update(
-    Metric.withAttributes(Metrics.serverSessionsRefused, { "mcp.session.kind": kind, "error.type": scope }),
+    Metric.withAttributes(Metrics.serverSessionsRejected, { "mcp.session.kind": kind, "error.type": scope }),
     1
   )
 

@@ -306,15 +306,15 @@ const describe = (found: ReadonlyArray<ErrorObject> | null | undefined): string 
 /** What a compiler of schemas is made with. */
 export interface Settings {
   /** How many steps a check may take. */
-  readonly maximumSteps: number
+  readonly maxSteps: number
   /** How many steps compiling a schema may take. */
-  readonly maximumCompilation: number
+  readonly maxCompilationSteps: number
   /** Compiles the patterns instead of `LinearPattern`. */
   readonly regExp: ((pattern: string) => Pattern) | undefined
 }
 
 /** Makes checks of schemas, each in an instance of Ajv of its own. */
-export const make = ({ maximumCompilation, maximumSteps, regExp }: Settings) => {
+export const make = ({ maxCompilationSteps, maxSteps, regExp }: Settings) => {
   /** One instance for each dialect, which knows what a schema has to look like. Nothing is ever added to it. */
   const judges = new Map<Dialect, Ajv>()
   const judgeOf = (dialect: Dialect): Ajv => {
@@ -339,7 +339,7 @@ export const make = ({ maximumCompilation, maximumSteps, regExp }: Settings) => 
   const compileBy = (dialect: Dialect, schema: AnySchemaObject, text: string): Check => {
     const steps = Steps.make()
     const compiling = Steps.make()
-    compiling.refill(maximumCompilation)
+    compiling.refill(maxCompilationSteps)
     const ajv = new dialect.Engine({
       strict: false,
       validateFormats: false,
@@ -359,12 +359,12 @@ export const make = ({ maximumCompilation, maximumSteps, regExp }: Settings) => 
     const validate = ajv.compile(schema)
     if ("$async" in validate) throw new Error("$async is not supported")
     return (value) => {
-      steps.refill(maximumSteps)
+      steps.refill(maxSteps)
       try {
         return validate(value) ? undefined : describe(validate.errors)
       } catch (thrown) {
         return thrown instanceof Steps.StepsExhausted
-          ? `the check was given up after ${maximumSteps} steps`
+          ? `the check was given up after ${maxSteps} steps`
           : `the check failed: ${problemOf(thrown)}`
       } finally {
         // The value that was checked is not kept until the next one comes.
@@ -379,7 +379,7 @@ export const make = ({ maximumCompilation, maximumSteps, regExp }: Settings) => 
       return { _tag: "UnsupportedPattern", pattern: thrown.pattern, problem: thrown.problem }
     }
     if (thrown instanceof Steps.StepsExhausted) {
-      return { _tag: "Rejected", problem: `compiling it takes more than ${maximumCompilation} steps` }
+      return { _tag: "Rejected", problem: `compiling it takes more than ${maxCompilationSteps} steps` }
     }
     return { _tag: "Rejected", problem: problemOf(thrown) }
   }

@@ -68,9 +68,9 @@ describe("the response to initialize", () => {
   it("[INIT-16] is an error: Refused, with the error", () => {
     const error = new McpError.McpError({ code: -32000, message: "no more clients", data: undefined })
     const reason = ClientHandshake.judge(description, limit, JsonRpc.failure(0, error))
-    assert.isTrue(Result.isFailure(reason) && reason.failure._tag === "Refused")
+    assert.isTrue(Result.isFailure(reason) && reason.failure._tag === "Rejected")
     assert.strictEqual(
-      Result.isFailure(reason) && reason.failure._tag === "Refused" && reason.failure.error.message,
+      Result.isFailure(reason) && reason.failure._tag === "Rejected" && reason.failure.error.message,
       "no more clients"
     )
   })
@@ -89,7 +89,7 @@ describe("the response to initialize", () => {
         judged({ protocolVersion }, limit, client),
         Result.fail({
           _tag: "UnsupportedRevision",
-          answered: protocolVersion,
+          chosen: protocolVersion,
           supported: ["2025-06-18", "2025-03-26"]
         })
       )
@@ -225,7 +225,7 @@ describe("the handshake of a client", () => {
       const refusal = new McpError.McpError({ code: -32000, message: "no more clients", data: undefined })
       const { handshake, log } = handshakeWith({ respond: respondWith(JsonRpc.failure(0, refusal)) })
       const { reason } = yield* Effect.flip(handshake.run)
-      assert.strictEqual(reason._tag, "Refused")
+      assert.strictEqual(reason._tag, "Rejected")
       assert.deepStrictEqual<unknown>(log, [
         "Initializing",
         "Send",

@@ -104,7 +104,7 @@ const laws: ReadonlyArray<Law> = [
         entry.happening.event._tag === "StateChanged" && entry.happening.event.to === "Operating"
       )
       const crowded = history.entries.some(({ happening, session: of }) =>
-        of === session && happening._tag === "Event" && happening.event._tag === "Refused" &&
+        of === session && happening._tag === "Event" && happening.event._tag === "Rejected" &&
         happening.event.code === overloaded
       )
       for (const request of asked) {
@@ -571,7 +571,7 @@ const laws: ReadonlyArray<Law> = [
     lossy: false,
     *findings({ entries, handlers, inbound }, { incoming }) {
       for (const { happening, place } of entries) {
-        if (happening._tag !== "Event" || happening.event._tag !== "Refused" || happening.event.code !== overloaded) {
+        if (happening._tag !== "Event" || happening.event._tag !== "Rejected" || happening.event.code !== overloaded) {
           continue
         }
         const { id } = happening.event

@@ -29,8 +29,8 @@ const withoutTag = ({ _tag, ...rest }: { readonly _tag: string }): string =>
 /** An event of a session, as far as it can be said in a few words. */
 const detailsOf = (event: SessionEvent.SessionEvent): string => {
   switch (event._tag) {
-    case "Refused":
-      return `Refused ${event.method} (${JSON.stringify(event.id)}): ${event.code}`
+    case "Rejected":
+      return `Rejected ${event.method} (${JSON.stringify(event.id)}): ${event.code}`
     case "UnmatchedResponse":
       return `UnmatchedResponse (${JSON.stringify(event.response.id)}): ${event.kind}`
     case "ProgressDropped":

@@ -181,8 +181,8 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       assert.strictEqual((yield* withVersion("2025-06-18")).status, 200)
       assert.deepStrictEqual(mismatches(), [{
         _tag: "RevisionMismatch",
-        agreed: "2025-11-25",
-        said: "2025-06-18"
+        negotiated: "2025-11-25",
+        received: "2025-06-18"
       }])
     }))
 

@@ -189,9 +189,9 @@ export class StreamableHttpServerConnection implements Owner {
   }
 
   /** Reports a message whose header declares another revision than that of the session. */
-  reportMismatch(said: Revision.Revision): void {
-    if (this.#revision === undefined || said === this.#revision) return
-    this.#hooks?.report({ _tag: "RevisionMismatch", agreed: this.#revision, said })
+  reportMismatch(received: Revision.Revision): void {
+    if (this.#revision === undefined || received === this.#revision) return
+    this.#hooks?.report({ _tag: "RevisionMismatch", negotiated: this.#revision, received })
   }
 
   /** Ends the session, because the client has sent DELETE. */
